@@ -4,14 +4,8 @@
 //!
 //! Invariant: a body is used only after its signature is verified.
 
-#![expect(
-    clippy::print_stdout,
-    reason = "what was verified is this program's output"
-)]
-#![expect(
-    clippy::print_stderr,
-    reason = "what was refused is for the person who runs it"
-)]
+#![expect(clippy::print_stdout, reason = "what was verified is this program's output")]
+#![expect(clippy::print_stderr, reason = "what was refused is for the person who runs it")]
 
 use hmac::{Hmac, KeyInit, Mac};
 use http_body_util::{BodyExt, Full, Limited};
@@ -94,12 +88,7 @@ async fn receive(
 /// `livemode` matches the mode of the shop's key: an endpoint can also get test events with the same `orderId`.
 fn handle(body: &[u8]) {
     let event: Value = serde_json::from_slice(body).unwrap_or_default();
-    let text = |pointer: &str| {
-        event
-            .pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or("-")
-    };
+    let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).unwrap_or("-");
     let flag = |pointer: &str| event.pointer(pointer).and_then(Value::as_bool) == Some(true);
     println!(
         "verified {} {} livemode={} object={} status={} paid={}",
@@ -164,9 +153,5 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
         let hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         hex.then(|| u8::from_str_radix(digits, 16).ok()).flatten()
     };
-    if rest.is_empty() {
-        pairs.iter().map(byte).collect()
-    } else {
-        None
-    }
+    if rest.is_empty() { pairs.iter().map(byte).collect() } else { None }
 }

@@ -132,12 +132,7 @@ fn write_guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
     let frame = frame.replace("{{ root }}", "../");
     let mut table = String::new();
     for guide in &guides {
-        let Guide {
-            name,
-            title,
-            about,
-            text,
-        } = guide;
+        let Guide { name, title, about, text } = guide;
         let page = frame.replace("{{ title }}", &format!("{}: Coffer", escape_html(title)));
         let page = page.replace("{{ guides }}", render_contents(&guides, guide).trim());
         let page = page.replace("{{ text }}", markdown_to_html(text).trim());
@@ -160,16 +155,13 @@ fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     let files = file_names(&root.join(GUIDES))?;
     let mut guides = Vec::new();
     for row in readme.lines().filter(|line| line.starts_with("| [")) {
-        let link = row
-            .split_once("](src/web/guides/")
-            .and_then(|(_, rest)| rest.split_once(".md)"));
+        let link =
+            row.split_once("](src/web/guides/").and_then(|(_, rest)| rest.split_once(".md)"));
         let Some((name, _)) = link else { continue };
         let text = fs::read_to_string(root.join(GUIDES).join(format!("{name}.md")))?;
         let parts: Vec<&str> = text.splitn(3, "\n\n").collect();
         let [title, about, _] = parts.as_slice() else {
-            return Err(Error::other(format!(
-                "{name}.md: a title, a sentence, and then the rest"
-            )));
+            return Err(Error::other(format!("{name}.md: a title, a sentence, and then the rest")));
         };
         guides.push(Guide {
             name: name.to_owned(),
@@ -180,11 +172,9 @@ fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     }
     match files.len() == guides.len() {
         true => Ok(guides),
-        false => Err(Error::other(format!(
-            "{README} lists {} guides of {}",
-            guides.len(),
-            files.len()
-        ))),
+        false => {
+            Err(Error::other(format!("{README} lists {} guides of {}", guides.len(), files.len())))
+        }
     }
 }
 
@@ -206,10 +196,7 @@ fn render_contents(guides: &[Guide], shown: &Guide) -> String {
 /// Returns the texts of the second-level headings.
 fn headings(text: &str) -> Vec<String> {
     let lines = text.split("```").step_by(2).flat_map(str::lines);
-    lines
-        .filter_map(|line| line.strip_prefix("## "))
-        .map(str::to_owned)
-        .collect()
+    lines.filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect()
 }
 
 /// Converts Markdown to HTML. Headings get ids, and links to guides become links to pages. Each table cell has the
@@ -260,23 +247,14 @@ fn markdown_to_html(text: &str) -> String {
             Event::End(TagEnd::TableRow) => markup("</tr>\n".to_owned()),
             Event::Start(Tag::TableCell) if is_head => {
                 columns.push(said());
-                markup(
-                    if said().is_empty() {
-                        "<td>"
-                    } else {
-                        "<th scope=\"col\">"
-                    }
-                    .to_owned(),
-                )
+                markup(if said().is_empty() { "<td>" } else { "<th scope=\"col\">" }.to_owned())
             }
             Event::End(TagEnd::TableCell) if is_head => {
                 let was_empty = columns.last().is_some_and(String::is_empty);
                 markup(if was_empty { "</td>" } else { "</th>" }.to_owned())
             }
             Event::Start(Tag::TableCell) => {
-                let name = columns
-                    .get(column)
-                    .filter(|name| column > 0 && !name.is_empty());
+                let name = columns.get(column).filter(|name| column > 0 && !name.is_empty());
                 column = column.saturating_add(1);
                 markup(name.map_or("<td>".to_owned(), |name| {
                     format!("<td data-label=\"{}\">", escape_html(name))
@@ -292,10 +270,7 @@ fn markdown_to_html(text: &str) -> String {
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
                 left_out.push(String::new());
-                markup(format!(
-                    "<a href=\"{}\">",
-                    escape_html(&dest_url.replace(".md", ""))
-                ))
+                markup(format!("<a href=\"{}\">", escape_html(&dest_url.replace(".md", ""))))
             }
             Event::End(TagEnd::Link) => match left_out.pop() {
                 Some(path) if !path.is_empty() => {
@@ -314,11 +289,8 @@ fn markdown_to_html(text: &str) -> String {
 /// Returns the id of a heading for links, in the form that GitHub uses.
 fn heading_id(heading: &str) -> String {
     let heading = heading.to_lowercase();
-    let kept = heading
-        .chars()
-        .filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
-    kept.map(|letter| if letter == ' ' { '-' } else { letter })
-        .collect()
+    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || " -_".contains(*letter));
+    kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect()
 }
 
 fn escape_html(text: &str) -> String {

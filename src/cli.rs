@@ -76,19 +76,15 @@ fn print_argument_error(said: &clap::Error) -> ExitCode {
 /// Returns the definition of all commands with their settings.
 fn root_command() -> Command {
     let with_settings = |name: &'static str, about: &'static str| {
-        of_command(name).fold(Command::new(name).about(about), |command, setting| {
-            command.arg(setting.arg())
-        })
+        of_command(name)
+            .fold(Command::new(name).about(about), |command, setting| command.arg(setting.arg()))
     };
     Command::new("coffer")
         .about("A crypto payment service in one binary and one SQLite file")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .subcommand(with_settings(
-            "sandbox",
-            "Runs a throwaway service for development and CI",
-        ))
+        .subcommand(with_settings("sandbox", "Runs a throwaway service for development and CI"))
         .subcommand(with_settings("serve", "Runs the service"))
         .subcommand(operator::account_command(with_settings(
             "account",

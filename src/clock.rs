@@ -44,10 +44,7 @@ pub struct ManualTime {
 impl ManualTime {
     /// Creates clocks with this wall time, at boot.
     pub fn new(wall: Time) -> ManualTime {
-        ManualTime {
-            wall_ms: AtomicI64::new(wall.0),
-            boot_ms: AtomicI64::new(0),
-        }
+        ManualTime { wall_ms: AtomicI64::new(wall.0), boot_ms: AtomicI64::new(0) }
     }
 
     /// Advances both clocks by `ms` milliseconds.
@@ -67,9 +64,7 @@ impl TimeSource {
     fn wall_us(&self) -> i64 {
         match self {
             TimeSource::System => {
-                let since = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .unwrap_or(Duration::ZERO);
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
                 i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
             }
             TimeSource::Manual(manual) => {
@@ -143,11 +138,7 @@ impl Clock {
     pub fn steady(source: TimeSource, seen: Time) -> Clock {
         let (boot_us, wall_us) = (source.boot_us(), source.wall_us());
         let steady = SteadyClock::start(boot_us, wall_us, seen.0.saturating_mul(1000));
-        Clock {
-            source,
-            steady: Some(Mutex::new(steady)),
-            ..Clock::new(0, None)
-        }
+        Clock { source, steady: Some(Mutex::new(steady)), ..Clock::new(0, None) }
     }
 
     /// Returns the time for everything except signatures.
@@ -233,8 +224,7 @@ impl Clock {
 
     /// Makes the clock run, starting at this time.
     pub fn run_from(&self, at: Time) {
-        self.offset_ms
-            .store(at.since_ms(self.time_without_offset()), Ordering::SeqCst);
+        self.offset_ms.store(at.since_ms(self.time_without_offset()), Ordering::SeqCst);
         self.frozen_at.store(RUNNING, Ordering::SeqCst);
     }
 
@@ -253,11 +243,7 @@ mod tests {
     fn frozen_clock_stands_still_and_runs_on() {
         let clock = Clock::new(0, Some(Time(5_000)));
         assert_eq!((clock.now(), clock.until(Time(6_000))), (Time(5_000), None));
-        assert_eq!(
-            clock.until(Time(4_000)),
-            Some(Duration::ZERO),
-            "what is past needs no waiting"
-        );
+        assert_eq!(clock.until(Time(4_000)), Some(Duration::ZERO), "what is past needs no waiting");
         clock.run_from(Time(9_000));
         assert!(clock.now() >= Time(9_000) && clock.now() < Time(60_000));
         clock.reset();

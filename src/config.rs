@@ -28,9 +28,7 @@ pub struct Setting {
 
 /// Returns the settings of a command.
 pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
-    SETTINGS
-        .iter()
-        .filter(move |setting| setting.commands.contains(&command))
+    SETTINGS.iter().filter(move |setting| setting.commands.contains(&command))
 }
 
 impl Setting {
@@ -52,12 +50,9 @@ impl Setting {
 
     /// Returns the setting as an argument of `clap`.
     pub fn arg(&self) -> Arg {
-        let default = self
-            .default
-            .map_or(String::new(), |default| format!(" [default: {default}]"));
-        let env = self
-            .env_name()
-            .map_or(String::new(), |name| format!(" [env: {name}]"));
+        let default =
+            self.default.map_or(String::new(), |default| format!(" [default: {default}]"));
+        let env = self.env_name().map_or(String::new(), |name| format!(" [env: {name}]"));
         // The argument is global, so that it may follow a subcommand.
         let arg = Arg::new(self.flag)
             .long(self.flag)
@@ -85,11 +80,7 @@ pub struct SettingValues<'a> {
 impl<'a> SettingValues<'a> {
     /// Creates a reader of parsed arguments and the environment.
     pub fn new(command: &'static str, matches: &'a ArgMatches) -> SettingValues<'a> {
-        SettingValues {
-            command,
-            matches,
-            env: |name| std::env::var_os(name),
-        }
+        SettingValues { command, matches, env: |name| std::env::var_os(name) }
     }
 
     /// Returns the value of a setting.
@@ -125,9 +116,9 @@ impl<'a> SettingValues<'a> {
         match self.text_of_switch(flag)?.as_deref() {
             None | Some("" | "0" | "false") => Ok(false),
             Some("1" | "true") => Ok(true),
-            Some(other) => Err(format!(
-                "{flag} is {other:?} in the environment; it must be 1 or 0"
-            )),
+            Some(other) => {
+                Err(format!("{flag} is {other:?} in the environment; it must be 1 or 0"))
+            }
         }
     }
 
@@ -153,9 +144,8 @@ mod tests {
     #[test]
     fn flag_overrides_environment_and_environment_overrides_default() {
         let command = || {
-            of_command("serve").fold(Command::new("serve"), |command, setting| {
-                command.arg(setting.arg())
-            })
+            of_command("serve")
+                .fold(Command::new("serve"), |command, setting| command.arg(setting.arg()))
         };
         let matches = command().get_matches_from(["serve", "--listen", "1.2.3.4:5"]);
         let values = SettingValues {
@@ -171,15 +161,11 @@ mod tests {
 
     #[test]
     fn a_sandbox_ignores_the_file_of_the_environment() {
-        let command = of_command("sandbox").fold(Command::new("sandbox"), |command, setting| {
-            command.arg(setting.arg())
-        });
+        let command = of_command("sandbox")
+            .fold(Command::new("sandbox"), |command, setting| command.arg(setting.arg()));
         let matches = command.get_matches_from(["sandbox"]);
-        let values = SettingValues {
-            command: "sandbox",
-            matches: &matches,
-            env: |_| Some("1".into()),
-        };
+        let values =
+            SettingValues { command: "sandbox", matches: &matches, env: |_| Some("1".into()) };
         assert_eq!(values.text("file"), Ok(None));
         assert_eq!(values.switch("json"), Ok(true));
     }

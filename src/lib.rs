@@ -79,11 +79,7 @@
 //! - A field of a resource: its view in [`domain::render`] and its input in `api`, for endpoints
 //!   [`domain::render::endpoints`] and `api::operator::endpoints`; its column in [`store::endpoints`] and a migration.
 
-#![deny(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    clippy::float_arithmetic
-)]
+#![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::float_arithmetic)]
 
 mod api;
 pub mod app;

@@ -82,10 +82,7 @@ impl Outbound {
 
     fn with_resolver(guard: Guard, timeout_ms: u64, names: impl Resolver) -> Self {
         let guard = Arc::new(guard);
-        let resolver = GuardedResolver {
-            names,
-            guard: Arc::clone(&guard),
-        };
+        let resolver = GuardedResolver { names, guard: Arc::clone(&guard) };
         let agent = Agent::with_parts(config(timeout_ms), DefaultConnector::default(), resolver);
         Self { agent, guard }
     }
@@ -110,10 +107,7 @@ impl Outbound {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let mut noting = RecordingBody {
-            rest: body,
-            is_asked_for: false,
-        };
+        let mut noting = RecordingBody { rest: body, is_asked_for: false };
         // A body from a reader has no length, so this header sets it.
         let request = request.header(CONTENT_LENGTH, body.len());
         let sent = request.send(SendBody::from_reader(&mut noting));
@@ -148,10 +142,7 @@ fn config(timeout_ms: u64) -> Config {
 /// incomplete body is accepted, because the status is known.
 fn read_start(body: Body) -> String {
     let mut start = Vec::new();
-    let read = body
-        .into_reader()
-        .take(ANSWER_BYTES_MAX)
-        .read_to_end(&mut start);
+    let read = body.into_reader().take(ANSWER_BYTES_MAX).read_to_end(&mut start);
     if let Err(error) = read {
         log::debug!("response ended early: bytes={} error={error}", start.len());
     }
@@ -185,10 +176,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
         };
         let https = uri.scheme() == Some(&Scheme::HTTPS);
         let mut permitted = self.empty();
-        for address in found
-            .iter()
-            .filter(|address| self.guard.permits(https, address.ip()))
-        {
+        for address in found.iter().filter(|address| self.guard.permits(https, address.ip())) {
             permitted.push(*address);
         }
         if permitted.is_empty() && !found.is_empty() {
@@ -205,9 +193,7 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
 /// Returns the address of a url with a numeric host. This avoids a lookup, for which ureq starts a thread.
 fn literal_address(uri: &Uri) -> Option<SocketAddr> {
     let host = uri.host()?;
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     let ip: IpAddr = bare.unwrap_or(host).parse().ok()?;
     let port = match uri.port_u16() {
         Some(port) => port,
@@ -221,9 +207,7 @@ fn lookup_error(error: Error) -> Error {
     match error {
         Error::Io(error) => {
             let text = error.to_string();
-            let text = text
-                .strip_prefix("failed to lookup address information: ")
-                .unwrap_or(&text);
+            let text = text.strip_prefix("failed to lookup address information: ").unwrap_or(&text);
             Error::Other(format!("dns: {text}").into())
         }
         Error::HostNotFound => Error::Other("dns: the name has no address".into()),

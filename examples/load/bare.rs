@@ -40,10 +40,8 @@ pub fn listen<F>(
 where
     F: Future<Output = Response<Full<Bytes>>> + Send,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let answer = Arc::new(answer);
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;

@@ -58,13 +58,7 @@ pub struct Measured {
 impl Measured {
     /// Builds a result with a rate only.
     pub fn rate(per_second: f64) -> Measured {
-        Measured {
-            per_second,
-            p50_ms: None,
-            p99_ms: None,
-            cpu_us: None,
-            failed: 0,
-        }
+        Measured { per_second, p50_ms: None, p99_ms: None, cpu_us: None, failed: 0 }
     }
 }
 

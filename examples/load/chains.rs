@@ -42,14 +42,7 @@ pub fn measure(place: &Place, is_quick: bool) -> Result<(), Failure> {
         large_blocks(place, watched)?;
     }
     memory(place)?;
-    creates(
-        place,
-        &if is_quick {
-            Plan::quick()
-        } else {
-            Plan::full()
-        },
-    )?;
+    creates(place, &if is_quick { Plan::quick() } else { Plan::full() })?;
     asked::by_name(place)?;
     asked::by_pool(place)?;
     catching_up(place, if is_quick { 500 } else { 5_000 })
@@ -82,11 +75,8 @@ fn large_blocks(place: &Place, watched: u32) -> Result<(), Failure> {
 /// Measures three chains with a million addresses in total.
 fn memory(place: &Place) -> Result<(), Failure> {
     place.remove(FILE);
-    let first_blocks = [
-        ("bitcoin", FIRST_BITCOIN),
-        ("litecoin", FIRST_LITECOIN),
-        ("dogecoin", FIRST_DOGECOIN),
-    ];
+    let first_blocks =
+        [("bitcoin", FIRST_BITCOIN), ("litecoin", FIRST_LITECOIN), ("dogecoin", FIRST_DOGECOIN)];
     let (mut kept, mut nodes) = (Vec::new(), Vec::new());
     for (chain, first_block) in first_blocks {
         add_wallet(place, chain, A_THIRD - AHEAD, &[])?;
@@ -120,11 +110,8 @@ fn creates(place: &Place, plan: &Plan) -> Result<(), Failure> {
     let (live, test) = (key("live")?, key("test")?);
     add_wallet(place, "litecoin", 0, &[])?;
     let rates = rates(place)?;
-    let server = serve(
-        place,
-        &[("litecoin", node.url())],
-        &["--rates", &rates, "--rate-limit", "0"],
-    )?;
+    let server =
+        serve(place, &[("litecoin", node.url())], &["--rates", &rates, "--rate-limit", "0"])?;
     until(&server, "coffer_chain_keeps_up{chain=\"litecoin\"} 1")?;
     until_on_offer(&server, &live, "LTC")?;
     let (mut ratios, mut rates) = (Vec::new(), Vec::new());
@@ -241,12 +228,8 @@ fn add_wallet(place: &Place, chain: &str, next: u32, more: &[&str]) -> Result<()
 }
 
 fn settings(nodes: &[(&str, String)], more: &[&str]) -> Vec<String> {
-    let nodes = nodes
-        .iter()
-        .map(|(chain, url)| format!("--node={chain}={url}"));
-    nodes
-        .chain(more.iter().map(|one| (*one).to_owned()))
-        .collect()
+    let nodes = nodes.iter().map(|(chain, url)| format!("--node={chain}={url}"));
+    nodes.chain(more.iter().map(|one| (*one).to_owned())).collect()
 }
 
 fn serve(place: &Place, nodes: &[(&str, String)], more: &[&str]) -> Result<Server, Failure> {
@@ -256,10 +239,7 @@ fn serve(place: &Place, nodes: &[(&str, String)], more: &[&str]) -> Result<Serve
 /// Waits until the server follows the chain, and asserts that it watches this many addresses of each chain.
 fn until_followed(server: &Server, chains: &[&str], watched: u32) -> Result<(), Failure> {
     for chain in chains {
-        until(
-            server,
-            &format!("coffer_chain_keeps_up{{chain=\"{chain}\"}} 1"),
-        )?;
+        until(server, &format!("coffer_chain_keeps_up{{chain=\"{chain}\"}} 1"))?;
         let name = format!("coffer_chain_watched_addresses{{chain=\"{chain}\"}} ");
         let found = figure(server, &name)?.unwrap_or(0);
         if found != watched {
@@ -296,10 +276,7 @@ fn figure(server: &Server, name: &str) -> Result<Option<u32>, Failure> {
 }
 
 fn figures(server: &Server) -> Result<String, Failure> {
-    Ok(String::from_utf8(wire::ask(
-        server.address,
-        &wire::request("GET", "/metrics", ""),
-    )?)?)
+    Ok(String::from_utf8(wire::ask(server.address, &wire::request("GET", "/metrics", ""))?)?)
 }
 
 fn text<'a>(answer: &'a Value, name: &str) -> Result<&'a str, Failure> {

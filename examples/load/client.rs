@@ -157,18 +157,13 @@ fn gather(
 
 /// Returns the results of a window.
 fn measured(log: &Log, window: std::ops::Range<Duration>, cpu: Duration) -> Measured {
-    let count = log
-        .answers
-        .iter()
-        .filter(|answer| window.contains(&answer.at))
-        .count();
+    let count = log.answers.iter().filter(|answer| window.contains(&answer.at)).count();
     let asked_within = log
         .answers
         .iter()
         .filter(|answer| window.contains(&answer.at.saturating_sub(answer.latency)));
-    let mut latencies: Vec<f64> = asked_within
-        .map(|answer| answer.latency.as_secs_f64() * 1e3)
-        .collect();
+    let mut latencies: Vec<f64> =
+        asked_within.map(|answer| answer.latency.as_secs_f64() * 1e3).collect();
     latencies.sort_unstable_by(f64::total_cmp);
     Measured {
         per_second: count as f64 / (window.end - window.start).as_secs_f64(),
@@ -181,9 +176,7 @@ fn measured(log: &Log, window: std::ops::Range<Duration>, cpu: Duration) -> Meas
 
 /// Runs one thread with its share of the connections.
 fn run_thread(shared: &Arc<Shared>, share: usize) -> Result<Log, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut streams = Vec::new();
         for _ in 0..share {

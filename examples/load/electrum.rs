@@ -69,9 +69,7 @@ impl Electrum {
         let notice = json!({"method": "blockchain.headers.subscribe", "params": [{"hex": header, "height": height}]});
         let line = format!("{notice}\n");
         state.asked.bytes += line.len() as u64;
-        state
-            .told
-            .retain_mut(|stream| stream.write_all(line.as_bytes()).is_ok());
+        state.told.retain_mut(|stream| stream.write_all(line.as_bytes()).is_ok());
         Ok(height)
     }
 }
@@ -140,9 +138,6 @@ fn child(header: &str) -> String {
     bytes.splice(4..36, parent);
     let time = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = time.map_or(0, |time| time.as_secs());
-    bytes.splice(
-        68..72,
-        u32::try_from(seconds).unwrap_or_default().to_le_bytes(),
-    );
+    bytes.splice(68..72, u32::try_from(seconds).unwrap_or_default().to_le_bytes());
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -77,10 +77,7 @@ pub fn measure(plan: &Plan, place: &Place, rows: &Rows) -> Result<Growth, Failur
 fn memory(plan: &Plan, place: &Place) -> Result<(Memory, Memory), Failure> {
     place.remove(MEMORY);
     let server = place.coffer(Some(MEMORY))?;
-    crate::wire::ask(
-        server.address,
-        &crate::wire::request("GET", "/v1/merchant", ""),
-    )?;
+    crate::wire::ask(server.address, &crate::wire::request("GET", "/v1/merchant", ""))?;
     let idle = server.memory()?;
     let mut made = 0;
     while made < plan.memory_invoices {

@@ -30,19 +30,8 @@ impl Litecoind {
         command
             .arg(format!("-datadir={}", folder.display()))
             .arg(format!("-rpcport={port}"))
-            .args([
-                "-regtest",
-                "-server",
-                "-listen=0",
-                "-dnsseed=0",
-                "-printtoconsole=0",
-            ])
-            .args([
-                "-rpcbind=127.0.0.1",
-                "-rpcallowip=127.0.0.1",
-                "-rpcuser=u",
-                "-rpcpassword=p",
-            ])
+            .args(["-regtest", "-server", "-listen=0", "-dnsseed=0", "-printtoconsole=0"])
+            .args(["-rpcbind=127.0.0.1", "-rpcallowip=127.0.0.1", "-rpcuser=u", "-rpcpassword=p"])
             .arg("-fallbackfee=0.0001");
         let child = match command.stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -95,12 +84,7 @@ impl Litecoind {
             let calls: Vec<_> = (first..=last)
                 .map(|height| json!({ "id": height, "method": "getblockhash", "params": [height] }))
                 .collect();
-            for answer in self
-                .send(&Value::from(calls))?
-                .as_array_mut()
-                .into_iter()
-                .flatten()
-            {
+            for answer in self.send(&Value::from(calls))?.as_array_mut().into_iter().flatten() {
                 let hash = result(answer)?;
                 let block = self.call("getblock", &json!([hash, 2]))?;
                 if block.get("hash") != Some(&hash) {
@@ -120,10 +104,7 @@ impl Litecoind {
         let url = format!("http://127.0.0.1:{}/", self.port);
         // Base64 of `u:p`.
         let request = self.agent.post(url).header("authorization", "Basic dTpw");
-        let text = request
-            .send(body.to_string())?
-            .body_mut()
-            .read_to_string()?;
+        let text = request.send(body.to_string())?.body_mut().read_to_string()?;
         Ok(serde_json::from_str(&text)?)
     }
 }

@@ -18,19 +18,12 @@ pub struct Cpu {
 pub fn cpu() -> Result<Cpu, Failure> {
     let stat = std::fs::read_to_string("/proc/stat")?;
     let line = stat.lines().next().unwrap_or_default();
-    let ticks: Vec<u64> = line
-        .split_ascii_whitespace()
-        .filter_map(|word| word.parse().ok())
-        .take(8)
-        .collect();
+    let ticks: Vec<u64> =
+        line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).take(8).collect();
     let all: u64 = ticks.iter().sum();
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     let own: u64 = process_ticks("self")?.iter().sum();
-    Ok(Cpu {
-        all,
-        busy: all - idle,
-        own,
-    })
+    Ok(Cpu { all, busy: all - idle, own })
 }
 
 impl Cpu {
@@ -77,14 +70,9 @@ pub fn memory_of(process: u32) -> Result<Memory, Failure> {
     let field = |name: &str| -> Result<u64, Failure> {
         let line = status.lines().find(|line| line.starts_with(name));
         let word = line.and_then(|line| line.split_ascii_whitespace().nth(1));
-        Ok(word
-            .ok_or("a process tells nothing of its memory")?
-            .parse()?)
+        Ok(word.ok_or("a process tells nothing of its memory")?.parse()?)
     };
-    Ok(Memory {
-        anonymous_kb: field("RssAnon:")?,
-        resident_kb: field("VmRSS:")?,
-    })
+    Ok(Memory { anonymous_kb: field("RssAnon:")?, resident_kb: field("VmRSS:")? })
 }
 
 /// Returns the number of processors and the averages of `/proc/loadavg`.

@@ -59,11 +59,7 @@ fn main() -> ExitCode {
         [naive::COMMAND, file] => naive::serve(file.as_ref()),
         ["--chains"] => of_chains(false),
         ["--chains", "--quick"] | ["--quick", "--chains"] => of_chains(true),
-        flags
-            if flags
-                .iter()
-                .all(|flag| ["--quick", "--json"].contains(flag)) =>
-        {
+        flags if flags.iter().all(|flag| ["--quick", "--json"].contains(flag)) => {
             measure(flags.contains(&"--quick"), flags.contains(&"--json"))
         }
         _ => Err(HELP.into()),
@@ -94,14 +90,7 @@ fn measure(quick: bool, as_json: bool) -> Result<(), Failure> {
     let growth = growth::measure(&plan, &place, &rows.delivered())?;
     eprintln!("how soon pages are told …");
     let pages = pages::measure(&plan, &place)?;
-    let report = report::Report {
-        plan,
-        book,
-        busy,
-        starts,
-        growth,
-        pages,
-    };
+    let report = report::Report { plan, book, busy, starts, growth, pages };
     if as_json {
         println!("{}", report.json());
     } else {

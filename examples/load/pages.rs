@@ -68,10 +68,9 @@ impl Invoice {
         let text = |name: &str| answer.get(name).and_then(Value::as_str);
         let token = text("checkoutUrl").and_then(|url| url.split_once("token="));
         match (text("id"), token) {
-            (Some(id), Some((_, token))) => Ok(Invoice {
-                id: id.to_owned(),
-                token: token.to_owned(),
-            }),
+            (Some(id), Some((_, token))) => {
+                Ok(Invoice { id: id.to_owned(), token: token.to_owned() })
+            }
             _ => Err(format!("an invoice without its page: {answer}").into()),
         }
     }
@@ -120,9 +119,7 @@ impl Asker {
 
 /// Runs the measurement.
 pub fn measure(plan: &Plan, place: &Place) -> Result<Pages, Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let most = plan.pages + SLOW + OTHERS;
     make_room(most)?;
     place.remove(FILE);
@@ -140,10 +137,7 @@ fn make_room(files: usize) -> Result<(), Failure> {
     if limit.current.is_none_or(|open| open >= wanted) {
         return Ok(());
     }
-    let raised = Rlimit {
-        current: Some(wanted),
-        ..limit
-    };
+    let raised = Rlimit { current: Some(wanted), ..limit };
     let why = |error| format!("{files} files have to be open (ulimit -Hn): {error}");
     Ok(setrlimit(Resource::Nofile, raised).map_err(why)?)
 }
@@ -190,14 +184,7 @@ async fn listen_and_pay(count: usize, server: &Server) -> Result<Pages, Failure>
     drop(unread);
     delays.sort_unstable_by(f64::total_cmp);
     creations.sort_unstable_by(f64::total_cmp);
-    Ok(Pages {
-        count,
-        memory_kb,
-        lost: count - delays.len(),
-        delays,
-        creations,
-        spent,
-    })
+    Ok(Pages { count, memory_kb, lost: count - delays.len(), delays, creations, spent })
 }
 
 /// Creates invoices with a selected coin.
@@ -211,9 +198,7 @@ async fn make(address: SocketAddr, count: usize) -> Result<Vec<Invoice>, Failure
         }
         Ok::<_, Failure>(made)
     };
-    let tasks: Vec<_> = (0..CONNECTIONS)
-        .map(|connection| tokio::spawn(each(connection)))
-        .collect();
+    let tasks: Vec<_> = (0..CONNECTIONS).map(|connection| tokio::spawn(each(connection))).collect();
     let mut all = Vec::with_capacity(count);
     for task in tasks {
         all.extend(task.await??);
@@ -335,23 +320,13 @@ impl Pages {
             "\nlive updates of {} checkout pages, beside {SLOW} that never read; {paid:.0} paid a second",
             self.count
         )?;
-        writeln!(
-            out,
-            "  {:<46} {:.1}",
-            "anonymous memory for a page, KB", self.memory_kb
-        )?;
+        writeln!(out, "  {:<46} {:.1}", "anonymous memory for a page, KB", self.memory_kb)?;
         for (name, times) in [
             ("from payment to event on its page, ms", &self.delays),
             ("creations meanwhile, one at a time, ms", &self.creations),
         ] {
             let at = |part| quantile(times, part).unwrap_or(f64::NAN);
-            writeln!(
-                out,
-                "  {name:<46} {:.1}, p99 {:.1}, of {}",
-                at(0.5),
-                at(0.99),
-                times.len()
-            )?;
+            writeln!(out, "  {name:<46} {:.1}, p99 {:.1}, of {}", at(0.5), at(0.99), times.len())?;
         }
         writeln!(out, "  {:<46} {}", "pages that were not told", self.lost)
     }

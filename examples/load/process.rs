@@ -30,11 +30,7 @@ impl Place {
         }
         let folder = release.join(format!("load-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        Ok(Place {
-            folder,
-            coffer,
-            own,
-        })
+        Ok(Place { folder, coffer, own })
     }
 
     /// Returns the path of a file.
@@ -77,14 +73,7 @@ impl Place {
     /// Starts a server on the file of this name, with these extra settings.
     pub fn serve(&self, name: &str, settings: &[String]) -> Result<Server, Failure> {
         let mut command = Command::new(&self.coffer);
-        command.args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--exit-with-parent",
-            "--log",
-            "error",
-        ]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--exit-with-parent", "--log", "error"]);
         command.arg("--file").arg(self.file(name)).args(settings);
         Server::start(command.stderr(Stdio::null()))
     }
@@ -92,15 +81,9 @@ impl Place {
     /// Runs a command on the file of this name with `input` on standard input. Returns the last line of output.
     pub fn run(&self, name: &str, arguments: &[&str], input: &str) -> Result<Value, Failure> {
         let mut command = Command::new(&self.coffer);
-        command
-            .args(arguments)
-            .args(["--log", "error", "--file"])
-            .arg(self.file(name));
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        command.args(arguments).args(["--log", "error", "--file"]).arg(self.file(name));
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
             stdin.write_all(input.as_bytes())?;
         }
@@ -147,9 +130,7 @@ impl Server {
         if let Some(output) = child.stdout.take() {
             BufReader::new(output).read_line(&mut line)?;
         }
-        let url = line
-            .split_ascii_whitespace()
-            .find_map(|word| word.strip_prefix("url=http://"));
+        let url = line.split_ascii_whitespace().find_map(|word| word.strip_prefix("url=http://"));
         match url.map(str::parse) {
             Some(Ok(address)) => Ok(Server { child, address }),
             _ => {

@@ -36,32 +36,18 @@ struct Target {
 impl Target {
     fn at_least(about: &'static str, goal: &'static str, value: Range, least: f64) -> Target {
         let met = value.median >= least;
-        Target {
-            about,
-            goal,
-            value,
-            met,
-        }
+        Target { about, goal, value, met }
     }
 
     fn at_most(about: &'static str, goal: &'static str, value: Range, most: f64) -> Target {
         let met = value.median <= most;
-        Target {
-            about,
-            goal,
-            value,
-            met,
-        }
+        Target { about, goal, value, met }
     }
 }
 
 /// Builds the result of a value that was measured once.
 fn single(number: f64) -> Range {
-    Range {
-        median: number,
-        low: number,
-        high: number,
-    }
+    Range { median: number, low: number, high: number }
 }
 
 fn megabytes(kilobytes: u64) -> f64 {
@@ -106,12 +92,7 @@ impl Report {
                 starts.throwaway_later,
                 3.0,
             ),
-            Target::at_most(
-                "the same with a file made and synced",
-                "≤ 3",
-                starts.fresh_later,
-                3.0,
-            ),
+            Target::at_most("the same with a file made and synced", "≤ 3", starts.fresh_later, 3.0),
             Target::at_most(
                 "anonymous memory when idle, MB",
                 "≤ 2",
@@ -198,10 +179,7 @@ impl Report {
     fn write(&self, out: &mut String) -> std::fmt::Result {
         self.write_machine(out)?;
         self.write_rates(out)?;
-        writeln!(
-            out,
-            "\nratios within a round, and connections: median (range)"
-        )?;
+        writeln!(out, "\nratios within a round, and connections: median (range)")?;
         for (name, range) in self.ratios() {
             writeln!(out, "  {name:<52} {}", text_of(range))?;
         }
@@ -212,11 +190,7 @@ impl Report {
         for target in self.targets() {
             let verdict = if target.met { "met" } else { "MISSED" };
             let (about, value) = (target.about, text_of(target.value));
-            writeln!(
-                out,
-                "  {about:<46} {value:<22} {:<7} {verdict}",
-                target.goal
-            )?;
+            writeln!(out, "  {about:<46} {value:<22} {:<7} {verdict}", target.goal)?;
         }
         Ok(())
     }
@@ -275,11 +249,7 @@ impl Report {
     }
 
     fn write_starts(&self, out: &mut String) -> std::fmt::Result {
-        writeln!(
-            out,
-            "\nexec to first answer, ms: median (range) of {}",
-            self.plan.starts
-        )?;
+        writeln!(out, "\nexec to first answer, ms: median (range) of {}", self.plan.starts)?;
         let starts = &self.starts;
         for (name, range) in [
             ("a server without a database", starts.bare),
@@ -295,16 +265,10 @@ impl Report {
     fn write_growth(&self, out: &mut String) -> std::fmt::Result {
         let (plan, growth) = (&self.plan, &self.growth);
         let [small, large] = plan.sizes;
-        writeln!(
-            out,
-            "\nmemory, MB: anonymous, and resident with pages of files"
-        )?;
+        writeln!(out, "\nmemory, MB: anonymous, and resident with pages of files")?;
         for (name, memory) in [
             ("idle".to_owned(), growth.idle),
-            (
-                format!("after {} invoices were made", plan.memory_invoices),
-                growth.after,
-            ),
+            (format!("after {} invoices were made", plan.memory_invoices), growth.after),
             (format!("reading in a file of {large}"), growth.large),
         ] {
             let [anonymous, resident] = [memory.anonymous_kb, memory.resident_kb].map(megabytes);
@@ -369,9 +333,5 @@ fn failed(cell: &[Measured]) -> usize {
 
 fn text_of(range: Range) -> String {
     let Range { median, low, high } = range;
-    if low < high {
-        format!("{median:.2} ({low:.2} to {high:.2})")
-    } else {
-        format!("{median:.2}")
-    }
+    if low < high { format!("{median:.2} ({low:.2} to {high:.2})") } else { format!("{median:.2}") }
 }

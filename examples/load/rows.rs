@@ -64,14 +64,9 @@ struct Row {
 impl Row {
     /// Reads the newest row of a table.
     fn newest(conn: &Connection, table: &str) -> Result<Row, Failure> {
-        let mut statement = conn.prepare(&format!(
-            "select * from {table} order by rowid desc limit 1"
-        ))?;
-        let names: Vec<String> = statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let mut statement =
+            conn.prepare(&format!("select * from {table} order by rowid desc limit 1"))?;
+        let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
         let mut found = statement.query([])?;
         let row = found.next()?.ok_or("the file has no row to copy")?;
         let (mut columns, mut values) = (Vec::new(), Vec::new());
@@ -82,15 +77,8 @@ impl Row {
             }
         }
         let marks = vec!["?"; columns.len()].join(", ");
-        let insert = format!(
-            "insert into {table} ({}) values ({marks})",
-            columns.join(", ")
-        );
-        Ok(Row {
-            insert,
-            columns,
-            values,
-        })
+        let insert = format!("insert into {table} ({}) values ({marks})", columns.join(", "));
+        Ok(Row { insert, columns, values })
     }
 
     /// Returns the values with some of them replaced.
@@ -181,10 +169,7 @@ impl Rows {
 
     /// Returns the rows of another creation with this order.
     pub fn copy(&self, order: &str) -> Copy {
-        let (id, event) = (
-            Uuid::now_v7().to_string(),
-            format!("evt_{}", Uuid::now_v7().simple()),
-        );
+        let (id, event) = (Uuid::now_v7().to_string(), format!("evt_{}", Uuid::now_v7().simple()));
         let body = self
             .event
             .text("body")
@@ -201,9 +186,7 @@ impl Rows {
                 ("object_id", Value::Text(id)),
                 ("body", Value::Text(body)),
             ]),
-            delivery: self
-                .delivery
-                .with(&[("id", Value::Text(Uuid::now_v7().to_string()))]),
+            delivery: self.delivery.with(&[("id", Value::Text(Uuid::now_v7().to_string()))]),
         }
     }
 }
@@ -211,11 +194,9 @@ impl Rows {
 impl Copy {
     /// Inserts the three rows.
     pub fn insert(&self, rows: &Rows, conn: &Connection) -> rusqlite::Result<()> {
-        conn.prepare_cached(&rows.invoice.insert)?
-            .execute(params_from_iter(&self.invoice))?;
-        let event = conn
-            .prepare_cached(&rows.event.insert)?
-            .insert(params_from_iter(&self.event))?;
+        conn.prepare_cached(&rows.invoice.insert)?.execute(params_from_iter(&self.invoice))?;
+        let event =
+            conn.prepare_cached(&rows.event.insert)?.insert(params_from_iter(&self.event))?;
         let mut statement = conn.prepare_cached(&rows.delivery.insert)?;
         for (at, (column, value)) in rows.delivery.columns.iter().zip(&self.delivery).enumerate() {
             match column.as_str() {
@@ -240,9 +221,6 @@ impl Copy {
             Value::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        texts
-            .max_by_key(|text| text.len())
-            .unwrap_or_default()
-            .to_owned()
+        texts.max_by_key(|text| text.len()).unwrap_or_default().to_owned()
     }
 }

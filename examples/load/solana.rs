@@ -58,11 +58,7 @@ impl Solana {
 
     /// Returns the current counts.
     pub fn asked(&self) -> Asked {
-        *self
-            .state
-            .asked
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.state.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of requests for the newest slot.

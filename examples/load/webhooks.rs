@@ -30,9 +30,7 @@ pub struct Receiver {
 impl Receiver {
     /// Starts the receiver in a separate thread.
     pub fn start() -> Result<Receiver, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let url = format!("http://{}/", listener.local_addr()?);
         let count = Arc::new(AtomicUsize::new(0));

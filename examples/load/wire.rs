@@ -42,9 +42,7 @@ fn content_length(head: &[u8]) -> usize {
         name.eq_ignore_ascii_case(NAME).then_some(value)
     });
     let digits = value.unwrap_or_default().trim_ascii();
-    digits.iter().fold(0, |sum, digit| {
-        sum * 10 + usize::from(digit.saturating_sub(b'0'))
-    })
+    digits.iter().fold(0, |sum, digit| sum * 10 + usize::from(digit.saturating_sub(b'0')))
 }
 
 /// Returns `true` for a successful response.

@@ -116,9 +116,7 @@ fn balances(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 }
 
 fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let page = context
-        .service
-        .ledger(caller, &ledger_query(context.query)?)?;
+    let page = context.service.ledger(caller, &ledger_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 

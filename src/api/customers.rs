@@ -51,10 +51,7 @@ const MAKE_ADDRESSES: Operation = Operation {
     path: "/v1/customers/{ref}/addresses",
     tag: Tag::Customers,
     summary: "Creates or returns a customer's static addresses, one for each chain family. They never change.",
-    answers: &[Answer::created(
-        "The customer's addresses.",
-        &CustomerAddressesView::COMPONENT,
-    )],
+    answers: &[Answer::created("The customer's addresses.", &CustomerAddressesView::COMPONENT)],
     refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
     run: OperationFn::Secret(make_addresses),
     ..PLAIN
@@ -65,10 +62,7 @@ const GET_ADDRESSES: Operation = Operation {
     path: "/v1/customers/{ref}/addresses",
     tag: Tag::Customers,
     summary: "Returns a customer's static addresses.",
-    answers: &[Answer::ok(
-        "The customer's addresses.",
-        &CustomerAddressesView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The customer's addresses.", &CustomerAddressesView::COMPONENT)],
     refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
     run: OperationFn::Secret(get_addresses),
     ..PLAIN
@@ -82,11 +76,7 @@ const SIMULATE: Operation = Operation {
     summary: "Pays to a test customer's address. The deposit is seen, confirmed, booked and notified as a real one.",
     body: Body::required(&SimulateDeposit::COMPONENT),
     answers: &[Answer::created("The deposit.", &DepositView::COMPONENT)],
-    refusals: &[
-        Code::CoinUnavailable,
-        Code::CustomersDisabled,
-        Code::Forbidden,
-    ],
+    refusals: &[Code::CoinUnavailable, Code::CustomersDisabled, Code::Forbidden],
     run: OperationFn::Secret(simulate),
     ..PLAIN
 };
@@ -101,9 +91,7 @@ fn make_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Er
 }
 
 fn get_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let found = context
-        .service
-        .customer_addresses(caller, context.first_param())?;
+    let found = context.service.customer_addresses(caller, context.first_param())?;
     Ok(Job::Done(Outcome::resource(found)))
 }
 

@@ -20,9 +20,7 @@ pub const LIMIT: Param = Param::limit(100, LIMIT_DEFAULT);
 pub const CUSTOMER: Param = Param {
     name: "customer",
     about: "Only deposits of the customer with this reference.",
-    kind: ParamKind::Text {
-        chars_max: REF_CHARS_MAX,
-    },
+    kind: ParamKind::Text { chars_max: REF_CHARS_MAX },
 };
 
 /// Schema of a list of deposits.
@@ -65,11 +63,7 @@ pub fn deposit_query(query: &Query) -> DepositQuery {
 }
 
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    Job::list(
-        &context
-            .service
-            .deposits(caller, &deposit_query(context.query))?,
-    )
+    Job::list(&context.service.deposits(caller, &deposit_query(context.query))?)
 }
 
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {

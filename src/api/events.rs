@@ -27,11 +27,8 @@ pub const TYPE: Param = Param {
 };
 
 /// Query parameter `object` of a list of events.
-pub const OBJECT: Param = Param {
-    name: "object",
-    about: "Only events of the object with this id.",
-    kind: ParamKind::Id,
-};
+pub const OBJECT: Param =
+    Param { name: "object", about: "Only events of the object with this id.", kind: ParamKind::Id };
 
 /// Schema of one page of events.
 pub const EVENT_PAGE: Component = Component::Exemplified {
@@ -86,16 +83,11 @@ pub fn event_query(query: &Query) -> Result<EventListQuery, Error> {
 }
 
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
-    let page = context
-        .service
-        .events(caller, &event_query(context.query)?)?;
+    let page = context.service.events(caller, &event_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let event = context.service.event(caller, context.first_param())?;
-    Ok(Job::Done(Outcome {
-        success: Success::Ok,
-        body: OutcomeBody::Kept(event),
-    }))
+    Ok(Job::Done(Outcome { success: Success::Ok, body: OutcomeBody::Kept(event) }))
 }

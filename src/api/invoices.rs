@@ -123,11 +123,7 @@ const SELECT: Operation = Operation {
         "The invoice, with depositAddress and amountExpected.",
         &InvoiceView::COMPONENT,
     )],
-    refusals: &[
-        Code::CoinUnavailable,
-        Code::PaymentInFlight,
-        Code::InvoiceClosed,
-    ],
+    refusals: &[Code::CoinUnavailable, Code::PaymentInFlight, Code::InvoiceClosed],
     run: OperationFn::Secret(select),
     ..PLAIN
 };
@@ -187,9 +183,7 @@ fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let id = context.first_param().to_owned();
     Job::wait(async move {
-        let invoice = service
-            .simulate_payment(now, &caller, &id, case, asset)
-            .await?;
+        let invoice = service.simulate_payment(now, &caller, &id, case, asset).await?;
         Ok(Outcome::resource(invoice))
     })
 }

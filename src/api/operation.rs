@@ -156,18 +156,12 @@ pub struct Body {
 impl Body {
     /// Declares a body that every request must have.
     pub const fn required(component: &'static Component) -> Option<Body> {
-        Some(Body {
-            component,
-            is_required: true,
-        })
+        Some(Body { component, is_required: true })
     }
 
     /// Declares a body that a request may omit.
     pub const fn optional(component: &'static Component) -> Option<Body> {
-        Some(Body {
-            component,
-            is_required: false,
-        })
+        Some(Body { component, is_required: false })
     }
 }
 
@@ -185,38 +179,22 @@ pub struct Answer {
 impl Answer {
     /// Declares an answer with a resource or a list.
     pub const fn ok(about: &'static str, component: &'static Component) -> Answer {
-        Answer {
-            success: Success::Ok,
-            about,
-            component: Some(component),
-        }
+        Answer { success: Success::Ok, about, component: Some(component) }
     }
 
     /// Declares an answer with a created resource.
     pub const fn created(about: &'static str, component: &'static Component) -> Answer {
-        Answer {
-            success: Success::Created,
-            about,
-            component: Some(component),
-        }
+        Answer { success: Success::Created, about, component: Some(component) }
     }
 
     /// Declares an answer with a resource that will still change.
     pub const fn accepted(about: &'static str, component: &'static Component) -> Answer {
-        Answer {
-            success: Success::Accepted,
-            about,
-            component: Some(component),
-        }
+        Answer { success: Success::Accepted, about, component: Some(component) }
     }
 
     /// Declares an answer without a body.
     pub const fn nothing(about: &'static str) -> Answer {
-        Answer {
-            success: Success::Nothing,
-            about,
-            component: None,
-        }
+        Answer { success: Success::Nothing, about, component: None }
     }
 }
 

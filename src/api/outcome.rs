@@ -63,18 +63,12 @@ impl Outcome {
 
     /// Returns an outcome with a resource made for this answer.
     pub fn resource(json: Json) -> Outcome {
-        Outcome {
-            success: Success::Ok,
-            body: OutcomeBody::Own(json),
-        }
+        Outcome { success: Success::Ok, body: OutcomeBody::Own(json) }
     }
 
     /// Returns an outcome with a resource that other answers share.
     pub fn shared(json: Arc<RawValue>) -> Outcome {
-        Outcome {
-            success: Success::Ok,
-            body: OutcomeBody::Shared(json),
-        }
+        Outcome { success: Success::Ok, body: OutcomeBody::Shared(json) }
     }
 
     /// Returns an outcome with a list of views.
@@ -91,18 +85,12 @@ impl Outcome {
 
     /// Returns an outcome with a page of a list. `next_before` is the position of the next page.
     pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
-        Outcome {
-            success: Success::Ok,
-            body: OutcomeBody::Page(data, next_before),
-        }
+        Outcome { success: Success::Ok, body: OutcomeBody::Page(data, next_before) }
     }
 
     /// Returns an outcome with a page made for this answer.
     pub fn own_page(page: Page) -> Outcome {
-        Outcome {
-            success: Success::Ok,
-            body: OutcomeBody::OwnPage(page),
-        }
+        Outcome { success: Success::Ok, body: OutcomeBody::OwnPage(page) }
     }
 
     /// Returns the outcome of a creation with an Idempotency-Key: `Created` for the first request, `Ok` for a
@@ -112,10 +100,7 @@ impl Outcome {
             idempotency::CreateOutcome::Created => Success::Created,
             idempotency::CreateOutcome::Existing => Success::Ok,
         };
-        Outcome {
-            success,
-            body: OutcomeBody::Kept(text),
-        }
+        Outcome { success, body: OutcomeBody::Kept(text) }
     }
 
     /// Returns an outcome with the view of a created resource.
@@ -123,25 +108,16 @@ impl Outcome {
     /// # Errors
     /// [`Error::Failed`] if serialization fails, which no view causes.
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {
-        Ok(Outcome {
-            success: Success::Created,
-            body: OutcomeBody::Own(to_raw_value(view)?),
-        })
+        Ok(Outcome { success: Success::Created, body: OutcomeBody::Own(to_raw_value(view)?) })
     }
 
     /// Returns an outcome with a created resource made for this answer.
     pub fn created_resource(json: Json) -> Outcome {
-        Outcome {
-            success: Success::Created,
-            body: OutcomeBody::Own(json),
-        }
+        Outcome { success: Success::Created, body: OutcomeBody::Own(json) }
     }
 
     /// An outcome without a body.
-    pub const NOTHING: Outcome = Outcome {
-        success: Success::Nothing,
-        body: OutcomeBody::Empty,
-    };
+    pub const NOTHING: Outcome = Outcome { success: Success::Nothing, body: OutcomeBody::Empty };
 }
 
 impl Job {

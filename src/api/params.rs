@@ -33,14 +33,8 @@ pub const FROM: Param = Param {
 };
 
 /// Query parameter `to`: the end of a period.
-pub const TO: Param = Param {
-    name: "to",
-    about: "Only items created before this time.",
-    kind: ParamKind::Moment,
-};
+pub const TO: Param =
+    Param { name: "to", about: "Only items created before this time.", kind: ParamKind::Moment };
 
 /// Query parameter `before` of a page whose entries have an id.
-pub const BEFORE_ID: Param = Param {
-    kind: ParamKind::Id,
-    ..BEFORE
-};
+pub const BEFORE_ID: Param = Param { kind: ParamKind::Id, ..BEFORE };

@@ -19,31 +19,21 @@ input! {
     }
 }
 
-pub const OPERATIONS: [&Operation; 4] = [
-    &CONFIG,
-    &PREFLIGHT_CONFIG,
-    &CREATE_SESSION,
-    &PREFLIGHT_SESSIONS,
-];
+pub const OPERATIONS: [&Operation; 4] =
+    [&CONFIG, &PREFLIGHT_CONFIG, &CREATE_SESSION, &PREFLIGHT_SESSIONS];
 
 const CONFIG: Operation = Operation {
     id: "getPublicConfig",
     path: "/v1/public/config",
     tag: Tag::Public,
     summary: "Returns the public configuration: name, branding, currencies, coins and the widget's URL.",
-    answers: &[Answer::ok(
-        "The configuration.",
-        &PublicConfigView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The configuration.", &PublicConfigView::COMPONENT)],
     run: OperationFn::Public(config),
     ..PLAIN
 };
 
-const PREFLIGHT_CONFIG: Operation = Operation {
-    id: "preflightPublicConfig",
-    path: "/v1/public/config",
-    ..PREFLIGHT
-};
+const PREFLIGHT_CONFIG: Operation =
+    Operation { id: "preflightPublicConfig", path: "/v1/public/config", ..PREFLIGHT };
 
 const CREATE_SESSION: Operation = Operation {
     id: "createCheckoutSession",
@@ -81,8 +71,6 @@ fn config(context: &Context<'_>, caller: &Caller) -> Result<Job, Error> {
 
 fn create_session(context: &Context<'_>, caller: &Caller) -> Result<Job, Error> {
     let input = CreateCheckoutSession::read(&context.body_fields()?)?;
-    let session = context
-        .service
-        .checkout_session(caller, &input.invoice_id)?;
+    let session = context.service.checkout_session(caller, &input.invoice_id)?;
     Ok(Job::Done(Outcome::resource(session)))
 }

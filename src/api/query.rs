@@ -70,10 +70,7 @@ impl Query {
             if found.iter().any(|(name, _)| name == param.name) {
                 return Err(Refusal::field(param.name, "must be given once"));
             }
-            param
-                .kind
-                .check(&value)
-                .map_err(|problem| Refusal::field(param.name, problem))?;
+            param.kind.check(&value).map_err(|problem| Refusal::field(param.name, problem))?;
             // The database stores ids in lower case.
             let value = match param.kind {
                 ParamKind::Uuid | ParamKind::Id => value.to_ascii_lowercase(),
@@ -86,10 +83,7 @@ impl Query {
 
     /// Returns the text of a parameter, `None` if the query does not have it.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.0
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Returns the value of a parameter that is an enumeration.
@@ -100,9 +94,7 @@ impl Query {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };
-        text.parse()
-            .map(Some)
-            .map_err(|problem| Refusal::field(name, problem))
+        text.parse().map(Some).map_err(|problem| Refusal::field(name, problem))
     }
 
     /// Returns the value of a parameter that is a time.
@@ -116,9 +108,7 @@ impl Query {
 
     /// Returns the value of the parameter `limit`, or this default.
     pub fn limit(&self, default: u32) -> u32 {
-        self.text("limit")
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(default)
+        self.text("limit").and_then(|text| text.parse().ok()).unwrap_or(default)
     }
 }
 
@@ -137,9 +127,7 @@ impl ParamKind {
                     .parse::<u32>()
                     .ok()
                     .filter(|number| digits && (1..=*max).contains(number));
-                number
-                    .map(drop)
-                    .ok_or_else(|| format!("must be a whole number from 1 to {max}"))
+                number.map(drop).ok_or_else(|| format!("must be a whole number from 1 to {max}"))
             }
             ParamKind::OneOf(texts) => {
                 if texts.contains(&value) {
@@ -151,9 +139,9 @@ impl ParamKind {
             ParamKind::Any => Ok(()),
             ParamKind::Span => parse_span_ms(value).map(drop),
             ParamKind::Moment => value.parse::<Time>().map(drop),
-            ParamKind::Uuid => id::parse(value)
-                .map(drop)
-                .ok_or_else(|| "must be a UUID".to_owned()),
+            ParamKind::Uuid => {
+                id::parse(value).map(drop).ok_or_else(|| "must be a UUID".to_owned())
+            }
             ParamKind::Id => check_length(value, ID_CHARS_MAX),
             ParamKind::Text { chars_max } => check_length(value, *chars_max),
         }
@@ -163,15 +151,11 @@ impl ParamKind {
 /// Checks that a text has 1 to `chars_max` characters.
 fn check_length(text: &str, chars_max: usize) -> Result<(), String> {
     let fits = (1..=chars_max).contains(&text.chars().count());
-    fits.then_some(())
-        .ok_or_else(|| format!("must have 1 to {chars_max} characters"))
+    fits.then_some(()).ok_or_else(|| format!("must have 1 to {chars_max} characters"))
 }
 
 /// Decodes percent signs and plus signs of a query or a form. Returns `None` if the result is not UTF-8.
 pub fn url_decode(text: &str) -> Option<String> {
     let spaced = text.replace('+', " ");
-    percent_decode_str(&spaced)
-        .decode_utf8()
-        .ok()
-        .map(|text| text.into_owned())
+    percent_decode_str(&spaced).decode_utf8().ok().map(|text| text.into_owned())
 }

@@ -43,10 +43,7 @@ const CREATE: Operation = Operation {
     tag: Tag::Reseller,
     summary: "Orders a server. The order is queued; poll the server until it is active.",
     body: Body::required(&CreateServer::COMPONENT),
-    answers: &[Answer::created(
-        "The server was ordered.",
-        &ServerView::COMPONENT,
-    )],
+    answers: &[Answer::created("The server was ordered.", &ServerView::COMPONENT)],
     refusals: &[
         Code::AccountNotActive,
         Code::ServersDisabled,
@@ -87,10 +84,7 @@ const DELETE: Operation = Operation {
     summary: "Deletes a server. An active server stays active until it has been removed.",
     answers: &[
         Answer::ok("The server, deleted.", &ServerView::COMPONENT),
-        Answer::accepted(
-            "The server, active until it has been removed.",
-            &ServerView::COMPONENT,
-        ),
+        Answer::accepted("The server, active until it has been removed.", &ServerView::COMPONENT),
     ],
     refusals: &[Code::InvalidTransition],
     run: OperationFn::Reseller(delete),
@@ -102,10 +96,7 @@ fn create(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
     let (service, scope, now) = (Arc::clone(context.service), *scope, context.now);
     Job::wait(async move {
         let ordered = service.order_server(now, &scope, body, client_key);
-        Ok(Outcome {
-            success: Success::Created,
-            body: OutcomeBody::Kept(ordered.await?),
-        })
+        Ok(Outcome { success: Success::Created, body: OutcomeBody::Kept(ordered.await?) })
     })
 }
 

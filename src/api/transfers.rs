@@ -44,9 +44,8 @@ pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Resul
         page: store::PageBounds::newest(context.query.limit(LIMIT_DEFAULT)),
     };
     let (account, mode) = (caller.account(), caller.mode());
-    let found = context
-        .service
-        .read(|db| Ok(store::transfers::list(db, account, mode, &wanted)?))?;
+    let found =
+        context.service.read(|db| Ok(store::transfers::list(db, account, mode, &wanted)?))?;
     let rendered: Result<Vec<_>, _> = found.iter().map(render::transfer).collect();
     Job::list(&rendered?)
 }
@@ -54,9 +53,7 @@ pub fn list(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Resul
 /// Returns a payout or refund of a shop.
 pub fn get(context: &Context<'_>, caller: &Caller, kind: TransferKind) -> Result<Job, Error> {
     let id = context.first_param();
-    let found = context
-        .service
-        .read(|db| transfers::owned_transfer(db, caller, kind, id))?;
+    let found = context.service.read(|db| transfers::owned_transfer(db, caller, kind, id))?;
     let json = render::transfer(&found)?;
     Ok(Job::Done(Outcome::resource(json)))
 }

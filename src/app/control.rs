@@ -92,10 +92,8 @@ impl ControlOperations {
     async fn advance_to(&self, target: Time) {
         let was_frozen = self.clock.frozen_at().is_some();
         self.settle_at(self.clock.now()).await;
-        while let Some(due) = self
-            .wakers
-            .next_due()
-            .filter(|due| *due <= target && *due > self.clock.now())
+        while let Some(due) =
+            self.wakers.next_due().filter(|due| *due <= target && *due > self.clock.now())
         {
             self.settle_at(due).await;
         }
@@ -113,15 +111,12 @@ impl ControlOperations {
     }
 
     async fn store_clock(&self) -> Result<(), Error> {
-        self.service
-            .store_sandbox_clock(self.clock.offset_ms(), self.clock.frozen_at())
-            .await
+        self.service.store_sandbox_clock(self.clock.offset_ms(), self.clock.frozen_at()).await
     }
 
     /// Resets the state to the seed, and the clock to real time.
     async fn reset(&self) -> Result<(), Error> {
-        self.resets
-            .send_modify(|count| *count = count.wrapping_add(1));
+        self.resets.send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         self.clock.reset();
         self.service.reset(self.clock.now()).await
@@ -136,8 +131,7 @@ impl ControlOperations {
 
     /// Restores a named snapshot.
     async fn restore(&self, name: String) -> Result<(), Error> {
-        self.resets
-            .send_modify(|count| *count = count.wrapping_add(1));
+        self.resets.send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         let (file, wanted) = (self.file.clone(), name.clone());
         let (at, stood_still) =
@@ -185,9 +179,7 @@ async fn run_blocking<T: Send + 'static>(
 async fn run_to_end(
     work: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), Error> {
-    tokio::spawn(work)
-        .await
-        .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
+    tokio::spawn(work).await.unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
 impl SandboxControls for SandboxControl {

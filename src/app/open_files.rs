@@ -26,10 +26,7 @@ pub(super) fn raise_limit(connections: usize) -> usize {
     let most = limit.maximum.unwrap_or(u64::MAX);
     let mut open = limit.current.unwrap_or(u64::MAX);
     if open < wanted {
-        let raised = Rlimit {
-            current: Some(wanted.min(most)),
-            ..limit
-        };
+        let raised = Rlimit { current: Some(wanted.min(most)), ..limit };
         match setrlimit(Resource::Nofile, raised) {
             Ok(()) => open = wanted.min(most),
             Err(error) => {
@@ -48,9 +45,7 @@ pub(super) fn raise_limit(connections: usize) -> usize {
 
 /// Returns the number of open files needed for this many connections.
 fn files_needed(connections: usize) -> u64 {
-    u64::try_from(connections)
-        .unwrap_or(u64::MAX)
-        .saturating_add(OTHERS)
+    u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHERS)
 }
 
 /// Returns how many of these connections fit. With very few open files, connections get half of them.
@@ -65,14 +60,9 @@ mod tests {
 
     #[test]
     fn connections_leave_room_for_other_files() {
-        for (open, expected) in [
-            (u64::MAX, 4096),
-            (5120, 4096),
-            (5119, 4095),
-            (1024, 512),
-            (600, 300),
-            (1, 1),
-        ] {
+        for (open, expected) in
+            [(u64::MAX, 4096), (5120, 4096), (5119, 4095), (1024, 512), (600, 300), (1, 1)]
+        {
             assert_eq!(fitting_connections(4096, open), expected, "{open}");
         }
     }

@@ -142,22 +142,9 @@ impl RunningParts {
             runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
         let fronts = listeners.into_iter().map(serve).collect();
-        let parts = RunningParts {
-            fronts,
-            commands,
-            stop_fronts,
-            workers,
-            stop_workers,
-            followers,
-        };
-        Ok(StartedServer {
-            runtime,
-            parts,
-            url,
-            listen: address,
-            metrics_listen,
-            setup_url,
-        })
+        let parts =
+            RunningParts { fronts, commands, stop_fronts, workers, stop_workers, followers };
+        Ok(StartedServer { runtime, parts, url, listen: address, metrics_listen, setup_url })
     }
 
     /// Stops accepting requests and starting programs. Responses in progress and a running program finish at the same
@@ -191,31 +178,20 @@ impl SharedParts {
     ) -> Result<(SharedParts, Runtime), Error> {
         let (wakers, caches) = (Wakers::default(), Arc::new(Caches::default()));
         let subscribers = Arc::new(Subscribers::default());
-        let (pools, chain_wakers) = (
-            Arc::new(AddressPools::default()),
-            Arc::new(ChainWakers::default()),
-        );
+        let (pools, chain_wakers) =
+            (Arc::new(AddressPools::default()), Arc::new(ChainWakers::default()));
         let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
         let activity = (config.kind == FileKind::Sandbox).then(Arc::<Activity>::default);
         let store = Store::open(
             opening,
-            commit_hook(
-                &wakers,
-                &caches,
-                &subscribers,
-                watched,
-                activity.clone(),
-                &chain_wakers,
-            ),
+            commit_hook(&wakers, &caches, &subscribers, watched, activity.clone(), &chain_wakers),
         )?;
         let begun = init_file(&store, config.kind, |tx, row| match row.kind {
             FileKind::Sandbox => sandbox::seed_if_empty(tx, sandbox_clock(row).now()),
             FileKind::Production => Ok(()),
         })?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| Error::Failed(error.to_string()))?;
         let row = begun()?;
         let (seen, clock_accepted) = stored_clock(&store)?;
@@ -223,17 +199,12 @@ impl SharedParts {
             FileKind::Sandbox => sandbox_clock(&row),
             FileKind::Production => Clock::steady(config.time.clone(), seen),
         };
-        let guard = Guard::new(
-            config.kind == FileKind::Sandbox,
-            config.webhook_allow.clone(),
-        );
+        let guard = Guard::new(config.kind == FileKind::Sandbox, config.webhook_allow.clone());
         let outbound = Outbound::new(guard, config.webhook_timeout_ms);
         let asked = outbound.clone();
         let check = Box::new(move |url: &str| asked.guard().check_url(url));
-        let links = LinkBuilder {
-            public_url: url.to_owned(),
-            checkout_secret: row.checkout_secret,
-        };
+        let links =
+            LinkBuilder { public_url: url.to_owned(), checkout_secret: row.checkout_secret };
         let has_signer = config.kind == FileKind::Production && config.signer.is_some();
         let live = following::live_setup(&config.nodes, has_signer);
         let limits = config.server_limits;
@@ -361,9 +332,7 @@ impl SharedParts {
             chain_wakers: _,
             clock_accepted: _,
         } = self;
-        let expire = ExpiryWorker {
-            service: Arc::clone(&service),
-        };
+        let expire = ExpiryWorker { service: Arc::clone(&service) };
         let prune = PruningWorker::new(Arc::clone(&service), config.kind == FileKind::Production);
         // In a sandbox a clock move waits for all due work, so no receiver is paused.
         let pause_ms = match config.kind {

@@ -60,10 +60,7 @@ impl Sandbox {
     pub fn start() -> Result<Sandbox, Error> {
         let server = on_own_thread(|| Server::start(Config::sandbox()))??;
         let url = server.url().to_owned();
-        Ok(Sandbox {
-            server: Some(server),
-            url,
-        })
+        Ok(Sandbox { server: Some(server), url })
     }
 
     /// Returns the base URL, without `/v1`.
@@ -86,8 +83,6 @@ fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);
         let thread = thread.map_err(|error| Error::Failed(error.to_string()))?;
-        thread
-            .join()
-            .map_err(|_| Error::Failed("it panicked".to_owned()))
+        thread.join().map_err(|_| Error::Failed("it panicked".to_owned()))
     })
 }

@@ -38,16 +38,10 @@ pub(super) fn routes_by_socket(
         Listener::new(socket, scope).map_err(|error| Error::Failed(format!("{address}: {error}")))
     };
     let Some((metrics, metrics_address)) = metrics else {
-        return Ok(vec![(
-            listener(socket, address, ListenerRoutes::All)?,
-            limits,
-        )]);
+        return Ok(vec![(listener(socket, address, ListenerRoutes::All)?, limits)]);
     };
     log::info!("metrics served: url=http://{metrics_address}/metrics");
-    let few = ConnectionLimits {
-        connections_max: METRICS_CONNECTIONS_MAX,
-        ..limits
-    };
+    let few = ConnectionLimits { connections_max: METRICS_CONNECTIONS_MAX, ..limits };
     let all = listener(socket, address, ListenerRoutes::AllButOwn)?;
     let metrics = listener(metrics, metrics_address, ListenerRoutes::OnlyOwn)?;
     Ok(vec![(all, limits), (metrics, few)])

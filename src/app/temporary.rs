@@ -80,10 +80,7 @@ fn database_name(name: &str) -> Option<&str> {
 /// Returns `true` if a file name may have this suffix after the database name: none, or one that SQLite or Coffer uses.
 fn is_known_suffix(suffix: &str) -> bool {
     if let Some(number) = suffix.strip_prefix("-new") {
-        return matches!(
-            number.as_bytes(),
-            [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']
-        );
+        return matches!(number.as_bytes(), [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']);
     }
     if let Some(name) = suffix.strip_prefix("-snapshot-") {
         // The snapshot's name, or a suffix of a file that exists while the snapshot is created or read.

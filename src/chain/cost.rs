@@ -68,9 +68,8 @@ impl RequestCost {
                 besides_a_day: 0,
             };
         }
-        let has_native = ASSETS
-            .iter()
-            .any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
+        let has_native =
+            ASSETS.iter().any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
         let (a_poll, a_block, a_final) = match (chain.has_outputs(), has_native) {
             // A poll: 4 requests for the chain state, 1 for the last read block, 1 for the mempool. A block: 1 for
             // its hash, 1 for the block.

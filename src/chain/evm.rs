@@ -119,10 +119,7 @@ impl Evm {
             None => None,
         };
         let known = self.fetch_identity()?;
-        if before
-            .as_ref()
-            .is_some_and(|(_, endpoint)| *endpoint != known.endpoint)
-        {
+        if before.as_ref().is_some_and(|(_, endpoint)| *endpoint != known.endpoint) {
             self.forget_traces();
         }
         let before = before.map(|(network, _)| network);
@@ -144,12 +141,10 @@ impl Evm {
         method: &str,
         params: &impl Serialize,
     ) -> Result<T, NodeError> {
-        self.rpc
-            .call(method, params)
-            .map_err(|failure| match failure {
-                CallFailure::Node(error) => error,
-                CallFailure::Method(error) => self.unexpected_error(method, &error),
-            })
+        self.rpc.call(method, params).map_err(|failure| match failure {
+            CallFailure::Node(error) => error,
+            CallFailure::Method(error) => self.unexpected_error(method, &error),
+        })
     }
 
     /// Makes several calls of methods that must succeed.
@@ -201,17 +196,10 @@ impl Evm {
         let (block, time) = to_block_and_time(&header)?;
         // A node that does not support this tag, or has no final block yet, returns an error.
         let finalized = answers.next().and_then(Result::ok).flatten();
-        let finalized = finalized
-            .map(|header| to_block_and_time(&header))
-            .transpose()?;
+        let finalized = finalized.map(|header| to_block_and_time(&header)).transpose()?;
         // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
         let finalized = finalized.map(|(last, _)| last.height.min(block.height));
-        Ok(Head {
-            block,
-            time,
-            is_complete: true,
-            finalized,
-        })
+        Ok(Head { block, time, is_complete: true, finalized })
     }
 
     fn find_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
@@ -236,13 +224,8 @@ impl Evm {
         let header = self.fetch_header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
         let canonical = canonical.map(|header| to_block_and_time(&header));
-        let carried = canonical
-            .transpose()?
-            .map(|(block, time)| TransactionOutcome {
-                block,
-                time,
-                is_done,
-            });
+        let carried =
+            canonical.transpose()?.map(|(block, time)| TransactionOutcome { block, time, is_done });
         Ok(carried)
     }
 }
@@ -353,10 +336,7 @@ fn to_block_and_time(header: &EvmHeader) -> Result<(Block, Time), NodeError> {
     let height = header.number.to_u32();
     let height =
         height.ok_or_else(|| invalid_answer("it answers a block of no height that there is"))?;
-    let seconds = header
-        .timestamp
-        .to_u128()
-        .and_then(|seconds| i64::try_from(seconds).ok());
+    let seconds = header.timestamp.to_u128().and_then(|seconds| i64::try_from(seconds).ok());
     let time = seconds.and_then(|seconds| seconds.checked_mul(SECOND_MS));
     let time = time.map(Time).filter(|time| *time <= Time::MAX);
     let time = time.ok_or_else(|| invalid_answer("it answers a block of no time that there is"))?;

@@ -20,11 +20,7 @@ pub struct AddressFilter {
 
 impl Default for AddressFilter {
     fn default() -> AddressFilter {
-        AddressFilter {
-            secret: RandomState::new(),
-            places: vec![0; PLACES_MIN],
-            count: 0,
-        }
+        AddressFilter { secret: RandomState::new(), places: vec![0; PLACES_MIN], count: 0 }
     }
 }
 
@@ -135,10 +131,6 @@ mod tests {
             filter.insert(&number.to_be_bytes());
         }
         assert_eq!(filter.len(), 1_000_000);
-        assert!(
-            filter.memory_bytes() <= 16 << 20,
-            "{}",
-            filter.memory_bytes()
-        );
+        assert!(filter.memory_bytes() <= 16 << 20, "{}", filter.memory_bytes());
     }
 }

@@ -104,12 +104,7 @@ pub fn compute_step(
         let head = head_position(&head);
         Ok(FollowOutcome::Lagging(NodeLag { head, lacks }))
     };
-    let mut step = StepBuilder {
-        node,
-        known,
-        watched,
-        manner,
-    };
+    let mut step = StepBuilder { node, known, watched, manner };
     let (keep, outcome) = match &known.cursor {
         None => step.first_step(&head)?,
         Some(cursor) if known.stopped.is_some() => step.read_rescan(cursor, &head)?,
@@ -321,9 +316,7 @@ impl StepBuilder<'_> {
         let mut found = Vec::new();
         for read in blocks {
             for received in sort_parents_first(&read.received) {
-                let sighted = received
-                    .first_seen
-                    .map_or(read.time, |at| at.min(read.time));
+                let sighted = received.first_seen.map_or(read.time, |at| at.min(read.time));
                 found.push(self.to_observation(received, sighted, Some(read.block.clone())));
             }
         }
@@ -366,15 +359,9 @@ impl StepBuilder<'_> {
 }
 
 fn head_position(head: &Head) -> ChainPosition {
-    ChainPosition {
-        block: head.block.clone(),
-        time: head.time,
-    }
+    ChainPosition { block: head.block.clone(), time: head.time }
 }
 
 fn block_position(read: &BlockRead) -> ChainPosition {
-    ChainPosition {
-        block: read.block.clone(),
-        time: read.time,
-    }
+    ChainPosition { block: read.block.clone(), time: read.time }
 }

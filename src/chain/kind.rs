@@ -64,11 +64,7 @@ pub static NODE_KINDS: &[NodeKind] = &[
         node: |at| {
             let endpoints = std::iter::once(&at.endpoint).chain(&at.others);
             let urls = endpoints.filter_map(|one| ServerUrl::parse(one.url()).ok());
-            Some(Box::new(Electrum::new(
-                at.chain,
-                urls.collect(),
-                at.limits,
-            )?))
+            Some(Box::new(Electrum::new(at.chain, urls.collect(), at.limits)?))
         },
     },
     NodeKind {
@@ -100,19 +96,13 @@ pub static NODE_KINDS: &[NodeKind] = &[
 impl NodeSettings {
     /// Returns a JSON-RPC client.
     fn rpc(&self) -> Rpc {
-        Rpc::new(
-            vec![self.endpoint.clone()],
-            self.headers.clone(),
-            self.limits,
-        )
+        Rpc::new(vec![self.endpoint.clone()], self.headers.clone(), self.limits)
     }
 }
 
 /// Returns the kind of node for a chain and a url scheme; `None` if there is none.
 pub fn find_kind(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
-    let mut kinds = NODE_KINDS
-        .iter()
-        .filter(|kind| kind.chains.contains(&chain));
+    let mut kinds = NODE_KINDS.iter().filter(|kind| kind.chains.contains(&chain));
     kinds.find(|kind| kind.schemes.contains(&scheme))
 }
 

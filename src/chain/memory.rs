@@ -155,10 +155,7 @@ impl MemoryChain {
             if one.nonce.is_some_and(|nonce| nonce < next) {
                 // A transaction in a block already has this nonce.
             } else if is_next
-                && !one
-                    .spends
-                    .iter()
-                    .any(|spent| is_output_of(spent, &left_ids))
+                && !one.spends.iter().any(|spent| is_output_of(spent, &left_ids))
                 && picks(&one)
             {
                 sent.push(one);
@@ -168,21 +165,12 @@ impl MemoryChain {
         }
         self.mempool = left;
         // On a chain with gaps, the skipped slots have no block.
-        let gap = if self.chain.row().has_gaps {
-            u32::try_from(self.made % 3).unwrap()
-        } else {
-            0
-        };
+        let gap = if self.chain.row().has_gaps { u32::try_from(self.made % 3).unwrap() } else { 0 };
         let (height, parent) = match self.active.last() {
             Some(tip) => (tip.block.height + 1 + gap, tip.block.hash.clone()),
             None => (0, String::new()),
         };
-        self.active.push(MemoryBlock {
-            block: Block { height, hash },
-            parent,
-            time,
-            sent,
-        });
+        self.active.push(MemoryBlock { block: Block { height, hash }, parent, time, sent });
     }
 
     /// Removes the newest `depth` blocks. Transactions for which `keeps` returns `true` return to the mempool.
@@ -194,12 +182,7 @@ impl MemoryChain {
         let at = self.active.len() - depth.min(self.active.len() - 1);
         let mut back: Vec<MemoryTransaction> = Vec::new();
         let mut lost: Vec<String> = Vec::new();
-        for sent in self
-            .active
-            .split_off(at)
-            .into_iter()
-            .flat_map(|mined| mined.sent)
-        {
+        for sent in self.active.split_off(at).into_iter().flat_map(|mined| mined.sent) {
             if !sent.spends.iter().any(|spent| is_output_of(spent, &lost)) && keeps(&sent) {
                 back.push(sent);
             } else {
@@ -238,10 +221,7 @@ impl MemoryChain {
             Some(script) => watched.has_script(&script),
             None => match account_bytes(self.chain, address) {
                 Some(account) => watched.has_account(&account),
-                None => watched
-                    .polled_addresses()
-                    .iter()
-                    .any(|named| named.address == address),
+                None => watched.polled_addresses().iter().any(|named| named.address == address),
             },
         }
     }

@@ -45,10 +45,7 @@ impl RatesError {
     fn new(problem: impl Into<String>) -> RatesError {
         let problem: String = problem.into();
         let plain = problem.chars().filter(|char| !char.is_control());
-        RatesError {
-            problem: plain.take(REASON_CHARS_MAX).collect(),
-            retry_after_s: None,
-        }
+        RatesError { problem: plain.take(REASON_CHARS_MAX).collect(), retry_after_s: None }
     }
 }
 
@@ -69,9 +66,7 @@ impl RateClient {
             .user_agent(USER_AGENT)
             .max_response_header_size(ANSWER_HEADER_BYTES_MAX)
             .build();
-        RateClient {
-            agent: Agent::new_with_config(config),
-        }
+        RateClient { agent: Agent::new_with_config(config) }
     }
 
     /// Fetches the prices of one source, and blocks the calling thread. Prices have the time `now`, unless the source
@@ -112,11 +107,7 @@ impl RateClient {
         }
         let mut body = Vec::new();
         let most = ANSWER_BYTES_MAX.saturating_add(1);
-        let read = response
-            .body_mut()
-            .as_reader()
-            .take(most)
-            .read_to_end(&mut body);
+        let read = response.body_mut().as_reader().take(most).read_to_end(&mut body);
         read.map_err(|error| RatesError::new(format!("the answer broke off: {error}")))?;
         if u64::try_from(body.len()).unwrap_or(u64::MAX) > ANSWER_BYTES_MAX {
             return Err(RatesError::new("the answer is larger than 2 MiB"));
@@ -161,12 +152,7 @@ fn add_ticker(
     at: Time,
 ) -> Result<(), RatesError> {
     let price = parse_number(price).ok_or_else(|| invalid_price("price", (base, quote), price))?;
-    tickers.push(Ticker {
-        base,
-        quote,
-        price,
-        at,
-    });
+    tickers.push(Ticker { base, quote, price, at });
     Ok(())
 }
 

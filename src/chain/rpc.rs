@@ -228,10 +228,7 @@ impl Rpc {
             .map(|(id, (method, params))| build_call(id, method, params))
             .collect();
         let body = serialize_body(&request)?;
-        let seed = BatchSeed {
-            seed,
-            calls: calls.len(),
-        };
+        let seed = BatchSeed { seed, calls: calls.len() };
         let answers = self.exchange("", &body, seed);
         let answers = answers.map(|exchanged| exchanged.value);
         let outcomes = answers.and_then(|answers| order_results(first, calls.len(), answers));
@@ -326,12 +323,7 @@ impl Rpc {
 }
 
 fn build_call<'a, P>(id: u64, method: &'a str, params: &'a P) -> RpcCall<'a, P> {
-    RpcCall {
-        jsonrpc: "2.0",
-        id,
-        method,
-        params,
-    }
+    RpcCall { jsonrpc: "2.0", id, method, params }
 }
 
 /// JSON text of a result; `None` for `null`. A later step deserializes the text, so that the streaming code is
@@ -363,16 +355,12 @@ fn order_results<V>(
     outcomes.resize_with(calls, || None);
     for answer in answers {
         match answer {
-            RpcResponse {
-                outcome: Err(error),
-                ..
-            } if is_limit_error(&error) => return Err(limit_error(&error)),
+            RpcResponse { outcome: Err(error), .. } if is_limit_error(&error) => {
+                return Err(limit_error(&error));
+            }
             // The node returned one error for the whole batch. The batch is too large, or the node does not support
             // batches.
-            RpcResponse {
-                id: None,
-                outcome: Err(error),
-            } => return Err(limit_error(&error)),
+            RpcResponse { id: None, outcome: Err(error) } => return Err(limit_error(&error)),
             RpcResponse { id, outcome } => {
                 let place = id
                     .and_then(|id| usize::try_from(id.checked_sub(first)?).ok())

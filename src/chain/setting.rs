@@ -59,10 +59,7 @@ impl Nodes {
         tokens: &KeyedValues,
         test_networks: bool,
     ) -> Result<Nodes, String> {
-        let mut read = Nodes {
-            of_chains: Vec::new(),
-            test_networks,
-        };
+        let mut read = Nodes { of_chains: Vec::new(), test_networks };
         for (key, urls) in nodes {
             let wrong = |problem: String| format!("--node {key}: {problem}");
             let chain = parse_followed_chain(key).map_err(wrong)?;
@@ -81,9 +78,7 @@ impl Nodes {
         for (key, header) in headers {
             let wrong = |problem: String| format!("--node-header {key}: {problem}");
             let chain = parse_followed_chain(key).map_err(wrong)?;
-            let node = read
-                .for_chain(chain)
-                .ok_or_else(|| wrong(unsupported_chain(chain)))?;
+            let node = read.for_chain(chain).ok_or_else(|| wrong(unsupported_chain(chain)))?;
             let takes_headers = |at: &Endpoint| {
                 let kind = kind::find_kind(chain, at.scheme());
                 kind.is_some_and(|kind| kind.takes_headers)
@@ -134,10 +129,7 @@ impl ChainNodes {
     pub fn cost(&self) -> RequestCost {
         let scheme = self.endpoints.first().map_or("", Endpoint::scheme);
         let kind = kind::find_kind(self.chain, scheme);
-        kind.map_or_else(
-            || RequestCost::for_chain(self.chain),
-            |kind| (kind.cost)(self.chain),
-        )
+        kind.map_or_else(|| RequestCost::for_chain(self.chain), |kind| (kind.cost)(self.chain))
     }
 
     /// Creates a client for the url with this index; `None` after the last url.
@@ -217,19 +209,12 @@ mod tests {
     fn secrets_are_not_shown() {
         let nodes = keyed_values(&[
             ("litecoin", "http://coffer:secret@127.0.0.1:9332"),
-            (
-                "base",
-                "https://a.example/v2/secret, https://b.example:8443/?key=secret",
-            ),
+            ("base", "https://a.example/v2/secret, https://b.example:8443/?key=secret"),
         ]);
         let headers = keyed_values(&[("base", "X-Api-Key: secret:with colon")]);
         let tokens = keyed_values(&[("USDC-BASE", CONTRACT)]);
         let read = Nodes::read(&nodes, &headers, &tokens, true).unwrap();
-        let shown: Vec<_> = read
-            .of_chains
-            .iter()
-            .map(super::ChainNodes::label)
-            .collect();
+        let shown: Vec<_> = read.of_chains.iter().map(super::ChainNodes::label).collect();
         assert_eq!(
             shown,
             [
@@ -256,91 +241,36 @@ mod tests {
             &[],
             "--node ripple: must be for one of bitcoin, litecoin",
         ),
-        (
-            &[("solana", "electrum://secret:1")],
-            &[],
-            &[],
-            "--node solana: must be a url like",
-        ),
-        (
-            &[("base", "secret")],
-            &[],
-            &[],
-            "--node base: must be a url like",
-        ),
+        (&[("solana", "electrum://secret:1")], &[], &[], "--node solana: must be a url like"),
+        (&[("base", "secret")], &[], &[], "--node base: must be a url like"),
         (&[("base", "")], &[], &[], "--node base: must be a url like"),
-        (
-            &[("bitcoin", "electrum://secret")],
-            &[],
-            &[],
-            "--node bitcoin: must ",
-        ),
+        (&[("bitcoin", "electrum://secret")], &[], &[], "--node bitcoin: must "),
         (
             &[("base", "http://a"), ("base", "http://b")],
             &[],
             &[],
             "--node base: must be given once",
         ),
-        (
-            &[],
-            &[("base", "a: secret")],
-            &[],
-            "--node-header base: base has no node",
-        ),
+        (&[], &[("base", "a: secret")], &[], "--node-header base: base has no node"),
         (
             &[("litecoin", "electrums://secret:1,electrum://secret:2")],
             &[("litecoin", "a: secret")],
             &[],
             "--node-header litecoin: is sent to http:// and https:// urls only",
         ),
-        (
-            NODE,
-            &[("base", "secret")],
-            &[],
-            "--node-header base: must be a name and a value",
-        ),
-        (
-            NODE,
-            &[("base", "a b: secret")],
-            &[],
-            "--node-header base: must be a name and a value",
-        ),
+        (NODE, &[("base", "secret")], &[], "--node-header base: must be a name and a value"),
+        (NODE, &[("base", "a b: secret")], &[], "--node-header base: must be a name and a value"),
         (
             NODE,
             &[("base", "a: secret\r\nb: c")],
             &[],
             "--node-header base: must be a name and a value",
         ),
-        (
-            NODE,
-            &[("base", "a:")],
-            &[],
-            "--node-header base: must be a name and a value",
-        ),
-        (
-            NODE,
-            &[],
-            &[("USDC", CONTRACT)],
-            "--token USDC: must be for a token, like USDC-BASE",
-        ),
-        (
-            NODE,
-            &[],
-            &[("ETH", CONTRACT)],
-            "--token ETH: must be for a token, like USDC-BASE",
-        ),
-        (
-            NODE,
-            &[],
-            &[("USDC-POLYGON", CONTRACT)],
-            "--token USDC-POLYGON: polygon has no node",
-        ),
-        (
-            NODE,
-            &[],
-            &[("USDC-BASE", "0x1")],
-            "--token USDC-BASE: the contract is ",
-        ),
+        (NODE, &[("base", "a:")], &[], "--node-header base: must be a name and a value"),
+        (NODE, &[], &[("USDC", CONTRACT)], "--token USDC: must be for a token, like USDC-BASE"),
+        (NODE, &[], &[("ETH", CONTRACT)], "--token ETH: must be for a token, like USDC-BASE"),
+        (NODE, &[], &[("USDC-POLYGON", CONTRACT)], "--token USDC-POLYGON: polygon has no node"),
+        (NODE, &[], &[("USDC-BASE", "0x1")], "--token USDC-BASE: the contract is "),
     ];
 
     #[test]

@@ -29,18 +29,9 @@ use serde_json::json;
 /// Genesis block ids and their networks. The last four bytes are the chain ids of Tron in
 /// <https://github.com/ethereum-lists/chains>: 728126428, 2494104990 and 3448148188.
 const GENESIS_BLOCKS: [(&str, &str); 3] = [
-    (
-        "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc",
-        "mainnet",
-    ),
-    (
-        "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e",
-        "shasta",
-    ),
-    (
-        "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc",
-        "nile",
-    ),
+    ("00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc", "mainnet"),
+    ("0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e", "shasta"),
+    ("0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc", "nile"),
 ];
 /// Largest number of blocks in one request: slightly more than the chain produces in a minute.
 const SPAN_MAX: u32 = 25;
@@ -181,11 +172,7 @@ impl Tron {
         let last = last.map(|last| last.min(newest.block.height));
         let is_late =
             |last: u32, before: u32| !(before..before.saturating_add(FINAL_STEP)).contains(&last);
-        if self
-            .finalized
-            .zip(last)
-            .is_none_or(|(before, last)| is_late(last, before))
-        {
+        if self.finalized.zip(last).is_none_or(|(before, last)| is_late(last, before)) {
             self.finalized = last;
         }
         Ok(Head {
@@ -279,26 +266,16 @@ fn parse_header<T>(answer: &TronBlockResponse<T>) -> Result<Option<TronHeader>, 
     let data = &answer.block_header.raw_data;
     let height = data.number;
     if id.height() != u64::from(height) {
-        return Err(invalid_answer(
-            "the id of a block does not begin with its height",
-        ));
+        return Err(invalid_answer("the id of a block does not begin with its height"));
     }
-    let parent = data
-        .parent_hash
-        .ok_or_else(|| invalid_answer("a block has no parent"))?;
+    let parent = data.parent_hash.ok_or_else(|| invalid_answer("a block has no parent"))?;
     let before = height.checked_sub(1).map(u64::from);
     if before.is_some_and(|before| parent.height() != before) {
-        return Err(invalid_answer(
-            "the parent of a block is not of the height before it",
-        ));
+        return Err(invalid_answer("the parent of a block is not of the height before it"));
     }
     let time = Some(Time(data.timestamp)).filter(|time| (Time(0)..=Time::MAX).contains(time));
     let time = time.ok_or_else(|| invalid_answer("it answers a block of no time that there is"))?;
-    Ok(Some(TronHeader {
-        block: to_block(height, id),
-        parent: parent.to_string(),
-        time,
-    }))
+    Ok(Some(TronHeader { block: to_block(height, id), parent: parent.to_string(), time }))
 }
 
 fn to_block(height: u32, id: TronId) -> Block {

@@ -69,12 +69,8 @@ impl Connector for Urls {
     }
 
     fn other_node(&self, distance: usize) -> Option<Box<dyn Node>> {
-        let limits = Limits {
-            timeout_ms: LOOK_MS_MAX,
-            ..Limits::default()
-        };
-        self.of
-            .create_node(self.index_at_distance(distance)?, limits)
+        let limits = Limits { timeout_ms: LOOK_MS_MAX, ..Limits::default() };
+        self.of.create_node(self.index_at_distance(distance)?, limits)
     }
 
     fn switch_node(&mut self, distance: usize) -> Option<Box<dyn Node>> {
@@ -106,9 +102,7 @@ mod tests {
     /// Returns the failure counts after which the next url is used.
     fn switching_failures(text: &str) -> Vec<u32> {
         let mut urls = parse_urls(text);
-        (0..60)
-            .filter(|failures| urls.node_after_failures(*failures).is_some())
-            .collect()
+        (0..60).filter(|failures| urls.node_after_failures(*failures).is_some()).collect()
     }
 
     #[test]

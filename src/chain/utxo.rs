@@ -108,8 +108,7 @@ impl Utxo {
         self.network_epoch = Some(epoch);
         // The url may now lead to another node.
         self.has_full_blocks = true;
-        self.network
-            .ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
+        self.network.ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
     }
 
     /// Checks the network by the genesis block.
@@ -144,11 +143,7 @@ impl Utxo {
         &mut self,
         watched: &'a dyn Watched,
     ) -> Result<OutputScanner<'a>, NodeError> {
-        Ok(OutputScanner {
-            asset: self.asset,
-            network: self.verify_network()?,
-            watched,
-        })
+        Ok(OutputScanner { asset: self.asset, network: self.verify_network()?, watched })
     }
 
     fn invalid_answer(&mut self, text: String) -> NodeError {
@@ -205,10 +200,7 @@ impl Node for Utxo {
         });
         let is_connected = connected.connections > 0 || network == "regtest";
         Ok(Head {
-            block: Block {
-                height: header.height,
-                hash: info.bestblockhash.0,
-            },
+            block: Block { height: header.height, hash: info.bestblockhash.0 },
             time,
             // After `invalidateblock` a node may report fewer headers than blocks for a while.
             is_complete: !is_first_download && info.headers <= info.blocks && is_connected,
@@ -240,10 +232,7 @@ impl Node for Utxo {
             if let Some(before) = blocks.last().filter(|before| before.block.hash != parent) {
                 let before = before.block.clone();
                 let still = self.fetch_hashes(before.height, before.height)?;
-                if still
-                    .first()
-                    .is_some_and(|HashText(hash)| *hash == before.hash)
-                {
+                if still.first().is_some_and(|HashText(hash)| *hash == before.hash) {
                     return Err(self.invalid_answer(format!(
                         "the block at height {height} has a wrong parent"
                     )));
@@ -253,10 +242,7 @@ impl Node for Utxo {
             }
             transactions = transactions.saturating_add(block.counted);
             let mut read = BlockRead {
-                block: Block {
-                    height,
-                    hash: block.hash,
-                },
+                block: Block { height, hash: block.hash },
                 parent,
                 parent_height: height.saturating_sub(1),
                 time: block.time,

@@ -19,10 +19,7 @@ pub(super) fn print_checks(
     match as_json {
         true => {
             let data: Vec<Value> = checked.iter().map(to_json).collect();
-            print_text(&format!(
-                "{}\n",
-                json!({ "clockAccepted": accepted, "data": data })
-            ))?;
+            print_text(&format!("{}\n", json!({ "clockAccepted": accepted, "data": data })))?;
         }
         false => checked.iter().try_for_each(print_check)?,
     }
@@ -45,11 +42,7 @@ fn print_check((about, complaints): &Check) -> Result<(), Error> {
     let paint = |tone, word| Stream::Out.paint(tone, word);
     let sanitize = |text| Stream::Out.sanitize(text);
     if complaints.is_empty() {
-        print_text(&format!(
-            "{} {}\n",
-            paint(Tone::Good, "ok:"),
-            sanitize(about)
-        ))?;
+        print_text(&format!("{} {}\n", paint(Tone::Good, "ok:"), sanitize(about)))?;
     }
     for Complaint { about, mend } in complaints {
         let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));

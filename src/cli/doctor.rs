@@ -69,9 +69,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     if let Some(wall) = accepted {
         accept_wall_clock(&path, wall)?;
         if !as_json {
-            print_text(&format!(
-                "done: the wall clock is accepted, which shows {wall}\n"
-            ))?;
+            print_text(&format!("done: the wall clock is accepted, which shows {wall}\n"))?;
         }
     }
     checked.push(check_permissions(&path));
@@ -111,11 +109,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));
             checked.extend(chains);
             checked.extend(check_nodes(&nodes, &finals));
-            checked.extend(check_rates(
-                &rates_source(&values)?,
-                coins_off.as_deref(),
-                now,
-            ));
+            checked.extend(check_rates(&rates_source(&values)?, coins_off.as_deref(), now));
         }
     }
     progress::remove_line();
@@ -140,10 +134,8 @@ fn check_url(public_url: Option<&str>) -> Check {
         Some(_) => None,
     };
     let mend = "start `coffer serve` with --public-url https://…, behind a proxy with TLS";
-    let complaint = complaint.map(|about| Complaint {
-        about: about.to_owned(),
-        mend: mend.to_owned(),
-    });
+    let complaint =
+        complaint.map(|about| Complaint { about: about.to_owned(), mend: mend.to_owned() });
     ("public url".to_owned(), complaint.into_iter().collect())
 }
 
@@ -197,9 +189,7 @@ fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
 
 /// Checks that files can be created beside the database, as SQLite and backups do.
 fn check_folder(path: &Path) -> Check {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     // The random name prevents an attacker from placing a link there first.
     let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();

@@ -19,21 +19,13 @@ const FINDINGS_PRINTED_MAX: usize = 1000;
 
 /// Returns the `--force` argument.
 pub(super) fn force_argument(help: &'static str) -> Arg {
-    Arg::new("force")
-        .long("force")
-        .action(ArgAction::SetTrue)
-        .help(help)
+    Arg::new("force").long("force").action(ArgAction::SetTrue).help(help)
 }
 
 /// Adds the arguments of `coffer backup`.
 pub(super) fn backup_command(command: Command) -> Command {
-    let to = Arg::new("to")
-        .value_name("DEST")
-        .required(true)
-        .value_hint(ValueHint::FilePath);
-    command
-        .arg(to.help("File name of the copy"))
-        .arg(force_argument("Replace an existing file"))
+    let to = Arg::new("to").value_name("DEST").required(true).value_hint(ValueHint::FilePath);
+    command.arg(to.help("File name of the copy")).arg(force_argument("Replace an existing file"))
 }
 
 /// Adds the arguments of `coffer audit`.
@@ -65,18 +57,12 @@ pub(super) fn database_path(command: &'static str, matches: &ArgMatches) -> Resu
 
 /// Returns a path argument.
 pub(super) fn path_argument(matches: &ArgMatches, name: &str) -> PathBuf {
-    matches
-        .get_one::<String>(name)
-        .map(PathBuf::from)
-        .unwrap_or_default()
+    matches.get_one::<String>(name).map(PathBuf::from).unwrap_or_default()
 }
 
 pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
-    let (from, to) = (
-        database_path("backup", matches)?,
-        path_argument(matches, "to"),
-    );
+    let (from, to) = (database_path("backup", matches)?, path_argument(matches, "to"));
     let heads = copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     let to = to.display();
@@ -95,12 +81,7 @@ pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
     let file = database_path("audit", matches)?;
     let mut findings = Findings::new(as_json);
     let mut report = |finding| findings.add(&finding);
-    let noted: Vec<LogHead> = matches
-        .get_many("head")
-        .into_iter()
-        .flatten()
-        .copied()
-        .collect();
+    let noted: Vec<LogHead> = matches.get_many("head").into_iter().flatten().copied().collect();
     let (counts, heads, derived) = read_any_version(&file, &mut show_progress, |db| {
         let (counts, heads) = audit::audit(db, &noted, &mut report, &mut show_progress)?;
         if matches.get_flag("skip-addresses") {
@@ -186,11 +167,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn new(as_json: bool) -> Findings {
-        Findings {
-            as_json,
-            count: 0,
-            kept: Vec::new(),
-        }
+        Findings { as_json, count: 0, kept: Vec::new() }
     }
 
     pub(super) fn add(&mut self, finding: &Finding) {

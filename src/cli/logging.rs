@@ -29,20 +29,14 @@ pub(super) fn log_to_stderr(filter: &str) {
     };
     let target = Target::Pipe(Box::new(lines.clone()));
     let mut builder = Builder::new();
-    builder
-        .parse_filters(filter)
-        .target(target)
-        .format(write_entry);
+    builder.parse_filters(filter).target(target).format(write_entry);
     for client in ["ureq", "ureq_proto"] {
         // These modules log whole requests, with the logins and keys in them.
         builder.filter_module(client, LevelFilter::Off);
     }
     let inner = builder.build();
     let level = inner.filter();
-    let logger = Logger {
-        inner,
-        lines: lines.clone(),
-    };
+    let logger = Logger { inner, lines: lines.clone() };
     // A second call in one process is not an error: the first logger stays.
     if log::set_boxed_logger(Box::new(logger)).is_err() {
         return;
@@ -123,14 +117,10 @@ impl LogQueue {
     /// Queues a line, or counts it as dropped.
     fn push(&self, line: &[u8]) {
         let counts = &self.counts;
-        let waiting = counts
-            .waiting_bytes
-            .fetch_add(line.len(), Ordering::Relaxed);
+        let waiting = counts.waiting_bytes.fetch_add(line.len(), Ordering::Relaxed);
         let has_room = waiting.saturating_add(line.len()) <= WAITING_BYTES_MAX;
         if !has_room || self.messages.send(Message::Line(line.to_vec())).is_err() {
-            counts
-                .waiting_bytes
-                .fetch_sub(line.len(), Ordering::Relaxed);
+            counts.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -161,9 +151,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &QueueCounts
         if progress::with_line_hidden(|| stderr.write_all(&line)).is_err() {
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
-        let waiting = counts
-            .waiting_bytes
-            .fetch_sub(line.len(), Ordering::Relaxed);
+        let waiting = counts.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);
         // Logs the count only while the queue has room for the line.
         if waiting < WAITING_BYTES_MAX / 2 {
             let dropped = counts.dropped.swap(0, Ordering::Relaxed);
@@ -235,9 +223,6 @@ mod tests {
         let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         let (time, rest) = text.split_at("[2026-11-24T00:00:00Z".len());
         assert!(time.starts_with('[') && time.ends_with('Z'), "{text}");
-        assert_eq!(
-            rest,
-            " INFO  coffer::cli] a\n    [2026-11-24T00:00:00Z ERROR coffer] b\n"
-        );
+        assert_eq!(rest, " INFO  coffer::cli] a\n    [2026-11-24T00:00:00Z ERROR coffer] b\n");
     }
 }

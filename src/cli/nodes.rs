@@ -133,28 +133,19 @@ pub(super) fn final_blocks(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error
     let mut cursors = chain_cursors::all(db)?;
     cursors.retain(|cursor| !cursor.chain.has_outputs());
     let of_each = cursors.into_iter();
-    Ok(of_each
-        .map(|cursor| (cursor.chain, cursor.complete))
-        .collect())
+    Ok(of_each.map(|cursor| (cursor.chain, cursor.complete)).collect())
 }
 
 /// Checks the node at every URL: its network, its newest block, and its hash of the last final block.
 pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check> {
-    let of_chain = |one| {
-        std::iter::repeat(one)
-            .zip(ChainNodes::url_labels(one))
-            .enumerate()
-    };
+    let of_chain = |one| std::iter::repeat(one).zip(ChainNodes::url_labels(one)).enumerate();
     let urls: Vec<(usize, (&ChainNodes, &str))> =
         nodes.of_chains.iter().flat_map(of_chain).collect();
     let answered = SharedProgress::new("nodes asked", urls.len());
     let now = Clock::new(0, None).real_now();
     let check = |(place, (one, shown)): (usize, (&ChainNodes, &str))| {
         let chain = one.chain;
-        let limits = Limits {
-            timeout_ms: ANSWER_MS_MAX,
-            ..Limits::default()
-        };
+        let limits = Limits { timeout_ms: ANSWER_MS_MAX, ..Limits::default() };
         let mut node = one.create_node(place, limits)?;
         let last = finals.iter().find(|(of, _)| *of == chain);
         let last = last.map(|(_, block)| block);
@@ -175,9 +166,7 @@ pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check
         let started: Vec<_> = urls.into_iter().map(start).collect();
         let ended = started.into_iter().map(|one| one.join());
         let asked = ended.filter_map(Result::ok).flatten();
-        asked
-            .chain(nodes.of_chains.iter().map(describe_requests))
-            .collect()
+        asked.chain(nodes.of_chains.iter().map(describe_requests)).collect()
     })
 }
 
@@ -249,10 +238,7 @@ pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<C
 /// Describes an address with a higher balance than the known payments explain.
 fn describe_unexplained_balance(found: &UnexplainedBalance) -> Complaint {
     let (asset, chain, address) = (found.asset, found.asset.chain, &found.address);
-    let (balance, known) = (
-        asset.format_units(found.balance),
-        asset.format_units(found.known),
-    );
+    let (balance, known) = (asset.format_units(found.balance), asset.format_units(found.known));
     let id = asset.id;
     Complaint {
         about: format!("{address} on {chain} has {balance} {id}, but known payments are {known}"),
@@ -295,10 +281,7 @@ fn check_node(
     let network = node.network().map_err(said)?;
     let (main, tests) = chain.row().networks;
     if network != main && !tests.contains(&network.as_str()) {
-        let problem = format!(
-            "is the wrong one: {}",
-            unknown_network_message(chain, &network)
-        );
+        let problem = format!("is the wrong one: {}", unknown_network_message(chain, &network));
         return Err((problem, "name another url with --node"));
     }
     if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {
@@ -308,15 +291,9 @@ fn check_node(
     let head = node.head().map_err(said)?;
     if !head.is_complete {
         let problem = format!("it has block {} and is not up to date", head.block.height);
-        return Err((
-            problem,
-            "wait until it has caught up, and let it reach its peers",
-        ));
+        return Err((problem, "wait until it has caught up, and let it reach its peers"));
     }
-    let reached = ChainPosition {
-        block: head.block.clone(),
-        time: head.time,
-    };
+    let reached = ChainPosition { block: head.block.clone(), time: head.time };
     let age_ms = age_without_skew_ms(now.since_ms(head.time));
     if let Some(problem) = stale_head_warning(chain, &network, &reached, age_ms) {
         return Err((problem, REMEDY));
@@ -343,10 +320,7 @@ fn check_node(
     };
     let remarks = node.remarks().into_iter().map(|one| format!("; {one}"));
     let remarks: String = remarks.collect();
-    Ok(format!(
-        "{network}, block {height} of {}{untold}{remarks}",
-        head.time
-    ))
+    Ok(format!("{network}, block {height} of {}{untold}{remarks}", head.time))
 }
 
 /// Refuses a node without a transaction index. The check reads a deep block: its transactions are requested one by

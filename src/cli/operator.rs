@@ -25,18 +25,10 @@ const KEY_BYTES_MAX: u64 = 1024;
 
 /// Adds the subcommands of `coffer account`.
 pub(super) fn account_command(command: Command) -> Command {
-    let id = || {
-        Arg::new("account")
-            .value_name("ACCOUNT")
-            .required(true)
-            .help("The account's id")
-    };
+    let id = || Arg::new("account").value_name("ACCOUNT").required(true).help("The account's id");
     let decide =
         |name: &'static str, about: &'static str| Command::new(name).about(about).arg(id());
-    let name = Arg::new("name")
-        .value_name("NAME")
-        .required(true)
-        .help("The shop's name");
+    let name = Arg::new("name").value_name("NAME").required(true).help("The shop's name");
     let quota = Arg::new("quota")
         .value_name("QUOTA")
         .required(true)
@@ -44,11 +36,7 @@ pub(super) fn account_command(command: Command) -> Command {
         .help("Number of servers; 0 for none");
     command
         .subcommand_required(true)
-        .subcommand(
-            Command::new("create")
-                .about("Creates an account, pending")
-                .arg(name),
-        )
+        .subcommand(Command::new("create").about("Creates an account, pending").arg(name))
         .subcommand(Command::new("list").about("Lists every account"))
         .subcommand(decide("approve", "Activates an account"))
         .subcommand(decide("reject", "Rejects an account"))
@@ -59,24 +47,13 @@ pub(super) fn account_command(command: Command) -> Command {
 
 /// Adds the subcommands of `coffer key`.
 pub(super) fn key_command(command: Command) -> Command {
-    let account = Arg::new("account")
-        .value_name("ACCOUNT")
-        .required(true)
-        .help("The account's id");
+    let account = Arg::new("account").value_name("ACCOUNT").required(true).help("The account's id");
     let class = Arg::new("class")
         .long("class")
         .value_parser(KeyClass::TEXTS.to_vec())
         .default_value("secret");
-    let mode = Arg::new("mode")
-        .long("mode")
-        .value_parser(Mode::TEXTS.to_vec())
-        .required(true);
-    let key = || {
-        Arg::new("key")
-            .value_name("KEY")
-            .required(true)
-            .help("The key's id")
-    };
+    let mode = Arg::new("mode").long("mode").value_parser(Mode::TEXTS.to_vec()).required(true);
+    let key = || Arg::new("key").value_name("KEY").required(true).help("The key's id");
     let overlap = Arg::new("overlap")
         .long("overlap")
         .value_name("SECONDS")
@@ -119,18 +96,9 @@ pub(super) fn open_store(
     // Settings may come before or after the subcommand. The subcommand's matches include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = SettingValues::new(command, matches);
-    log_to_stderr(
-        &values
-            .text("log")
-            .map_err(Error::Failed)?
-            .unwrap_or_default(),
-    );
+    log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());
     open_shared(
-        values
-            .text("file")
-            .map_err(Error::Failed)?
-            .unwrap_or_default()
-            .as_ref(),
+        values.text("file").map_err(Error::Failed)?.unwrap_or_default().as_ref(),
         changes.then_some(kind),
         create && kind == FileKind::Production,
         show_progress,
@@ -141,11 +109,7 @@ pub(super) fn open_store(
 fn file_kind(command: &'static str, matches: &ArgMatches) -> Result<FileKind, Error> {
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let is_sandbox = SettingValues::new(command, matches).switch("sandbox");
-    Ok(if is_sandbox.map_err(Error::Failed)? {
-        FileKind::Sandbox
-    } else {
-        FileKind::Production
-    })
+    Ok(if is_sandbox.map_err(Error::Failed)? { FileKind::Sandbox } else { FileKind::Production })
 }
 
 /// Runs `coffer account`.
@@ -160,10 +124,7 @@ pub(super) fn run_account(matches: &ArgMatches) -> Result<(), Error> {
             let account = store.write_and_wait(move |tx| accounts::create(tx, &name, now))?;
             let mut view = account_view(&account);
             if let Some(fields) = view.as_object_mut() {
-                fields.insert(
-                    "legacySecret".to_owned(),
-                    Value::from(account.legacy_secret),
-                );
+                fields.insert("legacySecret".to_owned(), Value::from(account.legacy_secret));
             }
             print_line(&view.to_string())
         }
@@ -224,10 +185,7 @@ fn account_view(account: &Account) -> Value {
 /// Runs `coffer key`.
 pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("key", matches)?;
-    let (store, kind) = (
-        open_store("key", matches, false)?,
-        file_kind("key", matches)?,
-    );
+    let (store, kind) = (open_store("key", matches, false)?, file_kind("key", matches)?);
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {
@@ -244,11 +202,8 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
             print_line(&new_key_view(&made).to_string())
         }
         Some(("import", matches)) => {
-            let (account, mode, key) = (
-                text_argument(matches, "account"),
-                mode_argument(matches)?,
-                read_key()?,
-            );
+            let (account, mode, key) =
+                (text_argument(matches, "account"), mode_argument(matches)?, read_key()?);
             let id = store.write_and_wait(move |tx| {
                 let account = accounts::find(tx, &account)?;
                 keys::import(tx, kind, ACTOR, account.seq, mode, &key, now)
@@ -257,10 +212,7 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
         }
         Some(("roll", matches)) => {
             let id = text_argument(matches, "key");
-            let overlap = matches
-                .get_one::<i64>("overlap")
-                .copied()
-                .unwrap_or_default();
+            let overlap = matches.get_one::<i64>("overlap").copied().unwrap_or_default();
             let made = store.write_and_wait(move |tx| {
                 let old = keys::find_valid(tx, None, &id, now)?;
                 keys::roll(tx, ACTOR, &old, overlap, now)
@@ -271,11 +223,7 @@ pub(super) fn run_key(matches: &ArgMatches) -> Result<(), Error> {
             let id = text_argument(matches, "key");
             let revoked = json!({ "id": id }).to_string();
             store.write_and_wait(move |tx| keys::revoke(tx, ACTOR, None, &id, now))?;
-            if as_json {
-                print_line(&revoked)
-            } else {
-                Ok(())
-            }
+            if as_json { print_line(&revoked) } else { Ok(()) }
         }
         Some(_) | None => {
             let all = store.read(crate::service::keys::list)?;
@@ -295,9 +243,7 @@ fn new_key_view(made: &keys::CreatedKey) -> Value {
 
 /// Returns the mode argument.
 fn mode_argument(matches: &ArgMatches) -> Result<Mode, Error> {
-    text_argument(matches, "mode")
-        .parse()
-        .map_err(unknown_text_error)
+    text_argument(matches, "mode").parse().map_err(unknown_text_error)
 }
 
 /// Converts a parse error that clap should have reported already.
@@ -308,10 +254,7 @@ fn unknown_text_error(error: UnknownText) -> Error {
 /// Reads a key from standard input, because arguments are visible to every user of the machine.
 fn read_key() -> Result<String, Error> {
     let mut text = String::new();
-    let read = std::io::stdin()
-        .lock()
-        .take(KEY_BYTES_MAX)
-        .read_to_string(&mut text);
+    let read = std::io::stdin().lock().take(KEY_BYTES_MAX).read_to_string(&mut text);
     read.map_err(|error| Error::Failed(format!("standard input: {error}")))?;
     Ok(text.trim().to_owned())
 }

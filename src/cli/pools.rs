@@ -31,12 +31,9 @@ pub(super) fn pool_command(command: Command) -> Command {
         .about("Adds addresses to the pool of a chain: all of them, or none if one is invalid")
         .arg(pool.help("The chain: solana"))
         .arg(file.help("A file with one address a line; - for standard input"));
-    command
-        .subcommand_required(true)
-        .subcommand(add)
-        .subcommand(
-            Command::new("list").about("Lists every pool, with how many addresses are free"),
-        )
+    command.subcommand_required(true).subcommand(add).subcommand(
+        Command::new("list").about("Lists every pool, with how many addresses are free"),
+    )
 }
 
 /// Runs `coffer pool`.
@@ -47,15 +44,11 @@ pub(super) fn run_pool(matches: &ArgMatches) -> Result<(), Error> {
     let read = match verb {
         "import" => {
             let chain = pools::imported_chain(&text("pool"));
-            let names: Vec<&str> = Chain::with_imported_addresses()
-                .map(Chain::address_pool)
-                .collect();
+            let names: Vec<&str> =
+                Chain::with_imported_addresses().map(Chain::address_pool).collect();
             let wrong = |_| Refusal::field("chain", format!("must be one of {}", names.join(", ")));
             let chain = chain.map_err(wrong)?;
-            Some((
-                chain,
-                parse_addresses(chain, &read_input(&text("addresses"))?)?,
-            ))
+            Some((chain, parse_addresses(chain, &read_input(&text("addresses"))?)?))
         }
         _ => None,
     };
@@ -80,10 +73,7 @@ fn read_input(path: &str) -> Result<String, Error> {
     let failed = |why: String| Error::Failed(format!("cannot read {path}: {why}"));
     let mut text = String::new();
     let read = if path == "-" {
-        std::io::stdin()
-            .lock()
-            .take(INPUT_BYTES_MAX)
-            .read_to_string(&mut text)
+        std::io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text)
     } else {
         let file = File::open(path).map_err(|error| failed(error.to_string()))?;
         file.take(INPUT_BYTES_MAX).read_to_string(&mut text)

@@ -28,10 +28,7 @@ struct ProgressLine {
     shown: Option<(&'static str, ProgressBar)>,
 }
 
-static PROGRESS_LINE: Mutex<ProgressLine> = Mutex::new(ProgressLine {
-    is_off: false,
-    shown: None,
-});
+static PROGRESS_LINE: Mutex<ProgressLine> = Mutex::new(ProgressLine { is_off: false, shown: None });
 
 fn lock_line() -> MutexGuard<'static, ProgressLine> {
     PROGRESS_LINE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -120,11 +117,7 @@ pub(super) struct SharedProgress {
 impl SharedProgress {
     /// Creates a counter of `of` items that starts at zero.
     pub(super) fn new(part: &'static str, of: usize) -> SharedProgress {
-        let several = SharedProgress {
-            part,
-            of: to_count(of),
-            done: AtomicU64::new(0),
-        };
+        let several = SharedProgress { part, of: to_count(of), done: AtomicU64::new(0) };
         update_line(part, 0, several.of);
         several
     }

@@ -124,11 +124,8 @@ fn check_coin(
     let (mut rates, mut complaints) = (Vec::new(), Vec::new());
     for currency in currencies {
         let of_both = |told: &&CoinFigure| told.coin == coin && told.currency == *currency;
-        let figures: Vec<RateFigure> = told
-            .iter()
-            .filter(of_both)
-            .map(|told| told.figure.clone())
-            .collect();
+        let figures: Vec<RateFigure> =
+            told.iter().filter(of_both).map(|told| told.figure.clone()).collect();
         match agreed_rate(&figures, now) {
             Ok(quoted) => {
                 let age_s = now.since_ms(quoted.at).max(0) / 1000;

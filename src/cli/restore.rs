@@ -16,10 +16,7 @@ use std::path::Path;
 
 /// Adds the arguments of `coffer restore`.
 pub(super) fn restore_command(command: Command) -> Command {
-    let from = Arg::new("from")
-        .value_name("SRC")
-        .required(true)
-        .value_hint(ValueHint::FilePath);
+    let from = Arg::new("from").value_name("SRC").required(true).value_hint(ValueHint::FilePath);
     let dry_run = Arg::new("dry-run")
         .long("dry-run")
         .action(ArgAction::SetTrue)
@@ -33,23 +30,16 @@ pub(super) fn restore_command(command: Command) -> Command {
         );
     command
         .arg(from.help("The copy to restore"))
-        .arg(force_argument(
-            "Replace the file even if the audit of the copy has findings",
-        ))
+        .arg(force_argument("Replace the file even if the audit of the copy has findings"))
         .arg(dry_run)
         .arg(next_index)
 }
 
 pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("restore", matches)?;
-    let (to, from) = (
-        database_path("restore", matches)?,
-        path_argument(matches, "from"),
-    );
+    let (to, from) = (database_path("restore", matches)?, path_argument(matches, "from"));
     let next = matches.get_many::<String>("next-index").unwrap_or_default();
-    let next: Vec<_> = next
-        .map(|text| parse_next_index(text))
-        .collect::<Result<_, _>>()?;
+    let next: Vec<_> = next.map(|text| parse_next_index(text)).collect::<Result<_, _>>()?;
     let wanted = RestoreRequest {
         from: &from,
         to: &to,
@@ -59,9 +49,8 @@ pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
         now: Clock::new(0, None).now(),
     };
     let mut findings = Findings::new(as_json);
-    let restored = copies::restore(&wanted, &mut show_progress, &mut |finding| {
-        findings.add(&finding)
-    })?;
+    let restored =
+        copies::restore(&wanted, &mut show_progress, &mut |finding| findings.add(&finding))?;
     if as_json {
         return print_line(&report_json(&wanted, &restored, findings).to_string());
     }
@@ -74,9 +63,8 @@ pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
 /// Parses an argument of the form `CHAIN=N`, which sets the next index of a wallet.
 fn parse_next_index(text: &str) -> Result<NextIndex, Error> {
     let wrong = |problem: &str| Error::Failed(format!("--next-index {text}: {problem}"));
-    let (chain, index) = text
-        .split_once('=')
-        .ok_or_else(|| wrong("must be CHAIN=N, for example bitcoin=5000"))?;
+    let (chain, index) =
+        text.split_once('=').ok_or_else(|| wrong("must be CHAIN=N, for example bitcoin=5000"))?;
     let index: Option<u32> = index.parse().ok();
     Ok(NextIndex {
         chain: find_wallet_chain(chain).map_err(|refusal| wrong(&refusal.to_string()))?,
@@ -91,9 +79,8 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
     let held = &restored.held;
     let would = if wanted.dry_run { "would be " } else { "" };
     let wallets = held.indexes.iter();
-    let mut lines: Vec<_> = wallets
-        .map(|moved| wallet_line(wanted.dry_run, restored, moved))
-        .collect();
+    let mut lines: Vec<_> =
+        wallets.map(|moved| wallet_line(wanted.dry_run, restored, moved)).collect();
     lines.extend(held.later.iter().map(transfer_line));
     if !held.later.is_empty() {
         let about = "continued after the copy: find each on its chain, and send none again";
@@ -101,18 +88,9 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
     }
     for (count, about) in [
         (held.retired, "pool addresses {}retired: import fresh ones"),
-        (
-            held.transfers,
-            "payouts and refunds {}held: check whether each was sent, then decide",
-        ),
-        (
-            held.servers,
-            "server orders {}held: check whether each was created, then decide",
-        ),
-        (
-            held.deliveries,
-            "deliveries {}given up: they can be sent again",
-        ),
+        (held.transfers, "payouts and refunds {}held: check whether each was sent, then decide"),
+        (held.servers, "server orders {}held: check whether each was created, then decide"),
+        (held.deliveries, "deliveries {}given up: they can be sent again"),
     ] {
         lines.push(format!("{count} {}", about.replace("{}", would)));
     }
@@ -124,19 +102,8 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
 
 /// Renders the line about the new index of a wallet.
 fn wallet_line(dry_run: bool, restored: &RestoreOutcome, moved: &MovedWallet) -> String {
-    let (go, is) = if dry_run {
-        ("would go", "would be")
-    } else {
-        ("go", "is")
-    };
-    let MovedWallet {
-        mode,
-        pool,
-        id,
-        next_index,
-        copied,
-        replaced,
-    } = moved;
+    let (go, is) = if dry_run { ("would go", "would be") } else { ("go", "is") };
+    let MovedWallet { mode, pool, id, next_index, copied, replaced } = moved;
     let known = match (copied, replaced) {
         (Some(copied), Some(replaced)) => {
             format!("{copied} in the copy, {replaced} in the replaced file")
@@ -172,9 +139,7 @@ fn transfer_line(transfer: &LaterTransfer) -> String {
         status = transfer.status,
         copied = transfer
             .copied
-            .map_or("not in the copy".to_owned(), |status| format!(
-                "{status} in the copy"
-            )),
+            .map_or("not in the copy".to_owned(), |status| format!("{status} in the copy")),
         mode = transfer.mode,
         amount = transfer.amount,
         currency = transfer.currency,

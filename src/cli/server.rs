@@ -41,29 +41,17 @@ pub(super) fn run_sandbox(matches: &ArgMatches) -> Result<(), Error> {
     config.allow_host = parse_list(&values, "allow-host")?;
     let as_json = values.switch("json").map_err(Error::Failed)?;
     serve_until_stopped(&values, config, |server| {
-        if as_json {
-            ready_json(server)
-        } else {
-            ready_line(server)
-        }
+        if as_json { ready_json(server) } else { ready_line(server) }
     })
 }
 
 /// Runs the service until it is asked to end.
 pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
     let values = SettingValues::new("serve", matches);
-    let mut config = read_common_settings(
-        &values,
-        Config {
-            kind: FileKind::Production,
-            ..Config::sandbox()
-        },
-    )?;
+    let mut config =
+        read_common_settings(&values, Config { kind: FileKind::Production, ..Config::sandbox() })?;
     config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
-    let rate = values
-        .text("rate-limit")
-        .map_err(Error::Failed)?
-        .unwrap_or_default();
+    let rate = values.text("rate-limit").map_err(Error::Failed)?.unwrap_or_default();
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parse_value("rate-limit", &rate, "a whole number")?;
     config.rates = rates_source(&values)?;
@@ -76,10 +64,7 @@ pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
 fn read_commands(values: &SettingValues<'_>, config: &mut Config) -> Result<(), Error> {
     config.provisioner = read_program(values, "provisioner")?;
     config.signer = read_program(values, "signer")?;
-    let span = values
-        .text("command-timeout")
-        .map_err(Error::Failed)?
-        .unwrap_or_default();
+    let span = values.text("command-timeout").map_err(Error::Failed)?.unwrap_or_default();
     let problem = |problem| Error::Failed(format!("--command-timeout {span}: {problem}"));
     let span_ms = parse_span_ms(&span).map_err(problem)?;
     config.command_timeout_ms = u64::try_from(span_ms)
@@ -101,10 +86,7 @@ fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program
 /// Reads the maximum size of servers that resellers may order.
 fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error> {
     let most = |flag: &str, min: u32| -> Result<u32, Error> {
-        let text = values
-            .text(flag)
-            .map_err(Error::Failed)?
-            .unwrap_or_default();
+        let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
         let what = format!("a whole number from {min}");
         let most: u32 = parse_value(flag, &text, &what)?;
         if most < min {
@@ -121,12 +103,7 @@ fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error>
 
 /// Reads the settings that both commands share.
 fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Result<Config, Error> {
-    log_to_stderr(
-        &values
-            .text("log")
-            .map_err(Error::Failed)?
-            .unwrap_or_default(),
-    );
+    log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());
     config.tell = progress::show_progress;
     config.listen = listen_address(values)?;
     config.metrics_listen = metrics_address(values)?;
@@ -148,19 +125,11 @@ fn parse_list<T: FromStr<Err = String>>(
     values: &SettingValues<'_>,
     flag: &str,
 ) -> Result<Vec<T>, Error> {
-    let text = values
-        .text(flag)
-        .map_err(Error::Failed)?
-        .unwrap_or_default();
+    let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
     let one = |text: &str| {
-        text.parse::<T>()
-            .map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
+        text.parse::<T>().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
     };
-    text.split(',')
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .map(one)
-        .collect()
+    text.split(',').map(str::trim).filter(|text| !text.is_empty()).map(one).collect()
 }
 
 /// Starts the server, reports that it is ready, and runs until it is asked to end.
@@ -182,10 +151,7 @@ fn serve_until_stopped(
     let line = line(&server);
     if let Some(url) = server.setup_url() {
         // The link is not logged, because other people may read the log.
-        let _ = writeln!(
-            std::io::stderr(),
-            "make the first operator within the hour: {url}"
-        );
+        let _ = writeln!(std::io::stderr(), "make the first operator within the hour: {url}");
     }
     // The file is written first: a process that reads the line can then read the file. If the file fails, no line is
     // printed.
@@ -199,11 +165,7 @@ fn serve_until_stopped(
         }
     })?;
     server.run_until_signal(signals, async {
-        if exit_with_parent {
-            wait_for_stdin_end().await
-        } else {
-            std::future::pending().await
-        }
+        if exit_with_parent { wait_for_stdin_end().await } else { std::future::pending().await }
     });
     Ok(())
 }
@@ -261,10 +223,7 @@ fn check_ready_file_path(path: &Path) -> Result<(), Error> {
     if begins.is_empty() || READY.iter().any(|ready| begins.starts_with(ready)) {
         return Ok(());
     }
-    Err(ready_file_error(
-        path,
-        "exists and is not a ready file, so it is not replaced",
-    ))
+    Err(ready_file_error(path, "exists and is not a ready file, so it is not replaced"))
 }
 
 /// Writes the ready line to a temporary file and renames it, so that readers never see a partial file.
@@ -323,14 +282,9 @@ pub(super) fn metrics_token(values: &SettingValues<'_>) -> Result<Option<Metrics
 
 /// Resolves an address to listen on. Host names such as localhost are looked up.
 fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
-    let found = text
-        .to_socket_addrs()
-        .ok()
-        .and_then(|mut found| found.next());
+    let found = text.to_socket_addrs().ok().and_then(|mut found| found.next());
     found.ok_or_else(|| {
-        Error::Failed(format!(
-            "--{flag} {text}: must be an address like 127.0.0.1:8080"
-        ))
+        Error::Failed(format!("--{flag} {text}: must be an address like 127.0.0.1:8080"))
     })
 }
 
@@ -339,9 +293,7 @@ fn normalize_url(text: &str) -> Result<String, Error> {
     let site = SiteUrl::parse(text).ok();
     let site = site.filter(|site| !site.after_authority().contains(['?', '#']));
     let site = site.ok_or_else(|| {
-        Error::Failed(format!(
-            "--public-url {text}: must be a url like https://pay.example.com"
-        ))
+        Error::Failed(format!("--public-url {text}: must be a url like https://pay.example.com"))
     })?;
     let path = site.after_authority().trim_end_matches('/');
     Ok(format!("{}{path}", site.origin()))
@@ -350,21 +302,14 @@ fn normalize_url(text: &str) -> Result<String, Error> {
 /// Returns the source of live rates.
 pub(super) fn rates_source(values: &SettingValues<'_>) -> Result<RatesOrigin, Error> {
     let flag = "rates";
-    let text = values
-        .text(flag)
-        .map_err(Error::Failed)?
-        .unwrap_or_default();
-    text.parse()
-        .map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
+    let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
+    text.parse().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
 }
 
 /// Returns the maximum number of connections.
 pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, Error> {
     let flag = "connections-max";
-    let text = values
-        .text(flag)
-        .map_err(Error::Failed)?
-        .unwrap_or_default();
+    let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
     let what = "a whole number from 16 to 1000000";
     let most: usize = parse_value(flag, &text, what)?;
     let range = 16..=1_000_000;
@@ -374,6 +319,5 @@ pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, 
 
 /// Parses the value of a flag.
 fn parse_value<T: FromStr>(flag: &str, text: &str, what: &str) -> Result<T, Error> {
-    text.parse()
-        .map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))
+    text.parse().map_err(|_| Error::Failed(format!("--{flag} {text}: must be {what}")))
 }

@@ -17,10 +17,7 @@ pub(super) fn check_limits(db: &Reader<'_>) -> Result<Check, Error> {
     let about = if limits.is_empty() {
         "signer limit: there is no account".to_owned()
     } else {
-        format!(
-            "signer limit, in any 24 hours and in each currency: {}",
-            limits.join("; ")
-        )
+        format!("signer limit, in any 24 hours and in each currency: {}", limits.join("; "))
     };
     Ok((about, Vec::new()))
 }

@@ -21,12 +21,8 @@ const PASSWORD_BYTES_MAX: u64 = 4096;
 
 /// Adds the subcommands of `coffer user`.
 pub(super) fn user_command(command: Command) -> Command {
-    let email = || {
-        Arg::new("email")
-            .value_name("EMAIL")
-            .required(true)
-            .help("Email address of the user")
-    };
+    let email =
+        || Arg::new("email").value_name("EMAIL").required(true).help("Email address of the user");
     let role = Arg::new("role")
         .long("role")
         .value_parser(Role::TEXTS.to_vec())
@@ -40,13 +36,10 @@ pub(super) fn user_command(command: Command) -> Command {
     command
         .subcommand_required(true)
         .subcommand(
-            about(
-                "create",
-                "Creates a user; the password comes from standard input",
-            )
-            .arg(email())
-            .arg(role)
-            .arg(account),
+            about("create", "Creates a user; the password comes from standard input")
+                .arg(email())
+                .arg(role)
+                .arg(account),
         )
         .subcommand(about("list", "Lists every user"))
         .subcommand(about("password", "Sets a password, from standard input").arg(email()))

@@ -39,18 +39,11 @@ fn value_argument(name: &'static str, value_name: &'static str, help: String) ->
 /// Adds the subcommands of `coffer wallet`.
 pub(super) fn wallet_command(command: Command) -> Command {
     let about = |name: &'static str, about: &'static str| Command::new(name).about(about);
-    let chain = |help: &'static str| {
-        Arg::new("chain")
-            .value_name("CHAIN")
-            .required(true)
-            .help(help)
-    };
+    let chain =
+        |help: &'static str| Arg::new("chain").value_name("CHAIN").required(true).help(help);
     let id = Arg::new("wallet").value_name("WALLET").required(true);
     let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .action(ArgAction::SetTrue)
-            .help(help)
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
     };
     let scripts = ScriptType::TEXTS.join(", ");
     let networks = WalletNetwork::NAMED.map(WalletNetwork::as_str).join(", ");
@@ -94,9 +87,7 @@ pub(super) fn find_private_argument(args: &[OsString]) -> Option<Refusal> {
     // File names, and tokens of other commands, may look like a private key in hexadecimal.
     let is_name = |at: usize| {
         let before = at.checked_sub(1).and_then(|at| texts.get(at));
-        let named = texts
-            .get(at)
-            .is_some_and(|text| text.starts_with("--file="));
+        let named = texts.get(at).is_some_and(|text| text.starts_with("--file="));
         named || at == 0 || before.is_some_and(|before| before == "--file")
     };
     let found = texts.iter().enumerate().find_map(|(at, text)| {
@@ -155,10 +146,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
         }
         _ => {
             let all = store.read(wallets::list)?;
-            return print_list(
-                all.iter().map(|wallet| Ok(wallet.get().to_owned())),
-                as_json,
-            );
+            return print_list(all.iter().map(|wallet| Ok(wallet.get().to_owned())), as_json);
         }
     };
     print_line(done.get())
@@ -247,20 +235,13 @@ fn confirm_addresses(
     let addresses = found.get("addresses").and_then(Value::as_array);
     let addresses = addresses.into_iter().flatten();
     for (index, address) in addresses.enumerate() {
-        said.push_str(&format!(
-            "  m/0/{index}  {}\n",
-            address.as_str().unwrap_or_default()
-        ));
+        said.push_str(&format!("  m/0/{index}  {}\n", address.as_str().unwrap_or_default()));
     }
     let next = found.get("nextIndex").and_then(Value::as_u64);
-    let next = next
-        .and_then(|next| u32::try_from(next).ok())
-        .unwrap_or(INDEX_END);
+    let next = next.and_then(|next| u32::try_from(next).ok()).unwrap_or(INDEX_END);
     let known = found.get("wallet").and_then(Value::as_str);
     if let Some(known) = known {
-        said.push_str(&format!(
-            "it is known as {known} and goes on from index {next}\n"
-        ));
+        said.push_str(&format!("it is known as {known} and goes on from index {next}\n"));
     }
     if let Some(before) = before.filter(|before| *before != next) {
         said.push_str(&format!("next index {before} -> {next}\n"));

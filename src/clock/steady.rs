@@ -24,15 +24,8 @@ pub struct ClockDoubt {
 impl std::fmt::Display for ClockDoubt {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.ahead_ms.unsigned_abs() / 1000;
-        let side = if self.ahead_ms < 0 {
-            "behind"
-        } else {
-            "ahead of"
-        };
-        write!(
-            out,
-            "the wall clock is {seconds} s {side} the time that Coffer goes by"
-        )?;
+        let side = if self.ahead_ms < 0 { "behind" } else { "ahead of" };
+        write!(out, "the wall clock is {seconds} s {side} the time that Coffer goes by")?;
         match self.adopted_in_ms {
             Some(ms) => write!(out, "; it is adopted in {} s", ms / 1000)?,
             None => out.write_str("; it is adopted once it has passed what the file has seen")?,
@@ -80,10 +73,7 @@ impl SteadyClock {
         let passed = boot_us.saturating_sub(self.boot_us).max(0);
         let slewed = passed / SLEW;
         let worked_off = self.drift_us.clamp(slewed.saturating_neg(), slewed);
-        let now = self
-            .now_us
-            .saturating_add(passed)
-            .saturating_add(worked_off);
+        let now = self.now_us.saturating_add(passed).saturating_add(worked_off);
         if passed < SECOND {
             return now;
         }
@@ -118,10 +108,7 @@ impl SteadyClock {
             }
             Some(_) => {}
             None => {
-                self.off = Some(LargeDifference {
-                    since_boot_us: self.boot_us,
-                    drift_us: drift,
-                });
+                self.off = Some(LargeDifference { since_boot_us: self.boot_us, drift_us: drift });
             }
         }
     }
@@ -154,26 +141,17 @@ impl SteadyClock {
         let now = self.now(boot_us, || wall_us);
         let ahead_ms = wall_us.saturating_sub(now) / 1000;
         if self.unpassed_us.is_some() {
-            return Some(ClockDoubt {
-                ahead_ms,
-                adopted_in_ms: None,
-            });
+            return Some(ClockDoubt { ahead_ms, adopted_in_ms: None });
         }
         self.off.map(|off| {
             let stayed = boot_us.saturating_sub(off.since_boot_us);
-            ClockDoubt {
-                ahead_ms,
-                adopted_in_ms: Some(HOUR.saturating_sub(stayed).max(0) / 1000),
-            }
+            ClockDoubt { ahead_ms, adopted_in_ms: Some(HOUR.saturating_sub(stayed).max(0) / 1000) }
         })
     }
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "the numbers of a test are its own"
-)]
+#[expect(clippy::arithmetic_side_effects, reason = "the numbers of a test are its own")]
 mod tests {
     use super::{HOUR, MINUTE, SECOND, SteadyClock};
 
@@ -188,11 +166,7 @@ mod tests {
 
     impl Clocks {
         fn start(wall: i64, seen: i64) -> Clocks {
-            Clocks {
-                steady: SteadyClock::start(0, wall, seen),
-                boot: 0,
-                wall,
-            }
+            Clocks { steady: SteadyClock::start(0, wall, seen), boot: 0, wall }
         }
 
         /// Advances both clocks in steps of ten seconds, and returns the steady time.
@@ -273,10 +247,7 @@ mod tests {
         assert!(!clocks.doubts());
         // This wall clock is behind by an hour, and passes the latest time in the database after one hour.
         let mut clocks = Clocks::start(YEAR - HOUR, YEAR);
-        assert_eq!(
-            clocks.pass(2 * HOUR - 10 * SECOND),
-            YEAR + 2 * HOUR - 10 * SECOND
-        );
+        assert_eq!(clocks.pass(2 * HOUR - 10 * SECOND), YEAR + 2 * HOUR - 10 * SECOND);
         assert!(clocks.doubts(), "it has passed, and is an hour off");
         clocks.pass(20 * SECOND);
         assert_eq!(clocks.now(), clocks.wall);

@@ -44,9 +44,8 @@ impl SettingValues<'_> {
             return Ok(found);
         };
         for given in self.matches.get_many::<String>(flag).into_iter().flatten() {
-            let (key, value) = given
-                .split_once('=')
-                .ok_or_else(|| format!("--{flag} must be {value}"))?;
+            let (key, value) =
+                given.split_once('=').ok_or_else(|| format!("--{flag} must be {value}"))?;
             found.push((key.trim().to_owned(), value.trim().to_owned()));
         }
         let by_flag = found.len();
@@ -78,9 +77,8 @@ mod tests {
     #[test]
     fn flag_overrides_the_environment_for_its_key() {
         let command = || {
-            of_command("serve").fold(Command::new("serve"), |command, setting| {
-                command.arg(setting.arg())
-            })
+            of_command("serve")
+                .fold(Command::new("serve"), |command, setting| command.arg(setting.arg()))
         };
         let read = |args: &[&str]| {
             let args = std::iter::once(&"serve").chain(args);
@@ -99,10 +97,7 @@ mod tests {
         };
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let ours = pair("litecoin", "http://of-environment");
-        assert_eq!(
-            read(&[]),
-            (Ok(vec![ours.clone()]), Ok(vec![pair("USDC-BASE", "0x0")]))
-        );
+        assert_eq!(read(&[]), (Ok(vec![ours.clone()]), Ok(vec![pair("USDC-BASE", "0x0")])));
         let (nodes, _) = read(&["--node", "bitcoin=http://a?b=c", "--node=base=http://d"]);
         let flags = [pair("bitcoin", "http://a?b=c"), pair("base", "http://d")];
         assert_eq!(nodes.unwrap(), [&flags[..], &[ours]].concat());

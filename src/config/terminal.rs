@@ -21,10 +21,7 @@ pub fn terminal_features() -> TerminalFeatures {
 fn read(env: fn(&str) -> Option<OsString>) -> TerminalFeatures {
     let given = |name| env(name).filter(|value| !value.is_empty());
     let is_able = given("TERM").is_some_and(|term| term != "dumb");
-    TerminalFeatures {
-        is_able,
-        colours: is_able && given("NO_COLOR").is_none(),
-    }
+    TerminalFeatures { is_able, colours: is_able && given("NO_COLOR").is_none() }
 }
 
 #[cfg(test)]

@@ -41,10 +41,9 @@ impl AccountStatus {
     pub fn check_can_create_invoices(self) -> Result<(), Refusal> {
         match self {
             AccountStatus::Active => Ok(()),
-            AccountStatus::Suspended => Err(Refusal::new(
-                Code::AccountSuspended,
-                "the account is suspended",
-            )),
+            AccountStatus::Suspended => {
+                Err(Refusal::new(Code::AccountSuspended, "the account is suspended"))
+            }
             AccountStatus::Pending | AccountStatus::Rejected => Err(Refusal::new(
                 Code::AccountNotApproved,
                 format!("the account is {self}, not approved"),
@@ -270,12 +269,8 @@ mod tests {
 
     #[test]
     fn status_changes_only_along_documented_steps() {
-        let drawn = [
-            (Pending, Active),
-            (Pending, Rejected),
-            (Active, Suspended),
-            (Suspended, Active),
-        ];
+        let drawn =
+            [(Pending, Active), (Pending, Rejected), (Active, Suspended), (Suspended, Active)];
         for from in AccountStatus::ALL {
             for to in AccountStatus::ALL {
                 let moved = from.check_can_become(*to).map_err(|refusal| refusal.code);

@@ -68,12 +68,7 @@ impl Network {
 
 impl fmt::Display for AddressError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "not an address on {}: {}",
-            self.chain.as_str(),
-            self.reason
-        )
+        write!(out, "not an address on {}: {}", self.chain.as_str(), self.reason)
     }
 }
 
@@ -84,11 +79,8 @@ impl std::error::Error for AddressError {}
 /// This is a valid encoding of SHA-256(label ‖ index), with the index in eight bytes, big-endian. The three EVM chains
 /// share one address, as they do in live mode.
 pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
-    let digest: [u8; 32] = Sha256::new()
-        .chain_update(label)
-        .chain_update(index.to_be_bytes())
-        .finalize()
-        .into();
+    let digest: [u8; 32] =
+        Sha256::new().chain_update(label).chain_update(index.to_be_bytes()).finalize().into();
     let (hash, _) = digest.split_at(20);
     match &chain.row().encoding {
         Encoding::Utxo(utxo) => match utxo.simulated {
@@ -116,10 +108,7 @@ pub fn parse_on_any(
     networks: &[Network],
     text: &str,
 ) -> Result<(Network, String), AddressError> {
-    let mut problem = AddressError {
-        chain,
-        reason: "addresses of no network are taken here",
-    };
+    let mut problem = AddressError { chain, reason: "addresses of no network are taken here" };
     for (at, network) in networks.iter().enumerate() {
         match parse(chain, *network, text) {
             Ok(canonical) => return Ok((*network, canonical)),
@@ -165,9 +154,7 @@ fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProbl
 fn read_p2pkh_or_p2sh(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     let (version, hash) = read_base58check(text, prefixes.expected)?;
     let known = prefixes.versions.iter().find(|(read, _)| *read == version);
-    known
-        .map(|(_, written)| write_base58check(*written, &hash))
-        .ok_or(prefixes.expected)
+    known.map(|(_, written)| write_base58check(*written, &hash)).ok_or(prefixes.expected)
 }
 
 /// Reads P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m).
@@ -195,11 +182,7 @@ fn segwit_problem(error: &SegwitHrpstringError, prefixes: &UtxoPrefixes) -> Addr
 
 fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
     let program = hash.iter().copied().bytes_to_fes();
-    program
-        .with_checksum::<Bech32>(&prefix)
-        .with_witness_version(Fe32::Q)
-        .chars()
-        .collect()
+    program.with_checksum::<Bech32>(&prefix).with_witness_version(Fe32::Q).chars().collect()
 }
 
 /// Reads an address with an EIP-55 checksum, or in a single case without checksum
@@ -215,11 +198,7 @@ fn read_evm(text: &str) -> Result<String, AddressProblem> {
     }
     let canonical = write_evm(&lower);
     let one_case = digits == lower || digits == digits.to_ascii_uppercase();
-    if one_case || text == canonical {
-        Ok(canonical)
-    } else {
-        Err(CHECKSUM)
-    }
+    if one_case || text == canonical { Ok(canonical) } else { Err(CHECKSUM) }
 }
 
 /// Writes the EIP-55 form. A letter is a capital if the matching half byte of Keccak-256 over the lower-case digits
@@ -228,13 +207,8 @@ fn write_evm(lower_digits: &str) -> String {
     let hash = Keccak256::digest(lower_digits);
     let halves = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);
     let digits = lower_digits.chars().zip(halves);
-    let cased = digits.map(|(digit, half)| {
-        if half >= 8 {
-            digit.to_ascii_uppercase()
-        } else {
-            digit
-        }
-    });
+    let cased =
+        digits.map(|(digit, half)| if half >= 8 { digit.to_ascii_uppercase() } else { digit });
     "0x".chars().chain(cased).collect()
 }
 

@@ -93,10 +93,7 @@ pub fn is_plausible_token(text: &str) -> bool {
 
 /// Returns `true` if the text ends in the CRC-32 of the characters before it.
 fn has_valid_checksum(text: &str) -> bool {
-    let body = text
-        .len()
-        .checked_sub(CHECK_CHARS)
-        .and_then(|at| text.split_at_checked(at));
+    let body = text.len().checked_sub(CHECK_CHARS).and_then(|at| text.split_at_checked(at));
     body.is_some_and(|(body, check)| check == checksum(body))
 }
 
@@ -104,12 +101,9 @@ fn has_valid_checksum(text: &str) -> bool {
 /// class.
 pub fn is_importable(text: &str) -> bool {
     let plain = |part: &str| {
-        part.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+        part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     };
-    let is_of_today = ["sk_", "pk_", TOKEN_PREFIX]
-        .iter()
-        .any(|prefix| text.starts_with(prefix));
+    let is_of_today = ["sk_", "pk_", TOKEN_PREFIX].iter().any(|prefix| text.starts_with(prefix));
     let parts = text.split_once('.');
     let fits = parts.is_some_and(|(id, secret)| {
         !id.is_empty() && plain(id) && secret.len() >= IMPORT_SECRET_CHARS_MIN && plain(secret)
@@ -188,10 +182,7 @@ mod tests {
             assert!(is_plausible(&key));
         }
         let legacy = generated_key(KeyClass::Legacy, Mode::Live);
-        assert!(
-            legacy.split_once('.').is_some() && is_plausible(&legacy),
-            "{legacy}"
-        );
+        assert!(legacy.split_once('.').is_some() && is_plausible(&legacy), "{legacy}");
     }
 
     #[test]
@@ -203,10 +194,7 @@ mod tests {
         });
         assert!(token.starts_with("rt_") && token.len() == 39, "{token}");
         assert!(is_plausible_token(&token) && !is_plausible(&token));
-        assert!(!is_plausible_token(&generated_key(
-            KeyClass::Secret,
-            Mode::Live
-        )));
+        assert!(!is_plausible_token(&generated_key(KeyClass::Secret, Mode::Live)));
         for wrong in [token.to_ascii_uppercase().as_str(), "", "rt_", "rt_sandbox"] {
             assert!(!is_plausible_token(wrong), "{wrong}");
         }
@@ -221,26 +209,11 @@ mod tests {
             let wrong: String = key
                 .chars()
                 .enumerate()
-                .map(|(i, c)| {
-                    if i == at {
-                        if c == 'x' { 'y' } else { 'x' }
-                    } else {
-                        c
-                    }
-                })
+                .map(|(i, c)| if i == at { if c == 'x' { 'y' } else { 'x' } } else { c })
                 .collect();
             assert!(!is_plausible(&wrong), "{wrong}");
         }
-        for wrong in [
-            "",
-            "sk_live_",
-            "sk_test_sandbox",
-            "x",
-            ".",
-            "a.",
-            ".b",
-            "sk_live_é",
-        ] {
+        for wrong in ["", "sk_live_", "sk_test_sandbox", "x", ".", "a.", ".b", "sk_live_é"] {
             assert!(!is_plausible(wrong), "{wrong}");
         }
     }

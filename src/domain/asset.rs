@@ -153,18 +153,12 @@ mod tests {
     fn every_coin_has_both_rates_and_its_own_id() {
         for asset in &ASSETS {
             for currency in Currency::ALL {
-                assert!(
-                    asset.fixed_rate(*currency).is_ok(),
-                    "{} {currency}",
-                    asset.id
-                );
+                assert!(asset.fixed_rate(*currency).is_ok(), "{} {currency}", asset.id);
             }
             assert_eq!(Asset::find(asset.id), Some(asset));
         }
         assert_eq!(
-            ASSETS[0]
-                .fixed_rate(Currency::Usd)
-                .map(|rate| rate.to_string()),
+            ASSETS[0].fixed_rate(Currency::Usd).map(|rate| rate.to_string()),
             Ok("64800".to_owned())
         );
         assert_eq!(ASSETS[1].format_units(ASSETS[1].min_amount), "0.01");

@@ -328,13 +328,8 @@ mod tests {
         }
         assert_eq!(Chain::Base.address_pool(), "evm");
         assert_eq!(Chain::Bitcoin.address_pool(), "bitcoin");
-        let pools: Vec<_> = Chain::first_of_each_pool()
-            .map(Chain::address_pool)
-            .collect();
-        assert_eq!(
-            pools,
-            ["bitcoin", "litecoin", "dogecoin", "evm", "tron", "solana"]
-        );
+        let pools: Vec<_> = Chain::first_of_each_pool().map(Chain::address_pool).collect();
+        assert_eq!(pools, ["bitcoin", "litecoin", "dogecoin", "evm", "tron", "solana"]);
     }
 
     #[test]
@@ -358,10 +353,7 @@ mod tests {
     #[test]
     fn only_main_networks_have_explorer_urls() {
         let url = |network| Chain::Litecoin.explorer_url(network, "ab");
-        assert_eq!(
-            url("main").as_deref(),
-            Some("https://litecoinspace.org/tx/ab")
-        );
+        assert_eq!(url("main").as_deref(), Some("https://litecoinspace.org/tx/ab"));
         assert_eq!(url("regtest"), None);
         let url = Chain::Ethereum.explorer_url("1", "0xab");
         assert_eq!(url.as_deref(), Some("https://etherscan.io/tx/0xab"));
@@ -377,11 +369,7 @@ mod tests {
         for row in CHAINS {
             let needed = row.confirmations.map(blocks);
             assert!(needed.is_sorted(), "{}", row.chain);
-            assert!(
-                needed.iter().all(|needed| *needed <= blocks(row.horizon)),
-                "{}",
-                row.chain
-            );
+            assert!(needed.iter().all(|needed| *needed <= blocks(row.horizon)), "{}", row.chain);
         }
     }
 }

@@ -21,11 +21,7 @@ pub fn text_on(ground: &str) -> Option<&'static str> {
     let ground = luminance(ground)?;
     let contrast = |text: &str| luminance(text).map_or(0.0, |text| contrast(text, ground));
     let [dark, light] = TEXTS;
-    Some(if contrast(dark) >= contrast(light) {
-        dark
-    } else {
-        light
-    })
+    Some(if contrast(dark) >= contrast(light) { dark } else { light })
 }
 
 /// Returns the contrast of two luminances, from 1 to 21 (WCAG 2.2).
@@ -42,11 +38,7 @@ fn luminance(color: &str) -> Option<f64> {
     let part = |at: usize| {
         let text = digits.get(at..at.saturating_add(2))?;
         let value = f64::from(u8::from_str_radix(text, 16).ok()?) / 255.0;
-        Some(if value <= 0.040_45 {
-            value / 12.92
-        } else {
-            ((value + 0.055) / 1.055).powf(2.4)
-        })
+        Some(if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
     };
     Some(0.2126 * part(0)? + 0.7152 * part(2)? + 0.0722 * part(4)?)
 }
@@ -75,23 +67,13 @@ mod tests {
         }
         assert_eq!(text_on("#1a56db"), Some("#ffffff"));
         assert_eq!(text_on("#ffd400"), Some("#000000"));
-        for wrong in [
-            "",
-            "#fff",
-            "1a56db",
-            "#1a56dg",
-            "#1a56db0",
-            "#\u{e9}\u{e9}\u{e9}",
-        ] {
+        for wrong in ["", "#fff", "1a56db", "#1a56dg", "#1a56db0", "#\u{e9}\u{e9}\u{e9}"] {
             assert_eq!(text_on(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn csp_style_source_is_the_hash_of_the_style() {
-        assert_eq!(
-            csp_style_source(""),
-            "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
-        );
+        assert_eq!(csp_style_source(""), "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='");
     }
 }

@@ -135,11 +135,8 @@ mod tests {
     #[test]
     fn wait_seconds_covers_the_missing_blocks() {
         let wait = |confirmations, needed, chain| {
-            let on_chain = OnChain {
-                confirmations,
-                confirmations_needed: needed,
-                explorer_url: None,
-            };
+            let on_chain =
+                OnChain { confirmations, confirmations_needed: needed, explorer_url: None };
             on_chain.wait_seconds(chain)
         };
         let six = Some(Depth::Blocks(6));

@@ -32,9 +32,7 @@ impl ChainFamily {
 
     /// Returns the coins that an address of the family accepts.
     pub fn assets(self) -> impl Iterator<Item = &'static Asset> {
-        ASSETS
-            .iter()
-            .filter(move |asset| asset.chain.row().customer_family == Some(self))
+        ASSETS.iter().filter(move |asset| asset.chain.row().customer_family == Some(self))
     }
 }
 
@@ -80,12 +78,7 @@ mod tests {
             let pool = family.encoding_chain().address_pool();
             let shared = |chain: &Chain| chain.address_pool() == pool;
             assert!(family.chains().all(|chain| shared(&chain)), "{family}");
-            assert!(
-                family
-                    .chains()
-                    .any(|chain| chain == family.encoding_chain()),
-                "{family}"
-            );
+            assert!(family.chains().any(|chain| chain == family.encoding_chain()), "{family}");
         }
     }
 

@@ -121,10 +121,7 @@ mod tests {
         for status in InvoiceStatus::ALL {
             let expected =
                 (*status != InvoiceStatus::AwaitingPayment).then(|| format!("invoice.{status}"));
-            assert_eq!(
-                EventType::for_status(*status).map(|kind| kind.to_string()),
-                expected
-            );
+            assert_eq!(EventType::for_status(*status).map(|kind| kind.to_string()), expected);
         }
     }
 }

@@ -266,10 +266,7 @@ mod tests {
             ("", ""),
         ] {
             let cell = Cell::Text(text.to_owned());
-            assert_eq!(
-                written_row(&[(CellFormat::Text, cell)]),
-                format!("{written},LTC\r\n")
-            );
+            assert_eq!(written_row(&[(CellFormat::Text, cell)]), format!("{written},LTC\r\n"));
         }
     }
 
@@ -298,15 +295,9 @@ mod tests {
             ("2026-11-21 +1", "2026-11-21 +1"),
         ] {
             let cell = Cell::Text(text.to_owned());
-            assert_eq!(
-                written_row(&[(CellFormat::Text, cell)]),
-                format!("{written},LTC\r\n")
-            );
+            assert_eq!(written_row(&[(CellFormat::Text, cell)]), format!("{written},LTC\r\n"));
         }
-        assert_eq!(
-            written_row(&[(CellFormat::Cents, Cell::Number(-150))]),
-            "-1.50,LTC\r\n"
-        );
+        assert_eq!(written_row(&[(CellFormat::Cents, Cell::Number(-150))]), "-1.50,LTC\r\n");
     }
 
     #[test]
@@ -319,10 +310,7 @@ mod tests {
             (CellFormat::Plain, Cell::Number(7)),
             (CellFormat::Cents, Cell::Nothing),
         ];
-        assert_eq!(
-            written_row(&cells),
-            "20.00,0.25,1970-01-01T00:00:00.000Z,true,7,,LTC\r\n"
-        );
+        assert_eq!(written_row(&cells), "20.00,0.25,1970-01-01T00:00:00.000Z,true,7,,LTC\r\n");
     }
 
     #[test]

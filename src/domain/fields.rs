@@ -51,14 +51,10 @@ impl<'a> Fields<'a> {
         }
         match json::parse(body) {
             Ok(Value::Object(map)) => Ok(map),
-            Ok(_) => Err(Refusal::new(
-                Code::InvalidRequest,
-                "the body must be a JSON object",
-            )),
-            Err(error) => Err(Refusal::new(
-                Code::InvalidRequest,
-                format!("the body must be JSON: {error}"),
-            )),
+            Ok(_) => Err(Refusal::new(Code::InvalidRequest, "the body must be a JSON object")),
+            Err(error) => {
+                Err(Refusal::new(Code::InvalidRequest, format!("the body must be JSON: {error}")))
+            }
         }
     }
 
@@ -74,11 +70,7 @@ impl<'a> Fields<'a> {
 
     /// Returns the names of the fields that are not in `known`, in the order of the body.
     pub fn unknown_names(&self, known: &[&str]) -> Vec<&'a str> {
-        self.0
-            .keys()
-            .map(String::as_str)
-            .filter(|name| !known.contains(name))
-            .collect()
+        self.0.keys().map(String::as_str).filter(|name| !known.contains(name)).collect()
     }
 
     /// Refuses a body with a field that is not in `known`.
@@ -107,15 +99,10 @@ impl<'a> Fields<'a> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        let text = value
-            .as_str()
-            .ok_or_else(|| Refusal::field(name, "must be a string"))?;
+        let text = value.as_str().ok_or_else(|| Refusal::field(name, "must be a string"))?;
         if !length.contains(&text.chars().count()) {
             let (min, max) = (length.start(), length.end());
-            return Err(Refusal::field(
-                name,
-                format!("must have {min} to {max} characters"),
-            ));
+            return Err(Refusal::field(name, format!("must have {min} to {max} characters")));
         }
         Ok(Some(text))
     }
@@ -145,9 +132,7 @@ impl<'a> Fields<'a> {
         let Some(text) = self.text(name, 0..=200)? else {
             return Ok(None);
         };
-        text.parse()
-            .map(Some)
-            .map_err(|problem| Refusal::field(name, problem))
+        text.parse().map(Some).map_err(|problem| Refusal::field(name, problem))
     }
 
     /// Reads a whole number in `range`. A number like `60.0` counts as whole.
@@ -159,13 +144,10 @@ impl<'a> Fields<'a> {
             return Ok(None);
         };
         let number = value.as_number().and_then(parse_whole_number);
-        number
-            .filter(|number| range.contains(number))
-            .map(Some)
-            .ok_or_else(|| {
-                let (min, max) = (range.start(), range.end());
-                Refusal::field(name, format!("must be a whole number from {min} to {max}"))
-            })
+        number.filter(|number| range.contains(number)).map(Some).ok_or_else(|| {
+            let (min, max) = (range.start(), range.end());
+            Refusal::field(name, format!("must be a whole number from {min} to {max}"))
+        })
     }
 
     /// Reads a boolean.
@@ -176,10 +158,7 @@ impl<'a> Fields<'a> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        value
-            .as_bool()
-            .map(Some)
-            .ok_or_else(|| Refusal::field(name, "must be true or false"))
+        value.as_bool().map(Some).ok_or_else(|| Refusal::field(name, "must be true or false"))
     }
 
     /// Reads a JSON object.
@@ -190,10 +169,7 @@ impl<'a> Fields<'a> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        value
-            .as_object()
-            .map(Some)
-            .ok_or_else(|| Refusal::field(name, "must be a JSON object"))
+        value.as_object().map(Some).ok_or_else(|| Refusal::field(name, "must be a JSON object"))
     }
 
     /// Reads a JSON array.
@@ -204,10 +180,7 @@ impl<'a> Fields<'a> {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        value
-            .as_array()
-            .map(Some)
-            .ok_or_else(|| Refusal::field(name, "must be a JSON array"))
+        value.as_array().map(Some).ok_or_else(|| Refusal::field(name, "must be a JSON array"))
     }
 
     /// Reads an absolute http or https URL in plain ASCII.
@@ -268,10 +241,7 @@ impl<'a> Fields<'a> {
 /// `invalid_request` for a control character.
 pub fn check_one_line(name: &str, text: &str) -> Result<(), Refusal> {
     match text.contains(char::is_control) {
-        true => Err(Refusal::field(
-            name,
-            "must be one line, without control characters",
-        )),
+        true => Err(Refusal::field(name, "must be one line, without control characters")),
         false => Ok(()),
     }
 }

@@ -271,13 +271,11 @@ impl ChainStep {
     /// Returns the number of items to store: observations, and transactions that came back or were replaced.
     pub fn item_count(&self) -> usize {
         match &self.outcome {
-            ChainStepOutcome::Forward(forward) => [
-                forward.present.len(),
-                forward.found.len(),
-                forward.gone.len(),
-            ]
-            .iter()
-            .fold(0, |sum: usize, more| sum.saturating_add(*more)),
+            ChainStepOutcome::Forward(forward) => {
+                [forward.present.len(), forward.found.len(), forward.gone.len()]
+                    .iter()
+                    .fold(0, |sum: usize, more| sum.saturating_add(*more))
+            }
             ChainStepOutcome::Rescanned(rescanned) => rescanned.found.len(),
             ChainStepOutcome::Started { .. }
             | ChainStepOutcome::RolledBackTo(_)

@@ -34,14 +34,8 @@ pub struct HashLink {
 
 impl HashLink {
     fn new(header: &str, form: &HashedFields) -> HashLink {
-        let hash = Sha256::new()
-            .chain_update(header)
-            .chain_update(&form.0)
-            .finalize();
-        HashLink {
-            version: VERSION,
-            hash: hash.into(),
-        }
+        let hash = Sha256::new().chain_update(header).chain_update(&form.0).finalize();
+        HashLink { version: VERSION, hash: hash.into() }
     }
 
     /// Returns the link before the first row of a log that had no rows when its hash chain began.
@@ -51,10 +45,7 @@ impl HashLink {
 
     /// Returns the link of the row that follows this link.
     pub fn next_link(self, log: ChainedLog, row: &HashedFields) -> HashLink {
-        HashLink::new(
-            &format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)),
-            row,
-        )
+        HashLink::new(&format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)), row)
     }
 
     /// Returns the hash of a value, by its named fields. The audit log records these hashes when the value changes.
@@ -86,10 +77,7 @@ impl HashChainStart {
 
     /// Returns the link after the last added row.
     pub fn into_link(self) -> HashLink {
-        HashLink {
-            version: VERSION,
-            hash: self.0.finalize().into(),
-        }
+        HashLink { version: VERSION, hash: self.0.finalize().into() }
     }
 }
 
@@ -128,8 +116,7 @@ impl HashedFields {
                 self.0.extend_from_slice(format!(" {number}").as_bytes())
             }
             HashedValue::Text(text) => {
-                self.0
-                    .extend_from_slice(format!(" text {} ", text.len()).as_bytes());
+                self.0.extend_from_slice(format!(" text {} ", text.len()).as_bytes());
                 self.0.extend_from_slice(text);
             }
         }
@@ -220,10 +207,7 @@ mod tests {
             first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Text(b"b"))),
             first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Nothing)),
             first.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Number(1))),
-            first.next_link(
-                ChainedLog::AuditLog,
-                &row_with_memo(HashedValue::Text(b"a")),
-            ),
+            first.next_link(ChainedLog::AuditLog, &row_with_memo(HashedValue::Text(b"a"))),
             link.next_link(ChainedLog::Ledger, &row_with_memo(HashedValue::Text(b"a"))),
         ] {
             assert_ne!(other, link);
@@ -238,19 +222,9 @@ mod tests {
     #[test]
     fn log_head_round_trips_through_text() {
         let link = HashLink::before_first_row(ChainedLog::AuditLog);
-        let head = LogHead {
-            log: ChainedLog::AuditLog,
-            seq: 12,
-            link,
-        };
+        let head = LogHead { log: ChainedLog::AuditLog, seq: 12, link };
         assert_eq!(head.to_string().parse(), Ok(head));
-        for wrong in [
-            "",
-            "ledger",
-            "ledger:1:1:00",
-            "nothing:1:1:",
-            "ledger:1:1:zz",
-        ] {
+        for wrong in ["", "ledger", "ledger:1:1:00", "nothing:1:1:", "ledger:1:1:zz"] {
             assert!(wrong.parse::<LogHead>().is_err(), "{wrong}");
         }
         let text = format!("{head}:1");

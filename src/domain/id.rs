@@ -41,18 +41,9 @@ mod tests {
     fn id_contains_its_time_and_version() {
         let id = new(Time(1_795_253_400_007));
         assert_eq!(id.get_version_num(), 7);
-        assert_eq!(
-            id.get_timestamp().map(|at| at.to_unix()),
-            Some((1_795_253_400, 7_000_000))
-        );
+        assert_eq!(id.get_timestamp().map(|at| at.to_unix()), Some((1_795_253_400, 7_000_000)));
         assert_eq!(parse(&id.to_string().to_uppercase()), Some(id.to_string()));
-        for wrong in [
-            "",
-            "x",
-            "evt_0",
-            &id.simple().to_string(),
-            &format!("{{{id}}}"),
-        ] {
+        for wrong in ["", "x", "evt_0", &id.simple().to_string(), &format!("{{{id}}}")] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
     }
@@ -70,14 +61,8 @@ mod tests {
         assert!(ids.is_sorted(), "{ids:?}");
         for id in &ids {
             let id = uuid::Uuid::try_parse(&id[4..]).unwrap();
-            assert_eq!(
-                (id.get_version_num(), id.get_variant()),
-                (7, uuid::Variant::RFC4122)
-            );
-            assert_eq!(
-                id.get_timestamp(),
-                new(Time(1_795_253_400_007)).get_timestamp()
-            );
+            assert_eq!((id.get_version_num(), id.get_variant()), (7, uuid::Variant::RFC4122));
+            assert_eq!(id.get_timestamp(), new(Time(1_795_253_400_007)).get_timestamp());
         }
         let next_moment = new_event(Time(1_795_253_400_008), 0);
         assert!(ids.iter().all(|id| *id < next_moment));

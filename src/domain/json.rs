@@ -26,11 +26,7 @@ pub fn parse(text: &[u8]) -> Result<Value, String> {
 /// Returns `true` if the text contains a reserved name, also as a part of a longer string.
 fn has_reserved_name(text: &[u8]) -> bool {
     let is_escaped = text.windows(4).any(|part| part == b"\\u00");
-    let plain = if is_escaped {
-        Cow::Owned(unescaped(text))
-    } else {
-        Cow::Borrowed(text)
-    };
+    let plain = if is_escaped { Cow::Owned(unescaped(text)) } else { Cow::Borrowed(text) };
     plain.windows(RESERVED.len()).any(|part| part == RESERVED)
 }
 

@@ -106,10 +106,7 @@ pub fn confirmation_postings(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>,
         sale_fee_bps: None,
         ..sale.clone()
     };
-    Ok([sale, fee]
-        .into_iter()
-        .filter(|posting| posting.amount != Cents::ZERO)
-        .collect())
+    Ok([sale, fee].into_iter().filter(|posting| posting.amount != Cents::ZERO).collect())
 }
 
 /// Returns one opposite adjustment for each entry that is not yet reversed.
@@ -183,10 +180,7 @@ mod tests {
             .collect();
         assert_eq!(
             amounts,
-            [
-                (LedgerKind::Sale, Cents(2000), None),
-                (LedgerKind::Fee, Cents(-20), Some(Bps(100)))
-            ]
+            [(LedgerKind::Sale, Cents(2000), None), (LedgerKind::Fee, Cents(-20), Some(Bps(100)))]
         );
     }
 
@@ -203,15 +197,10 @@ mod tests {
     #[test]
     fn reversal_of_a_reversal_restores_the_entry() {
         let back = reversals(&[(1, Cents(2000)), (2, Cents(-20))], "gone").unwrap_or_default();
-        let amounts: Vec<_> = back
-            .iter()
-            .map(|posting| (posting.amount, posting.reverses))
-            .collect();
+        let amounts: Vec<_> =
+            back.iter().map(|posting| (posting.amount, posting.reverses)).collect();
         assert_eq!(amounts, [(Cents(-2000), Some(1)), (Cents(20), Some(2))]);
         let again = reversals(&[(3, Cents(-2000)), (4, Cents(20))], "back").unwrap_or_default();
-        assert_eq!(
-            again.iter().map(|posting| posting.amount.0).sum::<i64>(),
-            1980
-        );
+        assert_eq!(again.iter().map(|posting| posting.amount.0).sum::<i64>(), 1980);
     }
 }

@@ -97,12 +97,7 @@ impl PaymentLink {
 
     /// Applies a change to the link. Absent fields keep their values.
     pub(crate) fn apply(&mut self, change: ChangePaymentLink) {
-        let ChangePaymentLink {
-            name,
-            amount,
-            description,
-            active,
-        } = change;
+        let ChangePaymentLink { name, amount, description, active } = change;
         self.name = name.unwrap_or_else(|| std::mem::take(&mut self.name));
         self.amount = amount.unwrap_or(self.amount);
         self.description = description.unwrap_or_else(|| self.description.take());

@@ -62,9 +62,7 @@ impl Cents {
         if !digits(whole) || !digits(decimals) || decimals.len() > 2 {
             return Err(AmountError::Malformed);
         }
-        let cents = format!("{whole}{decimals:0<2}")
-            .parse()
-            .map_err(|_| AmountError::TooLarge)?;
+        let cents = format!("{whole}{decimals:0<2}").parse().map_err(|_| AmountError::TooLarge)?;
         match Cents(cents) {
             Cents::ZERO => Err(AmountError::Malformed),
             amount if amount > Cents::AMOUNT_MAX => Err(AmountError::TooLarge),
@@ -79,9 +77,7 @@ impl Cents {
     pub fn parse_signed(text: &str) -> Result<Cents, AmountError> {
         match text.strip_prefix('-') {
             None => Cents::parse(text),
-            Some(size) => Cents::parse(size)?
-                .negated()
-                .map_err(|_| AmountError::TooLarge),
+            Some(size) => Cents::parse(size)?.negated().map_err(|_| AmountError::TooLarge),
         }
     }
 
@@ -116,9 +112,7 @@ impl Cents {
 
     /// Returns the fee on this gross amount: gross × bps / 10 000, rounded half-even to cents.
     pub fn fee(self, bps: Bps) -> Result<Cents, Overflow> {
-        let product = i128::from(self.0)
-            .checked_mul(i128::from(bps.0))
-            .ok_or(Overflow)?;
+        let product = i128::from(self.0).checked_mul(i128::from(bps.0)).ok_or(Overflow)?;
         let floor = product.div_euclid(10_000);
         let twice = product.rem_euclid(10_000).saturating_mul(2);
         let up = twice > 10_000 || (twice == 10_000 && floor.rem_euclid(2) == 1);
@@ -264,13 +258,9 @@ mod tests {
 
     #[test]
     fn amount_must_be_a_plain_decimal() {
-        for (text, cents) in [
-            ("19.99", 1999),
-            ("20", 2000),
-            ("0.1", 10),
-            ("0.01", 1),
-            ("007.5", 750),
-        ] {
+        for (text, cents) in
+            [("19.99", 1999), ("20", 2000), ("0.1", 10), ("0.01", 1), ("007.5", 750)]
+        {
             assert_eq!(Cents::parse(text), Ok(Cents(cents)), "{text}");
         }
         for text in [
@@ -287,13 +277,9 @@ mod tests {
 
     #[test]
     fn amount_prints_two_decimals_with_either_sign() {
-        for (cents, text) in [
-            (0, "0.00"),
-            (1, "0.01"),
-            (-1, "-0.01"),
-            (-150, "-1.50"),
-            (123_456, "1234.56"),
-        ] {
+        for (cents, text) in
+            [(0, "0.00"), (1, "0.01"), (-1, "-0.01"), (-150, "-1.50"), (123_456, "1234.56")]
+        {
             assert_eq!(Cents(cents).to_string(), text);
         }
         assert_eq!(Cents(i64::MIN).to_string(), "-92233720368547758.08");
@@ -310,26 +296,16 @@ mod tests {
             (1, 10_000, 1),
             (999, 0, 0),
         ] {
-            assert_eq!(
-                Cents(gross).fee(Bps(bps)),
-                Ok(Cents(fee)),
-                "{gross} at {bps}"
-            );
+            assert_eq!(Cents(gross).fee(Bps(bps)), Ok(Cents(fee)), "{gross} at {bps}");
         }
         assert_eq!(Cents(i64::MAX).fee(Bps(10_000)), Ok(Cents(i64::MAX)));
     }
 
     #[test]
     fn tolerances_include_their_bounds() {
-        assert!(
-            reaches(Cents(9950), Cents(10_000), Bps(50)),
-            "99.50 of 100 is enough"
-        );
+        assert!(reaches(Cents(9950), Cents(10_000), Bps(50)), "99.50 of 100 is enough");
         assert!(!reaches(Cents(9949), Cents(10_000), Bps(50)));
-        assert!(
-            !exceeds(Cents(10_050), Cents(10_000), Bps(50)),
-            "100.50 of 100 is not too much"
-        );
+        assert!(!exceeds(Cents(10_050), Cents(10_000), Bps(50)), "100.50 of 100 is not too much");
         assert!(exceeds(Cents(10_051), Cents(10_000), Bps(50)));
         assert!(
             !reaches(Cents(99), Cents(100), Bps(50)),
@@ -354,11 +330,7 @@ mod tests {
         assert_eq!(Cents::parse_signed("-12.5"), Ok(Cents(-1250)));
         assert_eq!(Cents::parse_signed("12.5"), Ok(Cents(1250)));
         for text in ["-0", "--1", "+1", "-", "- 1"] {
-            assert_eq!(
-                Cents::parse_signed(text),
-                Err(AmountError::Malformed),
-                "{text}"
-            );
+            assert_eq!(Cents::parse_signed(text), Err(AmountError::Malformed), "{text}");
         }
     }
 
@@ -374,19 +346,11 @@ mod tests {
 
     #[test]
     fn total_holds_and_prints_more_than_64_bits() {
-        let total: Total = [Cents(i64::MAX), Cents(i64::MAX), Cents::ONE]
-            .into_iter()
-            .sum();
+        let total: Total = [Cents(i64::MAX), Cents(i64::MAX), Cents::ONE].into_iter().sum();
         assert_eq!(total.to_string(), "184467440737095516.15");
         assert_eq!(total.cents(), Err(Overflow));
-        assert_eq!(
-            total.minus(Cents(i64::MAX)).minus(Cents::ONE).cents(),
-            Ok(Cents(i64::MAX))
-        );
-        assert_eq!(
-            Total::ZERO.minus(Cents(i64::MIN)).to_string(),
-            "92233720368547758.08"
-        );
+        assert_eq!(total.minus(Cents(i64::MAX)).minus(Cents::ONE).cents(), Ok(Cents(i64::MAX)));
+        assert_eq!(Total::ZERO.minus(Cents(i64::MIN)).to_string(), "92233720368547758.08");
         assert!(reaches(total, Cents(i64::MAX), Bps(0)) && exceeds(total, Cents(i64::MAX), Bps(0)));
     }
 }

@@ -66,11 +66,7 @@ pub fn propose_fee(
     let young = estimate.filter(|estimate| now.since_ms(estimate.at) <= AGE_MS_MAX);
     let estimated = young.and_then(|estimate| {
         let amount = convert_estimate(asset, estimate.fees, rates, fixed)?;
-        Some(ProposedFee {
-            amount,
-            source: FeeSource::Estimate,
-            estimated_at: Some(estimate.at),
-        })
+        Some(ProposedFee { amount, source: FeeSource::Estimate, estimated_at: Some(estimate.at) })
     });
     estimated.unwrap_or(ProposedFee {
         amount: fixed.amount,
@@ -129,48 +125,27 @@ mod tests {
         age_ms: i64,
     ) -> String {
         let asset = Asset::find(id).unwrap();
-        let fixed = FixedFee {
-            amount: Units(10_000),
-            source: FeeSource::Setting,
-        };
+        let fixed = FixedFee { amount: Units(10_000), source: FeeSource::Setting };
         let rates = rates.map(|[own_coin, sent]| FeeRates {
             own_coin: own_coin.parse().unwrap(),
             sent: sent.parse().unwrap(),
         });
         let estimate = Some(FeeEstimate { fees, at: AT });
         let fee = propose_fee(asset, estimate, rates, fixed, AT.plus_ms(age_ms));
-        assert_eq!(
-            fee.estimated_at.is_some(),
-            fee.source == FeeSource::Estimate
-        );
+        assert_eq!(fee.estimated_at.is_some(), fee.source == FeeSource::Estimate);
         format!("{} {}", asset.format_units(fee.amount), fee.source)
     }
 
     #[test]
     fn estimate_is_used_if_fresh_and_convertible() {
-        let utxo = NodeFees {
-            own_coin: Units(2_500),
-            token: Units(0),
-        };
-        let evm = NodeFees {
-            own_coin: Units(21_000 * GWEI),
-            token: Units(65_000 * GWEI),
-        };
+        let utxo = NodeFees { own_coin: Units(2_500), token: Units(0) };
+        let evm = NodeFees { own_coin: Units(21_000 * GWEI), token: Units(65_000 * GWEI) };
         let rates = Some(["3000", "0.92"]);
         for (id, fees, rates, age_ms, expected) in [
             ("LTC", utxo, None, 0, "0.000025 estimate"),
             ("LTC", utxo, None, AGE_MS_MAX, "0.000025 estimate"),
             ("LTC", utxo, None, AGE_MS_MAX + 1, "0.0001 setting"),
-            (
-                "LTC",
-                NodeFees {
-                    own_coin: Units(0),
-                    token: Units(0),
-                },
-                None,
-                0,
-                "0.0001 setting",
-            ),
+            ("LTC", NodeFees { own_coin: Units(0), token: Units(0) }, None, 0, "0.0001 setting"),
             ("ETH", evm, None, 0, "0.000021 estimate"),
             ("USDC-ERC20", evm, rates, 0, "0.211957 estimate"),
             ("USDC-ERC20", evm, None, 0, "0.01 setting"),
@@ -180,10 +155,7 @@ mod tests {
             ("USDC-POLYGON", evm, rates, 0, "0.01 setting"),
             (
                 "USDC-ERC20",
-                NodeFees {
-                    own_coin: Units(1),
-                    token: Units(u128::MAX),
-                },
+                NodeFees { own_coin: Units(1), token: Units(u128::MAX) },
                 Some(["18446744073709551615", "0.0000000001"]),
                 0,
                 "0.01 setting",

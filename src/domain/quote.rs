@@ -44,10 +44,7 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
         .units_for(due, asset.decimals)
         .map_err(|_| coin_unavailable(format!("{} cannot be quoted for this amount", asset.id)))?;
     if amount < asset.min_amount {
-        let (amount, min) = (
-            asset.format_units(amount),
-            asset.format_units(asset.min_amount),
-        );
+        let (amount, min) = (asset.format_units(amount), asset.format_units(asset.min_amount));
         return Err(coin_unavailable(format!(
             "{} {amount} is below the coin's minimum of {min}",
             asset.id
@@ -65,10 +62,8 @@ pub fn current_quote<'a>(
     payments: &[Payment],
     picked: Option<i64>,
 ) -> Option<&'a Quote> {
-    let paid = payments
-        .iter()
-        .find(|payment| payment.counts_for_invoice())
-        .map(|payment| payment.quote);
+    let paid =
+        payments.iter().find(|payment| payment.counts_for_invoice()).map(|payment| payment.quote);
     let of = |seq: i64| quotes.iter().find(|quote| quote.seq == seq);
     match paid {
         Some(seq) => of(seq),

@@ -95,11 +95,7 @@ impl RateQuote {
         }
         let rest = 10_000_u32.checked_sub(spread.0).ok_or(Overflow)?;
         let rate = self.rate.times(Decimal::new(i64::from(rest), 4))?;
-        Ok(RateQuote {
-            rate,
-            spread,
-            ..self
-        })
+        Ok(RateQuote { rate, spread, ..self })
     }
 }
 
@@ -134,10 +130,7 @@ mod tests {
             ("0.0000000003", 2_000, "0.0000000002"),
         ] {
             let less = quote_of_rate(rate).lowered_by(Bps(bps)).unwrap();
-            assert_eq!(
-                (less.rate.to_string().as_str(), less.spread),
-                (lower, Bps(bps))
-            );
+            assert_eq!((less.rate.to_string().as_str(), less.spread), (lower, Bps(bps)));
         }
         assert!(quote_of_rate("60000").lowered_by(Bps(10_000)).is_err());
         assert!(quote_of_rate("60000").lowered_by(Bps(10_001)).is_err());

@@ -107,22 +107,12 @@ pub struct Refusal {
 impl Refusal {
     /// Returns a refusal that names no field.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Refusal {
-            code,
-            message: message.into(),
-            param: None,
-            wait_seconds: None,
-        }
+        Refusal { code, message: message.into(), param: None, wait_seconds: None }
     }
 
     /// Returns a refusal that names one field.
     pub fn for_param(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
-        Refusal {
-            code,
-            message: message.into(),
-            param: Some(param.into()),
-            wait_seconds: None,
-        }
+        Refusal { code, message: message.into(), param: Some(param.into()), wait_seconds: None }
     }
 
     /// Returns a 400 `invalid_request` for one field. The message starts with the field's name.
@@ -132,10 +122,7 @@ impl Refusal {
 
     /// Adds the number of seconds after which the caller may try again.
     pub fn with_retry_after(self, wait_seconds: i64) -> Self {
-        Refusal {
-            wait_seconds: Some(wait_seconds),
-            ..self
-        }
+        Refusal { wait_seconds: Some(wait_seconds), ..self }
     }
 
     /// Returns the refusal for an object that is unknown, of another account, or of the other mode. The caller cannot

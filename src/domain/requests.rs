@@ -30,11 +30,7 @@ impl RequestCounter {
             Some((last, count)) if *last >= hour => *count = count.saturating_add(more),
             Some(_) | None => self.hours.push_back((hour, more)),
         }
-        while self
-            .hours
-            .front()
-            .is_some_and(|(first, _)| is_old(*first, hour))
-        {
+        while self.hours.front().is_some_and(|(first, _)| is_old(*first, hour)) {
             self.hours.pop_front();
         }
     }
@@ -50,11 +46,7 @@ impl RequestCounter {
     /// `None` in the first ten minutes.
     pub fn per_day(&self, now: Time) -> Option<u64> {
         let this = hour_number(now);
-        let begun = Time(
-            this.saturating_sub(HOURS)
-                .saturating_add(1)
-                .saturating_mul(HOUR_MS),
-        );
+        let begun = Time(this.saturating_sub(HOURS).saturating_add(1).saturating_mul(HOUR_MS));
         let span_ms = now.since_ms(self.since?.max(begun));
         if span_ms < SPAN_MS_MIN {
             return None;
@@ -111,11 +103,7 @@ mod tests {
         let (_, mut requests) = count_every_minute(60, 1000);
         let later = START.plus_ms(48 * HOUR_MS);
         requests.add(later, 5);
-        assert!(
-            requests
-                .per_day(later.plus_ms(HOUR_MS))
-                .is_some_and(|a_day| a_day < 10)
-        );
+        assert!(requests.per_day(later.plus_ms(HOUR_MS)).is_some_and(|a_day| a_day < 10));
         // The counter keeps all counts when the clock is set back.
         requests.add(START, 1);
         assert_eq!(requests.total(), 60_006);

@@ -34,10 +34,7 @@ pub const DELIVERY_ATTEMPTS_MAX: u32 = 1000;
 /// `None` after the last attempt. `shorter_per_cent` (0 to 10) shortens the wait, so that failed deliveries do not
 /// all return at once.
 pub fn next_attempt(attempts: u32, began: Time, shorter_per_cent: u8) -> Option<Time> {
-    let gap = usize::try_from(attempts)
-        .ok()?
-        .checked_sub(1)
-        .and_then(|made| GAPS_MS.get(made))?;
+    let gap = usize::try_from(attempts).ok()?.checked_sub(1).and_then(|made| GAPS_MS.get(made))?;
     let kept = 100_i64.saturating_sub(i64::from(shorter_per_cent.min(10)));
     Some(began.plus_ms(gap.saturating_mul(kept) / 100))
 }
@@ -57,12 +54,7 @@ mod tests {
             at = next;
             starts.push(at.0 / 1000);
         }
-        assert_eq!(
-            starts,
-            [
-                0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360
-            ]
-        );
+        assert_eq!(starts, [0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360]);
         assert_eq!(next_attempt(ATTEMPTS_MAX, at, 0), None);
         assert_eq!(next_attempt(0, at, 0), None);
     }

@@ -73,8 +73,7 @@ impl LaggingChains {
     /// Returns the latest deadline that has expired, for invoices that wait for the listed chains.
     pub fn latest_expired_deadline(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
-        self.all_scanned_to(waits_for)
-            .map_or(now, |to| now.min(to.max(given_up)))
+        self.all_scanned_to(waits_for).map_or(now, |to| now.min(to.max(given_up)))
     }
 }
 
@@ -93,11 +92,8 @@ pub fn awaited_chains(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
         return String::new();
     }
     let asked_for = |quote: &&Quote| !quote.given && quote.created_at < deadline;
-    let mut chains: Vec<&str> = quotes
-        .iter()
-        .filter(asked_for)
-        .map(|quote| quote.asset.chain.as_str())
-        .collect();
+    let mut chains: Vec<&str> =
+        quotes.iter().filter(asked_for).map(|quote| quote.asset.chain.as_str()).collect();
     chains.sort_unstable();
     chains.dedup();
     chains.join(SEPARATOR)
@@ -144,11 +140,7 @@ mod tests {
             (Mode::Live, &["BTC"], 59 + HELD_MS_MAX, 50),
             (Mode::Live, &["BTC"], 60 + HELD_MS_MAX, 60 + HELD_MS_MAX),
         ] {
-            assert_eq!(
-                now_for(mode, assets, now),
-                Time(judged_at),
-                "{mode} {assets:?} {now}"
-            );
+            assert_eq!(now_for(mode, assets, now), Time(judged_at), "{mode} {assets:?} {now}");
         }
         for (mode, assets, due_at) in [
             (Mode::Live, &["BTC"][..], 60 + HELD_MS_MAX),

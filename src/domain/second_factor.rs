@@ -154,11 +154,7 @@ mod tests {
             (20_000_000_000, "353130"),
         ] {
             let now = Time(seconds * 1000);
-            assert_eq!(
-                VECTORS.matching_step(digits, now),
-                Some(seconds / 30),
-                "{digits}"
-            );
+            assert_eq!(VECTORS.matching_step(digits, now), Some(seconds / 30), "{digits}");
         }
         assert_eq!(VECTORS.to_base32(), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
     }
@@ -181,11 +177,7 @@ mod tests {
             assert_eq!(fits, ms >= 0 && (1..=3).contains(&newest), "{ms}");
         }
         for digits in ["287083", "", "28708", "2870820", "+28708", "２87082"] {
-            assert_eq!(
-                VECTORS.matching_step(digits, Time(59_000)),
-                None,
-                "{digits}"
-            );
+            assert_eq!(VECTORS.matching_step(digits, Time(59_000)), None, "{digits}");
         }
     }
 
@@ -198,34 +190,21 @@ mod tests {
         }
         let (shown, hash) = recovery_code([0xa5; 10]);
         assert_eq!(shown.len(), 19);
-        for text in [
-            shown.clone(),
-            shown.to_uppercase(),
-            shown.replace('-', " "),
-            shown.replace('-', ""),
-        ] {
+        for text in
+            [shown.clone(), shown.to_uppercase(), shown.replace('-', " "), shown.replace('-', "")]
+        {
             let is_same =
                 matches!(EnteredCode::read(&text), Ok(EnteredCode::Recovery(read)) if read == hash);
             assert!(is_same, "{text}");
         }
-        for text in [
-            "",
-            "12345",
-            "1234567",
-            "abcdef",
-            "１23456",
-            "abcd-efgh-ijkl-mno1",
-        ] {
+        for text in ["", "12345", "1234567", "abcdef", "１23456", "abcd-efgh-ijkl-mno1"] {
             assert!(EnteredCode::read(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn email_is_escaped_in_a_link() {
-        assert_eq!(
-            percent_encode("a+b:c?d@shop.test"),
-            "a%2Bb%3Ac%3Fd%40shop.test"
-        );
+        assert_eq!(percent_encode("a+b:c?d@shop.test"), "a%2Bb%3Ac%3Fd%40shop.test");
         assert_eq!(percent_encode("ä@x"), "%C3%A4%40x");
     }
 }

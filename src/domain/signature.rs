@@ -29,19 +29,9 @@ pub fn service_signature(unix_seconds: i64, body: &[u8], secrets: &[&str]) -> St
 /// The signed text is `<id>.<t>.<raw body>`. The key is the base64-decoded text after `whsec_`. A secret of any other
 /// form is the key itself.
 pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&str]) -> String {
-    let signed = [
-        id.as_bytes(),
-        b".",
-        unix_seconds.to_string().as_bytes(),
-        b".",
-        body,
-    ]
-    .concat();
+    let signed = [id.as_bytes(), b".", unix_seconds.to_string().as_bytes(), b".", body].concat();
     let sign = |secret: &&str| {
-        format!(
-            "v1,{}",
-            STANDARD.encode(hmac_sha256(&standard_webhooks_key(secret), &signed))
-        )
+        format!("v1,{}", STANDARD.encode(hmac_sha256(&standard_webhooks_key(secret), &signed)))
     };
     secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
 }
@@ -110,10 +100,7 @@ mod tests {
     #[test]
     fn hmac_matches_rfc_4231() {
         let mac = hmac_sha256(b"Jefe", b"what do ya want for nothing?");
-        assert_eq!(
-            hex(&mac),
-            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-        );
+        assert_eq!(hex(&mac), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     }
 
     #[test]
@@ -124,10 +111,7 @@ mod tests {
             "t=1700000000,v1=b8569b78799ff9e3cbff0fc2d63a33a2b57f3282abd07c37ae5e8e7d79a5f163"
         );
         let two = service_signature(1_700_000_000, b"{}", &["secret", "older"]);
-        assert!(
-            two.starts_with(&one) && two.matches(",v1=").count() == 2,
-            "{two}"
-        );
+        assert!(two.starts_with(&one) && two.matches(",v1=").count() == 2, "{two}");
     }
 
     #[test]

@@ -71,10 +71,7 @@ mod tests {
     #[test]
     fn stale_head_limits_depend_on_chain() {
         let head = ChainPosition {
-            block: Block {
-                height: 7,
-                hash: String::new(),
-            },
+            block: Block { height: 7, hash: String::new() },
             time: Time(1_795_253_400_000),
         };
         for (chain, asks_after, warns_after) in [
@@ -90,10 +87,7 @@ mod tests {
                     is_long
                 );
                 let unmoved_ms = warns_after.saturating_add(unmoved_ms);
-                assert_eq!(
-                    stale_head_warning(chain, main, &head, unmoved_ms).is_some(),
-                    is_long
-                );
+                assert_eq!(stale_head_warning(chain, main, &head, unmoved_ms).is_some(), is_long);
                 for network in tests {
                     assert_eq!(stale_head_warning(chain, network, &head, unmoved_ms), None);
                 }
@@ -106,10 +100,7 @@ mod tests {
             "no new block for 1 h: the newest of its node is 7, of 2026-11-21T09:30:00.000Z"
         );
         assert_eq!(
-            (
-                age_without_skew_ms(MINUTE_MS),
-                age_without_skew_ms(121 * SECOND_MS)
-            ),
+            (age_without_skew_ms(MINUTE_MS), age_without_skew_ms(121 * SECOND_MS)),
             (0, 121 * SECOND_MS)
         );
     }

@@ -59,10 +59,7 @@ impl InvoiceStatus {
 
     /// Returns `true` while the outcome is open: a coin can be selected, and the invoice can expire.
     pub const fn is_open(self) -> bool {
-        matches!(
-            self,
-            InvoiceStatus::Created | InvoiceStatus::AwaitingPayment
-        )
+        matches!(self, InvoiceStatus::Created | InvoiceStatus::AwaitingPayment)
     }
 }
 
@@ -86,8 +83,7 @@ pub struct InvoiceTerms {
 impl InvoiceTerms {
     /// Returns the moment from which payments are late: expiry or cancellation, whichever is earlier.
     pub fn deadline(&self) -> Time {
-        self.cancelled_at
-            .map_or(self.expires_at, |at| at.min(self.expires_at))
+        self.cancelled_at.map_or(self.expires_at, |at| at.min(self.expires_at))
     }
 }
 
@@ -124,12 +120,9 @@ pub fn invoice_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time
         let values = payments.iter().filter(counts).map(|payment| payment.value);
         values.sum::<Total>()
     };
-    let seen_on_time = payments
-        .iter()
-        .any(|payment| payment.state == PaymentState::Seen && payment.on_time);
-    let any_confirmed = payments
-        .iter()
-        .any(|payment| payment.state == PaymentState::Confirmed);
+    let seen_on_time =
+        payments.iter().any(|payment| payment.state == PaymentState::Seen && payment.on_time);
+    let any_confirmed = payments.iter().any(|payment| payment.state == PaymentState::Confirmed);
     if !any_confirmed && !seen_on_time {
         return unpaid_status(terms, payments, now);
     }
@@ -152,19 +145,13 @@ pub fn invoice_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time
 
 /// Returns the status of an invoice without a confirmed payment and without a seen payment that is on time.
 fn unpaid_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time) -> InvoiceStatus {
-    let mut dropped = payments
-        .iter()
-        .filter(|payment| payment.state == PaymentState::Dropped);
+    let mut dropped = payments.iter().filter(|payment| payment.state == PaymentState::Dropped);
     if terms.cancelled_at.is_some() {
         InvoiceStatus::Cancelled
     } else if dropped.clone().any(|payment| payment.was_confirmed) {
         InvoiceStatus::Failed
     } else if now < terms.deadline() {
-        if terms.quoted {
-            InvoiceStatus::AwaitingPayment
-        } else {
-            InvoiceStatus::Created
-        }
+        if terms.quoted { InvoiceStatus::AwaitingPayment } else { InvoiceStatus::Created }
     } else if dropped.any(|payment| payment.on_time) {
         InvoiceStatus::Failed
     } else {

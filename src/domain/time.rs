@@ -85,10 +85,7 @@ impl std::fmt::Display for Time {
 
 /// Writes the decimal digits of a number at the end of `text`.
 fn put_digits(text: &mut [u8], mut number: i64) {
-    let digits = text
-        .iter_mut()
-        .rev()
-        .take_while(|byte| byte.is_ascii_digit());
+    let digits = text.iter_mut().rev().take_while(|byte| byte.is_ascii_digit());
     for digit in digits {
         *digit = b'0'.saturating_add(u8::try_from(number % 10).unwrap_or(0));
         number /= 10;
@@ -102,16 +99,9 @@ impl FromStr for Time {
     fn from_str(text: &str) -> Result<Time, String> {
         let wrong = || "must be an RFC 3339 time like 2026-11-21T09:30:00.000Z".to_owned();
         let at = time::OffsetDateTime::parse(text, &Rfc3339).map_err(|_| wrong())?;
-        let seconds = at
-            .unix_timestamp()
-            .checked_mul(SECOND_MS)
-            .ok_or_else(wrong)?;
+        let seconds = at.unix_timestamp().checked_mul(SECOND_MS).ok_or_else(wrong)?;
         let at = Time(seconds.saturating_add(i64::from(at.millisecond())));
-        if (Time(0)..=Time::MAX).contains(&at) {
-            Ok(at)
-        } else {
-            Err(wrong())
-        }
+        if (Time(0)..=Time::MAX).contains(&at) { Ok(at) } else { Err(wrong()) }
     }
 }
 
@@ -126,12 +116,8 @@ impl serde::Serialize for Time {
 /// # Errors
 /// A text that names the expected form, also for a duration over 3650 days.
 pub fn parse_span_ms(text: &str) -> Result<i64, String> {
-    const UNITS: [(char, i64); 4] = [
-        ('d', DAY_MS),
-        ('h', HOUR_MS),
-        ('m', MINUTE_MS),
-        ('s', SECOND_MS),
-    ];
+    const UNITS: [(char, i64); 4] =
+        [('d', DAY_MS), ('h', HOUR_MS), ('m', MINUTE_MS), ('s', SECOND_MS)];
     let wrong = || {
         "must be a span like \"20m\" or \"1d12h\", in the order d, h, m, s, at most 3650d"
             .to_owned()
@@ -171,10 +157,7 @@ mod tests {
             assert_eq!(Time(ms).to_string(), text);
             assert_eq!(text.parse(), Ok(Time(ms)));
         }
-        assert_eq!(
-            "2026-11-21T10:30:00+01:00".parse(),
-            Ok(Time(1_795_253_400_000))
-        );
+        assert_eq!("2026-11-21T10:30:00+01:00".parse(), Ok(Time(1_795_253_400_000)));
         for wrong in [
             "",
             "now",
@@ -203,18 +186,9 @@ mod tests {
         ] {
             assert_eq!(parse_span_ms(text), Ok(ms), "{text}");
         }
-        for wrong in [
-            "",
-            "20",
-            "m",
-            "-1m",
-            "1m1h",
-            "1.5h",
-            "1w",
-            "99999999999999999999d",
-            "4000d",
-            "1m 1s",
-        ] {
+        for wrong in
+            ["", "20", "m", "-1m", "1m1h", "1.5h", "1w", "99999999999999999999d", "4000d", "1m 1s"]
+        {
             assert!(parse_span_ms(wrong).is_err(), "{wrong}");
         }
     }

@@ -283,9 +283,8 @@ fn unreplayed_payments<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<
     }
     let unreplayed = |payment: &'a Payment| {
         let bookings = by_payment.remove(&payment.seq).unwrap_or_default();
-        let first = bookings
-            .iter()
-            .filter(|one| matches!(one.kind, LedgerKind::Sale | LedgerKind::Fee));
+        let first =
+            bookings.iter().filter(|one| matches!(one.kind, LedgerKind::Sale | LedgerKind::Fee));
         ReplayedPayment {
             payment,
             priced_at: quoted_at(payment),

@@ -21,72 +21,24 @@ const fn contract(
     network: &'static str,
     address: &'static str,
 ) -> TokenContract {
-    TokenContract {
-        asset,
-        network,
-        address,
-    }
+    TokenContract { asset, network, address }
 }
 
 /// All token contracts, as published by the issuers:
 /// <https://developers.circle.com/stablecoins/usdc-contract-addresses> and
 /// <https://tether.to/en/supported-protocols>. Tether has no contracts on test networks.
 pub static CONTRACTS: &[TokenContract] = &[
-    contract(
-        "USDT-ERC20",
-        "1",
-        "0xdAC17F958D2ee523a2206206994597C13D831ec7",
-    ),
-    contract(
-        "USDC-ERC20",
-        "1",
-        "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48",
-    ),
-    contract(
-        "USDC-ERC20",
-        "11155111",
-        "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238",
-    ),
-    contract(
-        "USDC-BASE",
-        "8453",
-        "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-    ),
-    contract(
-        "USDC-BASE",
-        "84532",
-        "0x036CbD53842c5426634e7929541eC2318f3dCF7e",
-    ),
-    contract(
-        "USDC-POLYGON",
-        "137",
-        "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359",
-    ),
-    contract(
-        "USDC-POLYGON",
-        "80002",
-        "0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582",
-    ),
-    contract(
-        "USDT-TRC20",
-        "mainnet",
-        "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
-    ),
-    contract(
-        "USDC-SPL",
-        "mainnet-beta",
-        "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v",
-    ),
-    contract(
-        "USDC-SPL",
-        "devnet",
-        "4zMMC9srt5Ri5X14GAgXhaHii3GnPAERYPJgZJDncDU",
-    ),
-    contract(
-        "USDT-SPL",
-        "mainnet-beta",
-        "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB",
-    ),
+    contract("USDT-ERC20", "1", "0xdAC17F958D2ee523a2206206994597C13D831ec7"),
+    contract("USDC-ERC20", "1", "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
+    contract("USDC-ERC20", "11155111", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238"),
+    contract("USDC-BASE", "8453", "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+    contract("USDC-BASE", "84532", "0x036CbD53842c5426634e7929541eC2318f3dCF7e"),
+    contract("USDC-POLYGON", "137", "0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"),
+    contract("USDC-POLYGON", "80002", "0x41E94Eb019C0762f9Bfcf9Fb1E58725BfB0e7582"),
+    contract("USDT-TRC20", "mainnet", "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
+    contract("USDC-SPL", "mainnet-beta", "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v"),
+    contract("USDC-SPL", "devnet", "4zMMC9srt5Ri5X14GAgXhaHii3GnPAERYPJgZJDncDU"),
+    contract("USDT-SPL", "mainnet-beta", "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB"),
 ];
 
 /// Returns the contract address of a token on a network; `None` if the token has no contract there.

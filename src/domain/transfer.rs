@@ -183,16 +183,12 @@ impl Transfer {
     pub fn after_step(&self, step: TransferStep, now: Time) -> Result<Transfer, Refusal> {
         let action = step.action();
         let (kind, before) = (self.kind, self.status);
-        let status = before
-            .after_action(action)
-            .ok_or_else(|| invalid_step(kind, before, action))?;
+        let status =
+            before.after_action(action).ok_or_else(|| invalid_step(kind, before, action))?;
         self.check_action(action)?;
         let stays_held = self.is_held() && status == TransferStatus::Processing;
-        let mut after = Transfer {
-            status,
-            finalized_at: (!status.is_open()).then_some(now),
-            ..self.clone()
-        };
+        let mut after =
+            Transfer { status, finalized_at: (!status.is_open()).then_some(now), ..self.clone() };
         after.clear_sending();
         after.sending = stays_held.then_some(SendingState::Restored);
         match step {
@@ -205,11 +201,7 @@ impl Transfer {
             TransferStep::Reassign(sent_by) => {
                 if self.sent_by == Some(sent_by) {
                     let message = format!("this {kind} is sent by {sent_by} already");
-                    return Err(Refusal::for_param(
-                        Code::InvalidTransition,
-                        "sentBy",
-                        message,
-                    ));
+                    return Err(Refusal::for_param(Code::InvalidTransition, "sentBy", message));
                 }
                 after.set_sender(sent_by, now);
             }
@@ -249,11 +241,7 @@ impl Transfer {
             }
             (true | false, _) => return Ok(()),
         };
-        Err(Refusal::for_param(
-            Code::InvalidTransition,
-            "action",
-            message,
-        ))
+        Err(Refusal::for_param(Code::InvalidTransition, "action", message))
     }
 
     /// Returns `true` if the transfer has been on hold since a restore.
@@ -284,10 +272,7 @@ impl Transfer {
 
     /// Records the settlement, and its transaction id if there is one.
     fn settle(&mut self, settlement: Settlement, now: Time) {
-        if let Some(txid) = settlement
-            .txid
-            .filter(|txid| self.txid.as_ref() != Some(txid))
-        {
+        if let Some(txid) = settlement.txid.filter(|txid| self.txid.as_ref() != Some(txid)) {
             self.attach_txid(&txid, TxidSource::Person, now);
         }
         self.dispatch.settled_by = Some(settlement.by);
@@ -311,11 +296,7 @@ impl Transfer {
             }
             (Some(_), false) => format!("this {kind} is sent by hand, so no command is started"),
         };
-        Err(Refusal::for_param(
-            Code::InvalidTransition,
-            "action",
-            message,
-        ))
+        Err(Refusal::for_param(Code::InvalidTransition, "action", message))
     }
 }
 

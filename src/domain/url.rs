@@ -127,10 +127,7 @@ impl<'a> Authority<'a> {
     /// [`UrlProblem::Shape`] for an unclosed bracket, [`UrlProblem::Host`], [`UrlProblem::Port`].
     pub fn parse(text: &'a str) -> Result<Authority<'a>, UrlProblem> {
         let (host, port) = split_port(text)?;
-        let host = match host
-            .strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-        {
+        let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
             Some(address) => {
                 let address: Ipv6Addr = address.parse().map_err(|_| UrlProblem::Host)?;
                 Host::Address(IpAddr::V6(address))
@@ -141,12 +138,9 @@ impl<'a> Authority<'a> {
         let number = |port: &str| port.parse().ok().filter(|port| *port > 0);
         let port = match port {
             None => None,
-            Some(port) => Some(
-                Some(port)
-                    .filter(is_number)
-                    .and_then(number)
-                    .ok_or(UrlProblem::Port)?,
-            ),
+            Some(port) => {
+                Some(Some(port).filter(is_number).and_then(number).ok_or(UrlProblem::Port)?)
+            }
         };
         Ok(Authority { host, port })
     }
@@ -187,9 +181,8 @@ impl<'a> SiteUrl<'a> {
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(UrlProblem::NotPlain);
         }
-        let (scheme, rest) = split_scheme(text)
-            .filter(|_| is_plain(text))
-            .ok_or(UrlProblem::Shape)?;
+        let (scheme, rest) =
+            split_scheme(text).filter(|_| is_plain(text)).ok_or(UrlProblem::Shape)?;
         let is_https = scheme.eq_ignore_ascii_case("https");
         if !is_http(scheme) {
             return Err(UrlProblem::Scheme);
@@ -203,13 +196,7 @@ impl<'a> SiteUrl<'a> {
             return Err(UrlProblem::Credentials);
         }
         let (host, _) = split_port(authority)?;
-        Ok(SiteUrl {
-            text,
-            is_https,
-            host,
-            authority: Authority::parse(authority)?,
-            rest,
-        })
+        Ok(SiteUrl { text, is_https, host, authority: Authority::parse(authority)?, rest })
     }
 
     /// Returns `true` for https.
@@ -281,12 +268,10 @@ impl<'a> SiteOrAppUrl<'a> {
     /// Parses the URL of a site or of an app.
     pub fn parse(text: &'a str) -> Option<SiteOrAppUrl<'a>> {
         let is_app = || {
-            split_scheme(text)
-                .filter(|_| is_plain(text))
-                .is_some_and(|(scheme, _)| {
-                    let mut never = NEVER_AN_APP.iter();
-                    !is_http(scheme) && !never.any(|never| scheme.eq_ignore_ascii_case(never))
-                })
+            split_scheme(text).filter(|_| is_plain(text)).is_some_and(|(scheme, _)| {
+                let mut never = NEVER_AN_APP.iter();
+                !is_http(scheme) && !never.any(|never| scheme.eq_ignore_ascii_case(never))
+            })
         };
         (SiteUrl::parse(text).is_ok() || is_app()).then_some(SiteOrAppUrl(text))
     }
@@ -314,8 +299,7 @@ fn is_http(scheme: &str) -> bool {
 
 /// Returns `true` for printable ASCII without the characters that end a URL inside another text.
 fn is_plain(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\`".contains(&byte))
+    text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\`".contains(&byte))
 }
 
 #[cfg(test)]

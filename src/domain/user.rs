@@ -71,12 +71,9 @@ mod tests {
 
     #[test]
     fn password_length_is_limited() {
-        for (text, fits) in [
-            ("", false),
-            ("ninechars", false),
-            ("ten chars!", true),
-            ("ÄÖÜäöüßßßß", true),
-        ] {
+        for (text, fits) in
+            [("", false), ("ninechars", false), ("ten chars!", true), ("ÄÖÜäöüßßßß", true)]
+        {
             assert_eq!(check_password(text).is_ok(), fits, "{text}");
         }
         assert!(check_password(&"x".repeat(200)).is_ok());

@@ -79,11 +79,8 @@ text_enum! {
 
 impl WalletNetwork {
     /// Networks that a request may name.
-    pub const NAMED: [WalletNetwork; 3] = [
-        WalletNetwork::Main,
-        WalletNetwork::Test,
-        WalletNetwork::Regtest,
-    ];
+    pub const NAMED: [WalletNetwork; 3] =
+        [WalletNetwork::Main, WalletNetwork::Test, WalletNetwork::Regtest];
 
     /// Returns `true` if the wallet's addresses are valid on a node's network.
     ///
@@ -105,11 +102,7 @@ impl WalletNetwork {
 
     /// Returns the address encoding of the network.
     fn encoding(self) -> Network {
-        if self.is_main() {
-            Network::Main
-        } else {
-            Network::Test
-        }
+        if self.is_main() { Network::Main } else { Network::Test }
     }
 }
 
@@ -229,12 +222,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
     if network == WalletNetwork::Regtest && !chain.row().networks.1.contains(&"regtest") {
         return Err(Refusal::field("network", "has no regtest on this chain"));
     }
-    Ok(Wallet {
-        chain,
-        network,
-        script: Some(script),
-        key,
-    })
+    Ok(Wallet { chain, network, script: Some(script), key })
 }
 
 /// Returns a wallet on a chain with accounts, which has no scripts.
@@ -258,12 +246,7 @@ fn account_wallet(
             format!("must be left out: addresses of {pool} are the same on every network");
         return Err(Refusal::field("network", problem));
     }
-    Ok(Wallet {
-        chain,
-        network: WalletNetwork::Any,
-        script: None,
-        key,
-    })
+    Ok(Wallet { chain, network: WalletNetwork::Any, script: None, key })
 }
 
 /// Determines the script type. The descriptor, the key and the request must not contradict each other.
@@ -274,10 +257,7 @@ fn determine_script(
     said: &WalletHints,
 ) -> Result<ScriptType, Refusal> {
     let fixed = version.script.filter(|_| version.is_script_fixed);
-    let told: Vec<ScriptType> = [of_descriptor, said.script, fixed]
-        .into_iter()
-        .flatten()
-        .collect();
+    let told: Vec<ScriptType> = [of_descriptor, said.script, fixed].into_iter().flatten().collect();
     if let [first, rest @ ..] = told.as_slice()
         && let Some(other) = rest.iter().find(|other| *other != first)
     {

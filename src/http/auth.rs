@@ -92,9 +92,7 @@ impl Deref for Operator {
 /// # Errors
 /// `unauthorized`, `wrong_key_type`.
 pub(super) fn secret_key_caller(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
-    let caller = front
-        .service
-        .authenticate(front.now(), presented_key(headers)?)?;
+    let caller = front.service.authenticate(front.now(), presented_key(headers)?)?;
     match caller.class() {
         KeyClass::Secret | KeyClass::Legacy => Ok(caller),
         KeyClass::Public => {
@@ -112,9 +110,7 @@ pub(super) fn public_key_caller(
     front: &Front,
     headers: &HeaderMap,
 ) -> Result<PublicKeyCaller, Error> {
-    let caller = front
-        .service
-        .authenticate(front.now(), presented_key(headers)?)?;
+    let caller = front.service.authenticate(front.now(), presented_key(headers)?)?;
     if caller.class() != KeyClass::Public {
         let message = "this takes a public key only; keep the secret one on your server";
         return Err(Refusal::new(Code::WrongKeyType, message).into());
@@ -204,9 +200,7 @@ pub(super) fn check_same_site(front: &Front, headers: &HeaderMap) -> Result<(), 
         SiteUrl::parse(&front.public_url).is_ok_and(|public| public.has_origin_of(origin))
     };
     let is_own = |origin: &str| {
-        let origin = SiteUrl::parse(origin)
-            .ok()
-            .filter(|site| site.after_authority().is_empty());
+        let origin = SiteUrl::parse(origin).ok().filter(|site| site.after_authority().is_empty());
         origin.is_some_and(|origin| is_public(&origin) || origin.matches_host_header(host))
     };
     let foreign_origin = headers.contains_key("origin") && !text("origin").is_some_and(is_own);
@@ -236,13 +230,13 @@ pub(super) fn presented_key(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header =
         header(headers, "X-API-Key").map_err(|refusal| unauthorized(&refusal.message))?;
     match (by_header, bearer(headers)?) {
-        (Some(one), Some(other)) if one != other => Err(unauthorized(
-            "X-API-Key and Authorization carry different keys; send one",
-        )),
+        (Some(one), Some(other)) if one != other => {
+            Err(unauthorized("X-API-Key and Authorization carry different keys; send one"))
+        }
         (Some(key), _) | (None, Some(key)) => Ok(key),
-        (None, None) => Err(unauthorized(
-            "an API key is needed, in X-API-Key or as Authorization: Bearer",
-        )),
+        (None, None) => {
+            Err(unauthorized("an API key is needed, in X-API-Key or as Authorization: Bearer"))
+        }
     }
 }
 

@@ -19,9 +19,8 @@ pub(super) fn client_address(
 ) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
     // An unreadable entry counts as an untrusted address. None of our proxies wrote the entries before it.
-    let said: Vec<&[u8]> = lines
-        .flat_map(|line| line.as_bytes().split(|byte| *byte == b','))
-        .collect();
+    let said: Vec<&[u8]> =
+        lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
     let mut client = peer.to_canonical();
     for text in said.into_iter().rev() {
         if !is_trusted(client) {
@@ -77,10 +76,7 @@ mod tests {
         let proxies: TrustedProxy = Box::new(|address| address.to_string().starts_with("10."));
         let mut headers = HeaderMap::new();
         for line in lines {
-            headers.append(
-                "x-forwarded-for",
-                HeaderValue::from_bytes(line.as_ref()).unwrap(),
-            );
+            headers.append("x-forwarded-for", HeaderValue::from_bytes(line.as_ref()).unwrap());
         }
         client_address(peer.parse().unwrap(), &headers, &proxies).to_string()
     }
@@ -119,18 +115,9 @@ mod tests {
     fn client_networks_contain_one_another() {
         let of = |text: &str| enclosing_networks(text.parse().unwrap());
         for (address, expected) in [
-            (
-                "198.51.100.7",
-                ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"],
-            ),
-            (
-                "::ffff:198.51.100.7",
-                ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"],
-            ),
-            (
-                "2001:db8:1:2:3:4:5:6",
-                ["2001:db8:1:2::/64", "2001:db8:1::/48", "2001:db8::/32"],
-            ),
+            ("198.51.100.7", ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"]),
+            ("::ffff:198.51.100.7", ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"]),
+            ("2001:db8:1:2:3:4:5:6", ["2001:db8:1:2::/64", "2001:db8:1::/48", "2001:db8::/32"]),
             ("::1", ["::/64", "::/48", "::/32"]),
         ] {
             assert_eq!(of(address), expected, "{address}");

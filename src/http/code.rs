@@ -37,9 +37,7 @@ impl CodeAttempt {
             }
             Some(EnteredCode::Recovery(_)) => Some(Target::RecoveryCode(mark)),
         };
-        Ok(CodeAttempt {
-            at: target.map(|target| (target, turn.client.clone())),
-        })
+        Ok(CodeAttempt { at: target.map(|target| (target, turn.client.clone())) })
     }
 
     /// Runs the work that checks the code, and counts the code as wrong until the work succeeds. The work continues
@@ -55,11 +53,9 @@ impl CodeAttempt {
         let Some((target, client)) = self.at else {
             return work.await;
         };
-        throttle
-            .count_attempt(&target, &client)
-            .inspect_err(|refusal| {
-                log::warn!("code delayed: client={client} reason={}", refusal.message)
-            })?;
+        throttle.count_attempt(&target, &client).inspect_err(|refusal| {
+            log::warn!("code delayed: client={client} reason={}", refusal.message)
+        })?;
         let throttle = Arc::clone(throttle);
         let seen_through = tokio::spawn(async move {
             let done = work.await;
@@ -103,16 +99,10 @@ mod tests {
     async fn checked_after_disconnects(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
-        let mark = CredentialMark {
-            user: 1,
-            password: [1; 32],
-            factor: None,
-        };
+        let mark = CredentialMark { user: 1, password: [1; 32], factor: None };
         let mut looked_at: usize = 0;
         for _ in 0..10 {
-            let attempt = CodeAttempt {
-                at: Some((Target::OwnCode(mark), "a".to_owned())),
-            };
+            let attempt = CodeAttempt { at: Some((Target::OwnCode(mark), "a".to_owned())) };
             let (begun, has_begun) = oneshot::channel();
             let (found, is_found) = oneshot::channel();
             let work = async move {
@@ -139,10 +129,7 @@ mod tests {
     #[tokio::test]
     async fn disconnect_does_not_change_how_a_code_counts() {
         assert_eq!(checked_after_disconnects(|| Ok(())).await, 10);
-        assert_eq!(
-            checked_after_disconnects(|| Err(Error::Failed("disk".to_owned()))).await,
-            10
-        );
+        assert_eq!(checked_after_disconnects(|| Err(Error::Failed("disk".to_owned()))).await, 10);
         assert_eq!(checked_after_disconnects(|| Err(wrong_code())).await, 6);
         assert_eq!(
             checked_after_disconnects(|| Err(second_factor::used_code_refusal().into())).await,

@@ -35,10 +35,7 @@ impl MinReadRate {
     /// Requires the client to read at least `bytes_min` bytes in each `span_ms` of waiting.
     pub(super) fn new(bytes_min: u64, span_ms: u64) -> MinReadRate {
         let part_ms = span_ms.div_euclid(10).max(1);
-        MinReadRate {
-            part: Duration::from_millis(part_ms),
-            bytes_min,
-        }
+        MinReadRate { part: Duration::from_millis(part_ms), bytes_min }
     }
 }
 
@@ -75,13 +72,7 @@ impl Socket {
         pace: MinReadRate,
         handover: Handover,
     ) -> Socket {
-        Socket {
-            inner: Some(TokioIo::new(stream)),
-            handover,
-            seat,
-            pace,
-            slow: None,
-        }
+        Socket { inner: Some(TokioIo::new(stream)), handover, seat, pace, slow: None }
     }
 
     /// Returns the TCP stream.
@@ -147,10 +138,7 @@ impl SlowReader {
             });
             ready!(part_over.as_mut().poll(context));
             self.over = self.over.saturating_add(1);
-            let taken = self
-                .parts
-                .iter()
-                .fold(0, |sum: u64, part| sum.saturating_add(*part));
+            let taken = self.parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
             if self.over >= PARTS && taken < pace.bytes_min {
                 return Poll::Ready(());
             }
@@ -223,11 +211,7 @@ impl Write for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if self
-            .slow
-            .as_ref()
-            .is_some_and(|slow| slow.waiting.is_some())
-        {
+        if self.slow.as_ref().is_some_and(|slow| slow.waiting.is_some()) {
             // Discards unsent bytes. If this fails, the system keeps the bytes for a while.
             if let Some(stream) = &self.inner {
                 let _ = stream.inner().set_zero_linger();
@@ -245,11 +229,7 @@ pub(super) struct IncomingBody {
 
 impl IncomingBody {
     pub(super) fn new(inner: Incoming, seat: Arc<Seat>) -> IncomingBody {
-        IncomingBody {
-            inner,
-            seat,
-            is_awaited: false,
-        }
+        IncomingBody { inner, seat, is_awaited: false }
     }
 
     /// Ends the wait for the client. Returns `false` if the connection is being closed.
@@ -334,10 +314,7 @@ impl Body for TrackedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         let body = self.get_mut();
-        match body
-            .inner
-            .take_if(|inner| matches!(inner, ReplyBody::Live(_)))
-        {
+        match body.inner.take_if(|inner| matches!(inner, ReplyBody::Live(_))) {
             Some(ReplyBody::Live(live)) => {
                 if let Some(answering) = body.answering.take() {
                     let slot = Arc::clone(&body.slot);

@@ -19,9 +19,7 @@ impl RouteAnswer {
         RouteAnswer {
             status: status(declared.success).as_u16(),
             about: declared.about,
-            content: declared
-                .component
-                .map_or(Content::Empty, Content::Component),
+            content: declared.component.map_or(Content::Empty, Content::Component),
         }
     }
 
@@ -31,20 +29,12 @@ impl RouteAnswer {
         about: &'static str,
         component: &'static Component,
     ) -> RouteAnswer {
-        RouteAnswer {
-            status,
-            about,
-            content: Content::Component(component),
-        }
+        RouteAnswer { status, about, content: Content::Component(component) }
     }
 
     /// Returns an answer without a body.
     pub(super) const fn empty(status: u16, about: &'static str) -> RouteAnswer {
-        RouteAnswer {
-            status,
-            about,
-            content: Content::Empty,
-        }
+        RouteAnswer { status, about, content: Content::Empty }
     }
 }
 

@@ -127,12 +127,7 @@ impl Dispatcher {
         let simulated = fault.as_ref().and_then(|fault| fault.status);
         let uri = &uri;
         let call_notice = CallNotice::new(front, &found, (uri, &parts), &body);
-        let arrived = ArrivedRequest {
-            peer,
-            uri,
-            parts,
-            body,
-        };
+        let arrived = ArrivedRequest { peer, uri, parts, body };
         let reply = match found {
             _ if let Err(refusal) = host => refused(refusal.into()),
             RouteMatch::Route(_, route, values) => match simulated {
@@ -207,11 +202,7 @@ fn with_common_headers(
 
 /// Waits for the delay of the simulated fault of a call to this route, and returns the fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
-    let fault = front
-        .sandbox
-        .as_ref()?
-        .faults
-        .take_fault(route.operation_info())?;
+    let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
@@ -240,10 +231,9 @@ async fn answer_route(
 ) -> Reply {
     let mut limits = Vec::new();
     let mut reply = match start_handler(front, route, values, arrived, &mut limits) {
-        Ok(started) => started
-            .answer(front)
-            .await
-            .unwrap_or_else(|error| error_reply(context, error)),
+        Ok(started) => {
+            started.answer(front).await.unwrap_or_else(|error| error_reply(context, error))
+        }
         Err(error) => {
             slow_down_guessing(front, &error).await;
             error_reply(context, error)
@@ -275,9 +265,7 @@ impl StartedAnswer {
 async fn slow_down_guessing(front: &Front, error: &Error) {
     let is_guess = matches!(error, Error::Refused(refusal) if refusal.code == Code::Unauthorized);
     if is_guess && front.sandbox.is_none() {
-        front
-            .unless_closed(tokio::time::sleep(UNAUTHORIZED_DELAY))
-            .await;
+        front.unless_closed(tokio::time::sleep(UNAUTHORIZED_DELAY)).await;
     }
 }
 
@@ -286,12 +274,7 @@ fn start_handler(
     front: &Arc<Front>,
     route: &'static Route,
     path: Vec<String>,
-    ArrivedRequest {
-        peer,
-        uri,
-        parts,
-        body,
-    }: ArrivedRequest<'_>,
+    ArrivedRequest { peer, uri, parts, body }: ArrivedRequest<'_>,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<StartedAnswer, Error> {
     let query_text = uri.query().unwrap_or("");
@@ -314,18 +297,13 @@ fn start_handler(
         path: path_values(route.path, path),
         policy: route.form.page.unwrap_or(PagePolicy::ALONE),
     });
-    Ok(StartedAnswer {
-        answering,
-        quota_owner,
-    })
+    Ok(StartedAnswer { answering, quota_owner })
 }
 
 /// Returns the size of the headers in bytes: names, values and four bytes of punctuation each.
 fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().fold(0, |sum: usize, (name, value)| {
-        sum.saturating_add(name.as_str().len())
-            .saturating_add(value.len())
-            .saturating_add(4)
+        sum.saturating_add(name.as_str().len()).saturating_add(value.len()).saturating_add(4)
     })
 }
 
@@ -346,16 +324,12 @@ async fn read_body(body: IncomingBody, timeout: Duration) -> Result<Bytes, Refus
     match tokio::time::timeout(timeout, collect_body(Limited::new(body, BODY_BYTES_MAX))).await {
         Ok(Ok(whole)) => Ok(whole.into()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
-        Ok(Err(error)) => Err(Refusal::new(
-            Code::InvalidRequest,
-            format!("the body ended early: {error}"),
-        )),
+        Ok(Err(error)) => {
+            Err(Refusal::new(Code::InvalidRequest, format!("the body ended early: {error}")))
+        }
         Err(_) => Err(Refusal::new(
             Code::RequestTimeout,
-            format!(
-                "the body took longer than {} ms to arrive",
-                timeout.as_millis()
-            ),
+            format!("the body took longer than {} ms to arrive", timeout.as_millis()),
         )),
     }
 }

@@ -95,23 +95,16 @@ pub(super) fn reply_with_body(
         Error::Refused(refusal) => refusal,
         Error::Failed(cause) => {
             log::error!("request failed: id={request_id} error={cause}");
-            Refusal::new(
-                Code::InternalError,
-                "internal error; search the log for the request id",
-            )
+            Refusal::new(Code::InternalError, "internal error; search the log for the request id")
         }
     };
     let status = status(refusal.code);
     let mut reply = write(&refusal, status);
     if status == StatusCode::UNAUTHORIZED {
-        reply
-            .headers
-            .push((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
+        reply.headers.push((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")));
     }
     let is_passing = status == StatusCode::SERVICE_UNAVAILABLE;
-    let wait_seconds = refusal
-        .wait_seconds
-        .or_else(|| is_passing.then_some(RETRY_SECONDS));
+    let wait_seconds = refusal.wait_seconds.or_else(|| is_passing.then_some(RETRY_SECONDS));
     let wait = wait_seconds.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds)));
     reply.headers.extend(wait);
     reply
@@ -129,10 +122,7 @@ mod tests {
             "invalid_request amount_too_large coin_unavailable payment_in_flight invoice_closed invalid_amount \
              below_minimum insufficient_balance daily_limit no_address test_mode invoice_not_refundable",
         ),
-        (
-            401,
-            "unauthorized invalid_credentials second_factor_required",
-        ),
+        (401, "unauthorized invalid_credentials second_factor_required"),
         (
             403,
             "wrong_key_type account_not_approved account_suspended account_not_active not_test_invoice \

@@ -48,11 +48,7 @@ async fn send_file(call: Call) -> Result<Reply, Error> {
         return Err(Refusal::not_found("file").into());
     };
     let found = static_file(folder, file).ok_or_else(|| Refusal::not_found("file"))?;
-    let cache = if version == VERSION {
-        VERSIONED_CACHE
-    } else {
-        OTHER_VERSION_CACHE
-    };
+    let cache = if version == VERSION { VERSIONED_CACHE } else { OTHER_VERSION_CACHE };
     Ok(file_reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
@@ -65,11 +61,8 @@ async fn widget(call: Call) -> Result<Reply, Error> {
         .any(|text| matches!(text.trim(), "*") || text.contains(&tag));
     let tag = format!("W/{tag}");
     let reply = if is_known {
-        Reply {
-            status: StatusCode::NOT_MODIFIED,
-            ..Reply::nothing()
-        }
-        .with_static(VARY, "accept-encoding")
+        Reply { status: StatusCode::NOT_MODIFIED, ..Reply::nothing() }
+            .with_static(VARY, "accept-encoding")
     } else {
         file_reply(file, &call.headers)
     };

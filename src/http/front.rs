@@ -197,10 +197,7 @@ impl Front {
 
     /// Returns the id of the next request. Ids ascend within a process, so the log can be searched by id.
     pub(super) fn next_request_id(&self) -> RequestId {
-        RequestId {
-            process: self.process,
-            number: self.requests.fetch_add(1, Ordering::Relaxed),
-        }
+        RequestId { process: self.process, number: self.requests.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Returns the OpenAPI document of the interface. The first call creates the document.

@@ -86,9 +86,7 @@ impl HashingQueue {
             }
         });
         let _entry = self.enter(client, work)?;
-        answered
-            .await
-            .map_err(|_| Error::Failed("a password was not hashed".to_owned()))
+        answered.await.map_err(|_| Error::Failed("a password was not hashed".to_owned()))
     }
 
     /// Adds a client with its work to the queue.
@@ -106,15 +104,9 @@ impl HashingQueue {
             return Err(Refusal::new(Code::Overloaded, message));
         }
         queue.clients.push(Arc::clone(&client));
-        queue.waiting.push_back(HashJob {
-            client: Arc::clone(&client),
-            work,
-        });
+        queue.waiting.push_back(HashJob { client: Arc::clone(&client), work });
         self.shared.changed.notify_one();
-        Ok(QueueEntry {
-            shared: Arc::clone(&self.shared),
-            client,
-        })
+        Ok(QueueEntry { shared: Arc::clone(&self.shared), client })
     }
 
     /// Starts the thread if it is not running. Returns `false` if the system cannot start a thread.

@@ -72,10 +72,7 @@ impl FromStr for AllowedHost {
         if under.is_some() && matches!(host, KnownHost::Address(_)) {
             return Err(problem());
         }
-        Ok(AllowedHost {
-            host,
-            with_subdomains: under.is_some(),
-        })
+        Ok(AllowedHost { host, with_subdomains: under.is_some() })
     }
 }
 
@@ -111,9 +108,7 @@ impl AcceptedHosts {
     ) -> AcceptedHosts {
         let public = SiteUrl::parse(public_url).ok();
         let public = public.map(|site| KnownHost::new(site.authority().host));
-        let listen = listen
-            .iter()
-            .map(|ip| KnownHost::Address(ip.to_canonical()));
+        let listen = listen.iter().map(|ip| KnownHost::Address(ip.to_canonical()));
         AcceptedHosts {
             own: listen.chain(public).collect(),
             allowed,

@@ -52,17 +52,9 @@ impl LargeAnswers {
         };
         let permit = self.0.take(quota_owner)?;
         // The body is a single piece in memory, so this does not wait.
-        let bytes = body
-            .collect()
-            .await
-            .map_or_else(|never| match never {}, |whole| whole.to_bytes());
-        let placed = PermittedBytes {
-            bytes,
-            _permit: permit,
-        };
-        Ok(Reply {
-            body: ReplyBody::Whole(Full::new(Bytes::from_owner(placed))),
-            ..reply
-        })
+        let bytes =
+            body.collect().await.map_or_else(|never| match never {}, |whole| whole.to_bytes());
+        let placed = PermittedBytes { bytes, _permit: permit };
+        Ok(Reply { body: ReplyBody::Whole(Full::new(Bytes::from_owner(placed))), ..reply })
     }
 }

@@ -69,11 +69,7 @@ impl Limiter {
     /// Allows `per_minute` creations in a minute for each key, and `burst` creations at once. 0 per minute means no
     /// limit.
     pub(super) fn new(per_minute: u32, burst: u32) -> Limiter {
-        Limiter {
-            per_minute,
-            burst,
-            buckets: Mutex::default(),
-        }
+        Limiter { per_minute, burst, buckets: Mutex::default() }
     }
 
     /// Counts one creation against the limit of this key. Returns `None` if there is no limit.
@@ -100,17 +96,9 @@ impl Limiter {
             let left = room.saturating_sub(after).max(0);
             let left = u32::try_from(left.checked_div(cost).unwrap_or(0)).unwrap_or(0);
             let allowed = after <= room;
-            let wait_ms = if allowed {
-                after
-            } else {
-                after.saturating_sub(room)
-            };
+            let wait_ms = if allowed { after } else { after.saturating_sub(room) };
             taken.push((*network, now.plus_ms(after)));
-            let one = Verdict {
-                allowed,
-                remaining: left,
-                wait_seconds: ceil_seconds(wait_ms),
-            };
+            let one = Verdict { allowed, remaining: left, wait_seconds: ceil_seconds(wait_ms) };
             verdict = Some(verdict.map_or(one, |other| other.stricter(one)));
         }
         if verdict.is_some_and(|verdict| verdict.allowed) {
@@ -134,20 +122,14 @@ impl Limiter {
 
 /// Returns the rate limit headers of a simulated refusal, for a key with the default rate.
 pub(super) fn exhausted_headers() -> Vec<(HeaderName, HeaderValue)> {
-    let verdict = Verdict {
-        allowed: false,
-        remaining: 0,
-        wait_seconds: 1,
-    };
+    let verdict = Verdict { allowed: false, remaining: 0, wait_seconds: 1 };
     headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
 }
 
 /// Returns the headers `RateLimit` and `RateLimit-Policy`.
 pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, HeaderValue)> {
-    let texts = [
-        (RATE_LIMIT, verdict.limit_header()),
-        (RATE_LIMIT_POLICY, limiter.policy_header()),
-    ];
+    let texts =
+        [(RATE_LIMIT, verdict.limit_header()), (RATE_LIMIT_POLICY, limiter.policy_header())];
     let header = |(name, text): (HeaderName, String)| {
         HeaderValue::from_str(&text).ok().map(|value| (name, value))
     };
@@ -172,10 +154,8 @@ impl Verdict {
     }
 
     pub(super) fn refusal(&self) -> Refusal {
-        let message = format!(
-            "too many invoices are being created; try again in {} s",
-            self.wait_seconds
-        );
+        let message =
+            format!("too many invoices are being created; try again in {} s", self.wait_seconds);
         Refusal::new(Code::RateLimited, message)
     }
 }
@@ -205,27 +185,15 @@ mod tests {
         let verdict = limiter.count("a", Time(0));
         assert!(verdict.is_some_and(|verdict| !verdict.allowed && verdict.wait_seconds == 1));
         assert!(
-            limiter
-                .count("b", Time(0))
-                .is_some_and(|verdict| verdict.allowed),
+            limiter.count("b", Time(0)).is_some_and(|verdict| verdict.allowed),
             "another key has its own"
         );
+        assert!(limiter.count("a", Time(99)).is_some_and(|verdict| !verdict.allowed));
         assert!(
-            limiter
-                .count("a", Time(99))
-                .is_some_and(|verdict| !verdict.allowed)
-        );
-        assert!(
-            limiter
-                .count("a", Time(100))
-                .is_some_and(|verdict| verdict.allowed),
+            limiter.count("a", Time(100)).is_some_and(|verdict| verdict.allowed),
             "one every 100 ms"
         );
-        assert!(
-            limiter
-                .count("a", Time(100))
-                .is_some_and(|verdict| !verdict.allowed)
-        );
+        assert!(limiter.count("a", Time(100)).is_some_and(|verdict| !verdict.allowed));
     }
 
     #[test]
@@ -250,11 +218,7 @@ mod tests {
         let one = |now: i64| limiter.count_networks(&["a", "b", "c"], Time(now)).unwrap();
         let made = (0..20).filter(|_| one(0).allowed).count();
         assert_eq!((made, one(0).wait_seconds), (10, 6));
-        assert_eq!(
-            allowed_count(&limiter, 1, ["b", "c"], 0),
-            90,
-            "of 100 together"
-        );
+        assert_eq!(allowed_count(&limiter, 1, ["b", "c"], 0), 90, "of 100 together");
         assert_eq!(allowed_count(&limiter, 2, ["other", "c"], 0), 100);
         for middle in 0..20 {
             allowed_count(&limiter, 3, [&format!("m{middle}"), "c"], 0);
@@ -278,9 +242,7 @@ mod tests {
         }
         assert_eq!(kept(), KEYS_SWEPT * 3, "all are owed something");
         for key in 0..KEYS_SWEPT * 6 {
-            limiter
-                .count(&format!("later {key}"), Time(10 + key as i64))
-                .unwrap();
+            limiter.count(&format!("later {key}"), Time(10 + key as i64)).unwrap();
         }
         assert!(kept() <= KEYS_SWEPT * 4, "{}", kept());
     }

@@ -40,12 +40,7 @@ impl Handover {
         slot: Arc<Slot>,
         version: Version,
     ) {
-        let started = StartedStream {
-            live,
-            answering,
-            slot,
-            version,
-        };
+        let started = StartedStream { live, answering, slot, version };
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
     }
 
@@ -59,12 +54,7 @@ impl StartedStream {
     pub(super) fn continue_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
         let slot = Arc::clone(&self.slot);
         let task = tokio::spawn(async move {
-            let StartedStream {
-                live,
-                answering,
-                slot,
-                version,
-            } = self;
+            let StartedStream { live, answering, slot, version } = self;
             if let Err(error) = send_chunks(socket, live, &answering, version).await {
                 log::debug!("live stream ended: error={error}");
             }

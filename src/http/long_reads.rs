@@ -55,9 +55,7 @@ impl LongReads {
         work: impl FnOnce() -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
         let permit = self.reads.take(quota_owner)?;
-        run_in_turn(&self.running, permit, work)
-            .await
-            .map(|(_, done)| done)
+        run_in_turn(&self.running, permit, work).await.map(|(_, done)| done)
     }
 
     /// Takes a permit for an export of this caller.
@@ -102,10 +100,7 @@ async fn run_in_turn<T: Send + 'static>(
     let work = Box::new(move || drop(answer.send(work())));
     let permit = run_on_thread(running, permit, work).await?;
     let done = answered.try_recv();
-    Ok((
-        permit,
-        done.map_err(|error| Error::Failed(error.to_string()))??,
-    ))
+    Ok((permit, done.map_err(|error| Error::Failed(error.to_string()))??))
 }
 
 /// Does the part of [`run_in_turn`] that does not depend on the type of the result. The compiler generates this part
@@ -116,10 +111,7 @@ async fn run_on_thread(
     work: Box<dyn FnOnce() + Send>,
 ) -> Result<Permit, Error> {
     let closed = |error: tokio::sync::AcquireError| Error::Failed(error.to_string());
-    let own = Arc::clone(&permit.turns)
-        .acquire_owned()
-        .await
-        .map_err(closed)?;
+    let own = Arc::clone(&permit.turns).acquire_owned().await.map_err(closed)?;
     let thread = Arc::clone(running).acquire_owned().await.map_err(closed)?;
     let done = tokio::task::spawn_blocking(move || {
         work();
@@ -152,11 +144,7 @@ pub(super) struct Permit {
 
 impl PermitPool {
     pub(super) fn new(permits_max: usize, turns_max: usize) -> PermitPool {
-        PermitPool {
-            permits_max,
-            turns_max,
-            askers: Arc::default(),
-        }
+        PermitPool { permits_max, turns_max, askers: Arc::default() }
     }
 
     /// Takes a permit of this caller. Refuses with `overloaded` if the caller has too many.
@@ -174,11 +162,7 @@ impl PermitPool {
             return Err(Refusal::new(Code::Overloaded, message));
         }
         taken.permits = taken.permits.saturating_add(1);
-        Ok(Permit {
-            of: self.clone(),
-            quota_owner,
-            turns: Arc::clone(&taken.turns),
-        })
+        Ok(Permit { of: self.clone(), quota_owner, turns: Arc::clone(&taken.turns) })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QuotaOwner, CallerPermits>> {
@@ -281,11 +265,7 @@ mod tests {
             read.await.unwrap().unwrap();
         }
         assert!(scene.most.load(Ordering::SeqCst) <= RUNNING_MAX);
-        assert_eq!(
-            caller_count(&scene.reads.reads),
-            0,
-            "nothing is kept of who asked"
-        );
+        assert_eq!(caller_count(&scene.reads.reads), 0, "nothing is kept of who asked");
         scene.start(1).await.unwrap().unwrap();
     }
 

@@ -33,9 +33,7 @@ impl FromStr for MetricsToken {
         if is_plain && (1..=TOKEN_CHARS_MAX).contains(&text.len()) {
             Ok(MetricsToken(apikey::hash(text)))
         } else {
-            Err(format!(
-                "must have 1 to {TOKEN_CHARS_MAX} printable ASCII characters and no space"
-            ))
+            Err(format!("must have 1 to {TOKEN_CHARS_MAX} printable ASCII characters and no space"))
         }
     }
 }
@@ -84,9 +82,7 @@ impl Metrics {
         let counter = operation
             .and_then(|number| self.counts.get(number))
             .and_then(|(_, classes)| classes.get(class));
-        counter
-            .unwrap_or(&self.unrouted)
-            .fetch_add(1, Ordering::Relaxed);
+        counter.unwrap_or(&self.unrouted).fetch_add(1, Ordering::Relaxed);
     }
 
     /// Returns the metrics page in the Prometheus text format 0.0.4.
@@ -107,15 +103,9 @@ impl Metrics {
             "coffer_requests_total{{operation=\"none\",status=\"4xx\"}} {unrouted}\n"
         ));
         page.push_str("# HELP coffer_writes_waiting Writes in the queue of the one writer.\n# TYPE coffer_writes_waiting gauge\n");
-        page.push_str(&format!(
-            "coffer_writes_waiting {}\n",
-            gauges.writes_waiting
-        ));
+        page.push_str(&format!("coffer_writes_waiting {}\n", gauges.writes_waiting));
         page.push_str("# HELP coffer_writes_refused 1 while no write is taken in, because the disk is full or has failed, or the database is locked.\n# TYPE coffer_writes_refused gauge\n");
-        page.push_str(&format!(
-            "coffer_writes_refused {}\n",
-            u8::from(gauges.writes_refused)
-        ));
+        page.push_str(&format!("coffer_writes_refused {}\n", u8::from(gauges.writes_refused)));
         add_file_gauges(&mut page, gauges);
         page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
         page.push_str(&format!("coffer_rates_missing {}\n", gauges.rates_missing));
@@ -127,10 +117,7 @@ impl Metrics {
 /// Adds the gauges of the database file to the page.
 fn add_file_gauges(page: &mut String, gauges: &Gauges) {
     page.push_str("# HELP coffer_database_locked 1 while another program holds the database locked.\n# TYPE coffer_database_locked gauge\n");
-    page.push_str(&format!(
-        "coffer_database_locked {}\n",
-        u8::from(gauges.is_locked)
-    ));
+    page.push_str(&format!("coffer_database_locked {}\n", u8::from(gauges.is_locked)));
     page.push_str(
         "# HELP coffer_wal_bytes Size of the write-ahead log.\n# TYPE coffer_wal_bytes gauge\n",
     );
@@ -147,12 +134,9 @@ fn add_chain_metrics(page: &mut String, chains: &[ChainView]) {
             "Requests to the nodes of a chain; each of a batch counts.",
             |of| i64::try_from(of.requests).ok(),
         ),
-        (
-            "coffer_chain_height",
-            "gauge",
-            "The last block that was read of a chain.",
-            |of| of.height.map(i64::from),
-        ),
+        ("coffer_chain_height", "gauge", "The last block that was read of a chain.", |of| {
+            of.height.map(i64::from)
+        }),
         (
             "coffer_chain_head_height",
             "gauge",
@@ -165,12 +149,9 @@ fn add_chain_metrics(page: &mut String, chains: &[ChainView]) {
             "How long ago a chain has been looked at to its head.",
             |of| of.lag_seconds,
         ),
-        (
-            "coffer_chain_keeps_up",
-            "gauge",
-            "1 while the coins of a chain can be on offer.",
-            |of| Some(i64::from(of.keeps_up)),
-        ),
+        ("coffer_chain_keeps_up", "gauge", "1 while the coins of a chain can be on offer.", |of| {
+            Some(i64::from(of.keeps_up))
+        }),
         (
             "coffer_chain_watched_addresses",
             "gauge",

@@ -105,10 +105,7 @@ pub fn document(public_url: &str, subject: DocumentKind) -> String {
 /// Returns the tags of the document's operations and webhooks, each with its description.
 fn tags(subject: DocumentKind) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
-    let used = Tag::ALL
-        .into_iter()
-        .filter(is_used)
-        .map(Tag::name_and_description);
+    let used = Tag::ALL.into_iter().filter(is_used).map(Tag::name_and_description);
     let webhooks = (subject != DocumentKind::Sandbox).then_some(webhooks::TAG);
     used.chain(webhooks)
         .map(|(name, about)| json!({ "name": name, "description": about }))
@@ -127,10 +124,9 @@ fn operation(route: &Route, subject: DocumentKind) -> Value {
         return operation;
     };
     match route.auth() {
-        Auth::Secret => fields.insert(
-            "security".to_owned(),
-            json!([{ "apiKey": [] }, { "bearer": [] }]),
-        ),
+        Auth::Secret => {
+            fields.insert("security".to_owned(), json!([{ "apiKey": [] }, { "bearer": [] }]))
+        }
         Auth::Public => fields.insert("security".to_owned(), json!([{ "publicKey": [] }])),
         Auth::Reseller => fields.insert("security".to_owned(), json!([{ "reseller": [] }])),
         Auth::Metrics => fields.insert("security".to_owned(), json!([{}, { "metricsToken": [] }])),
@@ -167,9 +163,7 @@ mod tests {
         }
         if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
             let is_null = |choice: &&Value| choice["type"] == "null";
-            let mut fitting = choices
-                .iter()
-                .filter(|one| is_null(one) == example.is_null());
+            let mut fitting = choices.iter().filter(|one| is_null(one) == example.is_null());
             let found = fitting.next().map(|one| wrong_fields(one, example, all));
             return found.unwrap_or_else(|| vec!["null".to_owned()]);
         }
@@ -191,11 +185,7 @@ mod tests {
         }
         let required = schema.get("required").and_then(Value::as_array);
         let required = required.into_iter().flatten().filter_map(Value::as_str);
-        found.extend(
-            required
-                .filter(|name| !fields.contains_key(*name))
-                .map(str::to_owned),
-        );
+        found.extend(required.filter(|name| !fields.contains_key(*name)).map(str::to_owned));
         found
     }
 

@@ -25,10 +25,7 @@ pub(super) struct ClientIdentity {
 impl ClientIdentity {
     /// Returns the identity of a signed-in member, which nobody else can use.
     pub(super) fn of_member(member: &Member) -> ClientIdentity {
-        ClientIdentity {
-            client: format!("user {}", member.user().id),
-            is_member: true,
-        }
+        ClientIdentity { client: format!("user {}", member.user().id), is_member: true }
     }
 
     /// Returns the kind of client: known if the marked user has signed in from this client before. A member's client
@@ -42,19 +39,12 @@ impl ClientIdentity {
         mark: &CredentialMark,
     ) -> Result<ClientKind, Error> {
         let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
-        Ok(if is_known {
-            ClientKind::Known
-        } else {
-            ClientKind::Unknown
-        })
+        Ok(if is_known { ClientKind::Known } else { ClientKind::Unknown })
     }
 
     /// Returns the identity of a client without a session: its address.
     pub(super) fn of_client(call: &Call) -> ClientIdentity {
-        ClientIdentity {
-            client: client::limit_key(call.client()),
-            is_member: false,
-        }
+        ClientIdentity { client: client::limit_key(call.client()), is_member: false }
     }
 }
 
@@ -93,9 +83,7 @@ pub(super) async fn prove(
     email: &str,
     password: String,
 ) -> Result<VerifiedUser, Error> {
-    prove_and_hash(front, turn, email, password, None)
-        .await
-        .map(|(proven, _)| proven)
+    prove_and_hash(front, turn, email, password, None).await.map(|(proven, _)| proven)
 }
 
 /// Checks the password, and returns the proven user and the hash of the new password.
@@ -126,9 +114,7 @@ pub(super) async fn hash(
 ) -> Result<String, Error> {
     check_password(&password)?;
     let hashing = &front.hashing;
-    hashing
-        .run(&turn.client, move |hasher| hasher.hash(&password), || ())
-        .await?
+    hashing.run(&turn.client, move |hasher| hasher.hash(&password), || ()).await?
 }
 
 async fn prove_and_hash(
@@ -145,10 +131,7 @@ async fn prove_and_hash(
         None => Target::Nobody(email.to_owned()),
     };
     let slowed = |refusal: &Refusal| {
-        log::warn!(
-            "sign-in delayed: email={email:?} reason={}",
-            refusal.message
-        );
+        log::warn!("sign-in delayed: email={email:?} reason={}", refusal.message);
     };
     front.throttle.check(&target, &client).inspect_err(slowed)?;
     let attempt = Arc::new(PasswordAttempt {
@@ -170,9 +153,7 @@ async fn prove_and_hash(
     );
     let proved: Result<_, Error> = proved.await?;
     match &proved {
-        Ok(_) => front
-            .throttle
-            .record_success(&attempt.target, &attempt.client),
+        Ok(_) => front.throttle.record_success(&attempt.target, &attempt.client),
         Err(Error::Refused(refusal)) => {
             log::warn!("sign-in failed: email={email:?} reason={}", refusal.message);
         }

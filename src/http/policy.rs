@@ -28,26 +28,16 @@ enum Framing<'a> {
 
 impl PagePolicy<'static> {
     /// Policy of a page that nobody may frame.
-    pub(super) const ALONE: PagePolicy<'static> = PagePolicy {
-        framing: Framing::Nobodys,
-        shows_own: false,
-        is_isolated: true,
-    };
+    pub(super) const ALONE: PagePolicy<'static> =
+        PagePolicy { framing: Framing::Nobodys, shows_own: false, is_isolated: true };
     /// Policy of a page for a shop's customers that nobody may frame.
-    pub(super) const LINK: PagePolicy<'static> = PagePolicy {
-        is_isolated: false,
-        ..PagePolicy::ALONE
-    };
+    pub(super) const LINK: PagePolicy<'static> =
+        PagePolicy { is_isolated: false, ..PagePolicy::ALONE };
     /// Policy of a page that frames other pages of this service.
-    pub(super) const APP: PagePolicy<'static> = PagePolicy {
-        shows_own: true,
-        ..PagePolicy::ALONE
-    };
+    pub(super) const APP: PagePolicy<'static> = PagePolicy { shows_own: true, ..PagePolicy::ALONE };
     /// Policy of a page that other sites may frame.
-    pub(super) const FRAMED: PagePolicy<'static> = PagePolicy {
-        framing: Framing::Allowed(&[]),
-        ..PagePolicy::LINK
-    };
+    pub(super) const FRAMED: PagePolicy<'static> =
+        PagePolicy { framing: Framing::Allowed(&[]), ..PagePolicy::LINK };
 }
 
 impl<'a> PagePolicy<'a> {
@@ -62,10 +52,7 @@ impl<'a> PagePolicy<'a> {
 
     /// Forbids that any site frames the page.
     pub(super) fn unframed(self) -> PagePolicy<'a> {
-        PagePolicy {
-            is_isolated: self.is_isolated,
-            ..PagePolicy::ALONE
-        }
+        PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::ALONE }
     }
 
     /// Returns the value of the Content-Security-Policy header. `pictures` is a further origin of pictures, and
@@ -82,11 +69,7 @@ impl<'a> PagePolicy<'a> {
                 sites.fold(own, |text, site| format!("{text} {}", site.origin()))
             }
         };
-        let frames = if self.shows_own {
-            " frame-src 'self';"
-        } else {
-            ""
-        };
+        let frames = if self.shows_own { " frame-src 'self';" } else { "" };
         format!(
             "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' '{STYLE_HASH}'{style}; \
              img-src 'self'{pictures}; form-action 'self';{frames} base-uri 'none'; frame-ancestors {framed_by}"

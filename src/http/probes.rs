@@ -29,11 +29,7 @@ pub(super) static RESOURCE: Resource = Resource {
             tag: Some(Tag::Process),
             path: "/livez",
             summary: "Reports whether the process is alive.",
-            answers: &[RouteAnswer {
-                status: 200,
-                about: "Alive.",
-                content: Content::Text,
-            }],
+            answers: &[RouteAnswer { status: 200, about: "Alive.", content: Content::Text }],
             handler: Handler::Open(|call| Box::pin(livez(call))),
             ..PLAIN
         },
@@ -47,11 +43,7 @@ pub(super) static RESOURCE: Resource = Resource {
                 about: "Result of each check on a line, with the rates and chains of live mode and the trust in the wall clock.",
                 kind: ParamKind::Any,
             }],
-            answers: &[RouteAnswer {
-                status: 200,
-                about: "Ready.",
-                content: Content::Text,
-            }],
+            answers: &[RouteAnswer { status: 200, about: "Ready.", content: Content::Text }],
             refusals: &[Code::Overloaded],
             handler: Handler::Open(|call| Box::pin(readyz(call))),
             ..PLAIN
@@ -61,11 +53,7 @@ pub(super) static RESOURCE: Resource = Resource {
             tag: Some(Tag::Process),
             path: "/metrics",
             summary: "Returns counters in Prometheus' text format. With `--metrics-listen` they have a listener of their own.",
-            answers: &[RouteAnswer {
-                status: 200,
-                about: "The counters.",
-                content: Content::Text,
-            }],
+            answers: &[RouteAnswer { status: 200, about: "The counters.", content: Content::Text }],
             has_own_listener: true,
             handler: Handler::Metrics(|call, scraper| Box::pin(metrics(call, scraper))),
             ..PLAIN
@@ -108,11 +96,7 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
         rates_missing: service.missing_rate_count(call.now)?,
         chains: service.chain_views(call.now)?,
     });
-    Ok(Reply::text(
-        StatusCode::OK,
-        "text/plain; version=0.0.4",
-        page,
-    ))
+    Ok(Reply::text(StatusCode::OK, "text/plain; version=0.0.4", page))
 }
 
 async fn document(call: Call) -> Result<Reply, Error> {

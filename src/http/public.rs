@@ -31,10 +31,7 @@ pub(super) fn add_cors_headers(reply: Reply) -> Reply {
 
 /// Returns the answer to a CORS preflight request.
 pub(super) fn preflight_reply() -> Reply {
-    PREFLIGHT_HEADERS
-        .iter()
-        .copied()
-        .fold(Reply::nothing(), with)
+    PREFLIGHT_HEADERS.iter().copied().fold(Reply::nothing(), with)
 }
 
 fn with(reply: Reply, (name, value): (&'static str, &'static str)) -> Reply {

@@ -33,31 +33,18 @@ pub(super) fn reference(
         schemas.extend(own.and_then(Value::as_object).cloned().unwrap_or_default());
     }
     let schemas = Schemas(&schemas);
-    let server = DocumentedServer {
-        url,
-        is_sandbox,
-        schemas,
-    };
-    let webhooks = documents
-        .iter()
-        .flat_map(|document| fields_of(document, "webhooks"));
+    let server = DocumentedServer { url, is_sandbox, schemas };
+    let webhooks = documents.iter().flat_map(|document| fields_of(document, "webhooks"));
     let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
     let webhooks: Vec<_> = webhooks.collect();
-    let headers = webhooks
-        .first()
-        .map(|(_, webhook)| server.parameters(webhook));
-    let groups = documents
-        .iter()
-        .flat_map(|document| server.groups(document));
+    let headers = webhooks.first().map(|(_, webhook)| server.parameters(webhook));
+    let groups = documents.iter().flat_map(|document| server.groups(document));
     let groups: Vec<Group> = groups.collect();
     Ok(Reference {
         url: url.to_owned(),
         is_sandbox,
         webhook_headers: headers.unwrap_or_default(),
-        webhooks: webhooks
-            .iter()
-            .map(|(name, webhook)| self::webhook(name, webhook))
-            .collect(),
+        webhooks: webhooks.iter().map(|(name, webhook)| self::webhook(name, webhook)).collect(),
         refusals: error_docs(&documents),
         objects: server.objects(&groups, &webhooks),
         groups,
@@ -71,9 +58,7 @@ fn inline_shared(document: &mut Value) {
     let operations = paths.into_iter().flat_map(Map::values_mut);
     let operations = operations.filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
-        let responses = operation
-            .get_mut("responses")
-            .and_then(Value::as_object_mut);
+        let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
         for response in responses.into_iter().flat_map(Map::values_mut) {
             let reference = response.get("$ref").and_then(Value::as_str);
             let name = reference.and_then(|reference| reference.rsplit('/').next());
@@ -105,16 +90,9 @@ impl DocumentedServer<'_> {
                     }
                 }
             }
-            Group {
-                id: anchor(&name),
-                about: text(tag, "description"),
-                name,
-                operations,
-            }
+            Group { id: anchor(&name), about: text(tag, "description"), name, operations }
         });
-        groups
-            .filter(|group| !group.operations.is_empty())
-            .collect()
+        groups.filter(|group| !group.operations.is_empty()).collect()
     }
 
     fn operation(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
@@ -156,9 +134,7 @@ impl DocumentedServer<'_> {
             Field {
                 place: text(parameter, "in"),
                 about: text(parameter, "description"),
-                ..self
-                    .schemas
-                    .field(text(parameter, "name"), schema, required == Some(true))
+                ..self.schemas.field(text(parameter, "name"), schema, required == Some(true))
             }
         });
         parameters.collect()
@@ -249,51 +225,32 @@ fn error_group(status: &str, examples: &Value) -> ErrorGroup {
             codes.push(code);
         }
     }
-    ErrorGroup {
-        status: status.to_owned(),
-        codes,
-    }
+    ErrorGroup { status: status.to_owned(), codes }
 }
 
 /// Returns every error code with its status and its first example message.
 fn error_docs(documents: &[Value]) -> Vec<ErrorDoc> {
     let mut found = BTreeMap::new();
-    let paths = documents
-        .iter()
-        .flat_map(|document| fields_of(document, "paths"));
+    let paths = documents.iter().flat_map(|document| fields_of(document, "paths"));
     let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
     let responses = operations.flat_map(|(_, operation)| fields_of(operation, "responses"));
     for (status, response) in responses {
         let examples = response.pointer("/content/application~1json/examples");
         for error in examples.into_iter().flat_map(error_bodies) {
             let code = text(error, "error");
-            found
-                .entry((status.to_owned(), code.clone()))
-                .or_insert_with(|| ErrorDoc {
-                    code,
-                    status: status.to_owned(),
-                    message: text(error, "message"),
-                });
+            found.entry((status.to_owned(), code.clone())).or_insert_with(|| ErrorDoc {
+                code,
+                status: status.to_owned(),
+                message: text(error, "message"),
+            });
         }
     }
-    let told: Vec<String> = found
-        .values()
-        .map(|refusal: &ErrorDoc| refusal.code.clone())
-        .collect();
-    let everywhere = Code::ALL
-        .iter()
-        .filter(|code| !told.iter().any(|told| told == code.as_str()));
+    let told: Vec<String> = found.values().map(|refusal: &ErrorDoc| refusal.code.clone()).collect();
+    let everywhere = Code::ALL.iter().filter(|code| !told.iter().any(|told| told == code.as_str()));
     for code in everywhere {
-        let (status, code) = (
-            error::status(*code).as_str().to_owned(),
-            code.as_str().to_owned(),
-        );
+        let (status, code) = (error::status(*code).as_str().to_owned(), code.as_str().to_owned());
         let message = "any path may answer so; the message says why".to_owned();
-        let refusal = ErrorDoc {
-            code: code.clone(),
-            status: status.clone(),
-            message,
-        };
+        let refusal = ErrorDoc { code: code.clone(), status: status.clone(), message };
         found.insert((status, code), refusal);
     }
     found.into_values().collect()
@@ -337,12 +294,7 @@ fn text(value: &Value, name: &str) -> String {
 /// Returns the fragment identifier of a group on the page.
 fn anchor(name: &str) -> String {
     let letters = name.chars().filter(|letter| *letter != ':');
-    let letters = letters.map(|letter| {
-        if letter == ' ' {
-            '-'
-        } else {
-            letter.to_ascii_lowercase()
-        }
-    });
+    let letters =
+        letters.map(|letter| if letter == ' ' { '-' } else { letter.to_ascii_lowercase() });
     letters.collect()
 }

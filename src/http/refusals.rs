@@ -42,11 +42,7 @@ impl Route {
             codes.push(Code::InvalidRequest);
         }
         if self.method != "GET" {
-            codes.extend([
-                Code::PayloadTooLarge,
-                Code::RequestTimeout,
-                Code::InvalidRequest,
-            ]);
+            codes.extend([Code::PayloadTooLarge, Code::RequestTimeout, Code::InvalidRequest]);
         }
         // The writer's queue may be full, the file unreadable, or the caller may have too many answers in
         // transmission.

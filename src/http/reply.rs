@@ -73,11 +73,7 @@ impl Reply {
     ) -> Reply {
         let mut headers = Vec::with_capacity(HEADERS);
         headers.push((CONTENT_TYPE, HeaderValue::from_static(content_type)));
-        Reply {
-            status,
-            headers,
-            body: ReplyBody::Whole(Full::new(body.into())),
-        }
+        Reply { status, headers, body: ReplyBody::Whole(Full::new(body.into())) }
     }
 
     /// Returns status 200 with a body that is created during transmission.
@@ -116,11 +112,7 @@ impl Reply {
         next_before: Option<&str>,
     ) -> Result<Reply, Error> {
         let data: Vec<&RawValue> = data.iter().map(Borrow::borrow).collect();
-        let body = PageBody {
-            data: &data,
-            has_more: next_before.is_some(),
-            next_before,
-        };
+        let body = PageBody { data: &data, has_more: next_before.is_some(), next_before };
         Reply::from_resources(data.iter().copied(), &body)
     }
 

@@ -93,11 +93,7 @@ pub(super) fn masked_path(path: &str) -> &str {
     let holds = |part: &str| {
         url_decode(part).is_some_and(|part| WalletSecret::find_in_text(&part).is_some())
     };
-    if path.split('/').any(holds) {
-        "(a path that holds a private key)"
-    } else {
-        path
-    }
+    if path.split('/').any(holds) { "(a path that holds a private key)" } else { path }
 }
 
 /// Returns the value of a header as text. A repeated header must have the same value.

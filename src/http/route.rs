@@ -223,12 +223,8 @@ impl Route {
 }
 
 /// Form of answers for programs that every cache may store.
-pub(super) const FOR_ALL: AnswerForm = AnswerForm {
-    page: None,
-    is_private: false,
-    is_shared: false,
-    payers_of: None,
-};
+pub(super) const FOR_ALL: AnswerForm =
+    AnswerForm { page: None, is_private: false, is_shared: false, payers_of: None };
 
 /// Defaults of a route. Each route states only its differences.
 pub(super) const PLAIN: Route = Route {
@@ -251,22 +247,12 @@ pub(super) const PLAIN: Route = Route {
 };
 
 /// Defaults of a route whose answers caches must not store.
-pub(super) const PRIVATE: Route = Route {
-    form: AnswerForm {
-        is_private: true,
-        ..FOR_ALL
-    },
-    ..PLAIN
-};
+pub(super) const PRIVATE: Route =
+    Route { form: AnswerForm { is_private: true, ..FOR_ALL }, ..PLAIN };
 
 /// Defaults of a route whose answers pages of all sites may read.
-pub(super) const SHARED: Route = Route {
-    form: AnswerForm {
-        is_shared: true,
-        ..PRIVATE.form
-    },
-    ..PLAIN
-};
+pub(super) const SHARED: Route =
+    Route { form: AnswerForm { is_shared: true, ..PRIVATE.form }, ..PLAIN };
 
 /// Defaults of a page that nobody may frame. The documents omit pages, because they are for browsers.
 pub(super) const PAGE: Route = page(PagePolicy::ALONE);
@@ -283,22 +269,12 @@ pub(super) const LINK_PAGE: Route = page_for(PagePolicy::LINK, Payable::Link);
 /// Returns the defaults of a page for paying customers. Caches must not store the page.
 const fn page_for(policy: PagePolicy<'static>, payable: Payable) -> Route {
     Route {
-        form: AnswerForm {
-            page: Some(policy),
-            payers_of: Some(payable),
-            ..PRIVATE.form
-        },
+        form: AnswerForm { page: Some(policy), payers_of: Some(payable), ..PRIVATE.form },
         ..PLAIN
     }
 }
 
 /// Returns the defaults of a page that caches must not store.
 const fn page(policy: PagePolicy<'static>) -> Route {
-    Route {
-        form: AnswerForm {
-            page: Some(policy),
-            ..PRIVATE.form
-        },
-        ..PLAIN
-    }
+    Route { form: AnswerForm { page: Some(policy), ..PRIVATE.form }, ..PLAIN }
 }

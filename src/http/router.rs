@@ -39,9 +39,7 @@ impl Router {
         scope: ListenerRoutes,
     ) -> Router {
         let mut root = Node::default();
-        let served = routes
-            .enumerate()
-            .filter(|(_, route)| scope.includes(route));
+        let served = routes.enumerate().filter(|(_, route)| scope.includes(route));
         for (number, route) in served {
             let mut node = &mut root;
             for segment in route.path.split('/').skip(1) {
@@ -63,11 +61,7 @@ impl Router {
         let Some((node, values)) = self.node(path) else {
             return RouteMatch::Nothing;
         };
-        let wanted = if *method == Method::HEAD {
-            "GET"
-        } else {
-            method.as_str()
-        };
+        let wanted = if *method == Method::HEAD { "GET" } else { method.as_str() };
         match node.routes.iter().find(|(_, route)| route.method == wanted) {
             Some((number, route)) => RouteMatch::Route(*number, route, values),
             None if node.routes.is_empty() => RouteMatch::Nothing,
@@ -78,8 +72,7 @@ impl Router {
     /// Returns the methods of a path for the `Allow` header, separated by commas. Returns an empty text if no route
     /// has the path.
     pub(super) fn methods(&self, path: &str) -> String {
-        self.node(path)
-            .map_or(String::new(), |(node, _)| node.methods())
+        self.node(path).map_or(String::new(), |(node, _)| node.methods())
     }
 
     /// Returns the form of an error for a path without a route. The longest known beginning of the path determines
@@ -119,9 +112,7 @@ impl Router {
 impl Node {
     /// Restricts the common properties of this node to those that the route has too.
     fn merge_form(&mut self, route: &Route) {
-        let common = self
-            .common
-            .map_or(route.form, |form| form.common(route.form));
+        let common = self.common.map_or(route.form, |form| form.common(route.form));
         self.common = Some(common);
     }
 
@@ -235,16 +226,10 @@ mod tests {
             "elsewhere/v1/invoices",
             "/v1/invoices/%ff",
         ] {
-            assert!(
-                matches!(router.find(&Method::GET, path), RouteMatch::Nothing),
-                "{path}"
-            );
+            assert!(matches!(router.find(&Method::GET, path), RouteMatch::Nothing), "{path}");
         }
         let found = router.find(&Method::DELETE, "/v1/invoices");
         assert!(matches!(found, RouteMatch::OtherMethods(methods) if methods == "POST, GET, HEAD"));
-        assert!(matches!(
-            router.find(&Method::HEAD, "/v1/merchant"),
-            RouteMatch::Route(..)
-        ));
+        assert!(matches!(router.find(&Method::HEAD, "/v1/merchant"), RouteMatch::Route(..)));
     }
 }

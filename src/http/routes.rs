@@ -7,33 +7,15 @@ use crate::api;
 
 /// Every resource, in the order of the documents.
 pub(super) static RESOURCES: &[&Resource] = &[
-    &Resource {
-        routes: &Route::for_operations(api::invoices::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::currencies::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::account::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::events::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::customers::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::deposits::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::payouts::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::refunds::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::public::OPERATIONS),
-    },
+    &Resource { routes: &Route::for_operations(api::invoices::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::currencies::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::account::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::events::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::customers::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::deposits::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::payouts::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::refunds::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::public::OPERATIONS) },
     &checkout_events::RESOURCE,
     &pages::checkout::RESOURCE,
     &pages::link::RESOURCE,
@@ -45,99 +27,43 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &operator::session::RESOURCE,
     &operator::second_factor::RESOURCE,
     &operator::users::RESOURCE,
-    &Resource {
-        routes: &Route::for_operations(api::operator::transfers::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::pools::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::wallets::OPERATIONS),
-    },
+    &Resource { routes: &Route::for_operations(api::operator::transfers::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::pools::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::wallets::OPERATIONS) },
     &operator::wallets::RESOURCE,
-    &Resource {
-        routes: &Route::for_operations(api::operator::own_addresses::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::unmatched_payments::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::invoices::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::ledger::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::events::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::customers::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::deliveries::OPERATIONS),
-    },
+    &Resource { routes: &Route::for_operations(api::operator::own_addresses::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::unmatched_payments::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::invoices::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::ledger::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::events::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::customers::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::deliveries::OPERATIONS) },
     &operator::exports::RESOURCE,
-    &Resource {
-        routes: &Route::for_operations(api::operator::payment_links::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::reseller::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::servers::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::accounts::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::legacy_secret::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::keys::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::tokens::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::summary::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::endpoints::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::settings::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::coins::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::audit_log::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::rates::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::operator::chains::OPERATIONS),
-    },
+    &Resource { routes: &Route::for_operations(api::operator::payment_links::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::reseller::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::servers::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::accounts::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::legacy_secret::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::keys::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::tokens::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::summary::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::endpoints::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::settings::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::coins::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::audit_log::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::rates::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::chains::OPERATIONS) },
     &probes::RESOURCE,
     &sandbox::state::RESOURCE,
     &sandbox::activity::RESOURCE,
     &sandbox::faults::RESOURCE,
     &sandbox::clock::RESOURCE,
     &sandbox::account::RESOURCE,
-    &Resource {
-        routes: &Route::for_operations(api::sandbox::chains::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::sandbox::payments::OPERATIONS),
-    },
-    &Resource {
-        routes: &Route::for_operations(api::sandbox::webhooks::OPERATIONS),
-    },
+    &Resource { routes: &Route::for_operations(api::sandbox::chains::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::sandbox::payments::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::sandbox::webhooks::OPERATIONS) },
     &sandbox::inbox::RESOURCE,
-    &Resource {
-        routes: &Route::for_operations(api::sandbox::transfers::OPERATIONS),
-    },
+    &Resource { routes: &Route::for_operations(api::sandbox::transfers::OPERATIONS) },
 ];
 
 /// Returns every route. `sandbox` adds the routes of the sandbox's controls.

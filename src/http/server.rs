@@ -126,16 +126,8 @@ impl Acceptor {
         let mut builder = http1::Builder::new();
         // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the limit
         // instead.
-        builder
-            .header_read_timeout(None)
-            .max_buf_size(BUFFER_BYTES_MAX);
-        Acceptor {
-            dispatcher,
-            limits,
-            slots,
-            builder,
-            graceful: GracefulShutdown::new(),
-        }
+        builder.header_read_timeout(None).max_buf_size(BUFFER_BYTES_MAX);
+        Acceptor { dispatcher, limits, slots, builder, graceful: GracefulShutdown::new() }
     }
 
     /// Accepts connections in an endless loop.

@@ -224,9 +224,7 @@ impl UsedSlots {
         }
         waiting.sort_unstable_by_key(|(since_us, _)| Reverse(*since_us));
         let waiting = waiting.into_iter();
-        waiting
-            .map(|(since_us, seat)| (since_us, Arc::clone(seat)))
-            .collect()
+        waiting.map(|(since_us, seat)| (since_us, Arc::clone(seat))).collect()
     }
 
     /// Removes a connection that has ended from the counts.

@@ -96,12 +96,12 @@ impl Body for ReplyBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BrokenStream>>> {
         match self.get_mut() {
-            ReplyBody::Whole(body) => Pin::new(body)
-                .poll_frame(context)
-                .map_err(|never| match never {}),
-            ReplyBody::Stream(pieces) => pieces
-                .poll_recv(context)
-                .map(|piece| piece.map(|piece| piece.map(Frame::data))),
+            ReplyBody::Whole(body) => {
+                Pin::new(body).poll_frame(context).map_err(|never| match never {})
+            }
+            ReplyBody::Stream(pieces) => {
+                pieces.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+            }
             // Never polled for more: the module `live` sends these pieces.
             ReplyBody::Live(_) => Poll::Pending,
         }

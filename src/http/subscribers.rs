@@ -43,10 +43,7 @@ impl Subscribers {
     /// Subscribes to the changes of an invoice.
     pub(super) fn subscribe(self: &Arc<Self>, invoice: &str) -> Subscription {
         let mut by_invoice = self.lock();
-        let changes = by_invoice
-            .entry(invoice.to_owned())
-            .or_default()
-            .subscribe();
+        let changes = by_invoice.entry(invoice.to_owned()).or_default().subscribe();
         Subscription {
             changes: Some(changes),
             subscribers: Arc::clone(self),

@@ -26,10 +26,7 @@ const WAIT_MS_MIN: i64 = SECOND_MS;
 const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// Rate of failures of one client at all emails: 30 at once, then three each minute.
-const BY_CLIENT: Rate = Rate {
-    burst: 30,
-    cost_ms: 20 * SECOND_MS,
-};
+const BY_CLIENT: Rate = Rate { burst: 30, cost_ms: 20 * SECOND_MS };
 /// Maximum number of remembered failures at unknown emails, and of remembered clients. Each costs a hash, so 100
 /// hashes a second do not reach it before the failures expire. Beyond it, failures at unknown emails are not counted.
 const REMEMBERED_MAX: usize = 100_000;
@@ -103,10 +100,7 @@ struct ClientFailures {
 impl Throttle {
     /// Creates a throttle without failures. `since` measures the time.
     pub(super) fn new(since: Stopwatch, limits: PasswordLimits) -> Throttle {
-        Throttle {
-            since,
-            counts: Mutex::new(FailureCounts::new(limits)),
-        }
+        Throttle { since, counts: Mutex::new(FailureCounts::new(limits)) }
     }
 
     /// Refuses an attempt if the client must wait before it tries the target again. Counts nothing.
@@ -156,10 +150,7 @@ impl Throttle {
 
 impl FailureCounts {
     fn new(limits: PasswordLimits) -> FailureCounts {
-        FailureCounts {
-            limits,
-            ..FailureCounts::default()
-        }
+        FailureCounts { limits, ..FailureCounts::default() }
     }
 
     /// Returns the time that the client must wait before it tries the target, in milliseconds; 0 or less for no wait.
@@ -201,10 +192,7 @@ impl FailureCounts {
             }
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
         };
-        let fresh = ClientFailures {
-            times: 0,
-            until: now,
-        };
+        let fresh = ClientFailures { times: 0, until: now };
         if let Some(failed) = bounded_entry(&mut failures.strictly, target.key(client), fresh, max)
         {
             if failed.is_over(now) {
@@ -294,12 +282,7 @@ impl FailureCounts {
             return;
         }
         self.next_sweep = Some(now.plus_ms(SWEEP_MS));
-        let all = [
-            &mut self.users,
-            &mut self.others,
-            &mut self.codes,
-            &mut self.set_up,
-        ];
+        let all = [&mut self.users, &mut self.others, &mut self.codes, &mut self.set_up];
         for failures in all {
             failures.strictly.retain(|_, failed| !failed.is_over(now));
             failures.loosely.retain(|_, bucket| bucket.full_at > now);

@@ -45,10 +45,7 @@ impl Guard {
     /// url.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
         let reached = reached_address(ip);
-        let opened = self
-            .allowed
-            .iter()
-            .any(|range| range.contains(ip) || range.contains(reached));
+        let opened = self.allowed.iter().any(|range| range.contains(ip) || range.contains(reached));
         let own_machine = self.sandbox && ip.to_canonical().is_loopback();
         opened || own_machine || (scheme_is_https && is_public(reached))
     }
@@ -91,17 +88,11 @@ impl Cidr {
 
     const fn v4(octets: [u8; 4], prefix_bits: u8) -> Self {
         let [a, b, c, d] = octets;
-        Self {
-            network: IpAddr::V4(Ipv4Addr::new(a, b, c, d)),
-            prefix_bits,
-        }
+        Self { network: IpAddr::V4(Ipv4Addr::new(a, b, c, d)), prefix_bits }
     }
 
     const fn v6(first: u16, second: u16, prefix_bits: u8) -> Self {
-        Self {
-            network: IpAddr::V6(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0)),
-            prefix_bits,
-        }
+        Self { network: IpAddr::V6(Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0)), prefix_bits }
     }
 }
 
@@ -117,18 +108,13 @@ impl FromStr for Cidr {
             format!("\"{text}\" is not an address range like 10.0.0.0/8, 192.168.1.20 or fd00::/8")
         })?;
         let bits_max = if network.is_ipv4() { 32 } else { 128 };
-        let prefix_bits = prefix
-            .map_or(Ok(bits_max), str::parse)
-            .ok()
-            .filter(|bits| *bits <= bits_max);
+        let prefix_bits =
+            prefix.map_or(Ok(bits_max), str::parse).ok().filter(|bits| *bits <= bits_max);
         match prefix_bits {
-            Some(prefix_bits) => Ok(Self {
-                network,
-                prefix_bits,
-            }),
-            None => Err(format!(
-                "\"{text}\": what follows the / must be a number from 0 to {bits_max}"
-            )),
+            Some(prefix_bits) => Ok(Self { network, prefix_bits }),
+            None => {
+                Err(format!("\"{text}\": what follows the / must be a number from 0 to {bits_max}"))
+            }
         }
     }
 }
@@ -194,10 +180,7 @@ fn is_public(ip: IpAddr) -> bool {
 
 /// Returns `true` for an ISATAP address: its second half is `5efe` and an IPv4 address, under any prefix.
 fn is_isatap(ip: Ipv6Addr) -> bool {
-    matches!(
-        ip.segments(),
-        [_, _, _, _, 0 | 0x100 | 0x200 | 0x300, 0x5efe, _, _]
-    )
+    matches!(ip.segments(), [_, _, _, _, 0 | 0x100 | 0x200 | 0x300, 0x5efe, _, _])
 }
 
 /// IPv4 ranges that are not public (RFC 6890 and its registry).

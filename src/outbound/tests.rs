@@ -31,10 +31,7 @@ impl Server {
                 thread::spawn(move || talk(stream.unwrap()));
             }
         });
-        Self {
-            address,
-            connections,
-        }
+        Self { address, connections }
     }
 
     /// Starts a server that sends these bytes in response to each request.
@@ -85,10 +82,7 @@ fn wait_until_closed(mut stream: TcpStream) {
 }
 
 fn response_with_body(status: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
 fn sandbox_client(timeout_ms: u64) -> Outbound {
@@ -97,21 +91,12 @@ fn sandbox_client(timeout_ms: u64) -> Outbound {
 
 /// Returns the expected error. `was_sent` says whether the header was sent before it.
 fn no_response(reason: &str, was_sent: bool) -> Result<OutboundResponse, NoResponse> {
-    Err(NoResponse {
-        reason: reason.to_owned(),
-        was_sent,
-    })
+    Err(NoResponse { reason: reason.to_owned(), was_sent })
 }
 
 #[track_caller]
 fn assert_answer(answer: Result<OutboundResponse, NoResponse>, status: u16, start: &str) {
-    assert_eq!(
-        answer,
-        Ok(OutboundResponse {
-            status,
-            start: start.to_owned()
-        })
-    );
+    assert_eq!(answer, Ok(OutboundResponse { status, start: start.to_owned() }));
 }
 
 #[test]
@@ -160,19 +145,12 @@ fn every_status_is_returned_and_no_redirect_is_followed() {
 fn request_has_the_given_url_headers_and_body() {
     let server = Server::start(|mut stream| {
         let received = read_request(&stream).unwrap();
-        stream
-            .write_all(response_with_body("200 OK", &received).as_bytes())
-            .unwrap();
+        stream.write_all(response_with_body("200 OK", &received).as_bytes()).unwrap();
     });
-    let headers = [
-        ("content-type", "application/json"),
-        ("X-Service-Signature", "t=1,v1=ab"),
-    ];
+    let headers = [("content-type", "application/json"), ("X-Service-Signature", "t=1,v1=ab")];
     let url = format!("{}?a=%20b#not-sent", server.url());
-    let sent = sandbox_client(LONG_MS)
-        .post(&url, &headers, "{\"name\":\"é\"}".as_bytes())
-        .unwrap()
-        .start;
+    let sent =
+        sandbox_client(LONG_MS).post(&url, &headers, "{\"name\":\"é\"}".as_bytes()).unwrap().start;
     assert!(sent.starts_with("POST /hook?a=%20b HTTP/1.1\r\n"), "{sent}");
     assert!(sent.ends_with("\r\n\r\n{\"name\":\"é\"}"), "{sent}");
     for line in [
@@ -191,11 +169,7 @@ fn request_has_the_given_url_headers_and_body() {
 fn bad_header_or_url_returns_an_error() {
     let server = Server::start_answering(&response_with_body("200 OK", ""));
     let outbound = sandbox_client(LONG_MS);
-    assert!(
-        outbound
-            .post(&server.url(), &[("x", "a\r\nb: c")], b"")
-            .is_err()
-    );
+    assert!(outbound.post(&server.url(), &[("x", "a\r\nb: c")], b"").is_err());
     assert!(outbound.post(&server.url(), &[("x y", "a")], b"").is_err());
     for url in [
         "",
@@ -226,9 +200,7 @@ fn closed_connection_is_replaced() {
     let (closed, is_closed) = mpsc::channel();
     let server = Server::start(move |mut stream| {
         read_request(&stream);
-        stream
-            .write_all(response_with_body("200 OK", "once").as_bytes())
-            .unwrap();
+        stream.write_all(response_with_body("200 OK", "once").as_bytes()).unwrap();
         drop(stream);
         closed.send(()).unwrap();
     });
@@ -244,52 +216,35 @@ fn closed_connection_is_replaced() {
 fn long_body_is_truncated() {
     let outbound = sandbox_client(LONG_MS);
     let server = Server::start_answering(&response_with_body("200 OK", &"x".repeat(8 << 20)));
-    assert_answer(
-        outbound.post(&server.url(), &[], b"{}"),
-        200,
-        &"x".repeat(4096),
-    );
+    assert_answer(outbound.post(&server.url(), &[], b"{}"), 200, &"x".repeat(4096));
     let endless = Server::start(|mut stream| {
         read_request(&stream);
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         while stream.write_all(b"4\r\nabcd\r\n").is_ok() {}
     });
-    assert_answer(
-        outbound.post(&endless.url(), &[], b"{}"),
-        200,
-        &"abcd".repeat(1024),
-    );
+    assert_answer(outbound.post(&endless.url(), &[], b"{}"), 200, &"abcd".repeat(1024));
 }
 
 #[test]
 fn invalid_utf8_in_body_is_replaced() {
     let server = Server::start(|mut stream| {
         read_request(&stream);
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\na\xffb")
-            .unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\na\xffb").unwrap();
     });
-    assert_answer(
-        sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"),
-        200,
-        "a\u{fffd}b",
-    );
+    assert_answer(sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"), 200, "a\u{fffd}b");
 }
 
 #[test]
 fn an_endless_header_is_an_error() {
-    for (line, reason) in [
-        ("x: y\r\n", "too many headers"),
-        ("0123456789abcdef", "header is too big"),
-    ] {
+    for (line, reason) in
+        [("x: y\r\n", "too many headers"), ("0123456789abcdef", "header is too big")]
+    {
         let server = Server::start(move |mut stream| {
             read_request(&stream);
             let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nx-long: ");
             while stream.write_all(line.as_bytes()).is_ok() {}
         });
-        let error = sandbox_client(LONG_MS)
-            .post(&server.url(), &[], b"{}")
-            .unwrap_err();
+        let error = sandbox_client(LONG_MS).post(&server.url(), &[], b"{}").unwrap_err();
         assert!(error.reason.contains(reason) && error.was_sent, "{error:?}");
     }
 }
@@ -297,25 +252,15 @@ fn an_endless_header_is_an_error() {
 #[test]
 fn informational_responses_are_skipped() {
     for first in ["100 Continue", "102 Processing", "103 Early Hints"] {
-        let answer = format!(
-            "HTTP/1.1 {first}\r\n\r\n{}",
-            response_with_body("200 OK", "ok")
-        );
+        let answer = format!("HTTP/1.1 {first}\r\n\r\n{}", response_with_body("200 OK", "ok"));
         let server = Server::start_answering(&answer);
-        assert_answer(
-            sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"),
-            200,
-            "ok",
-        );
+        assert_answer(sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"), 200, "ok");
     }
 }
 
 #[test]
 fn closed_port_returns_connection_refused() {
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let answer = sandbox_client(LONG_MS).post(&format!("http://{address}/"), &[], b"{}");
     assert_eq!(answer, no_response("connection refused", false));
 }
@@ -330,10 +275,7 @@ fn early_close_and_invalid_response_are_errors() {
     );
     let nonsense = Server::start_answering("SSH-2.0-OpenSSH_9.9\r\n\r\n");
     let error = outbound.post(&nonsense.url(), &[], b"{}").unwrap_err();
-    assert!(
-        error.reason.starts_with("protocol: ") && error.was_sent,
-        "{error:?}"
-    );
+    assert!(error.reason.starts_with("protocol: ") && error.was_sent, "{error:?}");
     let no_tls = outbound.post(&nonsense.url().replace("http:", "https:"), &[], b"{}");
     assert!(!no_tls.unwrap_err().was_sent);
 }
@@ -360,25 +302,16 @@ fn hanging_server_times_out() {
             let _ = stream.peer_addr();
         }
     });
-    assert_eq!(
-        outbound.post(&never_reads.url(), &[], &vec![b'x'; 64 << 20]),
-        timed_out
-    );
+    assert_eq!(outbound.post(&never_reads.url(), &[], &vec![b'x'; 64 << 20]), timed_out);
 }
 
 #[test]
 fn incomplete_body_still_returns_the_status() {
     let outbound = sandbox_client(SHORT_MS);
-    for head in [
-        "content-length: 100\r\n",
-        "connection: close\r\n",
-        "transfer-encoding: chunked\r\n",
-    ] {
-        let chunk = if head.contains("chunked") {
-            "4\r\nhalf\r\n"
-        } else {
-            "half"
-        };
+    for head in
+        ["content-length: 100\r\n", "connection: close\r\n", "transfer-encoding: chunked\r\n"]
+    {
+        let chunk = if head.contains("chunked") { "4\r\nhalf\r\n" } else { "half" };
         let answer = format!("HTTP/1.1 200 OK\r\n{head}\r\n{chunk}");
         let hangs = answer.clone();
         let hangs = Server::start(move |mut stream| {

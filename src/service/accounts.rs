@@ -47,10 +47,7 @@ impl Service {
         self.read_snapshot(|db| {
             let account = accounts::by_seq(db, scope.account())?;
             let balances = balances_of(db, &account, scope.mode())?;
-            balances
-                .iter()
-                .map(|balance| Ok(render::balance(balance)?))
-                .collect()
+            balances.iter().map(|balance| Ok(render::balance(balance)?)).collect()
         })
     }
 
@@ -98,10 +95,7 @@ fn first_webhook_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> 
     let of_mode = |endpoint: &&WebhookEndpoint| {
         endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)
     };
-    endpoints
-        .iter()
-        .find(of_mode)
-        .map(|endpoint| endpoint.url.as_str())
+    endpoints.iter().find(of_mode).map(|endpoint| endpoint.url.as_str())
 }
 
 /// Creates an account with the status pending.
@@ -114,12 +108,8 @@ pub fn create(tx: &Tx<'_>, name: &str, now: Time) -> Result<Account, Error> {
         return Err(Refusal::field("name", "must have 1 to 200 characters").into());
     }
     check_one_line("name", name)?;
-    let mut account = Account::new(
-        id::new(now).to_string(),
-        name.to_owned(),
-        new_secret("legacy_")?,
-        now,
-    );
+    let mut account =
+        Account::new(id::new(now).to_string(), name.to_owned(), new_secret("legacy_")?, now);
     account.seq = accounts::insert(tx, &account)?;
     Ok(account)
 }
@@ -160,12 +150,8 @@ pub fn change_status(
         (_, AccountStatus::Active | AccountStatus::Pending) => "account.approve",
     };
     let detail = json!({ "from": before, "to": status });
-    let noted = Entry {
-        action,
-        account: Some(account.seq),
-        object: Some(&account.id),
-        detail: &detail,
-    };
+    let noted =
+        Entry { action, account: Some(account.seq), object: Some(&account.id), detail: &detail };
     audit_log::record(tx, now, actor, &noted)
 }
 
@@ -181,12 +167,7 @@ pub fn set_server_quota(
     accounts::update(tx, account)?;
     let detail = json!({ "serverQuota": quota });
     let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
-    let noted = Entry {
-        action: "account.change",
-        account: seq,
-        object: id,
-        detail: &detail,
-    };
+    let noted = Entry { action: "account.change", account: seq, object: id, detail: &detail };
     audit_log::record(tx, now, actor, &noted)
 }
 

@@ -13,15 +13,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Limits before the first listener registers. They suffice to show the most recent activity.
-const QUIET: ActivityLimits = ActivityLimits {
-    entries: 64,
-    bytes: 512 * 1024,
-};
+const QUIET: ActivityLimits = ActivityLimits { entries: 64, bytes: 512 * 1024 };
 /// Limits after the first listener has registered.
-const HEARD: ActivityLimits = ActivityLimits {
-    entries: 512,
-    bytes: 4 * 1024 * 1024,
-};
+const HEARD: ActivityLimits = ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
 /// Maximum size of a kept body, in bytes. For a longer body, only its length is kept.
 const BODY_BYTES_MAX: usize = 128 * 1024;
 
@@ -134,10 +128,7 @@ impl RecordedBody {
             ..=BODY_BYTES_MAX => bytes,
             _ => &[],
         };
-        RecordedBody {
-            bytes: kept.to_vec(),
-            length: bytes.len(),
-        }
+        RecordedBody { bytes: kept.to_vec(), length: bytes.len() }
     }
 }
 
@@ -212,21 +203,14 @@ impl Activity {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
         let before_oldest = kept.newest.saturating_sub(count);
-        let last = if last > kept.newest {
-            before_oldest
-        } else {
-            last
-        };
+        let last = if last > kept.newest { before_oldest } else { last };
         if last < before_oldest {
             let missed = before_oldest.saturating_sub(last);
             return Some(ListenerItem::Missed(before_oldest, missed));
         }
         let at = usize::try_from(last.saturating_sub(before_oldest)).ok()?;
         let entry = kept.entries.get(at)?;
-        Some(ListenerItem::Happened(
-            last.saturating_add(1),
-            Arc::clone(&entry.happened),
-        ))
+        Some(ListenerItem::Happened(last.saturating_add(1), Arc::clone(&entry.happened)))
     }
 
     /// Returns the number before the oldest kept entry.
@@ -302,18 +286,11 @@ mod tests {
             activity.add(call_with_body_size(10));
         }
         assert_eq!(activity.lock().entries.len(), QUIET.entries);
-        assert!(matches!(
-            activity.item_after(0),
-            Some(ListenerItem::Missed(936, 936))
-        ));
+        assert!(matches!(activity.item_after(0), Some(ListenerItem::Missed(936, 936))));
         assert_eq!(entry_number(activity.item_after(936)), 937);
         assert_eq!(entry_number(activity.item_after(999)), 1000);
         assert!(activity.item_after(1000).is_none());
-        assert_eq!(
-            entry_number(activity.item_after(5000)),
-            937,
-            "of an earlier process"
-        );
+        assert_eq!(entry_number(activity.item_after(5000)), 937, "of an earlier process");
         for _ in 0..100 {
             activity.add(call_with_body_size(100_000));
         }
@@ -334,10 +311,7 @@ mod tests {
             })
         });
         (0..300).for_each(|_| activity.add(call_with_body_size(10)));
-        assert_eq!(
-            (woken.load(Ordering::SeqCst), activity.before_oldest()),
-            (300, 0)
-        );
+        assert_eq!((woken.load(Ordering::SeqCst), activity.before_oldest()), (300, 0));
         (0..10_000).for_each(|_| activity.add(call_with_body_size(10)));
         assert_eq!(activity.before_oldest(), 10_300 - 512);
     }

@@ -36,24 +36,14 @@ impl Service {
         transfer: &Transfer,
         request: &MoveRequest,
     ) -> Result<TransferStep, Error> {
-        let (asked, conditions) = (
-            &request.approval,
-            self.sender_conditions(tx, now, transfer)?,
-        );
+        let (asked, conditions) = (&request.approval, self.sender_conditions(tx, now, transfer)?);
         if request.action == TransferAction::Reassign {
             let sent_by = asked
                 .sent_by
                 .ok_or_else(|| Refusal::field("sentBy", "must be given: hand or signer"))?;
-            return Ok(TransferStep::Reassign(
-                conditions.choose_sender(Some(sent_by))?,
-            ));
+            return Ok(TransferStep::Reassign(conditions.choose_sender(Some(sent_by))?));
         }
-        let Transfer {
-            mode,
-            asset,
-            to_address,
-            ..
-        } = transfer;
+        let Transfer { mode, asset, to_address, .. } = transfer;
         self.external_destination(tx, *mode, asset.chain, to_address)?
             .map_err(|problem| Refusal::field("toAddress", problem))?;
         let fixed = asked.fix_terms(transfer, &self.proposal(tx, now, transfer)?)?;
@@ -109,12 +99,7 @@ impl Service {
                 estimated_at: None,
             }
         };
-        Ok(ApprovalProposal {
-            market,
-            fee,
-            is_guarded,
-            now,
-        })
+        Ok(ApprovalProposal { market, fee, is_guarded, now })
     }
 
     /// Returns the network fee of a real coin. `sent` is the fresh rate of the coin that is sent.
@@ -129,18 +114,10 @@ impl Service {
             Some(coin) => self.fresh_rate(db, Mode::Live, coin, currency, now)?.ok(),
             None => None,
         };
-        let rates = own_coin.zip(sent).map(|(own_coin, sent)| FeeRates {
-            own_coin: own_coin.rate,
-            sent,
-        });
+        let rates =
+            own_coin.zip(sent).map(|(own_coin, sent)| FeeRates { own_coin: own_coin.rate, sent });
         let estimate = self.live.fee_estimate(asset.chain);
-        Ok(propose_fee(
-            asset,
-            estimate,
-            rates,
-            fixed_fee(db, asset)?,
-            now,
-        ))
+        Ok(propose_fee(asset, estimate, rates, fixed_fee(db, asset)?, now))
     }
 
     /// Returns the conditions under which the signer may send a transfer.
@@ -170,9 +147,7 @@ impl Service {
         self.write(move |service, tx| {
             let found = transfers::without_sender(tx)?;
             for transfer in &found {
-                let sent_by = service
-                    .sender_conditions(tx, now, transfer)?
-                    .choose_sender(None)?;
+                let sent_by = service.sender_conditions(tx, now, transfer)?.choose_sender(None)?;
                 let filled = Transfer {
                     sent_by: Some(sent_by),
                     signer_at: (sent_by == SentBy::Signer).then_some(now),
@@ -192,13 +167,7 @@ impl Service {
 /// Returns the fee of a coin without a node: the operator's setting, or the built-in default.
 pub(crate) fn fixed_fee(db: &Reader<'_>, asset: &Asset) -> Result<FixedFee, Error> {
     Ok(match network_fees::of_asset(db, asset)? {
-        Some(amount) => FixedFee {
-            amount,
-            source: FeeSource::Setting,
-        },
-        None => FixedFee {
-            amount: fixed_network_fee(asset),
-            source: FeeSource::Default,
-        },
+        Some(amount) => FixedFee { amount, source: FeeSource::Setting },
+        None => FixedFee { amount: fixed_network_fee(asset), source: FeeSource::Default },
     })
 }

@@ -36,11 +36,7 @@ const OVERDUE_MS_MAX: i64 = HOUR_MS;
 /// Message from a part of the audit.
 enum AuditMessage {
     Found(Finding),
-    Done {
-        part: &'static str,
-        done: u64,
-        of: u64,
-    },
+    Done { part: &'static str, done: u64, of: u64 },
 }
 
 /// A part of the audit, independent of the other parts.
@@ -114,14 +110,10 @@ fn run_part(
 ) -> Result<(), Error> {
     // The receiver is gone if an earlier part failed.
     let tell = |told: AuditMessage| drop(teller.send(told));
-    check(
-        db,
-        &mut |finding| tell(AuditMessage::Found(finding)),
-        &mut |said| match said {
-            Progress::Done { part, done, of } => tell(AuditMessage::Done { part, done, of }),
-            Progress::Note(_) => {}
-        },
-    )
+    check(db, &mut |finding| tell(AuditMessage::Found(finding)), &mut |said| match said {
+        Progress::Done { part, done, of } => tell(AuditMessage::Done { part, done, of }),
+        Progress::Note(_) => {}
+    })
 }
 
 /// Checks single rows, by queries and by the rules of `domain`.
@@ -219,13 +211,7 @@ fn check_invoice(
     let is_overdue = stored.status.is_open() && tick.since_ms(due_at) <= OVERDUE_MS_MAX;
     if is_overdue && right.status != stored.status {
         right = stored.clone();
-        compute_invoice(
-            &mut right,
-            &payments,
-            &quotes,
-            scanned,
-            deadline.plus_ms(-1),
-        )?;
+        compute_invoice(&mut right, &payments, &quotes, scanned, deadline.plus_ms(-1))?;
     }
     let coin = |of: &Invoice| {
         of.coin.as_ref().map_or("no coin".to_owned(), |coin| {
@@ -240,9 +226,7 @@ fn check_invoice(
     let received = |of: &Invoice| {
         of.amount_received
             .zip(of.coin.as_ref())
-            .map_or("nothing".to_owned(), |(units, coin)| {
-                coin.asset.format_units(units)
-            })
+            .map_or("nothing".to_owned(), |(units, coin)| coin.asset.format_units(units))
     };
     let waiting = |of: &Invoice| format!("waiting for {:?}", of.waits_for);
     for (is, should) in [

@@ -60,12 +60,7 @@ pub(super) fn record_user_change(
     now: Time,
 ) -> Result<(), Error> {
     let detail = json!({ "email": user.email, "role": user.role });
-    let noted = Entry {
-        action,
-        account: user.account,
-        object: Some(&user.id),
-        detail: &detail,
-    };
+    let noted = Entry { action, account: user.account, object: Some(&user.id), detail: &detail };
     record(tx, now, actor, &noted)
 }
 

@@ -69,9 +69,7 @@ pub fn backup(
         Ok::<_, Error>(history::heads(db)?)
     })?;
     if let Some(first) = findings.first() {
-        return Err(Error::Failed(format!(
-            "the copy is damaged or incomplete: {first}"
-        )));
+        return Err(Error::Failed(format!("the copy is damaged or incomplete: {first}")));
     }
     copy.put_in_place(replace)?;
     Ok(heads)

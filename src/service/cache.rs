@@ -27,12 +27,7 @@ pub struct Generation(u64);
 
 impl<K, V> Default for Cache<K, V> {
     fn default() -> Self {
-        Cache {
-            inner: RwLock::new(CacheState {
-                generation: 0,
-                entries: HashMap::new(),
-            }),
-        }
+        Cache { inner: RwLock::new(CacheState { generation: 0, entries: HashMap::new() }) }
     }
 }
 
@@ -44,11 +39,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         K: Borrow<Q>,
     {
         let inner = self.read_lock();
-        inner
-            .entries
-            .get(key)
-            .cloned()
-            .ok_or(Generation(inner.generation))
+        inner.entries.get(key).cloned().ok_or(Generation(inner.generation))
     }
 
     /// Adds a value that was read in this generation, unless a commit started a new one.

@@ -122,9 +122,7 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
 pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
     let pool = chain.address_pool();
     let cursors = chain_cursors::all(db)?;
-    let is_followed = cursors
-        .iter()
-        .any(|cursor| cursor.chain.address_pool() == pool);
+    let is_followed = cursors.iter().any(|cursor| cursor.chain.address_pool() == pool);
     Ok((!is_followed).then(|| {
         format!(
             "{pool} is not watched yet, so none of these addresses is handed out: name a node by `coffer serve --node \

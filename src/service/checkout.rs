@@ -92,12 +92,7 @@ impl Service {
             let account = accounts::by_seq(db, scope.account())?;
             Ok((account, self.listed_coins(db, now, scope.mode())?))
         })?;
-        Ok(render::public_config(
-            &account,
-            scope.mode(),
-            coins.into_iter(),
-            &self.links,
-        )?)
+        Ok(render::public_config(&account, scope.mode(), coins.into_iter(), &self.links)?)
     }
 
     /// Returns the checkout URL and token of an invoice of the account.
@@ -128,11 +123,7 @@ impl Service {
                 if let Ok(amount) = quote::amount_due(asset, quoted.rate, invoice.amount) {
                     let network = self.test_network(db, mode, asset.chain)?;
                     let is_on_test_network = network.is_some();
-                    coins.push(PayableCoin {
-                        asset,
-                        amount,
-                        is_on_test_network,
-                    });
+                    coins.push(PayableCoin { asset, amount, is_on_test_network });
                 }
             }
             let chain = invoice.coin.as_ref().map(|coin| coin.asset.chain);
@@ -201,9 +192,7 @@ impl Service {
             return Err(Refusal::new(Code::Forbidden, message).into());
         }
         let customer = Scope::new(invoice.account, invoice.mode);
-        self.simulate_payment(now, &customer, &id, case, None)
-            .await
-            .map(drop)
+        self.simulate_payment(now, &customer, &id, case, None).await.map(drop)
     }
 
     /// Returns the newest unconfirmed payments of an invoice on a real chain, oldest first.
@@ -247,11 +236,7 @@ impl Service {
 /// Returns the checkout state of an invoice. Listeners receive this state after each change.
 pub(super) fn render_state(invoice: &Invoice) -> Result<CheckoutState, Error> {
     let json = render::checkout_state(invoice)?;
-    Ok(CheckoutState {
-        invoice: invoice.id.clone(),
-        version: render::content_version(&json),
-        json,
-    })
+    Ok(CheckoutState { invoice: invoice.id.clone(), version: render::content_version(&json), json })
 }
 
 /// Returns the remaining amount of an invoice that is partly paid, at the rate and precision of its quote.
@@ -259,19 +244,13 @@ pub(super) fn render_state(invoice: &Invoice) -> Result<CheckoutState, Error> {
 /// Returns `None` if the address of the quote does not belong to the invoice.
 fn remaining_amount(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Option<Units>, Error> {
     let terms = invoice.terms();
-    let has_some = matches!(
-        invoice.status,
-        InvoiceStatus::Detected | InvoiceStatus::Underpaid
-    );
+    let has_some = matches!(invoice.status, InvoiceStatus::Detected | InvoiceStatus::Underpaid);
     let is_open = has_some && now < terms.deadline();
     let Some(coin) = invoice.coin.as_ref().filter(|_| is_open) else {
         return Ok(None);
     };
     let quotes = quotes::of_invoice(db, invoice.seq)?;
-    if quotes
-        .iter()
-        .any(|quote| quote.given && quote.address == coin.address)
-    {
+    if quotes.iter().any(|quote| quote.given && quote.address == coin.address) {
         return Ok(None);
     }
     let counting = payments::undropped_values(db, invoice.seq)?;

@@ -55,10 +55,7 @@ impl Service {
         customer: &Customer,
         family: ChainFamily,
     ) -> Result<(), Error> {
-        let (owner, chain) = (
-            AddressOwner::Customer(customer.seq),
-            family.encoding_chain(),
-        );
+        let (owner, chain) = (AddressOwner::Customer(customer.seq), family.encoding_chain());
         let is_there = addresses::of_owner(tx, owner, chain)?.is_some();
         if is_there || !self.has_pool(tx, customer.mode, chain)? {
             return Ok(());

@@ -86,9 +86,9 @@ impl Service {
                 ObservationOwner::Payment(_)
                 | ObservationOwner::Own(_)
                 | ObservationOwner::Unmatched(_)
-                | ObservationOwner::Sent(_) => Err(Error::Failed(
-                    "the address is not the customer's".to_owned(),
-                )),
+                | ObservationOwner::Sent(_) => {
+                    Err(Error::Failed("the address is not the customer's".to_owned()))
+                }
             }
         })
         .await
@@ -130,18 +130,10 @@ fn coin_and_address(
 ) -> Result<(&'static Asset, String), Error> {
     let asset = Asset::find(asset)
         .ok_or_else(|| coin_unavailable(format!("{asset:?} is not an asset id")))?;
-    let none = || {
-        coin_unavailable(format!(
-            "the customer has no address that takes {}",
-            asset.id
-        ))
-    };
+    let none = || coin_unavailable(format!("the customer has no address that takes {}", asset.id));
     let family = asset.chain.row().customer_family.ok_or_else(none)?;
-    let address = addresses::of_owner(
-        tx,
-        AddressOwner::Customer(customer.seq),
-        family.encoding_chain(),
-    )?;
+    let address =
+        addresses::of_owner(tx, AddressOwner::Customer(customer.seq), family.encoding_chain())?;
     Ok((asset, address.ok_or_else(none)?))
 }
 
@@ -152,9 +144,5 @@ fn render_deposit(
     deposit: &Deposit,
 ) -> Result<Json, Error> {
     let on_chain = depths.read(db, deposit)?;
-    Ok(render::customer::deposit(
-        deposit,
-        deposit.net_amount()?,
-        &on_chain,
-    )?)
+    Ok(render::customer::deposit(deposit, deposit.net_amount()?, &on_chain)?)
 }

@@ -52,11 +52,7 @@ impl From<StoreError> for Error {
 
 impl From<Overflow> for Error {
     fn from(overflow: Overflow) -> Error {
-        Error::Refused(Refusal::for_param(
-            Code::InvalidRequest,
-            "amount",
-            overflow.to_string(),
-        ))
+        Error::Refused(Refusal::for_param(Code::InvalidRequest, "amount", overflow.to_string()))
     }
 }
 

@@ -32,12 +32,8 @@ impl Service {
 
     /// Sets exactly these simulated faults. Faults that are not among them end.
     pub fn set_faults(&self, faults: Faults) {
-        self.faults
-            .pool_empty
-            .store(faults.pool_empty, Ordering::Relaxed);
-        self.faults
-            .rates_stale
-            .store(faults.rates_stale, Ordering::Relaxed);
+        self.faults.pool_empty.store(faults.pool_empty, Ordering::Relaxed);
+        self.faults.rates_stale.store(faults.rates_stale, Ordering::Relaxed);
     }
 }
 
@@ -65,10 +61,7 @@ mod tests {
         let ask =
             |name: &'static str| block_on(service.make_customer_addresses(NOW, &caller, name));
         let before = ask("ada").unwrap();
-        service.set_faults(Faults {
-            pool_empty: true,
-            rates_stale: false,
-        });
+        service.set_faults(Faults { pool_empty: true, rates_stale: false });
         assert_eq!(refusal_code(ask("bob")), Code::PoolRefilling);
         assert_eq!(ask("ada").unwrap().get(), before.get());
         block_on(service.reset(NOW)).unwrap();
@@ -92,10 +85,7 @@ mod tests {
             let pick =
                 |asset: &str| block_on(service.select_coin(NOW, &caller, id, asset.to_owned()));
             let before = pick("LTC").unwrap();
-            service.set_faults(Faults {
-                pool_empty: false,
-                rates_stale: true,
-            });
+            service.set_faults(Faults { pool_empty: false, rates_stale: true });
             assert_eq!(service.currencies(NOW, &caller).unwrap().is_empty(), stale);
             assert_eq!(pick("LTC").unwrap().get(), before.get());
             let other = pick("BTC");

@@ -30,11 +30,7 @@ pub fn run_once(
         return Ok(kept);
     }
     let (outcome, answer) = work()?;
-    let kept = KeptResponse {
-        request: serde_json::to_string(body)?,
-        outcome,
-        answer,
-    };
+    let kept = KeptResponse { request: serde_json::to_string(body)?, outcome, answer };
     put(tx, slot, &kept, now)?;
     Ok((kept.outcome, kept.answer))
 }
@@ -99,7 +95,5 @@ fn first_difference<'a>(
     now: &'a Map<String, Value>,
 ) -> Option<&'a str> {
     let names = now.keys().chain(before.keys());
-    names
-        .map(String::as_str)
-        .find(|name| before.get(*name) != now.get(*name))
+    names.map(String::as_str).find(|name| before.get(*name) != now.get(*name))
 }

@@ -63,9 +63,7 @@ impl Service {
             Some(owned) => Some(IntakeOutcome::already_stored(owned)),
             None if seen.amount == Units::ZERO => None,
             None => {
-                return self
-                    .insert_observation(tx, now, seen, at_hand, None)
-                    .map(Some);
+                return self.insert_observation(tx, now, seen, at_hand, None).map(Some);
             }
         };
         if let Some(invoice) = at_hand {
@@ -334,11 +332,7 @@ impl Service {
         if let Some(invoice) = at_hand.filter(|_| !matches!(owned, ObservationOwner::Payment(_))) {
             self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
         }
-        Ok(IntakeOutcome {
-            owned,
-            is_new: true,
-            refusal,
-        })
+        Ok(IntakeOutcome { owned, is_new: true, refusal })
     }
 }
 
@@ -361,13 +355,7 @@ fn insert_unmatched(
     (account, invoice): OwnerIds,
 ) -> Result<ObservationOwner, Error> {
     let id = id::new(now).to_string();
-    let new = NewUnmatched {
-        id: &id,
-        observation,
-        reason,
-        account,
-        invoice,
-    };
+    let new = NewUnmatched { id: &id, observation, reason, account, invoice };
     unmatched_payments::insert(tx, &new)?;
     owner_of(tx, observation)
 }
@@ -375,7 +363,5 @@ fn insert_unmatched(
 /// Returns the owner of the observation with this key.
 fn owner_at(db: &Reader<'_>, place: &ObservationKey) -> Result<Option<ObservationOwner>, Error> {
     let observed = observations::by_key(db, place)?;
-    observed
-        .map(|observed| owner_of(db, observed.seq))
-        .transpose()
+    observed.map(|observed| owner_of(db, observed.seq)).transpose()
 }

@@ -96,9 +96,7 @@ impl Service {
                 None => invoices::list(db, account, mode, wanted.status, page)?,
                 Some(order_id) => {
                     let found = invoices::by_order(db, account, mode, order_id)?;
-                    let found = found
-                        .into_iter()
-                        .filter(|invoice| invoice.seq < page.before);
+                    let found = found.into_iter().filter(|invoice| invoice.seq < page.before);
                     found.map(|invoice| invoice.id).collect()
                 }
             };
@@ -106,22 +104,17 @@ impl Service {
             let has_more = ids.len() > limit;
             ids.truncate(limit);
             let next_before = ids.last().filter(|_| has_more).cloned();
-            let found = ids
-                .iter()
-                .filter_map(|id| match self.caches.invoices.get(id) {
-                    Ok(found) => Some(Ok(found)),
-                    Err(generation) => self.render(db, id, generation).transpose(),
-                });
+            let found = ids.iter().filter_map(|id| match self.caches.invoices.get(id) {
+                Ok(found) => Some(Ok(found)),
+                Err(generation) => self.render(db, id, generation).transpose(),
+            });
             // The status of an invoice may change between the listing and the rendering.
             let fits =
                 |found: &RenderedInvoice| wanted.status.is_none_or(|status| status == found.status);
             let fitting = found
                 .filter(|found| found.as_ref().map_or(true, fits))
                 .map(|found| found.map(|found| found.json));
-            Ok(InvoicePage {
-                data: fitting.collect::<Result<_, Error>>()?,
-                next_before,
-            })
+            Ok(InvoicePage { data: fitting.collect::<Result<_, Error>>()?, next_before })
         })
     }
 
@@ -142,9 +135,7 @@ impl Service {
             status: invoice.status,
             json,
         };
-        self.caches
-            .invoices
-            .put(invoice.id, rendered.clone(), generation);
+        self.caches.invoices.put(invoice.id, rendered.clone(), generation);
         Ok(Some(rendered))
     }
 
@@ -187,8 +178,7 @@ impl Service {
 
     /// Closes one batch of invoices whose deadline has passed, in a transaction of its own. Returns their number.
     pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
-        self.write(move |service, tx| service.expire_batch(tx, now))
-            .await
+        self.write(move |service, tx| service.expire_batch(tx, now)).await
     }
 
     /// Closes one batch of invoices whose deadline has passed. Returns their number.

@@ -39,9 +39,7 @@ impl Scope {
 
     /// Returns the owner of limited resources for requests by API key: the account, whose keys share them.
     pub fn quota_owner(&self) -> QuotaOwner {
-        QuotaOwner::Keys {
-            account: self.account,
-        }
+        QuotaOwner::Keys { account: self.account }
     }
 }
 
@@ -116,9 +114,7 @@ impl Service {
     /// `unauthorized` if the key is unknown or revoked. A checksum detects a typing error without a read of the file.
     pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
         if self.kind == FileKind::Production && !apikey::is_plausible(text) {
-            return Err(
-                unauthorized("the API key is mistyped: its checksum does not match").into(),
-            );
+            return Err(unauthorized("the API key is mistyped: its checksum does not match").into());
         }
         let hash = apikey::hash(text);
         let known = match self.caches.keys.get(&hash) {
@@ -212,15 +208,8 @@ pub fn insert_key(
 ) -> Result<String, Error> {
     let id = id::new(now).to_string();
     let (hash, last4) = (apikey::hash(text), apikey::last4(text));
-    let key = keys::NewKey {
-        id: &id,
-        account,
-        class,
-        mode,
-        hash: &hash,
-        last4: &last4,
-        created_at: now,
-    };
+    let key =
+        keys::NewKey { id: &id, account, class, mode, hash: &hash, last4: &last4, created_at: now };
     keys::insert(tx, &key)?;
     Ok(id)
 }
@@ -236,9 +225,5 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<keys::KeyRow>, Error> {
 ///
 /// `not_found` if there is no such active key.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<(), Error> {
-    if keys::revoke(tx, id, now)? {
-        Ok(())
-    } else {
-        Err(Refusal::not_found("key").into())
-    }
+    if keys::revoke(tx, id, now)? { Ok(()) } else { Err(Refusal::not_found("key").into()) }
 }

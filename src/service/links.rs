@@ -121,10 +121,7 @@ fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result
 
 /// Returns the input for the invoice of a link.
 fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
-    let description = link
-        .description
-        .clone()
-        .unwrap_or_else(|| link.name.clone());
+    let description = link.description.clone().unwrap_or_else(|| link.name.clone());
     Ok(CreateInvoice {
         amount,
         currency: link.currency,
@@ -142,9 +139,7 @@ fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Err
 
 /// Returns the link with this id if it is not switched off.
 fn find_enabled(db: &Reader<'_>, id: &str) -> Result<PaymentLink, Error> {
-    find(db, id)?
-        .filter(|link| link.active)
-        .ok_or_else(link_not_found)
+    find(db, id)?.filter(|link| link.active).ok_or_else(link_not_found)
 }
 
 /// Returns the link with this id, of any account.

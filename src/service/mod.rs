@@ -172,9 +172,7 @@ impl Service {
             Ok(account) => Ok(account),
             Err(generation) => {
                 let account = Arc::new(self.read(|db| Ok(accounts_table::by_seq(db, seq)?))?);
-                self.caches
-                    .accounts
-                    .put(seq, Arc::clone(&account), generation);
+                self.caches.accounts.put(seq, Arc::clone(&account), generation);
                 Ok(account)
             }
         }
@@ -238,9 +236,7 @@ impl Service {
     ///
     /// [`Error::Refused`] if the disk is full or has failed. The log has the reason.
     pub fn check_writes(&self) -> Result<(), Error> {
-        self.store
-            .refusal()
-            .map_or(Ok(()), |why| Err(StoreError::Refusing(why).into()))
+        self.store.refusal().map_or(Ok(()), |why| Err(StoreError::Refusing(why).into()))
     }
 
     /// Checks that the file can be read, and opens a read connection.
@@ -274,10 +270,7 @@ pub const BOTH_SIGN_MS: i64 = DAY_MS;
 ///
 /// As [`random`].
 pub fn new_secret(prefix: &str) -> Result<String, Error> {
-    Ok(format!(
-        "{prefix}{}",
-        crate::domain::signature::base64(&random::<32>()?)
-    ))
+    Ok(format!("{prefix}{}", crate::domain::signature::base64(&random::<32>()?)))
 }
 
 /// Begins to initialize a file for this kind of server, and runs `fill`, which adds the data required at each start.
@@ -333,10 +326,7 @@ pub fn open_shared(
         tell,
     };
     let store = Store::open(&opening, Box::new(|_| {}))?;
-    if store
-        .read(|db| file::load(db).map_err(Error::from))?
-        .is_none()
-    {
+    if store.read(|db| file::load(db).map_err(Error::from))?.is_none() {
         init_file(&store, kind.unwrap_or(FileKind::Production), |_, _| Ok(()))?()?;
     }
     Ok(store)

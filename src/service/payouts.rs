@@ -51,12 +51,8 @@ impl Service {
             Requester::Person(email) => (email.to_owned(), "requestPayout"),
             Requester::Key(key) => (format!("key {key}"), "createPayout"),
         };
-        let slot = client_key.map(|client_key| IdempotencySlot {
-            account,
-            mode,
-            route,
-            client_key,
-        });
+        let slot =
+            client_key.map(|client_key| IdempotencySlot { account, mode, route, client_key });
         let is_person = matches!(requester, Requester::Person(_));
         let input = CreatePayout::read(&body);
         let check = |db: &Reader<'_>| check_account_and_body(db, account, mode, &input).map(drop);

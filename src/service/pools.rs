@@ -147,9 +147,7 @@ pub fn imported_chain(pool: &str) -> Result<Chain, Refusal> {
 
 /// Returns all imported pools, with the number of addresses in each state.
 pub fn list(db: &Reader<'_>) -> Result<Vec<PoolView>, Error> {
-    Chain::with_imported_addresses()
-        .map(|chain| pool_view(db, chain))
-        .collect()
+    Chain::with_imported_addresses().map(|chain| pool_view(db, chain)).collect()
 }
 
 /// Adds addresses in canonical form to the pool of a chain: all of them, or none.
@@ -177,20 +175,10 @@ pub fn import(
     let pool = chain.address_pool();
     let duplicates = imported.len().saturating_sub(added);
     let detail = json!({ "added": added, "duplicates": duplicates });
-    let noted = Entry {
-        action: "pool.import",
-        account: None,
-        object: Some(pool),
-        detail: &detail,
-    };
+    let noted = Entry { action: "pool.import", account: None, object: Some(pool), detail: &detail };
     audit_log::record(tx, now, actor, &noted)?;
     let free = pool_addresses::counts(tx, chain)?.free;
-    Ok(to_raw_value(&PoolImportView {
-        pool,
-        added,
-        duplicates,
-        free,
-    })?)
+    Ok(to_raw_value(&PoolImportView { pool, added, duplicates, free })?)
 }
 
 /// Returns the problem of an address to import, if any. A program-derived address has no private key, so nobody can

@@ -75,9 +75,7 @@ impl Service {
     ) -> Result<Quote, Error> {
         let asset = find_coin(asset)?;
         let has_none = quotes.is_empty();
-        let existing = quotes
-            .into_iter()
-            .find(|quote| quote.asset == asset && !quote.given);
+        let existing = quotes.into_iter().find(|quote| quote.asset == asset && !quote.given);
         let quote = match existing {
             Some(quote) => {
                 if invoice.picked_quote != Some(quote.seq) {
@@ -110,11 +108,7 @@ impl Service {
     ) -> Result<Quote, Error> {
         let (quoted, amount_expected) = self.current_offer(tx, now, invoice, asset)?;
         let owner = AddressOwner::Invoice(invoice.seq);
-        let own = if is_first {
-            None
-        } else {
-            addresses::of_owner(tx, owner, asset.chain)?
-        };
+        let own = if is_first { None } else { addresses::of_owner(tx, owner, asset.chain)? };
         let address = match own {
             Some(address) => Some(address),
             None => {
@@ -154,7 +148,7 @@ impl Service {
         let quoted = quoted.lowered_by(spread)?;
         if !self.is_recently_read(&lagging_chains(tx, mode)?, mode, asset, now) {
             return Err(
-                refused("cannot be selected now: its chain has not been read to its head").into(),
+                refused("cannot be selected now: its chain has not been read to its head").into()
             );
         }
         if coins_off::all(tx)?.iter().any(|(off, _)| *off == asset) {
@@ -203,9 +197,8 @@ impl Service {
         asset: &'static Asset,
         address: &str,
     ) -> Result<Quote, Error> {
-        let existing = quotes::of_invoice(tx, invoice.seq)?
-            .into_iter()
-            .find(|quote| quote.asset == asset);
+        let existing =
+            quotes::of_invoice(tx, invoice.seq)?.into_iter().find(|quote| quote.asset == asset);
         let quote = match existing {
             Some(quote) => quote,
             None => {
@@ -304,15 +297,9 @@ fn check_selectable(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Err
     );
     let is_paid = payments.iter().any(|payment| payment.counts_for_invoice());
     let refusal = if is_paid && now < invoice.terms().deadline() {
-        Refusal::new(
-            Code::PaymentInFlight,
-            "a payment of this invoice is already in progress",
-        )
+        Refusal::new(Code::PaymentInFlight, "a payment of this invoice is already in progress")
     } else if is_paid || !invoice.status_at(&payments, now).is_open() {
-        Refusal::new(
-            Code::InvoiceClosed,
-            "no coin can be selected for this invoice any more",
-        )
+        Refusal::new(Code::InvoiceClosed, "no coin can be selected for this invoice any more")
     } else {
         return Ok(());
     };

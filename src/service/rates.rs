@@ -36,9 +36,7 @@ impl Service {
     ) -> Result<Result<RateQuote, NoRate>, Error> {
         if self.is_simulated(mode) {
             let fixed = self.fixed_rate(mode, asset, currency, now)?;
-            return Ok(Some(fixed)
-                .filter(|fixed| fixed.is_fresh(now))
-                .ok_or(NoRate));
+            return Ok(Some(fixed).filter(|fixed| fixed.is_fresh(now)).ok_or(NoRate));
         }
         let figures = rate_figures::of_coin(db, asset.symbol, currency)?;
         Ok(agreed_rate(&figures, now).map_err(|_| NoRate))
@@ -74,9 +72,7 @@ impl Service {
         now: Time,
     ) -> Result<CoinMarket, Error> {
         if self.is_simulated(mode) {
-            return Ok(CoinMarket::fixed(
-                self.fixed_rate(mode, asset, currency, now)?,
-            ));
+            return Ok(CoinMarket::fixed(self.fixed_rate(mode, asset, currency, now)?));
         }
         market(db, asset.symbol, currency, now)
     }
@@ -91,11 +87,7 @@ impl Service {
     ) -> Result<RateQuote, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
         // A rate that is simulated as stale is just too old to be fresh.
-        let age_ms = if is_stale {
-            FRESH_MS_MAX.saturating_add(1)
-        } else {
-            0
-        };
+        let age_ms = if is_stale { FRESH_MS_MAX.saturating_add(1) } else { 0 };
         let at = now.plus_ms(age_ms.saturating_neg());
         Ok(RateQuote::fixed(asset.fixed_rate(currency)?, at))
     }

@@ -56,8 +56,7 @@ impl Service {
             let fields = Fields::new(&body);
             fields.refuse_unknown(RequestRefund::NAMES)?;
             let invoice = owned_invoice(db, &scope, &RequestRefund::invoice(fields)?)?;
-            self.prepare_refund(db, now, &invoice, fields, None)
-                .map(drop)
+            self.prepare_refund(db, now, &invoice, fields, None).map(drop)
         };
         if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
@@ -127,9 +126,7 @@ impl Service {
         }
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
         // An invoice without a coin has no payments.
-        let asset = RequestRefund::asset(fields)?
-            .or(own)
-            .ok_or_else(not_refundable)?;
+        let asset = RequestRefund::asset(fields)?.or(own).ok_or_else(not_refundable)?;
         let to_address = match (RequestRefund::to_address(fields)?, label) {
             (Some(text), _) => self
                 .external_destination(db, invoice.mode, asset.chain, &text)?
@@ -189,9 +186,7 @@ fn refundable_amount(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error>
     if confirmed == Total::ZERO {
         return Err(not_refundable().into());
     }
-    Ok(confirmed
-        .minus(transfers::sum_of_refunds(db, invoice.seq)?)
-        .cents()?)
+    Ok(confirmed.minus(transfers::sum_of_refunds(db, invoice.seq)?).cents()?)
 }
 
 /// Returns 400 `invoice_not_refundable`.

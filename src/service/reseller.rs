@@ -42,9 +42,7 @@ impl Service {
         let hash = apikey::hash(text);
         let token = self.read(|db| Ok(reseller_tokens::by_hash(db, &hash)?))?;
         let token = token.ok_or_else(|| unauthorized("the token is unknown or revoked"))?;
-        let is_noted = token
-            .last_used_at
-            .is_some_and(|at| now.since_ms(at) < MINUTE_MS);
+        let is_noted = token.last_used_at.is_some_and(|at| now.since_ms(at) < MINUTE_MS);
         if !is_noted {
             let id = token.id.clone();
             // No request waits for this write, and no request fails if it fails.

@@ -82,8 +82,7 @@ impl Service {
         offset_ms: i64,
         frozen_at: Option<Time>,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| Ok(file::set_clock(tx, offset_ms, frozen_at)?))
-            .await
+        self.write(move |_, tx| Ok(file::set_clock(tx, offset_ms, frozen_at)?)).await
     }
 
     /// Returns the time, the account's settings and some counts.
@@ -113,10 +112,7 @@ impl Service {
                     payout_daily_limit: account.payout_daily_max,
                     payout_asset: account.payout_asset.id,
                     payout_address: payout_address.as_ref().map(|(address, _)| address.as_str()),
-                    endpoints: endpoints
-                        .iter()
-                        .map(render::EndpointSwitchView::new)
-                        .collect(),
+                    endpoints: endpoints.iter().map(render::EndpointSwitchView::new).collect(),
                 },
                 faults,
                 counts: file::counts(db)?,
@@ -235,13 +231,7 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     account.seq = accounts::insert(tx, &account)?;
     let chain = account.payout_asset.chain;
     let payout_address = address::test_address(chain, PAYOUT_LABEL, 0);
-    payout_addresses::put(
-        tx,
-        account.seq,
-        chain,
-        &payout_address,
-        now.plus_ms(-DAY_MS),
-    )?;
+    payout_addresses::put(tx, account.seq, chain, &payout_address, now.plus_ms(-DAY_MS))?;
     for (class, mode, text) in [
         (KeyClass::Secret, Mode::Test, SECRET_TEST),
         (KeyClass::Secret, Mode::Live, SECRET_LIVE),
@@ -257,14 +247,7 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
 /// Writes the operator and the reseller.
 fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     reseller::insert_token(tx, account, RESELLER_TOKEN, now)?;
-    members::create(
-        tx,
-        OPERATOR,
-        OPERATOR_PASSWORD_HASH,
-        Role::Operator,
-        None,
-        now,
-    )?;
+    members::create(tx, OPERATOR, OPERATOR_PASSWORD_HASH, Role::Operator, None, now)?;
     Ok(())
 }
 

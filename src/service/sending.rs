@@ -106,10 +106,8 @@ impl Service {
                     service.attach(tx, now, StepActor::Command, &transfer, sent)
                 }
                 Err(refusal) => {
-                    let cause = format!(
-                        "it answered the transaction {text}, which {}",
-                        refusal.message
-                    );
+                    let cause =
+                        format!("it answered the transaction {text}, which {}", refusal.message);
                     end_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause))
                 }
             }
@@ -132,11 +130,7 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let id = id.to_owned();
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
-        let ended = if retry {
-            SendingState::Retry
-        } else {
-            SendingState::Declined
-        };
+        let ended = if retry { SendingState::Retry } else { SendingState::Declined };
         self.write(move |_, tx| {
             let transfer = find_running(tx, kind, &id)?;
             end_without_transaction(tx, now, &transfer, (ended, &reason))
@@ -209,14 +203,7 @@ fn end_without_transaction(
     held.dispatch.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
     transfers::update(tx, &held, transfer.status)?;
     let detail = json!({ "cause": cause });
-    write_audit_entry(
-        tx,
-        now,
-        StepActor::Command.actor_name(),
-        sending.as_str(),
-        &held,
-        &detail,
-    )?;
+    write_audit_entry(tx, now, StepActor::Command.actor_name(), sending.as_str(), &held, &detail)?;
     Ok(held)
 }
 
@@ -228,14 +215,7 @@ fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transf
     transfers::update(tx, &running, transfer.status)?;
     let detail = json!({ "again": true });
     let verb = TransferAction::Process.as_str();
-    write_audit_entry(
-        tx,
-        now,
-        StepActor::Command.actor_name(),
-        verb,
-        &running,
-        &detail,
-    )?;
+    write_audit_entry(tx, now, StepActor::Command.actor_name(), verb, &running, &detail)?;
     Ok(running)
 }
 

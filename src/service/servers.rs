@@ -93,10 +93,7 @@ fn store_job_end(
 ) -> Result<(), Error> {
     let before = server.state;
     let (step, action, detail) = match answer {
-        Ok(ProvisionerResult::Done {
-            address,
-            provider_ref,
-        }) => {
+        Ok(ProvisionerResult::Done { address, provider_ref }) => {
             let detail = json!({ "address": address, "ref": provider_ref });
             server.address = address.or(server.address);
             server.provider_ref = provider_ref.or(server.provider_ref);
@@ -119,11 +116,7 @@ fn store_job_end(
     };
     server.take_step(step, now)?;
     servers::update(tx, &server, before)?;
-    let noted = Entry {
-        action,
-        account: Some(server.account),
-        object: Some(&server.id),
-        detail: &detail,
-    };
+    let noted =
+        Entry { action, account: Some(server.account), object: Some(&server.id), detail: &detail };
     audit_log::record(tx, now, PROVISIONER, &noted)
 }

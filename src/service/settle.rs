@@ -83,11 +83,8 @@ impl Service {
         let together = tx.attempt(|| {
             let (done, touched) = tx.defer_settling(&mut work)?;
             for one in touched {
-                let cause = if one.always_notifies {
-                    SettleCause::Confirmed
-                } else {
-                    SettleCause::Other
-                };
+                let cause =
+                    if one.always_notifies { SettleCause::Confirmed } else { SettleCause::Other };
                 self.settle_invoice(tx, now, invoices::by_seq(tx, one.invoice)?, cause)?;
             }
             Ok(done)
@@ -101,8 +98,7 @@ impl Service {
     /// Recomputes an invoice, and saves it with its change of status.
     fn recompute(&self, tx: &Tx<'_>, now: Time, mut invoice: Invoice) -> Result<Invoice, Error> {
         #[cfg(test)]
-        self.recomputed
-            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.recomputed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let payments = payments::of_invoice(tx, invoice.seq)?;
         let before = invoice.status;
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
@@ -118,10 +114,7 @@ impl Service {
             (false, _) => None,
         };
         invoices::update(tx, &invoice)?;
-        if matches!(
-            invoice.status,
-            InvoiceStatus::Expired | InvoiceStatus::Failed
-        ) {
+        if matches!(invoice.status, InvoiceStatus::Expired | InvoiceStatus::Failed) {
             file::save_last_tick(tx, now)?;
         }
         if invoice.status != before {
@@ -152,11 +145,7 @@ impl Service {
 
 /// Returns the chains that are behind. In test mode there are none.
 pub(super) fn lagging_chains(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
-    if mode.is_live() {
-        Ok(chains::lagging_chains(db)?)
-    } else {
-        Ok(LaggingChains::default())
-    }
+    if mode.is_live() { Ok(chains::lagging_chains(db)?) } else { Ok(LaggingChains::default()) }
 }
 
 /// Computes the fields of an invoice that follow from its payments, its quotes and the time.
@@ -173,9 +162,7 @@ pub(super) fn compute_invoice(
     // The selected quote stays selected.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
     invoice.status = invoice.status_at(payments, at);
-    let picked = quotes
-        .iter()
-        .find(|quote| Some(quote.seq) == invoice.picked_quote);
+    let picked = quotes.iter().find(|quote| Some(quote.seq) == invoice.picked_quote);
     // An open invoice asks for payment at an address of its own, even if payments came to other addresses.
     let current = quote::current_quote(quotes, payments, invoice.picked_quote)
         .filter(|quote| !(quote.given && invoice.status.is_open()))
@@ -220,7 +207,5 @@ fn received_amount(invoice: &Invoice, payments: &[Payment]) -> Result<Option<Uni
     if counted.peek().is_none() {
         return Ok(None);
     }
-    Ok(Some(counted.try_fold(Units::ZERO, |sum, payment| {
-        sum.plus(payment.amount)
-    })?))
+    Ok(Some(counted.try_fold(Units::ZERO, |sum, payment| sum.plus(payment.amount))?))
 }

@@ -177,9 +177,7 @@ mod tests {
     /// Returns the indexes in stock.
     fn stocked_indexes(stock: &AddressStock) -> Vec<u32> {
         let all = stock.lock();
-        all.iter()
-            .flat_map(|ahead| ahead.ready.keys().copied())
-            .collect()
+        all.iter().flat_map(|ahead| ahead.ready.keys().copied()).collect()
     }
 
     #[test]
@@ -199,17 +197,10 @@ mod tests {
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {
             let all = |derived: Vec<(u32, WalletAddress)>| {
-                Ok(derived
-                    .into_iter()
-                    .map(|(index, one)| (index, Some(one)))
-                    .collect())
+                Ok(derived.into_iter().map(|(index, one)| (index, Some(one))).collect())
             };
             stock.fill(&wallet_row(next), waiting, all).unwrap();
-            assert_eq!(
-                stocked_indexes(&stock),
-                (from..to).collect::<Vec<_>>(),
-                "{next}"
-            );
+            assert_eq!(stocked_indexes(&stock), (from..to).collect::<Vec<_>>(), "{next}");
         }
         let wallet = wallet_row(0).wallet;
         for index in [0, INDEX_END - 1] {

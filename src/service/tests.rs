@@ -133,22 +133,11 @@ fn open_service(
     };
     let caches = Arc::new(Caches::default());
     let check = Box::new(|_: &str| Ok(()));
-    Arc::new(Service::new(
-        store,
-        links,
-        kind,
-        check,
-        ServerLimits::default(),
-        caches,
-        live,
-    ))
+    Arc::new(Service::new(store, links, kind, check, ServerLimits::default(), caches, live))
 }
 
 /// Faults that make the rates stale.
-pub(crate) const STALE: Faults = Faults {
-    pool_empty: false,
-    rates_stale: true,
-};
+pub(crate) const STALE: Faults = Faults { pool_empty: false, rates_stale: true };
 
 /// Returns Bitcoin.
 #[track_caller]
@@ -290,12 +279,7 @@ pub(crate) fn is_unmatched_or_own(service: &Arc<Service>, observation: i64) -> b
 pub(crate) fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {
-        audit(
-            db,
-            &[],
-            &mut |finding| found.push(format!("{finding:?}")),
-            &mut ignore_progress,
-        )
+        audit(db, &[], &mut |finding| found.push(format!("{finding:?}")), &mut ignore_progress)
     });
     audited.unwrap();
     found
@@ -309,10 +293,7 @@ pub(crate) fn audit_log_entries(
 ) -> Vec<(Option<String>, Value)> {
     let page = PageBounds::with_one_more(None, 1000);
     let entries = service.read(|db| Ok(audit_log::page(db, None, page)?));
-    let of_action = entries
-        .unwrap()
-        .into_iter()
-        .filter(|of| of.action == action);
+    let of_action = entries.unwrap().into_iter().filter(|of| of.action == action);
     let told =
         |of: audit_log::AuditEntry| (of.object_id, serde_json::from_str(&of.detail).unwrap());
     of_action.map(told).collect()

@@ -168,13 +168,7 @@ pub(super) fn request_transfer(
     };
     let entry = id::new(now).to_string();
     book(tx, &entry, &booking(&transfer), &posting, now)?;
-    let Transfer {
-        account,
-        mode,
-        currency,
-        amount,
-        ..
-    } = transfer;
+    let Transfer { account, mode, currency, amount, .. } = transfer;
     balances::reserve(tx, account, mode, currency, amount)?;
     refresh_invoice(tx, &transfer)?;
     let detail = json!({
@@ -266,11 +260,6 @@ pub(in crate::service) fn write_audit_entry(
 ) -> Result<(), Error> {
     let action = audit_action(transfer.kind, verb);
     let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
-    let noted = Entry {
-        action: &action,
-        account,
-        object: id,
-        detail,
-    };
+    let noted = Entry { action: &action, account, object: id, detail };
     audit_log::record(tx, now, actor, &noted)
 }

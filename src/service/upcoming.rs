@@ -35,10 +35,9 @@ impl UpcomingAddresses {
     /// Returns `true` if an address is among the next ones of a wallet. Derives those that are missing.
     fn contains(&self, row: &WalletRow, address: &str) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = all.entry(row.seq).or_insert_with(|| NextAddresses {
-            wallet: row.wallet,
-            by_index: BTreeMap::new(),
-        });
+        let next = all
+            .entry(row.seq)
+            .or_insert_with(|| NextAddresses { wallet: row.wallet, by_index: BTreeMap::new() });
         if next.wallet != row.wallet {
             next.wallet = row.wallet;
             next.by_index.clear();
@@ -48,9 +47,7 @@ impl UpcomingAddresses {
         for index in upcoming_indexes(row) {
             next.by_index.entry(index).or_insert_with(|| {
                 let branch = branch.get_or_insert_with(|| row.wallet.receiving_branch());
-                let derived = branch
-                    .as_ref()
-                    .and_then(|branch| branch.derive_address(index));
+                let derived = branch.as_ref().and_then(|branch| branch.derive_address(index));
                 // An index has no address with a probability of 2^-127.
                 derived.map(|derived| derived.address).unwrap_or_default()
             });
@@ -109,9 +106,7 @@ impl Service {
         }
         let rows = wallets::all(db)?;
         let pool = chain.address_pool();
-        let mut of_pool = rows
-            .iter()
-            .filter(|row| row.wallet.chain.address_pool() == pool);
+        let mut of_pool = rows.iter().filter(|row| row.wallet.chain.address_pool() == pool);
         Ok(of_pool.any(|row| self.upcoming.contains(row, address)))
     }
 }

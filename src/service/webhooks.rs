@@ -142,12 +142,7 @@ impl Service {
         done: Vec<FinishedAttempt>,
     ) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
-            for FinishedAttempt {
-                delivery,
-                number,
-                attempt,
-            } in &done
-            {
+            for FinishedAttempt { delivery, number, attempt } in &done {
                 let Some(before) = deliveries::attempts_made_before(tx, delivery)? else {
                     continue;
                 };
@@ -165,9 +160,7 @@ impl Service {
     /// Gives up deliveries whose endpoint is gone, or whose format does not include the event.
     pub async fn give_up_deliveries(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
-            Ok(orphans
-                .iter()
-                .try_for_each(|delivery| deliveries::give_up(tx, delivery))?)
+            Ok(orphans.iter().try_for_each(|delivery| deliveries::give_up(tx, delivery))?)
         })
         .await
     }
@@ -178,9 +171,9 @@ impl Service {
         match self.kind {
             FileKind::Sandbox => 0,
             FileKind::Production => {
-                let spread = delivery.bytes().fold(number, |sum, byte| {
-                    sum.wrapping_mul(31).wrapping_add(u32::from(byte))
-                });
+                let spread = delivery
+                    .bytes()
+                    .fold(number, |sum, byte| sum.wrapping_mul(31).wrapping_add(u32::from(byte)));
                 u8::try_from(spread % 11).unwrap_or(0)
             }
         }
@@ -219,10 +212,7 @@ impl Service {
             let oldest = rows.last().filter(|_| more);
             let next_before = oldest.map(|row| row.id.clone());
             let data = rows.iter().rev().map(|row| render_delivery(db, row));
-            Ok(Page {
-                data: data.collect::<Result<_, Error>>()?,
-                next_before,
-            })
+            Ok(Page { data: data.collect::<Result<_, Error>>()?, next_before })
         })
     }
 }

@@ -133,8 +133,8 @@ pub fn owner(
         None => Ok(None),
         Some((Some(invoice), None)) => Ok(Some(AddressOwner::Invoice(invoice))),
         Some((None, Some(customer))) => Ok(Some(AddressOwner::Customer(customer))),
-        Some(_) => Err(StoreError::Failed(format!(
-            "address {address} does not have exactly one owner"
-        ))),
+        Some(_) => {
+            Err(StoreError::Failed(format!("address {address} does not have exactly one owner")))
+        }
     }
 }

@@ -144,9 +144,7 @@ pub fn check_rows(
 ) -> Result<(), StoreError> {
     let [_, _, of_rows @ ..] = CHECKS;
     run_checks(db, &of_rows, report, tell)?;
-    schema_differences(db.conn, migrate::NEWEST)?
-        .into_iter()
-        .for_each(report);
+    schema_differences(db.conn, migrate::NEWEST)?.into_iter().for_each(report);
     Ok(())
 }
 
@@ -174,12 +172,7 @@ fn run_checks(
     for (done, (rule, query)) in (0..).zip(checks) {
         tell(Progress::Done { part, done, of });
         query.each(db, &[], |(about, is, should)| {
-            report(Finding {
-                rule: *rule,
-                about,
-                is,
-                should,
-            });
+            report(Finding { rule: *rule, about, is, should });
         })?;
     }
     tell(Progress::Done { part, done: of, of });

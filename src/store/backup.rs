@@ -135,10 +135,7 @@ impl BackupCopy {
             }
             Ok(Identity::Ours(..) | Identity::Empty) => Ok(()),
             Err(error) => {
-                log::warn!(
-                    "file not examined: file={} error={error}",
-                    self.to.display()
-                );
+                log::warn!("file not examined: file={} error={error}", self.to.display());
                 Ok(())
             }
         }
@@ -197,9 +194,7 @@ impl BackupCopy {
     pub fn put_in_place(self, replace: bool) -> Result<(), StoreError> {
         let named =
             |error: std::io::Error| StoreError::Failed(format!("{}: {error}", self.to.display()));
-        File::open(&self.temporary)
-            .and_then(|file| file.sync_all())
-            .map_err(named)?;
+        File::open(&self.temporary).and_then(|file| file.sync_all()).map_err(named)?;
         if replace && self.to.exists() {
             let mut lock = Lock::exclusive(&self.to)?;
             lock.lock_file()?;
@@ -211,16 +206,11 @@ impl BackupCopy {
             // change owners.
             let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {
-                log::warn!(
-                    "file owner changed: file={} error={error}",
-                    self.to.display()
-                );
+                log::warn!("file owner changed: file={} error={error}", self.to.display());
             }
             std::fs::rename(&self.temporary, &self.to).map_err(named)?;
         } else {
-            let left = BESIDE
-                .iter()
-                .any(|suffix| with_suffix(&self.to, suffix).exists());
+            let left = BESIDE.iter().any(|suffix| with_suffix(&self.to, suffix).exists());
             if left {
                 let _lock = Lock::exclusive(&self.to)?;
                 if !self.to.exists() {
@@ -286,10 +276,7 @@ fn checkpoint_file(path: &Path) -> Result<(), StoreError> {
             Err(StoreError::Failed(message))
         }
         Err(error) => {
-            log::warn!(
-                "file replaced unread: file={} error={error}",
-                path.display()
-            );
+            log::warn!("file replaced unread: file={} error={error}", path.display());
             Ok(())
         }
         Ok(()) => Ok(()),

@@ -70,8 +70,7 @@ pub fn reserve(
     currency: Currency,
     amount: Cents,
 ) -> Result<(), StoreError> {
-    require_one(
-        add_to_reserved(tx, account, mode, currency, amount)?,
-        || format!("account {account} has no balance to reserve from"),
-    )
+    require_one(add_to_reserved(tx, account, mode, currency, amount)?, || {
+        format!("account {account} has no balance to reserve from")
+    })
 }

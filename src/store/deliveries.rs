@@ -98,10 +98,7 @@ pub struct DeliveryRowPosition {
 }
 
 impl Position for DeliveryRowPosition {
-    const END: DeliveryRowPosition = DeliveryRowPosition {
-        event: i64::MAX,
-        row: i64::MAX,
-    };
+    const END: DeliveryRowPosition = DeliveryRowPosition { event: i64::MAX, row: i64::MAX };
 }
 
 rows! {
@@ -219,9 +216,7 @@ pub fn record_attempt(
     attempt: &DeliveryAttempt,
     next: Option<Time>,
 ) -> Result<bool, StoreError> {
-    let delivered = attempt
-        .status
-        .is_some_and(|status| (200..300).contains(&status));
+    let delivered = attempt.status.is_some_and(|status| (200..300).contains(&status));
     let (state, next) = match (delivered, next) {
         (true, _) => (DeliveryState::Delivered, None),
         (false, Some(next)) => (DeliveryState::Pending, Some(next)),

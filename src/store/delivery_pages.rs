@@ -46,17 +46,11 @@ pub struct DeliveryPosition {
 
 impl DeliveryPosition {
     /// Position before all deliveries.
-    pub const FIRST: DeliveryPosition = DeliveryPosition {
-        event: 0,
-        endpoint: -1,
-    };
+    pub const FIRST: DeliveryPosition = DeliveryPosition { event: 0, endpoint: -1 };
 }
 
 impl Position for DeliveryPosition {
-    const END: DeliveryPosition = DeliveryPosition {
-        event: i64::MAX,
-        endpoint: i64::MAX,
-    };
+    const END: DeliveryPosition = DeliveryPosition { event: i64::MAX, endpoint: i64::MAX };
 }
 
 /// A query for deliveries of an account.
@@ -234,10 +228,7 @@ pub fn page(
     // For one event, neither older nor newer events are read.
     let from = query.event.unwrap_or(0);
     let before = match query.event {
-        Some(event) if event < before.event => DeliveryPosition {
-            event,
-            ..DeliveryPosition::END
-        },
+        Some(event) if event < before.event => DeliveryPosition { event, ..DeliveryPosition::END },
         Some(_) | None => before,
     };
     let mut params = named_params! {
@@ -246,9 +237,7 @@ pub fn page(
     .to_vec();
     if let Some(endpoint) = &query.endpoint {
         // An endpoint gets an event only once, so the position needs no endpoint.
-        let until = before
-            .event
-            .saturating_add(i64::from(before.endpoint == i64::MAX));
+        let until = before.event.saturating_add(i64::from(before.endpoint == i64::MAX));
         params.extend(named_params! { ":endpoint": endpoint, ":event": until });
         return PAGE_OF_ENDPOINT.all(db, params.as_slice());
     }

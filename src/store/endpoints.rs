@@ -58,17 +58,13 @@ fn parse_event_types(text: Option<String>) -> rusqlite::Result<Option<Vec<EventT
         serde_json::from_str(&text).map_err(|error| FromSqlError::Other(error.into()))?;
     let types = names.iter().map(|name| name.parse());
     let types: Result<_, UnknownText> = types.collect();
-    Ok(Some(
-        types.map_err(|error| FromSqlError::Other(error.into()))?,
-    ))
+    Ok(Some(types.map_err(|error| FromSqlError::Other(error.into()))?))
 }
 
 /// Returns the event types of an endpoint as a JSON array; `None` for all types.
 fn event_types_to_json(endpoint: &WebhookEndpoint) -> Result<Option<String>, StoreError> {
     let types = endpoint.types.as_ref().map(serde_json::to_string);
-    types
-        .transpose()
-        .map_err(|error| StoreError::Failed(error.to_string()))
+    types.transpose().map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// Returns the endpoints of an account, oldest first, without the removed ones.

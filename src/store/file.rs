@@ -99,10 +99,7 @@ commands! {
 /// Inserts the row of a new file.
 pub fn insert(tx: &Tx<'_>, kind: FileKind, checkout_secret: &[u8]) -> Result<(), StoreError> {
     tx.note_value_change(ValueKind::Maintenance, 1);
-    INSERT.run(
-        tx,
-        named_params! { ":kind": kind, ":checkout_secret": checkout_secret },
-    )
+    INSERT.run(tx, named_params! { ":kind": kind, ":checkout_secret": checkout_secret })
 }
 
 /// Pauses or resumes live invoices and payouts.

@@ -81,8 +81,7 @@ impl Health {
     /// # Errors
     /// [`StoreError::Refusing`] with the reason.
     pub(super) fn check_writable(&self) -> Result<(), StoreError> {
-        self.refusal()
-            .map_or(Ok(()), |why| Err(StoreError::Refusing(why)))
+        self.refusal().map_or(Ok(()), |why| Err(StoreError::Refusing(why)))
     }
 
     /// Returns `true` if writes are refused until a restart.

@@ -126,10 +126,7 @@ pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHe
     if IS_CHAINED.first_on_conn(conn, &[])? != Some(true) {
         return Ok(Vec::new());
     }
-    ChainedLog::ALL
-        .iter()
-        .map(|log| log_head(conn, *log))
-        .collect()
+    ChainedLog::ALL.iter().map(|log| log_head(conn, *log)).collect()
 }
 
 /// Returns the `seq` of the last row before the chain, and the link that covers all rows up to it.

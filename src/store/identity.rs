@@ -39,12 +39,10 @@ pub(super) enum Identity {
 /// # Errors
 /// The error of SQLite if the file cannot be read, or is no database.
 pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
-    let application = conn.pragma_query_value(None, "application_id", |row| {
-        row.get::<_, i64>("application_id")
-    })?;
-    let version = conn.pragma_query_value(None, "user_version", |row| {
-        row.get::<_, i64>("user_version")
-    })?;
+    let application =
+        conn.pragma_query_value(None, "application_id", |row| row.get::<_, i64>("application_id"))?;
+    let version =
+        conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>("user_version"))?;
     let version = usize::try_from(version).unwrap_or_default();
     let is_ours = match application {
         APPLICATION_ID => true,

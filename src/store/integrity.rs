@@ -17,12 +17,7 @@ pub struct Finding {
 
 impl std::fmt::Display for Finding {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding {
-            rule,
-            about,
-            is,
-            should,
-        } = self;
+        let Finding { rule, about, is, should } = self;
         write!(out, "rule {rule}: {about} is {is}; should be {should}")
     }
 }

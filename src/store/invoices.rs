@@ -221,9 +221,7 @@ pub fn find_exact(
     };
     let addresses =
         Chain::first_of_each_pool().map(|chain| (chain.address_pool(), canonical(chain)));
-    let txids = Chain::ALL
-        .iter()
-        .map(|chain| (chain.as_str(), chain.canonical_txid(text)));
+    let txids = Chain::ALL.iter().map(|chain| (chain.as_str(), chain.canonical_txid(text)));
     let (addresses, txids) = (json_object(addresses)?, json_object(txids)?);
     let params = named_params! {
         ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
@@ -259,18 +257,13 @@ pub fn search_floor(
 /// Returns a text with the escapes of JSON, without quotes.
 fn escape_json(text: &str) -> String {
     let json = Value::from(text).to_string();
-    let inside = json
-        .strip_prefix('"')
-        .and_then(|json| json.strip_suffix('"'));
+    let inside = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
     inside.unwrap_or_default().to_owned()
 }
 
 /// Returns a `like` pattern that matches every text that contains this text.
 fn like_pattern(text: &str) -> String {
-    let literal = text
-        .replace('\\', "\\\\")
-        .replace('%', "\\%")
-        .replace('_', "\\_");
+    let literal = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
     format!("%{literal}%")
 }
 

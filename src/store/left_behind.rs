@@ -42,11 +42,7 @@ pub fn find_own_files(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<
         let name = entry.file_name().into_string().ok();
         let name = name.filter(|name| is_named_so(name))?;
         let metadata = entry.metadata().ok()?;
-        (metadata.uid() == user).then(|| LeftoverFile {
-            name,
-            path: entry.path(),
-            metadata,
-        })
+        (metadata.uid() == user).then(|| LeftoverFile { name, path: entry.path(), metadata })
     });
     found.collect()
 }

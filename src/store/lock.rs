@@ -69,11 +69,7 @@ impl Lock {
             names.push(with_suffix(path, LOCK));
         }
         let beside = names.iter().map(|name| take_lock_file(name, path));
-        Ok(Lock {
-            _beside: beside.collect::<Result<_, _>>()?,
-            path: resolved,
-            file: None,
-        })
+        Ok(Lock { _beside: beside.collect::<Result<_, _>>()?, path: resolved, file: None })
     }
 
     /// Locks the database file against other servers, even those that open it under another name.
@@ -113,11 +109,7 @@ impl Lock {
         files: &[PathBuf],
     ) -> Result<Option<Lock>, StoreError> {
         let is_there = |path: &PathBuf| files.contains(path);
-        let mut lock = Lock {
-            path: path.to_owned(),
-            file: None,
-            _beside: Vec::new(),
-        };
+        let mut lock = Lock { path: path.to_owned(), file: None, _beside: Vec::new() };
         let name = with_suffix(path, LOCK);
         if is_there(&name) {
             let file = open_lock_file(&name)?;
@@ -139,11 +131,7 @@ impl Lock {
     pub(super) fn shared(path: &Path) -> Result<Lock, StoreError> {
         let path = resolve(path);
         let held = DescriptorUse::open(&path)?;
-        let lock = Lock {
-            file: Some(held),
-            path,
-            _beside: Vec::new(),
-        };
+        let lock = Lock { file: Some(held), path, _beside: Vec::new() };
         for attempt in 0..TRIES {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
@@ -194,11 +182,7 @@ impl DescriptorUse {
             id = id_of(&file.metadata().map_err(failed)?);
             match open.entry(id) {
                 Entry::Vacant(free) => {
-                    free.insert(Descriptor {
-                        file,
-                        users: 0,
-                        locked: false,
-                    });
+                    free.insert(Descriptor { file, users: 0, locked: false });
                 }
                 // The file was just replaced by a file that is open in this process. Closing the new descriptor would
                 // release SQLite's locks.
@@ -217,11 +201,7 @@ impl DescriptorUse {
         let Some(descriptor) = open.get_mut(&self.id).filter(|one| !one.locked) else {
             return Ok(false);
         };
-        let locked = if HAS_SEPARATE_LOCKS {
-            descriptor.file.try_lock()
-        } else {
-            Ok(())
-        };
+        let locked = if HAS_SEPARATE_LOCKS { descriptor.file.try_lock() } else { Ok(()) };
         match locked {
             Ok(()) => {
                 (descriptor.locked, self.locked) = (true, true);
@@ -285,10 +265,7 @@ impl FilePlace {
                 beside.push((name, id));
             }
         }
-        Ok(FilePlace {
-            database: (path.to_owned(), id),
-            beside,
-        })
+        Ok(FilePlace { database: (path.to_owned(), id), beside })
     }
 
     /// Compares the files that are now at the paths with the open ones. Opens no file. A file that cannot be examined

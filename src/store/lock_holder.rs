@@ -92,9 +92,6 @@ mod tests {
         ] {
             assert_eq!(parse_writer(&line(holder), 131), found, "{holder}");
         }
-        assert_eq!(
-            parse_writer("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131),
-            None
-        );
+        assert_eq!(parse_writer("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131), None);
     }
 }

@@ -75,9 +75,8 @@ pub(super) fn migrate(
     conn.pragma_update(None, "foreign_keys", false)?;
     // Some migrations change a CHECK in the schema table, which SQLite protects by default.
     let defensive = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false);
-    let migrated = defensive
-        .map_err(StoreError::from)
-        .and_then(|_| migrate_in_transaction(conn, tell));
+    let migrated =
+        defensive.map_err(StoreError::from).and_then(|_| migrate_in_transaction(conn, tell));
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.pragma_update(None, "foreign_keys", enforced)?;
     migrated
@@ -118,11 +117,7 @@ fn migrate_in_transaction(
     if version < SCHEMA_EDITED {
         check_integrity(&tx)?;
     }
-    tx.pragma_update(
-        None,
-        "user_version",
-        i64::try_from(NEWEST).unwrap_or(i64::MAX),
-    )?;
+    tx.pragma_update(None, "user_version", i64::try_from(NEWEST).unwrap_or(i64::MAX))?;
     tx.commit()?;
     tell(Progress::Done { part, done: of, of });
     Ok(())
@@ -179,9 +174,7 @@ fn user_version(conn: &Connection) -> Result<usize, StoreError> {
     let version: i64 =
         conn.pragma_query_value(None, "user_version", |row| row.get("user_version"))?;
     usize::try_from(version).map_err(|_| {
-        StoreError::Failed(format!(
-            "the file has version {version}: not one of coffer's"
-        ))
+        StoreError::Failed(format!("the file has version {version}: not one of coffer's"))
     })
 }
 
@@ -247,17 +240,11 @@ mod tests {
         conn.execute_batch(statement).unwrap();
         conn.pragma_update(None, "user_version", 1).unwrap();
         conn.pragma_update(None, "foreign_keys", true).unwrap();
-        let refused = migrate(&mut conn, &mut ignore_progress)
-            .unwrap_err()
-            .to_string();
-        assert!(
-            refused.contains("of quotes refers to a row of invoices"),
-            "{refused}"
-        );
+        let refused = migrate(&mut conn, &mut ignore_progress).unwrap_err().to_string();
+        assert!(refused.contains("of quotes refers to a row of invoices"), "{refused}");
         assert_eq!(user_version(&conn).unwrap(), 1);
-        let enforced: bool = conn
-            .pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))
-            .unwrap();
+        let enforced: bool =
+            conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys")).unwrap();
         assert!(enforced);
     }
 
@@ -266,8 +253,7 @@ mod tests {
         for version in [24, 26] {
             let mut conn = Connection::open_in_memory().unwrap();
             create_schema(&conn, version).unwrap();
-            conn.pragma_update(None, "user_version", version as i64)
-                .unwrap();
+            conn.pragma_update(None, "user_version", version as i64).unwrap();
             conn.execute_batch(
                 "pragma ignore_check_constraints = on;
                  insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
@@ -275,9 +261,7 @@ mod tests {
                  pragma ignore_check_constraints = off",
             )
             .unwrap();
-            let refused = migrate(&mut conn, &mut ignore_progress)
-                .unwrap_err()
-                .to_string();
+            let refused = migrate(&mut conn, &mut ignore_progress).unwrap_err().to_string();
             let damaged = "it is damaged (CHECK constraint failed in observations)";
             assert!(refused.contains(damaged), "{refused}");
             assert_eq!(user_version(&conn).unwrap(), version);

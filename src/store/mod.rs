@@ -112,11 +112,7 @@ pub struct Reader<'c> {
 impl<'c> Reader<'c> {
     /// Creates a reader for a connection other than the writer's.
     const fn new(conn: &'c Connection) -> Reader<'c> {
-        Reader {
-            conn,
-            health: None,
-            memo: None,
-        }
+        Reader { conn, health: None, memo: None }
     }
 }
 
@@ -127,10 +123,7 @@ impl Reader<'_> {
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
         // Dropping the transaction ends it. It has no changes to commit.
-        let _transaction = self
-            .conn
-            .unchecked_transaction()
-            .map_err(StoreError::from)?;
+        let _transaction = self.conn.unchecked_transaction().map_err(StoreError::from)?;
         work(self)
     }
 

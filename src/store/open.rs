@@ -72,20 +72,14 @@ impl Store {
     /// newer than this program.
     pub fn open(opening: &StoreOptions, on_commit: OnCommit) -> Result<Store, StoreError> {
         if rusqlite::version_number() < SQLITE_MIN {
-            return Err(StoreError::Failed(format!(
-                "SQLite {} is too old",
-                rusqlite::version()
-            )));
+            return Err(StoreError::Failed(format!("SQLite {} is too old", rusqlite::version())));
         }
         let path = &opening.path;
         let held = opening.exclusive.then(|| Lock::exclusive(path));
         let held = held.transpose()?;
         if !path.exists() {
             if !opening.create {
-                return Err(StoreError::Failed(format!(
-                    "{} does not exist",
-                    path.display()
-                )));
+                return Err(StoreError::Failed(format!("{} does not exist", path.display())));
             }
             create_file(opening)?;
         }
@@ -113,22 +107,12 @@ impl Store {
         let log = with_suffix(conn.path().map_or(path, Path::new), "-wal");
         let place = Arc::new(FilePlace::locate(path, &conn)?);
         let health = Arc::new(Health::default());
-        let file = OpenFile {
-            conn,
-            place: Arc::clone(&place),
-            alone: opening.exclusive,
-            _lock: lock,
-        };
+        let file =
+            OpenFile { conn, place: Arc::clone(&place), alone: opening.exclusive, _lock: lock };
         let writer = Writer::start(file, Arc::clone(&health), on_commit)?;
         // Created last: nothing can fail after this, so the lock outlives every connection.
         let readers = Readers::new(path, place, health);
-        Ok(Store {
-            shared: Arc::new(StoreState {
-                readers,
-                writer,
-                log,
-            }),
-        })
+        Ok(Store { shared: Arc::new(StoreState { readers, writer, log }) })
     }
 }
 
@@ -251,10 +235,7 @@ fn create_file(opening: &StoreOptions) -> Result<(), StoreError> {
     check_no_leftover_log(path)?;
     if create_from_template(path, opening.durability)? && !opening.exclusive {
         let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        (opening.tell)(Progress::Note(&format!(
-            "made a new file {}",
-            whole.display()
-        )));
+        (opening.tell)(Progress::Note(&format!("made a new file {}", whole.display())));
     }
     Ok(())
 }

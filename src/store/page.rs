@@ -22,10 +22,7 @@ impl Position for i64 {
 impl<P: Position> PageBounds<P> {
     /// Returns the bounds of the first page, which begins with the newest row.
     pub const fn newest(limit: u32) -> PageBounds<P> {
-        PageBounds {
-            before: P::END,
-            limit,
-        }
+        PageBounds { before: P::END, limit }
     }
 
     /// Returns the bounds of a page with one row more than `limit`. The additional row shows that another page
@@ -33,9 +30,6 @@ impl<P: Position> PageBounds<P> {
     ///
     /// Without `before`, the page begins with the newest row.
     pub fn with_one_more(before: Option<P>, limit: u32) -> PageBounds<P> {
-        PageBounds {
-            before: before.unwrap_or(P::END),
-            limit: limit.saturating_add(1),
-        }
+        PageBounds { before: before.unwrap_or(P::END), limit: limit.saturating_add(1) }
     }
 }

@@ -22,10 +22,8 @@ pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
 
 /// Syncs the folder of a file.
 pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
 

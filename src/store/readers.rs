@@ -43,12 +43,7 @@ impl Readers {
             .error_handler(Box::new(NopErrorHandler))
             .thread_pool(Arc::clone(&thread.0))
             .build_unchecked(opener.clone());
-        Readers {
-            pool,
-            _thread: thread,
-            opener,
-            health,
-        }
+        Readers { pool, _thread: thread, opener, health }
     }
 
     /// Runs `work` on the calling thread, on an idle or a new connection.
@@ -114,17 +109,12 @@ struct Opener {
 
 impl Opener {
     fn new(path: &Path, place: Arc<FilePlace>) -> Opener {
-        let sqlite = SqliteConnectionManager::file(path)
-            .with_flags(READ_ONLY)
-            .with_init(|conn| {
-                configure(conn)?;
-                // At the first read SQLite opens the log and its index.
-                conn.pragma_query_value(None, "schema_version", |_| Ok(()))
-            });
-        Opener {
-            sqlite: Arc::new(sqlite),
-            place,
-        }
+        let sqlite = SqliteConnectionManager::file(path).with_flags(READ_ONLY).with_init(|conn| {
+            configure(conn)?;
+            // At the first read SQLite opens the log and its index.
+            conn.pragma_query_value(None, "schema_version", |_| Ok(()))
+        });
+        Opener { sqlite: Arc::new(sqlite), place }
     }
 
     fn open(&self) -> Result<Connection, StoreError> {

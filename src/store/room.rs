@@ -15,10 +15,9 @@ pub(super) fn disk_full_error(path: &Path, needed: u64, written: u64) -> StoreEr
     let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
     let free = free.map(|free| free.saturating_add(written));
     let bytes = match free {
-        Ok(free) if free < needed => format!(
-            "{free} are free, {} are missing",
-            needed.saturating_sub(free)
-        ),
+        Ok(free) if free < needed => {
+            format!("{free} are free, {} are missing", needed.saturating_sub(free))
+        }
         Ok(free) => format!("{free} are free"),
         Err(_) => "how many are free is not known".to_owned(),
     };

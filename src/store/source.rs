@@ -58,10 +58,7 @@ impl CopyFolder {
             Ok(in_use)
         });
         match made {
-            Ok(in_use) => Ok(CopyFolder {
-                path,
-                _in_use: in_use,
-            }),
+            Ok(in_use) => Ok(CopyFolder { path, _in_use: in_use }),
             Err(error) => {
                 // Creating the folder may have failed.
                 let _ = std::fs::remove_dir_all(&path);
@@ -79,10 +76,7 @@ impl CopyFolder {
 impl Drop for CopyFolder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
-            log::warn!(
-                "file not removed: file={} error={error}",
-                self.path.display()
-            );
+            log::warn!("file not removed: file={} error={error}", self.path.display());
         }
     }
 }
@@ -150,13 +144,7 @@ impl Source {
         folder: Option<CopyFolder>,
     ) -> Result<Source, StoreError> {
         // Created first, so that its fields are dropped in order even if the file does not belong to Coffer.
-        let mut source = Source {
-            conn,
-            version: 0,
-            kind: None,
-            _lock: lock,
-            _folder: folder,
-        };
+        let mut source = Source { conn, version: 0, kind: None, _lock: lock, _folder: folder };
         (source.version, source.kind) = require_ours(identify(&source.conn)?, path)?;
         Ok(source)
     }
@@ -206,9 +194,7 @@ impl Source {
         let copy = folder.copy_path();
         let log = with_suffix(&copy, "-wal");
         let named = |error, begun| room::explain_disk_full(error, &copy, path, begun);
-        let mut conn = self
-            .copy_to(&copy, tell)
-            .map_err(|error| named(error, &copy))?;
+        let mut conn = self.copy_to(&copy, tell).map_err(|error| named(error, &copy))?;
         configure(&conn)?;
         migrate::migrate(&mut conn, tell).map_err(|error| named(error, &log))?;
         Source::from_connection(conn, path, None, Some(folder))

@@ -56,13 +56,7 @@ pub fn parse_pool_import_name(name: &str) -> Option<(&str, i64, i64)> {
 
 /// Inserts an audit log entry that contains only hashes.
 pub(super) fn insert_note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Result<()> {
-    let entry = NewAuditEntry {
-        actor,
-        action: NOTE,
-        account: None,
-        object_id: None,
-        detail: "{}",
-    };
+    let entry = NewAuditEntry { actor, action: NOTE, account: None, object_id: None, detail: "{}" };
     let at = NEWEST.first_on_conn(conn, &[])?.unwrap_or(Time(0));
     audit_log::insert_on_conn(conn, &entry, Some(states), at)
 }
@@ -110,11 +104,7 @@ pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreErr
     })?;
     for (pool, _, last) in POOL_ENDS.all(&db, &[])? {
         let ends = known.iter().filter(|(of, _)| *of == pool);
-        let first = ends
-            .map(|(_, last)| *last)
-            .max()
-            .unwrap_or(0)
-            .saturating_add(1);
+        let first = ends.map(|(_, last)| *last).max().unwrap_or(0).saturating_add(1);
         if first <= last {
             let link = pool_hash(&db, &pool, first, last)?;
             states.push((pool_import_name(&pool, first, last), Some(link)));

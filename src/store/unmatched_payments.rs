@@ -82,9 +82,5 @@ pub fn page(
     only_open: bool,
     page: PageBounds,
 ) -> Result<Vec<UnmatchedPayment>, StoreError> {
-    if only_open {
-        page_of_open(db, page)
-    } else {
-        page_of_all(db, page)
-    }
+    if only_open { page_of_open(db, page) } else { page_of_all(db, page) }
 }

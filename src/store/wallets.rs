@@ -233,11 +233,7 @@ pub fn of_other_network(
     cursor: &ChainCursor,
 ) -> Result<Option<WalletRow>, StoreError> {
     let in_use = in_use(db, cursor.chain)?;
-    let agrees = |row: &WalletRow| {
-        row.wallet
-            .network
-            .agrees_with(cursor.chain, &cursor.network)
-    };
+    let agrees = |row: &WalletRow| row.wallet.network.agrees_with(cursor.chain, &cursor.network);
     let is_strange = !in_use.iter().any(agrees);
     Ok(in_use.into_iter().next().filter(|_| is_strange))
 }

@@ -130,9 +130,8 @@ impl Writer {
         let heard = Arc::clone(&health);
         // Read before any cache is filled, so that every later write of another process is noticed.
         let data_version = data_version(&file.conn)?;
-        let thread = std::thread::Builder::new()
-            .name("coffer-writer".to_owned())
-            .spawn(move || {
+        let thread =
+            std::thread::Builder::new().name("coffer-writer".to_owned()).spawn(move || {
                 WriterThread {
                     file,
                     health: heard,
@@ -145,12 +144,7 @@ impl Writer {
                 }
                 .serve(&queue)
             })?;
-        Ok(Writer {
-            jobs: Some(jobs),
-            waiting,
-            health,
-            thread: Some(thread),
-        })
+        Ok(Writer { jobs: Some(jobs), waiting, health, thread: Some(thread) })
     }
 
     /// Queues a job. A repeatable one may share a savepoint.
@@ -172,12 +166,7 @@ impl Writer {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             return Err(StoreError::Overloaded);
         }
-        let job = SubmittedJob {
-            work,
-            is_repeatable,
-            result: None,
-            answer,
-        };
+        let job = SubmittedJob { work, is_repeatable, result: None, answer };
         jobs.send(Box::new(job)).map_err(|_| {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
             StoreError::closed()
@@ -195,10 +184,8 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.jobs.take());
         // A job that owns a store may drop the handle on the writer thread. That thread cannot join itself.
-        let ended = self
-            .thread
-            .take()
-            .filter(|thread| thread.thread().id() != std::thread::current().id());
+        let ended =
+            self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id());
         if ended.is_some_and(|thread| thread.join().is_err()) {
             log::error!("writer thread panicked");
         }
@@ -288,10 +275,7 @@ impl WriterThread {
         match data_version(&self.file.conn) {
             Ok(version) if self.data_version.replace(version) != version => {
                 self.memo.clear();
-                (self.on_commit)(&Changes {
-                    everything: true,
-                    ..Changes::default()
-                });
+                (self.on_commit)(&Changes { everything: true, ..Changes::default() });
                 true
             }
             Ok(_) => false,
@@ -306,6 +290,5 @@ impl WriterThread {
 
 /// Returns a number that changes only when another connection commits.
 fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
-    conn.prepare_cached("pragma data_version")?
-        .query_row([], |row| row.get("data_version"))
+    conn.prepare_cached("pragma data_version")?.query_row([], |row| row.get("data_version"))
 }

@@ -28,9 +28,7 @@ pub const STYLE: &str = include_str!("style.css");
 /// Returns the static file with this name in this directory of `assets`.
 #[must_use]
 pub fn static_file(folder: &str, name: &str) -> Option<&'static StaticFile> {
-    ASSETS
-        .iter()
-        .find(|asset| asset.folder == folder && asset.name == name)
+    ASSETS.iter().find(|asset| asset.folder == folder && asset.name == name)
 }
 
 impl StaticFile {
@@ -56,15 +54,9 @@ mod tests {
         for found in &ASSETS {
             let (folder, name) = (found.folder, found.name);
             assert!(found.content_type().is_some(), "{folder}/{name}");
-            let path = format!(
-                "{}/src/web/assets/{folder}/{name}",
-                env!("CARGO_MANIFEST_DIR")
-            );
+            let path = format!("{}/src/web/assets/{folder}/{name}", env!("CARGO_MANIFEST_DIR"));
             let file = std::fs::read(path).unwrap_or_default();
-            assert!(
-                found.packed.bytes() == file && !file.is_empty(),
-                "{folder}/{name}"
-            );
+            assert!(found.packed.bytes() == file && !file.is_empty(), "{folder}/{name}");
             assert!(static_file(folder, name).is_some_and(|other| std::ptr::eq(other, found)));
         }
         assert!(static_file("widget", "style.css").is_none());

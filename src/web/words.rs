@@ -121,10 +121,7 @@ mod tests {
 
     /// Returns the names and the texts in the file of a language.
     fn file(language: Language) -> Vec<(String, String)> {
-        let path = format!(
-            "{}/src/web/languages/{language}.txt",
-            env!("CARGO_MANIFEST_DIR")
-        );
+        let path = format!("{}/src/web/languages/{language}.txt", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         let pair = |line: &str| {

@@ -64,10 +64,7 @@ impl Program {
         if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
             return Err(about("must be an executable file"));
         }
-        Ok(Program {
-            path,
-            arguments: words,
-        })
+        Ok(Program { path, arguments: words })
     }
 
     /// Returns the path of the executable.
@@ -106,13 +103,7 @@ impl Command {
         let mut errors = Vec::new();
         let ended = {
             let hear_errors = read_stderr(stderr, &mut errors);
-            let talk = communicate(
-                group.leader_pid(),
-                &mut ends,
-                stdin,
-                stdout,
-                input.to_string(),
-            );
+            let talk = communicate(group.leader_pid(), &mut ends, stdin, stdout, input.to_string());
             let (limit, stopped) = (tokio::time::sleep(self.timeout), self.wait_for_stop_grace());
             tokio::pin!(hear_errors, talk, limit, stopped);
             let mut all_heard = false;
@@ -263,10 +254,7 @@ async fn communicate(
             return Ok(output);
         };
         let most = u64::try_from(ANSWER_BYTES_MAX).unwrap_or(u64::MAX);
-        let read = stdout
-            .take(most.saturating_add(1))
-            .read_to_end(&mut output)
-            .await;
+        let read = stdout.take(most.saturating_add(1)).read_to_end(&mut output).await;
         read.map_err(|error| format!("its answer could not be read: {error}"))?;
         if output.len() > ANSWER_BYTES_MAX {
             return Err(format!("its answer is over {ANSWER_BYTES_MAX} bytes"));

@@ -65,12 +65,7 @@ pub struct CommandRunner<J: CommandJob> {
 impl<J: CommandJob> CommandRunner<J> {
     /// Creates a runner of this command for the orders of this job.
     pub fn new(job: J, command: Command, clock: Arc<Clock>) -> CommandRunner<J> {
-        CommandRunner {
-            job,
-            command,
-            clock,
-            unstored: None,
-        }
+        CommandRunner { job, command, clock, unstored: None }
     }
 
     /// Stores the last result. If the file fails, keeps the result for the next attempt.
@@ -78,10 +73,7 @@ impl<J: CommandJob> CommandRunner<J> {
         let Some((order, answered)) = self.unstored.take() else {
             return Ok(());
         };
-        let stored = self
-            .job
-            .store_result(self.clock.now(), &order, &answered)
-            .await;
+        let stored = self.job.store_result(self.clock.now(), &order, &answered).await;
         match stored {
             Ok(()) => Ok(()),
             Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
@@ -103,10 +95,7 @@ impl<J: CommandJob> Worker for CommandRunner<J> {
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
         self.store_last_result().await?;
         let Some(order) = self.job.begin_next_order(now).await? else {
-            return Ok(self
-                .job
-                .next_due_time(now)?
-                .map_or(NextStep::Idle, NextStep::At));
+            return Ok(self.job.next_due_time(now)?.map_or(NextStep::Idle, NextStep::At));
         };
         let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();
@@ -188,10 +177,8 @@ mod tests {
 
     #[tokio::test]
     async fn shutdown_retries_to_store_a_result_after_overload() {
-        let crowded = OverloadedJob {
-            refusals: Arc::new(AtomicU32::new(4)),
-            stored: Arc::default(),
-        };
+        let crowded =
+            OverloadedJob { refusals: Arc::new(AtomicU32::new(4)), stored: Arc::default() };
         let (_stop, stopped) = watch::channel(false);
         let command = Command {
             program: Program::parse(r#"["/bin/sh", "-c", "echo {}"]"#).unwrap(),

@@ -121,8 +121,7 @@ impl DeliveryWorker {
             if let Some(under_way) = self.under_way.remove(&done.delivery) {
                 let (attempt, success) = (&done.attempt, is_success(&done.attempt));
                 let now_ms = self.uptime.ms();
-                self.receivers
-                    .end_attempt(&under_way, success, attempt.latency_ms, now_ms);
+                self.receivers.end_attempt(&under_way, success, attempt.latency_ms, now_ms);
             }
         }
         Ok(())
@@ -131,26 +130,17 @@ impl DeliveryWorker {
     /// Starts the due deliveries of a queue, at most as many as its share allows. Returns `true` if more may be due
     /// at once.
     async fn start_due_deliveries(&mut self, name: &str, now: Time) -> Result<bool, Error> {
-        let (under_way, room) = (
-            self.receivers.under_way_count(name),
-            self.receivers.free_slots(name),
-        );
+        let (under_way, room) =
+            (self.receivers.under_way_count(name), self.receivers.free_slots(name));
         if room == 0 {
             return Ok(false);
         }
         // The file lists deliveries under way as due. The query returns them too, and they are skipped here.
-        let due = self
-            .service
-            .due_deliveries(name, now, room.saturating_add(under_way))?;
-        let mut fresh: Vec<DueDelivery> = due
-            .into_iter()
-            .filter(|due| !self.under_way.contains_key(&due.id))
-            .collect();
-        let orphans: Vec<String> = fresh
-            .iter()
-            .filter(|due| due.is_orphan)
-            .map(|due| due.id.clone())
-            .collect();
+        let due = self.service.due_deliveries(name, now, room.saturating_add(under_way))?;
+        let mut fresh: Vec<DueDelivery> =
+            due.into_iter().filter(|due| !self.under_way.contains_key(&due.id)).collect();
+        let orphans: Vec<String> =
+            fresh.iter().filter(|due| due.is_orphan).map(|due| due.id.clone()).collect();
         fresh.retain(|due| !due.is_orphan);
         fresh.truncate(room);
         let gave_up = !orphans.is_empty();
@@ -195,10 +185,7 @@ impl DeliveryWorker {
     fn submit_delivery(&mut self, queue: &str, due: DueDelivery) {
         let under_way = self.receivers.begin_attempt(queue, self.uptime.ms());
         self.under_way.insert(due.id.clone(), under_way);
-        let report = ReportChannel {
-            finished: self.finished.clone(),
-            waker: self.waker.clone(),
-        };
+        let report = ReportChannel { finished: self.finished.clone(), waker: self.waker.clone() };
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
         let number = due.attempts.saturating_add(1);
         let pending = PendingAttempt::new(report, due.id.clone(), number, clock.now());
@@ -217,11 +204,7 @@ impl DeliveryWorker {
 
 impl QueuePass {
     fn new(woken: u64) -> QueuePass {
-        QueuePass {
-            after: String::new(),
-            woken,
-            seen: QueueWaits::default(),
-        }
+        QueuePass { after: String::new(), woken, seen: QueueWaits::default() }
     }
 }
 
@@ -247,14 +230,7 @@ impl PendingAttempt {
             answer: None,
             signed: None,
         };
-        PendingAttempt {
-            report,
-            done: Some(FinishedAttempt {
-                delivery,
-                number,
-                attempt: lost,
-            }),
-        }
+        PendingAttempt { report, done: Some(FinishedAttempt { delivery, number, attempt: lost }) }
     }
 
     fn complete(mut self, attempt: DeliveryAttempt) {

@@ -18,11 +18,7 @@ impl Worker for ExpiryWorker {
         match self.service.next_expiry()? {
             None => Ok(NextStep::Idle),
             Some(at) if at > now => Ok(NextStep::At(at)),
-            Some(_) => self
-                .service
-                .expire_invoices(now)
-                .await
-                .map(|_| NextStep::Again),
+            Some(_) => self.service.expire_invoices(now).await.map(|_| NextStep::Again),
         }
     }
 }
@@ -76,24 +72,12 @@ mod tests {
         assert_eq!(run_due_steps(&service, at(2)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(3)), (2, NextStep::At(at(5))));
         let first_gives_up = at(1).plus_ms(HELD_MS_MAX);
-        assert_eq!(
-            run_due_steps(&service, at(5)),
-            (2, NextStep::At(first_gives_up))
-        );
+        assert_eq!(run_due_steps(&service, at(5)), (2, NextStep::At(first_gives_up)));
         let later = NOW.plus_ms(HOUR_MS);
-        assert_eq!(
-            run_due_steps(&service, later),
-            (1, NextStep::At(first_gives_up))
-        );
+        assert_eq!(run_due_steps(&service, later), (1, NextStep::At(first_gives_up)));
         let second_gives_up = at(2).plus_ms(HELD_MS_MAX);
-        assert_eq!(
-            run_due_steps(&service, first_gives_up),
-            (2, NextStep::At(second_gives_up))
-        );
+        assert_eq!(run_due_steps(&service, first_gives_up), (2, NextStep::At(second_gives_up)));
         lags(second_gives_up, false);
-        assert_eq!(
-            run_due_steps(&service, second_gives_up),
-            (1, NextStep::Idle)
-        );
+        assert_eq!(run_due_steps(&service, second_gives_up), (1, NextStep::Idle));
     }
 }

@@ -97,8 +97,7 @@ impl Default for Waker {
 impl Waker {
     /// Wakes the worker.
     pub fn wake(&self) {
-        self.woken
-            .send_modify(|count| *count = count.wrapping_add(1));
+        self.woken.send_modify(|count| *count = count.wrapping_add(1));
     }
 
     /// Returns the number of wake-ups so far.
@@ -176,10 +175,7 @@ impl Wakers {
 
     /// Returns the next time at which work is due. Pruning has no due time: it runs at every wake-up.
     pub fn next_due(&self) -> Option<Time> {
-        [&self.expire, &self.deliver]
-            .iter()
-            .filter_map(|waker| waker.rested.borrow().until)
-            .min()
+        [&self.expire, &self.deliver].iter().filter_map(|waker| waker.rested.borrow().until).min()
     }
 }
 

@@ -20,12 +20,7 @@ pub struct PruningWorker {
 impl PruningWorker {
     /// Creates a worker that prunes for the first time when it is first woken.
     pub fn new(service: Arc<Service>, logs_heads: bool) -> PruningWorker {
-        PruningWorker {
-            service,
-            logs_heads,
-            next: Time(0),
-            next_heads: Time(0),
-        }
+        PruningWorker { service, logs_heads, next: Time(0), next_heads: Time(0) }
     }
 }
 

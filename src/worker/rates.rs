@@ -129,24 +129,14 @@ impl RateWorker {
     }
 
     async fn store_answer(&mut self, answer: SourceAnswer) -> Result<(), Error> {
-        let SourceAnswer {
-            source,
-            asked_at,
-            outcome,
-        } = answer;
+        let SourceAnswer { source, asked_at, outcome } = answer;
         let now = self.clock.now();
         let failure = outcome.as_ref().err().cloned();
         match outcome {
-            Ok(told) => {
-                self.service
-                    .store_figures(now, source, asked_at, told)
-                    .await?
-            }
+            Ok(told) => self.service.store_figures(now, source, asked_at, told).await?,
             Err(failure) => {
                 let problem = failure.problem;
-                self.service
-                    .store_source_failure(source, asked_at, problem)
-                    .await?;
+                self.service.store_source_failure(source, asked_at, problem).await?;
             }
         }
         let mut all = self.sources.iter_mut();
@@ -174,11 +164,7 @@ impl RateWorker {
             let work = move || {
                 let outcome = client.fetch(&upstream, now);
                 // The send fails only while the worker is stopping.
-                let _ = answers.send(SourceAnswer {
-                    source,
-                    asked_at: now,
-                    outcome,
-                });
+                let _ = answers.send(SourceAnswer { source, asked_at: now, outcome });
                 waker.wake();
             };
             let thread = std::thread::Builder::new().name(format!("rates-{source}"));
@@ -206,9 +192,7 @@ impl RateWorker {
             service.store_figures(now, source, now, told).await?;
         }
         if let Some(problem) = problem {
-            self.service
-                .store_source_failure(FigureSource::File, now, problem)
-                .await?;
+            self.service.store_source_failure(FigureSource::File, now, problem).await?;
         }
         watched.kept_at = Some(now);
         self.log_rate_changes(now)
@@ -218,10 +202,8 @@ impl RateWorker {
     /// none any more.
     fn log_rate_changes(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
-        let without: HashMap<(&'static str, Currency), NoRateReason> = without
-            .into_iter()
-            .map(|(coin, currency, why)| ((coin, currency), why))
-            .collect();
+        let without: HashMap<(&'static str, Currency), NoRateReason> =
+            without.into_iter().map(|(coin, currency, why)| ((coin, currency), why)).collect();
         for (of, why) in &without {
             if !self.without.contains_key(of) {
                 let (coin, currency) = of;
@@ -243,10 +225,7 @@ impl RateWorker {
         let waiting = self.sources.iter().filter(|asked| !asked.is_under_way);
         let file = self.file.iter();
         let file = file.map(|watched| next_due_at(watched.kept_at, EVERY_MS, now));
-        let due = waiting
-            .map(|asked| asked.next_request_at(now))
-            .chain(file)
-            .min();
+        let due = waiting.map(|asked| asked.next_request_at(now)).chain(file).min();
         due.map_or(NextStep::Idle, NextStep::At)
     }
 }
@@ -291,9 +270,7 @@ fn next_due_at(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
 /// least as long as the source requested. `chance` adds up to a quarter of the pause.
 fn rate_limit_pause_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     let doubled = EVERY_MS.saturating_mul(1_i64.checked_shl(refused.min(10)).unwrap_or(1));
-    let asked = i64::try_from(retry_after_s)
-        .unwrap_or(0)
-        .saturating_mul(SECOND_MS);
+    let asked = i64::try_from(retry_after_s).unwrap_or(0).saturating_mul(SECOND_MS);
     let pause = doubled.min(LEFT_ALONE_MS_MAX).max(asked);
     let more = (pause / 4).saturating_mul(i64::from(chance)) / 255;
     pause.saturating_add(more)
@@ -338,9 +315,7 @@ mod tests {
 
     #[test]
     fn rate_limit_pause_doubles_and_is_at_least_retry_after() {
-        let pauses: Vec<i64> = (1..6)
-            .map(|refused| rate_limit_pause_ms(refused, 0, 0))
-            .collect();
+        let pauses: Vec<i64> = (1..6).map(|refused| rate_limit_pause_ms(refused, 0, 0)).collect();
         let minutes: Vec<i64> = pauses.iter().map(|pause| pause / EVERY_MS).collect();
         assert_eq!(minutes, [2, 4, 8, 15, 15]);
         assert_eq!(rate_limit_pause_ms(u32::MAX, 0, 0), LEFT_ALONE_MS_MAX);

@@ -63,10 +63,7 @@ struct AccountSums {
 impl ReceiverStates {
     /// Creates an empty state. Receivers that keep failing pause for `pause_ms` between two attempts.
     pub(super) fn new(pause_ms: i64) -> ReceiverStates {
-        ReceiverStates {
-            pause_ms,
-            ..ReceiverStates::default()
-        }
+        ReceiverStates { pause_ms, ..ReceiverStates::default() }
     }
 
     /// Returns how many attempts of a queue are under way.
@@ -115,9 +112,8 @@ impl ReceiverStates {
         };
         let account = self.accounts.get(account_of(name));
         let shared = account.filter(|_| !is_endpoint_queue(name));
-        let shared = shared.map_or(0, |account| {
-            account.row.remaining_pause_ms(self.pause_ms, now_ms)
-        });
+        let shared =
+            shared.map_or(0, |account| account.row.remaining_pause_ms(self.pause_ms, now_ms));
         own.remaining_pause_ms(self.pause_ms, now_ms).max(shared)
     }
 
@@ -153,10 +149,7 @@ impl ReceiverStates {
         {
             account.row.begun_ms = now_ms;
         }
-        QueueAttempt {
-            queue: name.to_owned(),
-            speed: queue.speed,
-        }
+        QueueAttempt { queue: name.to_owned(), speed: queue.speed }
     }
 
     /// Records the end of an attempt that took `latency_ms`.
@@ -280,9 +273,7 @@ impl ReceiverStates {
         change(queue);
         self.under_way.update_sum(before.under_way, queue.under_way);
         if let Some(account) = self.accounts.get_mut(account_of(name)) {
-            account
-                .under_way
-                .update_sum(before.under_way, queue.under_way);
+            account.under_way.update_sum(before.under_way, queue.under_way);
         }
     }
 }

@@ -104,9 +104,9 @@ fn parse_outcome(answer: &Fields<'_>) -> Result<SignerOutcome, String> {
     let refused = |refusal: Refusal| kept(&refusal.message);
     let retry = answer.flag("retry").map_err(refused)?.unwrap_or(false);
     match (text, answer.flag("sent").map_err(refused)?) {
-        (Some(_), _) if retry => Err(kept(
-            "it says both that it sent and that it is to be run again",
-        )),
+        (Some(_), _) if retry => {
+            Err(kept("it says both that it sent and that it is to be run again"))
+        }
         (Some(text), None | Some(true)) => {
             parse_txid(text).map(SignerOutcome::Sent).map_err(refused)
         }
@@ -137,20 +137,11 @@ mod tests {
         let sent = |text: &str| Ok(SignerOutcome::Sent(text.to_owned()));
         let not = |text: &str| Ok(SignerOutcome::NotSent(text.to_owned(), false));
         assert_eq!(parse_answer(json!({ "txid": "0xa" })), sent("0xa"));
-        assert_eq!(
-            parse_answer(json!({ "txid": "0xa", "sent": true })),
-            sent("0xa")
-        );
-        assert_eq!(
-            parse_answer(json!({ "sent": false, "reason": "empty" })),
-            not("empty")
-        );
+        assert_eq!(parse_answer(json!({ "txid": "0xa", "sent": true })), sent("0xa"));
+        assert_eq!(parse_answer(json!({ "sent": false, "reason": "empty" })), not("empty"));
         assert_eq!(parse_answer(json!({ "sent": false })), not(NO_REASON));
         let again = json!({ "sent": false, "retry": true, "reason": "no node" });
-        assert_eq!(
-            parse_answer(again),
-            Ok(SignerOutcome::NotSent("no node".to_owned(), true))
-        );
+        assert_eq!(parse_answer(again), Ok(SignerOutcome::NotSent("no node".to_owned(), true)));
     }
 
     #[test]

@@ -46,11 +46,8 @@ impl SenderPool {
         if wanted && self.shared.spawn_thread() {
             state.threads = state.threads.saturating_add(1);
         }
-        let hopeless = if state.threads == 0 {
-            std::mem::take(&mut state.jobs)
-        } else {
-            VecDeque::new()
-        };
+        let hopeless =
+            if state.threads == 0 { std::mem::take(&mut state.jobs) } else { VecDeque::new() };
         drop(state);
         drop(hopeless);
         self.shared.job_came.notify_one();

@@ -116,11 +116,7 @@ impl ChainWatch {
     ///
     /// [`StepError`].
     pub fn load_addresses(&self) -> Result<(), StepError> {
-        let watched = || {
-            self.addresses
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
+        let watched = || self.addresses.write().unwrap_or_else(PoisonError::into_inner);
         let wanted = watched().change_to_load();
         let insert = |address: &str| watched().insert(self.chain, address);
         let loaded = self.service()?.each_watched_address(self.chain, insert);
@@ -158,12 +154,7 @@ impl ChainWatch {
     ) -> Result<FollowOutcome, StepError> {
         let known = self
             .service()?
-            .chain_state(
-                now,
-                self.chain,
-                self.blocks_max,
-                node.is_queried_by_address(),
-            )
+            .chain_state(now, self.chain, self.blocks_max, node.is_queried_by_address())
             .map_err(StepError::File)?;
         self.has_rescan = known.rescan.is_some();
         self.was_rescan = !self.was_rescan && self.has_rescan;
@@ -312,10 +303,7 @@ impl ChainWatch {
         }
         match &step.outcome {
             ChainStepOutcome::Started { to, .. } => {
-                log::info!(
-                    "following started: chain={chain} height={}",
-                    to.block.height
-                );
+                log::info!("following started: chain={chain} height={}", to.block.height);
             }
             ChainStepOutcome::RolledBackTo(fork) => {
                 let from = step.from.as_ref().map_or(0, |from| from.height);

@@ -80,9 +80,7 @@ impl ClockWatcher {
         // If the write fails, the next step repeats it.
         self.next = now;
         let ahead_ms = doubt.map(|doubt| doubt.ahead_ms);
-        self.service
-            .store_clock_reading(now, self.set_back, ahead_ms)
-            .await?;
+        self.service.store_clock_reading(now, self.set_back, ahead_ms).await?;
         self.set_back = false;
         self.next = now.plus_ms(MINUTE_MS);
         Ok(())

@@ -20,10 +20,7 @@ pub struct WalWatcher {
 impl WalWatcher {
     /// Creates a worker for the log of this service's file.
     pub fn new(service: Arc<Service>) -> WalWatcher {
-        WalWatcher {
-            service,
-            next: Time(0),
-        }
+        WalWatcher { service, next: Time(0) }
     }
 }
 

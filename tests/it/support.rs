@@ -73,11 +73,7 @@ impl Response {
             self.text
         );
         assert_eq!(body["requestId"], self.headers["x-request-id"]);
-        assert!(
-            body["message"]
-                .as_str()
-                .is_some_and(|message| !message.is_empty())
-        );
+        assert!(body["message"].as_str().is_some_and(|message| !message.is_empty()));
     }
 }
 
@@ -97,12 +93,8 @@ impl Shop {
     /// Starts a sandbox with this configuration.
     #[track_caller]
     pub fn with_config(config: Config) -> Shop {
-        let shop = Shop {
-            server: Server::start(config).unwrap(),
-            agent: agent(),
-        };
-        shop.post("/sandbox/clock", None, json!({ "frozen": true }))
-            .expect(200);
+        let shop = Shop { server: Server::start(config).unwrap(), agent: agent() };
+        shop.post("/sandbox/clock", None, json!({ "frozen": true })).expect(200);
         shop
     }
 
@@ -120,8 +112,7 @@ impl Shop {
     #[track_caller]
     pub fn execute_sql(&self, statement: &str) {
         let file = rusqlite::Connection::open(self.file()).unwrap();
-        file.busy_timeout(std::time::Duration::from_secs(10))
-            .unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
         file.execute_batch(statement).unwrap();
     }
 
@@ -135,13 +126,7 @@ impl Shop {
     /// Sends a request. The body is sent unchanged.
     #[track_caller]
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
-        send(
-            &self.agent,
-            method,
-            &format!("{}{path}", self.url()),
-            headers,
-            body,
-        )
+        send(&self.agent, method, &format!("{}{path}", self.url()), headers, body)
     }
 
     /// Sends a GET request with a key.
@@ -159,35 +144,27 @@ impl Shop {
     /// Updates the simulated account.
     #[track_caller]
     pub fn update_account(&self, body: Value) -> Response {
-        self.send("PATCH", "/sandbox/account", &[], &body.to_string())
-            .expect(200)
+        self.send("PATCH", "/sandbox/account", &[], &body.to_string()).expect(200)
     }
 
     /// Advances the clock. All work that becomes due is done when this function returns.
     #[track_caller]
     pub fn advance(&self, span: &str) {
-        self.post("/sandbox/clock", None, json!({ "advance": span }))
-            .expect(200);
+        self.post("/sandbox/clock", None, json!({ "advance": span })).expect(200);
     }
 
     /// Creates a test invoice in EUR. `more` has further fields.
     #[track_caller]
     pub fn create_invoice(&self, amount: &str, more: Value) -> Value {
         let mut body = json!({ "amount": amount, "currency": "EUR" });
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        self.post("/v1/invoices", Some(TEST), body)
-            .expect(201)
-            .json()
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.post("/v1/invoices", Some(TEST), body).expect(201).json()
     }
 
     /// Returns the current state of a test invoice.
     #[track_caller]
     pub fn get_invoice(&self, id: &str) -> Value {
-        self.get(&format!("/v1/invoices/{id}"), Some(TEST))
-            .expect(200)
-            .json()
+        self.get(&format!("/v1/invoices/{id}"), Some(TEST)).expect(200).json()
     }
 
     /// Returns the time of the sandbox clock.
@@ -222,10 +199,7 @@ impl Shop {
     /// Creates a payment on a simulated chain and returns the payment id.
     #[track_caller]
     pub fn pay(&self, body: Value) -> String {
-        let payment = self
-            .post("/sandbox/payments", None, body)
-            .expect(201)
-            .json();
+        let payment = self.post("/sandbox/payments", None, body).expect(201).json();
         payment["id"].as_str().unwrap().to_owned()
     }
 
@@ -233,9 +207,7 @@ impl Shop {
     #[track_caller]
     pub fn move_payment(&self, payment: &str, state: &str) -> Value {
         let path = format!("/sandbox/payments/{payment}");
-        self.post(&path, None, json!({ "state": state }))
-            .expect(200)
-            .json()
+        self.post(&path, None, json!({ "state": state })).expect(200).json()
     }
 
     /// Returns the types of the events about an object, oldest first.
@@ -244,10 +216,7 @@ impl Shop {
         let path = format!("/v1/events?limit=200&object={object}");
         let events = self.get(&path, Some(key)).expect(200).json();
         let types = events["data"].as_array().unwrap().iter();
-        types
-            .map(|event| event["type"].as_str().unwrap().to_owned())
-            .rev()
-            .collect()
+        types.map(|event| event["type"].as_str().unwrap().to_owned()).rev().collect()
     }
 }
 
@@ -264,11 +233,7 @@ pub fn with_typo(key: &str) -> String {
 
 /// Returns an HTTP client that keeps connections alive and accepts every status.
 pub fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .proxy(None)
-        .build()
-        .into()
+    ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into()
 }
 
 /// Sends a request to any server.
@@ -285,9 +250,7 @@ pub fn send(
         request = request.header(*name, *value);
     }
     let request = request.body(body.to_owned()).unwrap();
-    let config = agent
-        .configure_request(request)
-        .allow_non_standard_methods(true);
+    let config = agent.configure_request(request).allow_non_standard_methods(true);
     let mut response = agent.run(config.build()).unwrap();
     let headers = response.headers().iter();
     let headers =

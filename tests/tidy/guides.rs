@@ -23,10 +23,7 @@ pub fn broken_links(tree: &Tree) -> Vec<String> {
                 None => heading.is_empty() && (is_folder || tree.top.contains(&to)),
             };
             if !is_right {
-                found.push(format!(
-                    "{}: ({link}) leads to no file or heading",
-                    file.path
-                ));
+                found.push(format!("{}: ({link}) leads to no file or heading", file.path));
             }
         }
     }
@@ -57,10 +54,7 @@ fn heading_anchors(file: &SourceFile) -> Vec<String> {
     let titles = titles.filter_map(|line| line.trim_start_matches('#').strip_prefix(' '));
     let name = |title: &str| -> String {
         let title = title.trim().to_lowercase().replace(' ', "-");
-        title
-            .chars()
-            .filter(|c| c.is_alphanumeric() || "-_".contains(*c))
-            .collect()
+        title.chars().filter(|c| c.is_alphanumeric() || "-_".contains(*c)).collect()
     };
     titles.map(name).collect()
 }
@@ -80,12 +74,7 @@ mod tests {
             ("src/web/guides/a.md", guide),
             ("examples/README.md", example),
         ];
-        let places = [
-            "README.md",
-            "README.md",
-            "src/web/guides/a.md",
-            "examples/README.md",
-        ];
+        let places = ["README.md", "README.md", "src/web/guides/a.md", "examples/README.md"];
         assert_finds(broken_links, &files, &places);
     }
 }

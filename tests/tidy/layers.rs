@@ -33,9 +33,7 @@ const LAYERS: &[&str] = &[
 /// Returns name, rooms and crates of each row of [`LAYERS`].
 pub fn layer_rows() -> impl Iterator<Item = [&'static str; 3]> {
     let part = |row: &'static str, at| row.split('|').nth(at).unwrap_or_default().trim();
-    LAYERS
-        .iter()
-        .map(move |row| [0, 1, 2].map(|at| part(row, at)))
+    LAYERS.iter().map(move |row| [0, 1, 2].map(|at| part(row, at)))
 }
 
 pub fn forbidden_uses(tree: &Tree) -> Vec<String> {
@@ -60,10 +58,7 @@ pub fn forbidden_uses(tree: &Tree) -> Vec<String> {
             } else {
                 let is_listed = |length: usize| list_contains(crates, &path[..length].join("::"));
                 let is_allowed = (1..=path.len()).any(is_listed);
-                (
-                    path.join("::"),
-                    is_allowed || !list_contains(&dependencies, &path[0]),
-                )
+                (path.join("::"), is_allowed || !list_contains(&dependencies, &path[0]))
             };
             if !is_allowed && seen.insert(used.clone()) {
                 found.push(file.finding_at(line, &format!(
@@ -87,9 +82,7 @@ type ModuleUses = BTreeMap<(ModulePath, ModulePath), String>;
 /// Finds the shortest circle of uses between rooms, or between modules of `http`. A module and its children count as
 /// one.
 pub fn circular_uses(tree: &Tree) -> Vec<String> {
-    let names = tree
-        .rust_files("src/")
-        .map(|file| (file, UsedNames::from_file(file)));
+    let names = tree.rust_files("src/").map(|file| (file, UsedNames::from_file(file)));
     let names: Vec<(&SourceFile, UsedNames)> = names.collect();
     let modules: BTreeSet<&ModulePath> = names.iter().map(|(_, names)| &names.home).collect();
     let (mut uses, mut found) = (ModuleUses::new(), Vec::new());
@@ -131,9 +124,7 @@ fn find_path<'a>(
         if used == to {
             return Some(place.clone());
         }
-        let rest = seen
-            .insert(used)
-            .then(|| find_path(uses, used, to, seen))??;
+        let rest = seen.insert(used).then(|| find_path(uses, used, to, seen))??;
         Some(format!("{place}{rest}"))
     })
 }
@@ -149,13 +140,8 @@ mod tests {
     fn assert_found_at(path: &str, source: &str, lines: &[usize]) {
         let places: Vec<String> = lines.iter().map(|line| format!("{path}:{line}")).collect();
         let places: Vec<&str> = places.iter().map(String::as_str).collect();
-        let rooms = [
-            "src/app.rs",
-            "src/cli.rs",
-            "src/domain/x.rs",
-            "src/store.rs",
-            "src/web/a.css",
-        ];
+        let rooms =
+            ["src/app.rs", "src/cli.rs", "src/domain/x.rs", "src/store.rs", "src/web/a.css"];
         let rooms = rooms.map(|path| (path, ""));
         assert_finds(
             forbidden_uses,
@@ -167,11 +153,7 @@ mod tests {
     #[test]
     fn forbidden_room_is_found_in_every_kind_of_path() {
         let money = "src/domain/money.rs";
-        assert_found_at(
-            money,
-            "use crate::domain::asset;\nuse crate::{store::row};",
-            &[2],
-        );
+        assert_found_at(money, "use crate::domain::asset;\nuse crate::{store::row};", &[2]);
         assert_found_at(money, "use super::asset;\nuse super::super::store;", &[2]);
         assert_found_at(
             "src/http/a.rs",
@@ -190,11 +172,7 @@ mod tests {
 
     #[test]
     fn a_crate_is_refused_outside_its_rooms() {
-        assert_found_at(
-            "src/service/a.rs",
-            "fn f(c: &rusqlite::Connection) {}",
-            &[1],
-        );
+        assert_found_at("src/service/a.rs", "fn f(c: &rusqlite::Connection) {}", &[1]);
         assert_found_at(
             "src/service/a.rs",
             "#[cfg(test)] mod tests { use rusqlite::Connection; }",
@@ -205,11 +183,7 @@ mod tests {
             "use tokio::sync::oneshot;\nuse tokio::{sync, time::sleep};",
             &[2],
         );
-        assert_found_at(
-            "src/http/a.rs",
-            "use hyper_util::rt::TokioIo; use log::info;",
-            &[],
-        );
+        assert_found_at("src/http/a.rs", "use hyper_util::rt::TokioIo; use log::info;", &[]);
         assert_found_at("src/domain/a.rs", "fn f() { log::info!(\"a\") }", &[1]);
     }
 
@@ -248,28 +222,17 @@ mod tests {
             ("src/http/api/b.rs", "use crate::http::api::a::x;"),
         ];
         assert_finds(circular_uses, &files, &["src/http/api/a.rs:1"]);
-        let files = [
-            ("src/http/mod.rs", "pub use routes::all;"),
-            ("src/http/front.rs", "use super::all;"),
-        ];
+        let files =
+            [("src/http/mod.rs", "pub use routes::all;"), ("src/http/front.rs", "use super::all;")];
         assert_finds(circular_uses, &files, &["src/http/front.rs:1"]);
     }
 
     #[test]
     fn module_and_its_children_count_as_one() {
         let files = [
-            (
-                "src/http/pages.rs",
-                "mod link; use link::show; use super::reply;",
-            ),
-            (
-                "src/http/pages/link.rs",
-                "use super::Page; use crate::http::reply::Reply;",
-            ),
-            (
-                "src/http/reply.rs",
-                "#[cfg(test)] mod tests { use super::super::pages; }",
-            ),
+            ("src/http/pages.rs", "mod link; use link::show; use super::reply;"),
+            ("src/http/pages/link.rs", "use super::Page; use crate::http::reply::Reply;"),
+            ("src/http/reply.rs", "#[cfg(test)] mod tests { use super::super::pages; }"),
             ("src/domain/a.rs", "use super::b;"),
             ("src/domain/b.rs", "use super::a;"),
         ];

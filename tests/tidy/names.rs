@@ -20,11 +20,8 @@ impl UsedNames {
     pub fn from_file(file: &SourceFile) -> UsedNames {
         let code = file.program_tokens();
         let text = |at: usize| code.get(at).map_or("", |token| token.text.as_str());
-        let mut names = UsedNames {
-            home: home_modules(file),
-            used: Vec::new(),
-            imported: BTreeMap::new(),
-        };
+        let mut names =
+            UsedNames { home: home_modules(file), used: Vec::new(), imported: BTreeMap::new() };
         let mut at = 0;
         while at < code.len() {
             let before = |count: usize| at.checked_sub(count).and_then(|at| code.get(at));
@@ -136,11 +133,7 @@ mod tests {
     fn paths_are_followed_through_imports() {
         let source = "use std::env as e; fn f() { e::var(1); Vec::<u8>::new(); <T>::b::c() }";
         assert_paths_used("src/a.rs", source, "std::env std::env::var");
-        assert_paths_used(
-            "src/a.rs",
-            "fn f(a: ::rusqlite::Row<'_>) {}",
-            "rusqlite::Row",
-        );
+        assert_paths_used("src/a.rs", "fn f(a: ::rusqlite::Row<'_>) {}", "rusqlite::Row");
         let source = "use crate::domain; fn f(a: rusqlite::Row<'_>) { domain::money::sum() }";
         assert_paths_used(
             "src/a.rs",

@@ -70,11 +70,8 @@ const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", " for now"];
 
 impl PlacementRule {
     fn applies_to(&self, file: &SourceFile) -> bool {
-        let begins = |starts: &str| {
-            starts
-                .split_whitespace()
-                .any(|start| file.path.starts_with(start))
-        };
+        let begins =
+            |starts: &str| starts.split_whitespace().any(|start| file.path.starts_with(start));
         begins(self.within) && !begins(self.except)
     }
 }
@@ -118,10 +115,7 @@ pub fn sleeps_in_tests(tree: &Tree) -> Vec<String> {
         let sleeps =
             used.filter(|(path, _)| SLEEPS.iter().any(|end| path.join("::").ends_with(end)));
         found.extend(sleeps.map(|(_, line)| {
-            file.finding_at(
-                line,
-                "move the clock and settle(), or look until it has happened",
-            )
+            file.finding_at(line, "move the clock and settle(), or look until it has happened")
         }));
     }
     found
@@ -136,10 +130,7 @@ pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
         for (at, token) in file.tokens.iter().enumerate() {
             let text = token.text.trim().to_lowercase().replace('\n', " ");
             let begins = |starts: &str| starts.split('|').any(|start| text.starts_with(start));
-            let before = |count| {
-                at.checked_sub(count)
-                    .map_or("", |at| &*file.tokens[at].text)
-            };
+            let before = |count| at.checked_sub(count).map_or("", |at| &*file.tokens[at].text);
             let is_macro = before(1) == "!" && MACROS.contains(&before(2));
             match (token.kind, token.text.as_str()) {
                 (TokenKind::Code, "{") if is_macro || depth > 0 => depth += 1,
@@ -191,11 +182,7 @@ mod tests {
     #[test]
     fn rules_name_files_that_exist() {
         for rule in CODE.iter().chain(TEXTS) {
-            for start in rule
-                .within
-                .split_whitespace()
-                .chain(rule.except.split_whitespace())
-            {
+            for start in rule.within.split_whitespace().chain(rule.except.split_whitespace()) {
                 assert!(TREE.files_under(start).next().is_some(), "{start}");
             }
         }
@@ -204,11 +191,7 @@ mod tests {
     #[track_caller]
     fn assert_found_at(rule: fn(&Tree) -> Vec<String>, path: &str, source: &str, lines: &[usize]) {
         let at: Vec<String> = lines.iter().map(|line| format!("{path}:{line}")).collect();
-        assert_finds(
-            rule,
-            &[(path, source)],
-            &at.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
+        assert_finds(rule, &[(path, source)], &at.iter().map(String::as_str).collect::<Vec<_>>());
     }
 
     #[test]
@@ -231,12 +214,7 @@ mod tests {
         assert_found_at(misplaced_code, "src/http/keys.rs", source, &[4, 2]);
         assert_found_at(misplaced_code, "src/service/keys.rs", source, &[4, 2]);
         assert_found_at(misplaced_code, "src/domain/render/keys.rs", source, &[]);
-        assert_found_at(
-            misplaced_code,
-            "src/http/a.rs",
-            "fn f() { g(\"object\", 1) }",
-            &[],
-        );
+        assert_found_at(misplaced_code, "src/http/a.rs", "fn f() { g(\"object\", 1) }", &[]);
     }
 
     #[test]
@@ -269,12 +247,7 @@ mod tests {
     fn sql_never_reads_the_clock() {
         let sql = "-- 'now'\nselect datetime( 'now' ),\n unixepoch(at), CURRENT_TIMESTAMP";
         assert_found_at(misplaced_texts, "sql/a/b.sql", sql, &[2, 3]);
-        assert_found_at(
-            misplaced_texts,
-            "src/service/a.rs",
-            "f(\"unixepoch( )\")",
-            &[1],
-        );
+        assert_found_at(misplaced_texts, "src/service/a.rs", "f(\"unixepoch( )\")", &[1]);
     }
 
     #[test]

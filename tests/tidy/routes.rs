@@ -18,9 +18,7 @@ pub fn untested_routes(tree: &Tree) -> Vec<String> {
 
 /// Returns the text of every token in the tests.
 fn test_words(tree: &Tree) -> BTreeSet<&str> {
-    let tokens = tree
-        .rust_files(TESTS)
-        .flat_map(|file| file.program_tokens());
+    let tokens = tree.rust_files(TESTS).flat_map(|file| file.program_tokens());
     tokens.map(|token| token.text.as_str()).collect()
 }
 

@@ -61,8 +61,7 @@ fn next_token(rest: &str, first: char) -> (usize, Option<(TokenKind, &str)>) {
 }
 
 fn word_length(rest: &str) -> usize {
-    rest.find(|c: char| !c.is_alphanumeric() && c != '_')
-        .unwrap_or(rest.len())
+    rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
 }
 
 /// Returns the length of a character literal or a lifetime.
@@ -72,11 +71,7 @@ fn quote_length(rest: &str) -> usize {
     }
     let one = rest[1..].chars().next().map_or(0, char::len_utf8);
     let is_character = rest[1 + one..].starts_with('\'');
-    1 + if is_character {
-        one + 1
-    } else {
-        word_length(&rest[1..])
-    }
+    1 + if is_character { one + 1 } else { word_length(&rest[1..]) }
 }
 
 /// Returns the length and the content of a string literal of any kind at the start of `rest`.
@@ -118,11 +113,7 @@ mod tests {
 
     #[test]
     fn code_is_split_into_words_and_marks() {
-        assert_tokens(
-            "a::b(c_1)",
-            TokenKind::Code,
-            &["a", ":", ":", "b", "(", "c_1", ")"],
-        );
+        assert_tokens("a::b(c_1)", TokenKind::Code, &["a", ":", ":", "b", "(", "c_1", ")"]);
         assert_tokens(
             "é→x &'a r#type",
             TokenKind::Code,

@@ -6,7 +6,7 @@ use crate::tree::{SourceFile, Tree};
 const FILE_LINES_MAX: usize = 400;
 
 const TOP: &str = "Cargo.lock Cargo.toml LICENSE README.md examples sql src tests";
-const TOP_OPTIONAL: &str = ".cargo .ci .git .gitignore target";
+const TOP_OPTIONAL: &str = ".cargo .ci .git .gitignore .rustfmt.toml target";
 
 /// The guide that says why each dependency is there.
 const DEPENDENCIES: &str = "src/web/guides/working.md";
@@ -31,8 +31,7 @@ pub fn misshapen_files(tree: &Tree) -> Vec<String> {
 pub fn unused_sql_files(tree: &Tree) -> Vec<String> {
     let is_used = |path: &str| {
         let literal = format!("{path}\"");
-        tree.rust_files("src/")
-            .any(|file| file.text.contains(&literal))
+        tree.rust_files("src/").any(|file| file.text.contains(&literal))
     };
     let unused = tree.files_under("sql/").filter(|file| !is_used(&file.path));
     let say =
@@ -101,16 +100,10 @@ mod tests {
 
     #[test]
     fn the_map_names_every_room() {
-        let rooms = layer_rows()
-            .skip(1)
-            .map(|row| format!("//! `{}`\n", row[0]));
+        let rooms = layer_rows().skip(1).map(|row| format!("//! `{}`\n", row[0]));
         let rooms: String = rooms.collect();
         let lib = format!("{rooms}// `domain`, domains\n");
-        assert_finds(
-            rooms_missing_in_map,
-            &[("src/lib.rs", &lib)],
-            &["src/lib.rs:1"],
-        );
+        assert_finds(rooms_missing_in_map, &[("src/lib.rs", &lib)], &["src/lib.rs:1"]);
     }
 
     #[test]
@@ -123,11 +116,7 @@ mod tests {
     #[test]
     fn every_sql_file_is_used() {
         let source = "// sql/b/c.sql\nconst A: &str = include_str!(\"../../sql/a/b.sql\");";
-        let tree = [
-            ("src/store/a.rs", source),
-            ("sql/a/b.sql", ""),
-            ("sql/b/c.sql", ""),
-        ];
+        let tree = [("src/store/a.rs", source), ("sql/a/b.sql", ""), ("sql/b/c.sql", "")];
         assert_finds(unused_sql_files, &tree, &["sql/b/c.sql:1"]);
     }
 }

@@ -36,10 +36,7 @@ impl Tree {
         let top = |path: &str| path.split('/').next().unwrap_or_default().to_owned();
         Tree {
             top: files.iter().map(|(path, _)| top(path)).collect(),
-            files: files
-                .iter()
-                .map(|(path, text)| SourceFile::new(path, text))
-                .collect(),
+            files: files.iter().map(|(path, text)| SourceFile::new(path, text)).collect(),
         }
     }
 
@@ -53,14 +50,11 @@ impl Tree {
     }
 
     pub fn files_under(&self, start: &str) -> impl Iterator<Item = &SourceFile> {
-        self.files
-            .iter()
-            .filter(move |file| file.path.starts_with(start))
+        self.files.iter().filter(move |file| file.path.starts_with(start))
     }
 
     pub fn rust_files(&self, start: &str) -> impl Iterator<Item = &SourceFile> {
-        self.files_under(start)
-            .filter(|file| file.path.ends_with(".rs"))
+        self.files_under(start).filter(|file| file.path.ends_with(".rs"))
     }
 
     /// Returns the names of the crates under `[dependencies]`.
@@ -86,11 +80,7 @@ impl SourceFile {
             Some("sql") => text.lines().enumerate().map(line).collect(),
             _ => Vec::new(),
         };
-        SourceFile {
-            path: path.to_owned(),
-            text: text.to_owned(),
-            tokens,
-        }
+        SourceFile { path: path.to_owned(), text: text.to_owned(), tokens }
     }
 
     /// Returns the tokens without comments and, in `src`, without unit tests, which end a file.
@@ -116,9 +106,7 @@ impl SourceFile {
 #[track_caller]
 pub fn assert_finds(rule: fn(&Tree) -> Vec<String>, files: &[(&str, &str)], places: &[&str]) {
     let all = rule(&Tree::from_files(files));
-    let starts = all
-        .iter()
-        .map(|one| one.split(": ").next().unwrap_or_default());
+    let starts = all.iter().map(|one| one.split(": ").next().unwrap_or_default());
     assert_eq!(starts.collect::<Vec<_>>(), places, "{}", all.join("\n"));
 }
 
@@ -148,11 +136,8 @@ mod tests {
     #[track_caller]
     fn assert_program(path: &str, source: &str, expected: &str) {
         let tree = Tree::from_files(&[(path, source)]);
-        let texts: Vec<&str> = tree.files[0]
-            .program_tokens()
-            .iter()
-            .map(|token| token.text.as_str())
-            .collect();
+        let texts: Vec<&str> =
+            tree.files[0].program_tokens().iter().map(|token| token.text.as_str()).collect();
         assert_eq!(texts.join(" "), expected, "{source}");
     }
 

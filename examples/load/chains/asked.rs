@@ -69,11 +69,7 @@ pub(super) fn by_pool(place: &Place) -> Result<(), Failure> {
     let addresses = addresses.filter(|address| can_sign(address));
     // An account may not take more addresses than it leaves for others.
     let addresses: Vec<String> = addresses.take(BY_POOL + 2 * OF_ONE_ACCOUNT).collect();
-    place.run(
-        FILE,
-        &["pool", "import", "solana", "-"],
-        &addresses.join("\n"),
-    )?;
+    place.run(FILE, &["pool", "import", "solana", "-"], &addresses.join("\n"))?;
     let rates = rates(place)?;
     let settings = ["--test-networks", "--rates", &rates, "--rate-limit", "0"];
     let server = serve(place, &[("solana", node.url())], &settings)?;

@@ -53,15 +53,8 @@ const ACCOUNT_LIST: Component = Component::List {
 
 const THE_ACCOUNT: Answer = Answer::ok("The account.", &AccountSettingsView::COMPONENT);
 
-pub const OPERATIONS: [&Operation; 7] = [
-    &LIST,
-    &CREATE,
-    &GET,
-    &CHANGE,
-    &DECIDE,
-    &SET_PAYOUT_ADDRESS,
-    &REMOVE_PAYOUT_ADDRESS,
-];
+pub const OPERATIONS: [&Operation; 7] =
+    [&LIST, &CREATE, &GET, &CHANGE, &DECIDE, &SET_PAYOUT_ADDRESS, &REMOVE_PAYOUT_ADDRESS];
 
 const LIST: Operation = Operation {
     id: "listAccounts",
@@ -80,10 +73,7 @@ const CREATE: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Creates an account, pending.",
     body: Body::required(&CreateAccount::COMPONENT),
-    answers: &[Answer::created(
-        "The account.",
-        &AccountSettingsView::COMPONENT,
-    )],
+    answers: &[Answer::created("The account.", &AccountSettingsView::COMPONENT)],
     run: OperationFn::Operator(create),
     ..PLAIN
 };
@@ -152,9 +142,7 @@ const REMOVE_PAYOUT_ADDRESS: Operation = Operation {
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let all: Vec<Json> = context.service.read(|db| {
         let all = accounts::all(db)?;
-        all.iter()
-            .map(|account| account_json(db, account))
-            .collect()
+        all.iter().map(|account| account_json(db, account)).collect()
     })?;
     Job::list(&all)
 }
@@ -164,25 +152,14 @@ fn create(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
         let account = rules::create(tx, &name, now)?;
-        record_action(
-            tx,
-            now,
-            &actor,
-            ("account.create", &account),
-            &json!({ "name": name }),
-        )?;
-        Ok(Outcome {
-            success: Success::Created,
-            ..Outcome::resource(account_json(tx, &account)?)
-        })
+        record_action(tx, now, &actor, ("account.create", &account), &json!({ "name": name }))?;
+        Ok(Outcome { success: Success::Created, ..Outcome::resource(account_json(tx, &account)?) })
     })
 }
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let json = context
-        .service
-        .read(|db| account_json(db, &accounts::by_seq(db, account)?))?;
+    let json = context.service.read(|db| account_json(db, &accounts::by_seq(db, account)?))?;
     Ok(Job::Done(Outcome::resource(json)))
 }
 
@@ -191,10 +168,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let fields = Fields::new(&body);
     fields.refuse_unknown(ChangeAccount::NAMES)?;
     let mut terms = ChangeAccount::TERMS.into_iter();
-    if let (Some(term), false) = (
-        terms.find(|term| fields.contains(term)),
-        member.is_operator(),
-    ) {
+    if let (Some(term), false) = (terms.find(|term| fields.contains(term)), member.is_operator()) {
         let message = format!("{term} is changed by operators only");
         return Err(Refusal::for_param(Code::Forbidden, term, message).into());
     }
@@ -275,12 +249,7 @@ fn record_action(
     (action, account): (&str, &Account),
     detail: &Value,
 ) -> Result<(), Error> {
-    let noted = Entry {
-        action,
-        account: Some(account.seq),
-        object: Some(&account.id),
-        detail,
-    };
+    let noted = Entry { action, account: Some(account.seq), object: Some(&account.id), detail };
     audit_log::record(tx, now, actor, &noted)
 }
 
@@ -296,7 +265,5 @@ fn account_json(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {
             });
         }
     }
-    Ok(account_settings::account_with_settings(
-        account, &addresses,
-    )?)
+    Ok(account_settings::account_with_settings(account, &addresses)?)
 }

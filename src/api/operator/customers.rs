@@ -27,10 +27,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorBooks,
     summary: "Returns the static addresses of an account's customer.",
     query: &[MODE],
-    answers: &[Answer::ok(
-        "The customer's addresses.",
-        &CustomerAddressesView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The customer's addresses.", &CustomerAddressesView::COMPONENT)],
     refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
     run: OperationFn::Session(get),
     ..PLAIN
@@ -38,17 +35,11 @@ const GET: Operation = Operation {
 
 fn list_deposits(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    Job::list(
-        &context
-            .service
-            .deposits(&scope, &deposit_query(context.query))?,
-    )
+    Job::list(&context.service.deposits(&scope, &deposit_query(context.query))?)
 }
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let found = context
-        .service
-        .customer_addresses(&scope, context.second_param())?;
+    let found = context.service.customer_addresses(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(found)))
 }

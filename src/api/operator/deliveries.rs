@@ -77,10 +77,7 @@ const RESEND: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Sends a delivery again: a new round of attempts, to the endpoint's present URL. A delivery with 1000 attempts is refused.",
     query: &[MODE],
-    answers: &[Answer::ok(
-        "The delivery, due now.",
-        &DeliveryView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The delivery, due now.", &DeliveryView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     run: OperationFn::Session(resend),
     ..PLAIN
@@ -94,10 +91,7 @@ const RESEND_SINCE: Operation = Operation {
     summary: "Sends again every delivery of the events since a time, including delivered ones. It skips deleted endpoints and deliveries with 1000 attempts.",
     query: &[MODE],
     body: Body::required(&Resend::COMPONENT),
-    answers: &[Answer::ok(
-        "Number of deliveries that are sent again.",
-        &ResentView::COMPONENT,
-    )],
+    answers: &[Answer::ok("Number of deliveries that are sent again.", &ResentView::COMPONENT)],
     run: OperationFn::Session(resend_since),
     ..PLAIN
 };
@@ -119,19 +113,13 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let delivery = context
-        .service
-        .delivery_detail(&scope, context.second_param())?;
+    let delivery = context.service.delivery_detail(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(delivery)))
 }
 
 fn resend(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::wait(async move {
         let resent = service.resend(now, &scope, &actor, &id).await?;
         Ok(Outcome::resource(resent))

@@ -90,10 +90,7 @@ const CREATE: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Creates a webhook endpoint and its secret.",
     body: Body::required(&CreateEndpoint::COMPONENT),
-    answers: &[Answer::created(
-        "The endpoint, with its secret.",
-        &CreatedEndpointView::COMPONENT,
-    )],
+    answers: &[Answer::created("The endpoint, with its secret.", &CreatedEndpointView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(create),
     ..PLAIN
@@ -148,9 +145,7 @@ const ROLL_SECRET: Operation = Operation {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let rows = context
-        .service
-        .read(|db| Ok(store::endpoints::of_account(db, account)?))?;
+    let rows = context.service.read(|db| Ok(store::endpoints::of_account(db, account)?))?;
     Job::list(&rows.iter().map(EndpointView::new).collect::<Vec<_>>())
 }
 
@@ -163,9 +158,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         seq: 0,
         id: id::new(context.now).to_string(),
         mode: body.mode,
-        url: body
-            .url
-            .ok_or_else(|| Refusal::field("url", "must be given"))?,
+        url: body.url.ok_or_else(|| Refusal::field("url", "must be given"))?,
         secret: endpoints::new_endpoint_secret()?,
         format: body.format.unwrap_or(WebhookFormat::Event),
         types: body.types,
@@ -183,11 +176,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let body = context.body_fields()?;
     // An error in the body is returned only if the endpoint exists.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         let mut endpoint = find(tx, account, &id)?;
         let change = change?;
@@ -211,11 +200,7 @@ fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal
 
 fn remove(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         endpoints::remove(tx, &actor, account, &id, now)?;
         Ok(Outcome::NOTHING)
@@ -224,11 +209,7 @@ fn remove(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         let shown = endpoints::show_secret(tx, &actor, account, &id, now)?;
         Ok(Outcome::resource(shown))
@@ -237,11 +218,7 @@ fn show_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn roll_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         let rolled = endpoints::roll_secret(tx, &actor, account, &id, now)?;
         Ok(Outcome::resource(rolled))

@@ -75,10 +75,7 @@ const GET: Operation = Operation {
     tag: Tag::OperatorInvoices,
     summary: "Returns an invoice with its quotes, its payments and the sums that determine its status.",
     query: &[MODE],
-    answers: &[Answer::ok(
-        "The invoice with all details.",
-        &InvoiceDetailView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The invoice with all details.", &InvoiceDetailView::COMPONENT)],
     run: OperationFn::Session(get),
     ..PLAIN
 };
@@ -126,9 +123,7 @@ fn search(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let detail = context
-        .service
-        .invoice_detail(&scope, context.second_param())?;
+    let detail = context.service.invoice_detail(&scope, context.second_param())?;
     Ok(Job::Done(Outcome::resource(detail)))
 }
 
@@ -140,11 +135,7 @@ fn timeline(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {
         let cancelled = service.cancel_owned(tx, now, &scope, &actor, &id)?;
         Ok(Outcome::resource(cancelled))

@@ -97,20 +97,14 @@ const REVOKE: Operation = Operation {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let rows = context
-        .service
-        .read(|db| Ok(store::keys::of_account(db, account)?))?;
+    let rows = context.service.read(|db| Ok(store::keys::of_account(db, account)?))?;
     let views: Vec<KeyView> = rows.iter().map(keys::key_view).collect();
     Job::list(&views)
 }
 
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let CreateKey {
-        class,
-        mode,
-        import,
-    } = CreateKey::read(&context.body_fields()?)?;
+    let CreateKey { class, mode, import } = CreateKey::read(&context.body_fields()?)?;
     let (now, actor, is_operator) = (context.now, member.actor(), member.is_operator());
     Job::write(move |service, tx| {
         let Some(text) = import else {
@@ -134,11 +128,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     // An error in the body is returned only if the key is in use.
     let input = RollKey::read(&context.body_fields()?);
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         let old = keys::find_valid(tx, Some(account), &id, now)?;
         let made = keys::roll(tx, &actor, &old, input?.overlap_seconds, now)?;
@@ -148,11 +138,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         keys::revoke(tx, &actor, Some(account), &id, now)?;
         Ok(Outcome::NOTHING)
@@ -163,9 +149,6 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn created_key(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;
-    let view = CreatedKeyView {
-        base: keys::key_view(&key),
-        key: OmittedIfNone(text),
-    };
+    let view = CreatedKeyView { base: keys::key_view(&key), key: OmittedIfNone(text) };
     Outcome::created(&view)
 }

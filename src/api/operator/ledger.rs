@@ -45,10 +45,7 @@ const ADJUST: Operation = Operation {
     summary: "Adds a positive or negative correction to an account's ledger, with a reason.",
     query: &[MODE],
     body: Body::required(&CreateAdjustment::COMPONENT),
-    answers: &[Answer::created(
-        "The ledger entry.",
-        &LedgerEntryView::COMPONENT,
-    )],
+    answers: &[Answer::created("The ledger entry.", &LedgerEntryView::COMPONENT)],
     refusals: &[Code::IdempotencyConflict],
     is_idempotent: true,
     recent_password: RecentPassword::Always,
@@ -63,9 +60,7 @@ fn list_balances(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let page = context
-        .service
-        .ledger(&scope, &ledger_query(context.query)?)?;
+    let page = context.service.ledger(&scope, &ledger_query(context.query)?)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
 

@@ -62,12 +62,8 @@ fn audit_and_show(
 ) -> Result<Outcome, Error> {
     let account = accounts::by_seq(tx, account)?;
     let until = accounts::old_secret_until(tx, account.seq)?;
-    let noted = Entry {
-        action,
-        account: Some(account.seq),
-        object: Some(&account.id),
-        detail: &json!({}),
-    };
+    let noted =
+        Entry { action, account: Some(account.seq), object: Some(&account.id), detail: &json!({}) };
     audit_log::record(tx, now, actor, &noted)?;
     Outcome::ok(&SigningSecretView {
         secret: &account.legacy_secret,

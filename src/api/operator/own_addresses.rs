@@ -47,11 +47,8 @@ const ADD: Operation = Operation {
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let service = context.service;
     let all = service.read(|db| Ok(declared(db, Mode::Live)?))?;
-    let views = all.iter().map(|(chain, address, at)| OwnAddressView {
-        chain,
-        address,
-        created_at: *at,
-    });
+    let views =
+        all.iter().map(|(chain, address, at)| OwnAddressView { chain, address, created_at: *at });
     Job::list(&views.collect::<Vec<_>>())
 }
 
@@ -61,8 +58,6 @@ fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = AddOwnAddress::read(&body)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
-        Ok(Outcome::created_resource(declare_own_address(
-            tx, &actor, &body, now,
-        )?))
+        Ok(Outcome::created_resource(declare_own_address(tx, &actor, &body, now)?))
     })
 }

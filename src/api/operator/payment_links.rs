@@ -18,12 +18,7 @@ const PAYMENT_LINK_PAGE: Component = Component::Exemplified {
     component: &Component::Page {
         name: "PaymentLinkPage",
         item: &PaymentLinkView::COMPONENT,
-        about: [
-            "",
-            "",
-            "",
-            "Value of `before` for the next page; null on the last page.",
-        ],
+        about: ["", "", "", "Value of `before` for the next page; null on the last page."],
         before: &Schema::STRING,
     },
     differs: r#"{
@@ -109,10 +104,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let (before, limit) = (
-        context.query.text("before"),
-        context.query.limit(LIMIT_DEFAULT),
-    );
+    let (before, limit) = (context.query.text("before"), context.query.limit(LIMIT_DEFAULT));
     let page = context.service.links(&scope, before, limit)?;
     Ok(Job::Done(Outcome::own_page(page)))
 }
@@ -127,11 +119,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     // An error in the body is returned only if the payment link exists.
     let change = ChangePaymentLink::read(&context.body_fields()?);
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {
         let mut link = owned_link(tx, &scope, &id)?;
         link.apply(change?);

@@ -60,10 +60,7 @@ const IMPORT: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Adds live addresses to a pool, all of them or none. Known ones are counted, not added again.",
     body: Body::required(&ImportAddresses::COMPONENT),
-    answers: &[Answer::ok(
-        "Result of the import.",
-        &PoolImportView::COMPONENT,
-    )],
+    answers: &[Answer::ok("Result of the import.", &PoolImportView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(add),
     ..PLAIN

@@ -83,10 +83,7 @@ const LIST_OF_ACCOUNT: Operation = Operation {
 };
 
 fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let (status, limit) = (
-        context.query.choice("status")?,
-        context.query.limit(LIMIT_DEFAULT),
-    );
+    let (status, limit) = (context.query.choice("status")?, context.query.limit(LIMIT_DEFAULT));
     let rendered = context.service.read(|db| {
         let servers = servers::list_all(db, status, limit)?;
         let rendered = servers.iter().map(|server| server_json(db, server));

@@ -79,11 +79,8 @@ fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let SetSettings {
-        maintenance,
-        confirmations,
-        network_fees,
-    } = SetSettings::read(&context.body_fields()?)?;
+    let SetSettings { maintenance, confirmations, network_fees } =
+        SetSettings::read(&context.body_fields()?)?;
     let confirmations = confirmations.as_ref().map(read_confirmations).transpose()?;
     let fees = network_fees.as_ref().map(read_network_fees).transpose()?;
     if maintenance.is_none() && confirmations.is_none() && fees.is_none() {
@@ -187,10 +184,7 @@ fn set_network_fees(tx: &Tx<'_>, coins: &CoinValues<Units>) -> Result<Map<String
 
 fn network_fee(db: &Reader<'_>, asset: &Asset) -> Result<NetworkFeeView, Error> {
     let fee = fixed_fee(db, asset)?;
-    Ok(NetworkFeeView {
-        amount: asset.format_units(fee.amount),
-        source: fee.source,
-    })
+    Ok(NetworkFeeView { amount: asset.format_units(fee.amount), source: fee.source })
 }
 
 fn settings(db: &Reader<'_>) -> Result<ServiceSettingsView, Error> {

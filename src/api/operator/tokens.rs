@@ -43,10 +43,7 @@ const CREATE: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/reseller-tokens",
     tag: Tag::OperatorServers,
     summary: "Creates a token of the reseller interface and returns it once.",
-    answers: &[Answer::created(
-        "The token.",
-        &CreatedResellerTokenView::COMPONENT,
-    )],
+    answers: &[Answer::created("The token.", &CreatedResellerTokenView::COMPONENT)],
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(create),
     ..PLAIN
@@ -66,9 +63,7 @@ const REVOKE: Operation = Operation {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let rows = context
-        .service
-        .read(|db| Ok(reseller_tokens::of_account(db, account)?))?;
+    let rows = context.service.read(|db| Ok(reseller_tokens::of_account(db, account)?))?;
     let views: Vec<ResellerTokenView> = rows.iter().map(view).collect();
     Job::list(&views)
 }
@@ -88,20 +83,13 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         record_action(tx, (now, &actor), "reseller_token.create", (account, &id))?;
         let token = reseller_tokens::by_id(tx, account, &id)?;
         let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
-        Outcome::created(&CreatedResellerTokenView {
-            base: view(&token),
-            token: &text,
-        })
+        Outcome::created(&CreatedResellerTokenView { base: view(&token), token: &text })
     })
 }
 
 fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    let (now, actor, id) = (
-        context.now,
-        member.actor(),
-        context.second_param().to_owned(),
-    );
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
         if !reseller_tokens::revoke(tx, account, &id, now)? {
             return Err(Refusal::not_found("reseller token").into());
@@ -118,12 +106,7 @@ fn record_action(
     action: &str,
     (account, id): (i64, &str),
 ) -> Result<(), Error> {
-    let entry = Entry {
-        action,
-        account: Some(account),
-        object: Some(id),
-        detail: &json!({}),
-    };
+    let entry = Entry { action, account: Some(account), object: Some(id), detail: &json!({}) };
     audit_log::record(tx, now, actor, &entry)
 }
 

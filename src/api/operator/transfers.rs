@@ -92,10 +92,7 @@ const GET_PAYOUT: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a payout, with the payment data for a wallet while it is sent by hand.",
     query: &[MODE],
-    answers: &[Answer::ok(
-        "The payout.",
-        &DashboardPayoutDetailView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The payout.", &DashboardPayoutDetailView::COMPONENT)],
     run: OperationFn::Session(|context, member| get(context, member, TransferKind::Payout)),
     ..PLAIN
 };
@@ -108,10 +105,7 @@ const CREATE_PAYOUT: Operation = Operation {
     summary: "Requests a payout, with the checks of POST /v1/payouts.",
     query: &[MODE],
     body: Body::required(&CreatePayout::COMPONENT),
-    answers: &[Answer::created(
-        "The payout.",
-        &DashboardPayoutView::COMPONENT,
-    )],
+    answers: &[Answer::created("The payout.", &DashboardPayoutView::COMPONENT)],
     refusals: PAYOUT_REFUSALS,
     is_idempotent: true,
     recent_password: RecentPassword::Always,
@@ -136,10 +130,7 @@ const GET_REFUND: Operation = Operation {
     tag: Tag::OperatorTransfers,
     summary: "Returns a refund, with the payment data for a wallet while it is sent by hand.",
     query: &[MODE],
-    answers: &[Answer::ok(
-        "The refund.",
-        &DashboardRefundDetailView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The refund.", &DashboardRefundDetailView::COMPONENT)],
     run: OperationFn::Session(|context, member| get(context, member, TransferKind::Refund)),
     ..PLAIN
 };
@@ -152,15 +143,8 @@ const REQUEST_REFUND: Operation = Operation {
     summary: "Requests a refund of an invoice, at most its confirmed amount less its other refunds.",
     query: &[MODE],
     body: Body::required(&RequestRefund::COMPONENT),
-    answers: &[Answer::created(
-        "The refund.",
-        &DashboardRefundView::COMPONENT,
-    )],
-    refusals: &[
-        Code::InvoiceNotRefundable,
-        Code::InvalidAmount,
-        Code::IdempotencyConflict,
-    ],
+    answers: &[Answer::created("The refund.", &DashboardRefundView::COMPONENT)],
+    refusals: &[Code::InvoiceNotRefundable, Code::InvalidAmount, Code::IdempotencyConflict],
     is_idempotent: true,
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(request_refund),

@@ -77,10 +77,7 @@ const ASSIGN: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Assigns an unmatched payment to an invoice or a customer, with the time at which it was seen.",
     body: Body::required(&AssignUnmatchedPayment::COMPONENT),
-    answers: &[Answer::ok(
-        "The payment or deposit.",
-        &AssignmentView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The payment or deposit.", &AssignmentView::COMPONENT)],
     refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(assign),

@@ -51,10 +51,7 @@ const CHECK: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Checks a key and returns its first three addresses for comparison with the owner's wallet. Adds nothing.",
     body: Body::required(&AddWallet::COMPONENT),
-    answers: &[Answer::ok(
-        "The wallet as it would be.",
-        &WalletCheckView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The wallet as it would be.", &WalletCheckView::COMPONENT)],
     run: OperationFn::Operator(check),
     ..PLAIN
 };

@@ -27,10 +27,7 @@ const CHANGE: Operation = Operation {
     tag: Tag::SandboxState,
     summary: "Lets a live chain lag behind the clock, or catch up.",
     body: Body::required(&SandboxChainPatch::COMPONENT),
-    answers: &[Answer::ok(
-        "The chain's progress.",
-        &SandboxChainView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The chain's progress.", &SandboxChainView::COMPONENT)],
     refusals: &[Code::NotFound],
     run: OperationFn::Sandbox(change),
     ..PLAIN
@@ -38,10 +35,7 @@ const CHANGE: Operation = Operation {
 
 fn change(context: &Context<'_>) -> Result<Job, Error> {
     let body = context.body_fields()?;
-    let chain: Chain = context
-        .first_param()
-        .parse()
-        .map_err(|_| Refusal::not_found("chain"))?;
+    let chain: Chain = context.first_param().parse().map_err(|_| Refusal::not_found("chain"))?;
     let SandboxChainPatch { lagging } = SandboxChainPatch::read(&body)?;
     let now = context.now;
     Job::write(move |service, tx| {

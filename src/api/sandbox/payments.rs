@@ -64,10 +64,7 @@ const MOVE: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Confirms, drops, orphans or replaces a payment, or shows a dropped one again.",
     body: Body::required(&SandboxPaymentState::COMPONENT),
-    answers: &[Answer::ok(
-        "The payment.",
-        &SandboxPaymentSeenView::COMPONENT,
-    )],
+    answers: &[Answer::ok("The payment.", &SandboxPaymentSeenView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     run: OperationFn::Sandbox(move_payment),
     ..PLAIN
@@ -86,31 +83,16 @@ const CANCEL_INVOICE: Operation = Operation {
 };
 
 fn put(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, service, now) = (
-        context.body_fields()?,
-        Arc::clone(context.service),
-        context.now,
-    );
+    let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
     Job::wait(async move {
         let (is_new, json) = service.add_transaction(now, body).await?;
-        let success = if is_new {
-            Success::Created
-        } else {
-            Success::Ok
-        };
-        Ok(Outcome {
-            success,
-            ..Outcome::resource(json)
-        })
+        let success = if is_new { Success::Created } else { Success::Ok };
+        Ok(Outcome { success, ..Outcome::resource(json) })
     })
 }
 
 fn move_payment(context: &Context<'_>) -> Result<Job, Error> {
-    let (body, service, now) = (
-        context.body_fields()?,
-        Arc::clone(context.service),
-        context.now,
-    );
+    let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
     let id = context.first_param().to_owned();
     Job::wait(async move {
         let moved = service.move_payment(now, &id, body).await;

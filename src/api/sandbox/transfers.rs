@@ -58,11 +58,8 @@ const MOVE_REFUND: Operation = Operation {
 
 fn move_transfer(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
     let request = SandboxMoveTransfer::read(&context.body_fields()?)?.into();
-    let (service, now, id) = (
-        Arc::clone(context.service),
-        context.now,
-        context.first_param().to_owned(),
-    );
+    let (service, now, id) =
+        (Arc::clone(context.service), context.now, context.first_param().to_owned());
     Job::wait(async move {
         let moved = service.move_sandbox_transfer(now, kind, &id, request);
         moved.await.map(Outcome::resource)

@@ -57,10 +57,7 @@ const LIST: Operation = Operation {
             kind: ParamKind::Any,
         },
     ],
-    answers: &[Answer::ok(
-        "A page of deliveries.",
-        &SandboxWebhooksView::COMPONENT,
-    )],
+    answers: &[Answer::ok("A page of deliveries.", &SandboxWebhooksView::COMPONENT)],
     run: OperationFn::Sandbox(list),
     ..PLAIN
 };

@@ -30,9 +30,7 @@ impl Electrum {
                 None => self.start_headers(height)?,
             };
             let tip = headers.tip_height();
-            let is_there = headers
-                .get(height)
-                .is_some_and(|held| held.hash == newest.hash);
+            let is_there = headers.get(height).is_some_and(|held| held.hash == newest.hash);
             let headers = self.headers.insert(headers);
             if is_there {
                 headers.truncate_above(height);
@@ -72,10 +70,7 @@ impl Electrum {
         let to = from.saturating_add(count);
         let passed = |height: u32| height.checked_div(SAY_EVERY);
         if passed(from) != passed(to) && height.saturating_sub(to) > SAY_EVERY {
-            log::info!(
-                "checking headers: chain={} height={to} newest={height}",
-                self.chain
-            );
+            log::info!("checking headers: chain={} height={to} newest={height}", self.chain);
         }
     }
 
@@ -90,9 +85,7 @@ impl Electrum {
             let there = self.fetch_range(from, to)?;
             let headers = self.headers.as_mut().ok_or(NodeError::Behind)?;
             let same = (from..=to).zip(&there).filter(|(height, there)| {
-                headers
-                    .get(*height)
-                    .is_some_and(|held| held.hash == there.hash)
+                headers.get(*height).is_some_and(|held| held.hash == there.hash)
             });
             if let Some((fork, _)) = same.last() {
                 headers.truncate_above(fork);
@@ -119,10 +112,7 @@ impl Electrum {
                 .ok_or_else(|| self.invalid_answer(0, "its headers do not link".to_owned()));
         };
         let (height, hash) = rules.checkpoint;
-        let checkpoint = Block {
-            height,
-            hash: hash.to_owned(),
-        };
+        let checkpoint = Block { height, hash: hash.to_owned() };
         let kept = std::mem::take(&mut self.kept);
         let mut found = Ok(None);
         // Tries older blocks at growing distances, because a deep reorg may have removed them.
@@ -157,12 +147,7 @@ impl Electrum {
             return Ok(None);
         }
         let there = self.server(0)?.fetch_headers(block.height, 1)?;
-        if there
-            .first()
-            .map(|header| format_hash(&header.hash))
-            .as_ref()
-            != Some(&block.hash)
-        {
+        if there.first().map(|header| format_hash(&header.hash)).as_ref() != Some(&block.hash) {
             return Ok(None);
         }
         let low = HeaderChain::first_needed_height(block.height);

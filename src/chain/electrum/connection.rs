@@ -172,11 +172,7 @@ impl Connection {
         let mut outcomes: Vec<Option<CallResult>> = Vec::new();
         outcomes.resize_with(params.len(), || None);
         let (mut missing, mut sent) = (params.len(), 0_usize);
-        let mut silence = if self.is_urgent || self.holds_back {
-            0
-        } else {
-            SILENCE_MS
-        };
+        let mut silence = if self.is_urgent || self.holds_back { 0 } else { SILENCE_MS };
         while missing > 0 {
             let passed = u64::try_from(since.ms()).unwrap_or(u64::MAX);
             let left = self.limits.timeout_ms.saturating_sub(passed);
@@ -201,9 +197,7 @@ impl Connection {
                 }
                 continue;
             };
-            let place = id
-                .checked_sub(first)
-                .and_then(|at| usize::try_from(at).ok());
+            let place = id.checked_sub(first).and_then(|at| usize::try_from(at).ok());
             let place = place.and_then(|at| outcomes.get_mut(at));
             match place.filter(|place| place.is_none()) {
                 Some(place) => *place = Some(outcome),
@@ -281,9 +275,7 @@ impl Connection {
         }
         let mut chunk = vec![0; CHUNK_BYTES];
         match self.stream.read(&mut chunk) {
-            Ok(0) => Err(NodeError::Unreachable(
-                "the connection was closed".to_owned(),
-            )),
+            Ok(0) => Err(NodeError::Unreachable("the connection was closed".to_owned())),
             Ok(count) => {
                 self.count_bytes(count);
                 self.buffer.extend(chunk.iter().take(count));
@@ -347,10 +339,7 @@ fn method_error(text: &str) -> MethodError {
         Ok(problem) => (problem.code, problem.message),
         Err(_) => (None, serde_json::from_str::<String>(text).ok()),
     };
-    MethodError {
-        code: code.unwrap_or(0),
-        message: to_one_line(&message.unwrap_or_default()),
-    }
+    MethodError { code: code.unwrap_or(0), message: to_one_line(&message.unwrap_or_default()) }
 }
 
 /// Returns `true` if the server requests fewer or later calls.
@@ -368,9 +357,7 @@ pub(super) fn unexpected_error(method: &str, error: &MethodError) -> NodeError {
 
 /// Returns a message of the server as one short line.
 fn to_one_line(text: &str) -> String {
-    let one_line = text
-        .chars()
-        .map(|one| if one.is_control() { ' ' } else { one });
+    let one_line = text.chars().map(|one| if one.is_control() { ' ' } else { one });
     one_line.take(TEXT_CHARS_MAX).collect()
 }
 

@@ -55,10 +55,7 @@ pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<RawHeader>> {
     if !rest.is_empty() {
         return None;
     }
-    headers
-        .iter()
-        .map(|header| RawHeader::parse(header))
-        .collect()
+    headers.iter().map(|header| RawHeader::parse(header)).collect()
 }
 
 /// Returns `true` if each header is the child of the header before it.
@@ -163,19 +160,13 @@ impl HeaderChain {
             // The first period of a chain has no earlier block.
             let first = self.get(height.saturating_sub(rules.behind));
             first.and_then(|first| {
-                rules.next_bits(
-                    before.target_bits(),
-                    first.unix_time_s(),
-                    before.unix_time_s(),
-                )
+                rules.next_bits(before.target_bits(), first.unix_time_s(), before.unix_time_s())
             })
         } else {
             Some(before.target_bits())
         };
         if needed != Some(header.target_bits()) {
-            return Err(broken(
-                "has another difficulty than the blocks before it ask for",
-            ));
+            return Err(broken("has another difficulty than the blocks before it ask for"));
         }
         if !rules.meets_declared_target(&header.bytes, header.target_bits()) {
             return Err(broken("lacks its proof of work"));
@@ -185,9 +176,7 @@ impl HeaderChain {
 
     /// Removes all headers above a height.
     pub(super) fn truncate_above(&mut self, height: u32) {
-        let kept = height
-            .checked_sub(self.low)
-            .map(|above| above.saturating_add(1));
+        let kept = height.checked_sub(self.low).map(|above| above.saturating_add(1));
         let kept = kept.and_then(|kept| usize::try_from(kept).ok());
         self.held.truncate(kept.unwrap_or(0).max(1));
     }

@@ -22,9 +22,8 @@ pub(super) fn parse_bytes(text: &str) -> Option<Vec<u8>> {
 
 /// Writes bytes as lower-case hexadecimal digits.
 pub(super) fn format_bytes(bytes: &[u8]) -> String {
-    const DIGITS: [char; 16] = [
-        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-    ];
+    const DIGITS: [char; 16] =
+        ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'];
     let digit = |value: u8| DIGITS.get(usize::from(value & 15)).copied();
     let digits = |byte: &u8| [digit(byte >> 4), digit(*byte)];
     bytes.iter().flat_map(digits).flatten().collect()

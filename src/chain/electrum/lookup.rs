@@ -38,10 +38,7 @@ impl Electrum {
             return Ok(None);
         };
         let Some(height) = height else {
-            return Ok(Some(TransactionPlace {
-                transaction,
-                block: None,
-            }));
+            return Ok(Some(TransactionPlace { transaction, block: None }));
         };
         self.sync_headers()?;
         if self.server_tip.is_none_or(|(newest, _)| newest < height) {
@@ -51,14 +48,8 @@ impl Electrum {
             return Err(NodeError::Behind);
         };
         let header = self.header_at(height)?.ok_or(NodeError::Behind)?;
-        let block = Block {
-            height,
-            hash: hex::format_hash(&proven.block),
-        };
-        Ok(Some(TransactionPlace {
-            transaction,
-            block: Some((block, block_time(&header)?)),
-        }))
+        let block = Block { height, hash: hex::format_hash(&proven.block) };
+        Ok(Some(TransactionPlace { transaction, block: Some((block, block_time(&header)?)) }))
     }
 
     /// Returns the height of a transaction, and the index of the server that reports it. The outer `None` if no
@@ -72,9 +63,7 @@ impl Electrum {
             return Ok(Some((report.height, report.server)));
         }
         for output in transaction.outputs.iter().take(OUTPUTS_TRIED) {
-            let history = self
-                .server(0)?
-                .fetch_history(&script_hash(&output.script))?;
+            let history = self.server(0)?.fetch_history(&script_hash(&output.script))?;
             let mut entries = history.into_iter().flatten();
             if let Some(entry) = entries.find(|entry| entry.id == *id) {
                 return Ok(Some((entry.height, 0)));

@@ -177,10 +177,7 @@ impl Node for Electrum {
             self.sync_headers()?;
         }
         Ok(Head {
-            block: Block {
-                height,
-                hash: format_hash(&header.hash),
-            },
+            block: Block { height, hash: format_hash(&header.hash) },
             time: block_time(&header)?,
             // A server does not report whether its initial download has ended. Coffer monitors the age of the head of
             // every node.
@@ -237,11 +234,7 @@ impl Node for Electrum {
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_network()?;
-        if let Some(header) = self
-            .headers
-            .as_ref()
-            .and_then(|headers| headers.get(height))
-        {
+        if let Some(header) = self.headers.as_ref().and_then(|headers| headers.get(height)) {
             return block_time(header).map(Some);
         }
         // The time only decides at which block reading starts, so the header needs no proof.

@@ -14,11 +14,7 @@ pub(super) fn merkle_root(id: Hash256, position: u32, branch: &[Hash256]) -> Opt
     }
     let (mut hash, mut place) = (id, position);
     for other in branch {
-        let pair = if place & 1 == 0 {
-            [hash, *other]
-        } else {
-            [*other, hash]
-        };
+        let pair = if place & 1 == 0 { [hash, *other] } else { [*other, hash] };
         hash = double_sha256(pair.as_flattened());
         place >>= 1;
     }
@@ -26,11 +22,7 @@ pub(super) fn merkle_root(id: Hash256, position: u32, branch: &[Hash256]) -> Opt
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
     use super::super::hex;
     use super::{Hash256, merkle_root};
@@ -56,23 +48,14 @@ mod tests {
             let pair = [parse_id(IDS[first]), parse_id(IDS[first | 1])];
             let above = hex::double_sha256(pair.as_flattened());
             let proof = [parse_id(IDS[position ^ 1]), above];
-            assert_eq!(
-                merkle_root(parse_id(id), place, &proof),
-                Some(parse_id(ROOT))
-            );
+            assert_eq!(merkle_root(parse_id(id), place, &proof), Some(parse_id(ROOT)));
             // Checks a wrong position, a wrong transaction, and a branch that is shorter, longer or different.
-            assert_ne!(
-                merkle_root(parse_id(id), place ^ 1, &proof),
-                Some(parse_id(ROOT))
-            );
+            assert_ne!(merkle_root(parse_id(id), place ^ 1, &proof), Some(parse_id(ROOT)));
             assert_ne!(
                 merkle_root(parse_id(IDS[position ^ 1]), place, &proof),
                 Some(parse_id(ROOT))
             );
-            assert_ne!(
-                merkle_root(parse_id(id), place & 1, &proof[..1]),
-                Some(parse_id(ROOT))
-            );
+            assert_ne!(merkle_root(parse_id(id), place & 1, &proof[..1]), Some(parse_id(ROOT)));
             assert_ne!(
                 merkle_root(parse_id(id), place, &[proof[0], proof[1], above]),
                 Some(parse_id(ROOT))

@@ -112,12 +112,8 @@ impl Electrum {
         let there = headers.and_then(|headers| headers.get(height));
         let is_there = |block: &Hash256| there.is_none_or(|there| there.hash == *block);
         let told = self.returned.get(id).into_iter();
-        let mut told = told.chain(
-            self.pending_returned
-                .iter()
-                .filter(|(of, _)| of == id)
-                .map(|(_, at)| at),
-        );
+        let mut told =
+            told.chain(self.pending_returned.iter().filter(|(of, _)| of == id).map(|(_, at)| at));
         told.any(|(at, block)| *at == height && is_there(block))
     }
 
@@ -250,10 +246,7 @@ impl Electrum {
 /// Returns a block without payments.
 fn empty_block(height: u32, header: &RawHeader) -> Result<BlockRead, NodeError> {
     Ok(BlockRead {
-        block: Block {
-            height,
-            hash: format_hash(&header.hash),
-        },
+        block: Block { height, hash: format_hash(&header.hash) },
         parent: format_hash(&header.parent_hash()),
         parent_height: height.saturating_sub(1),
         time: block_time(header)?,

@@ -168,10 +168,7 @@ impl Electrum {
             let new: Vec<Hash256> = ids.iter().filter(is_its).copied().collect();
             let found = match self.server(place)?.fetch_transactions(&new) {
                 Err(error) if place > 0 => {
-                    log::warn!(
-                        "secondary server failed: chain={} error={error}",
-                        self.chain
-                    );
+                    log::warn!("secondary server failed: chain={} error={error}", self.chain);
                     continue;
                 }
                 found => found?,
@@ -199,36 +196,23 @@ impl Electrum {
         }
         let response = match self.server(server)?.fetch_proof(id, height) {
             Err(error) if server > 0 => {
-                log::warn!(
-                    "secondary server failed: chain={} error={error}",
-                    self.chain
-                );
+                log::warn!("secondary server failed: chain={} error={error}", self.chain);
                 return Ok(None);
             }
             response => response?,
         };
         let Some((position, branch)) = response else {
             // A reorg removed the block, or the report was wrong.
-            return if server > 0 {
-                Ok(None)
-            } else {
-                Err(self.distrust_histories(id))
-            };
+            return if server > 0 { Ok(None) } else { Err(self.distrust_histories(id)) };
         };
         if proof::merkle_root(*id, position, &branch) != Some(header.merkle_root()) {
             let id = format_hash(id);
-            let error = self.invalid_answer(
-                server,
-                format!("its proof of {id} in block {height} is false"),
-            );
+            let error = self
+                .invalid_answer(server, format!("its proof of {id} in block {height} is false"));
             log::warn!("false proof: chain={} error={error}", self.chain);
             return if server > 0 { Ok(None) } else { Err(error) };
         }
-        let proven = ProvenPlace {
-            height,
-            block: header.hash,
-            position,
-        };
+        let proven = ProvenPlace { height, block: header.hash, position };
         self.proven.insert(*id, proven);
         Ok(Some(proven))
     }
@@ -258,12 +242,8 @@ fn add_report(
     server: usize,
     since: Option<Time>,
 ) {
-    let report = reports.entry(id).or_insert(ReportedPlace {
-        height,
-        server,
-        is_in_mempool: false,
-        since,
-    });
+    let report =
+        reports.entry(id).or_insert(ReportedPlace { height, server, is_in_mempool: false, since });
     report.since = report.since.into_iter().chain(since).min();
     report.is_in_mempool |= height.is_none();
     if report.height.is_none() && height.is_some() {

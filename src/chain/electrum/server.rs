@@ -256,9 +256,7 @@ impl Server {
             // The server does not have this height.
             Err(_) => return Ok(Vec::new()),
         };
-        let text = response
-            .hex
-            .or_else(|| response.headers.map(|headers| headers.concat()));
+        let text = response.hex.or_else(|| response.headers.map(|headers| headers.concat()));
         let headers = text.and_then(|text| parse_all(&hex::parse_bytes(&text)?));
         let most = usize::try_from(count).unwrap_or(usize::MAX);
         match headers.filter(|headers| headers.len() <= most) {
@@ -310,11 +308,8 @@ impl Server {
         let Ok(response) = self.call::<MerkleResponse>(method, params)? else {
             return Ok(None);
         };
-        let branch: Option<Vec<Hash256>> = response
-            .merkle
-            .iter()
-            .map(|hash| hex::parse_hash(hash))
-            .collect();
+        let branch: Option<Vec<Hash256>> =
+            response.merkle.iter().map(|hash| hex::parse_hash(hash)).collect();
         match branch {
             Some(branch) => Ok(Some((response.pos, branch))),
             None => Err(self.invalid_answer("a Merkle branch has hashes that are none".to_owned())),
@@ -337,10 +332,7 @@ impl Server {
     ) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
         let method = "blockchain.scripthash.get_history";
         let response = self.call::<Vec<HistoryItem>>(method, json!([script]))?;
-        response
-            .ok()
-            .map(|response| self.parse_history(response))
-            .transpose()
+        response.ok().map(|response| self.parse_history(response)).transpose()
     }
 
     fn parse_history(
@@ -350,9 +342,7 @@ impl Server {
         let entry = |response: HistoryItem| {
             Some(HistoryEntry {
                 id: hex::parse_hash(&response.tx_hash)?,
-                height: u32::try_from(response.height)
-                    .ok()
-                    .filter(|height| *height > 0),
+                height: u32::try_from(response.height).ok().filter(|height| *height > 0),
             })
         };
         let entries: Option<Vec<HistoryEntry>> = response.into_iter().map(entry).collect();
@@ -363,7 +353,5 @@ impl Server {
 /// Returns `true` if the error says that there is no such transaction.
 fn is_unknown_transaction(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
-    ["no such", "not found", "missing", "unknown"]
-        .iter()
-        .any(|words| text.contains(words))
+    ["no such", "not found", "missing", "unknown"].iter().any(|words| text.contains(words))
 }

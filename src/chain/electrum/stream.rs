@@ -66,11 +66,7 @@ impl Stream {
     ) -> Result<(Stream, Option<[u8; 32]>), NodeError> {
         let socket =
             connect_tcp(url, Duration::from_millis(ms_max)).map_err(|error| io_error(&error))?;
-        let mut timed = DeadlineSocket {
-            socket,
-            since: Stopwatch::start(),
-            ms_max,
-        };
+        let mut timed = DeadlineSocket { socket, since: Stopwatch::start(), ms_max };
         if !url.is_tls {
             return Ok((Stream::Plain(timed), None));
         }
@@ -87,9 +83,7 @@ impl Stream {
             .map_err(|error| NodeError::Wrong(error.to_string()))?;
         while connection.is_handshaking() {
             if let Err(error) = connection.complete_io(&mut timed) {
-                return Err(verifier
-                    .rejection_error()
-                    .unwrap_or_else(|| io_error(&error)));
+                return Err(verifier.rejection_error().unwrap_or_else(|| io_error(&error)));
             }
         }
         let seen = verifier.seen_fingerprint();

@@ -85,23 +85,11 @@ mod tests {
 
     #[test]
     fn compact_form_round_trips() {
-        for bits in [
-            0x1d00_ffff,
-            0x1e0f_ffff,
-            0x1c05_a3f4,
-            0x1702_2acf,
-            0x2012_3456,
-        ] {
+        for bits in [0x1d00_ffff, 0x1e0f_ffff, 0x1c05_a3f4, 0x1702_2acf, 0x2012_3456] {
             assert_eq!(Target::from_compact(bits).unwrap().to_compact(), bits);
         }
         // The numbers are negative, zero, too large (two cases), and below 1.
-        for bits in [
-            0x1d80_0001,
-            0x1d00_0000,
-            0x2100_ffff,
-            0xff12_3456,
-            0x0100_0001,
-        ] {
+        for bits in [0x1d80_0001, 0x1d00_0000, 0x2100_ffff, 0xff12_3456, 0x0100_0001] {
             assert_eq!(Target::from_compact(bits), None, "{bits:x}");
         }
     }

@@ -1,10 +1,6 @@
 //! Tests header checks against a mock server that has the first three blocks of bitcoin.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use super::{Block, Chain, ChainState, Electrum, Limits, Node, NodeError, ServerUrl};
 use serde_json::{Value, json};
@@ -31,10 +27,7 @@ fn create_client(headers: [String; 3], kept: &str) -> Electrum {
     });
     let urls = vec![ServerUrl::parse(&url).unwrap()];
     let mut node = Electrum::new(Chain::Bitcoin, urls, Limits::default()).unwrap();
-    let kept = (!kept.is_empty()).then(|| Block {
-        height: 1,
-        hash: kept.to_owned(),
-    });
+    let kept = (!kept.is_empty()).then(|| Block { height: 1, hash: kept.to_owned() });
     let mut known = ChainState::initial(Chain::Bitcoin);
     known.kept.extend(kept);
     node.begin_step(&known);
@@ -88,10 +81,7 @@ fn main_network_rejects_header_without_work() {
     let mut node = create_client(headers, FIRST);
     node.head().unwrap();
     let refused = node.hash_at(2).unwrap_err();
-    assert!(
-        matches!(&refused, NodeError::Lied(why) if why.contains("proof of work")),
-        "{refused}"
-    );
+    assert!(matches!(&refused, NodeError::Lied(why) if why.contains("proof of work")), "{refused}");
 }
 
 #[test]

@@ -123,11 +123,7 @@ impl<'a> TxReader<'a> {
                 return None;
             }
             if script.len() <= SCRIPT_BYTES_MAX {
-                outputs.push(TxOutput {
-                    position,
-                    amount,
-                    script: script.to_vec(),
-                });
+                outputs.push(TxOutput { position, amount, script: script.to_vec() });
             }
         }
         Some(outputs)
@@ -160,11 +156,7 @@ mod tests {
         assert!(first.outputs.is_empty());
         let segwit = ParsedTransaction::parse(&raw_transaction(SEGWIT)).unwrap();
         let id = "e8151a2af31c368a35053ddd4bdb285a8595c769a3ad83e0fa02314a602d4609";
-        let amounts: Vec<_> = segwit
-            .outputs
-            .iter()
-            .map(|out| (out.position, out.amount))
-            .collect();
+        let amounts: Vec<_> = segwit.outputs.iter().map(|out| (out.position, out.amount)).collect();
         assert_eq!(amounts, [(0, 112_340_000), (1, 223_450_000)]);
         assert_eq!(segwit.inputs.len(), 2);
         assert_eq!(hex::format_hash(&segwit.id), id);
@@ -174,12 +166,7 @@ mod tests {
     fn litecoin_extension_does_not_change_the_id() {
         let one_line = ParsedTransaction::parse(&raw_transaction(FIRST)).unwrap();
         // The transaction has flag 8, and the marker of an integrating transaction before the lock time.
-        let extended = format!(
-            "{}0008{}00{}",
-            &FIRST[..8],
-            &FIRST[8..FIRST.len() - 8],
-            "00000000"
-        );
+        let extended = format!("{}0008{}00{}", &FIRST[..8], &FIRST[8..FIRST.len() - 8], "00000000");
         let extended = ParsedTransaction::parse(&raw_transaction(&extended)).unwrap();
         assert_eq!(one_line.id, extended.id);
     }
@@ -197,10 +184,7 @@ mod tests {
             // The amount is above the maximum.
             FIRST.replace("00ca9a3b00000000", "00ca9a3b000000ff"),
         ] {
-            assert!(
-                ParsedTransaction::parse(&raw_transaction(&wrong)).is_none(),
-                "{wrong}"
-            );
+            assert!(ParsedTransaction::parse(&raw_transaction(&wrong)).is_none(), "{wrong}");
         }
     }
 

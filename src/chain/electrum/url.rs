@@ -27,10 +27,7 @@ impl ServerUrl {
     /// A message that says what would be valid.
     pub fn parse(text: &str) -> Result<ServerUrl, String> {
         let (scheme, rest) = text.trim().split_once("://").ok_or(SAMPLE)?;
-        let is_tls = match SCHEMES
-            .iter()
-            .position(|known| scheme.eq_ignore_ascii_case(known))
-        {
+        let is_tls = match SCHEMES.iter().position(|known| scheme.eq_ignore_ascii_case(known)) {
             Some(place) => place == 1,
             None => return Err(SAMPLE.to_owned()),
         };
@@ -39,9 +36,8 @@ impl ServerUrl {
             None => (rest, None),
         };
         let site = site.strip_suffix('/').unwrap_or(site);
-        let (host, port) = site
-            .rsplit_once(':')
-            .ok_or("must have a port, like electrum://127.0.0.1:50001")?;
+        let (host, port) =
+            site.rsplit_once(':').ok_or("must have a port, like electrum://127.0.0.1:50001")?;
         let port = port.parse::<u16>().ok().filter(|port| *port > 0);
         let port = port.ok_or("must have a port from 1 to 65535")?;
         let host = match host.strip_prefix('[') {
@@ -56,12 +52,7 @@ impl ServerUrl {
         if pin.is_some() && !is_tls {
             return Err("must be electrums:// where it names a certificate".to_owned());
         }
-        Ok(ServerUrl {
-            host: host.to_owned(),
-            port,
-            is_tls,
-            pin,
-        })
+        Ok(ServerUrl { host: host.to_owned(), port, is_tls, pin })
     }
 
     /// Returns scheme, host and port.
@@ -99,21 +90,9 @@ mod tests {
         let pin = "0f".repeat(32);
         for (text, shown, is_pinned) in [
             ("electrum://127.0.0.1:1", "electrum://127.0.0.1:1", false),
-            (
-                "Electrums://a.example:50002/",
-                "electrums://a.example:50002",
-                false,
-            ),
-            (
-                &format!("electrums://[::1]:2#sha256={pin}"),
-                "electrums://[::1]:2",
-                true,
-            ),
-            (
-                &format!("electrums://a:2#sha256={}", pin.to_uppercase()),
-                "electrums://a:2",
-                true,
-            ),
+            ("Electrums://a.example:50002/", "electrums://a.example:50002", false),
+            (&format!("electrums://[::1]:2#sha256={pin}"), "electrums://[::1]:2", true),
+            (&format!("electrums://a:2#sha256={}", pin.to_uppercase()), "electrums://a:2", true),
         ] {
             let read = ServerUrl::parse(text).unwrap();
             assert_eq!(read.label(), shown);

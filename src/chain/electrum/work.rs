@@ -30,10 +30,7 @@ pub(super) struct PowRules {
 
 /// Source: `nPowTargetTimespan`, `powLimit` and `defaultAssumeValid` of `src/kernel/chainparams.cpp`, Bitcoin Core 31.
 const BITCOIN: PowRules = PowRules {
-    checkpoint: (
-        938_343,
-        "00000000000000000000ccebd6d74d9194d8dcdc1d177c478e094bfad51ba5ac",
-    ),
+    checkpoint: (938_343, "00000000000000000000ccebd6d74d9194d8dcdc1d177c478e094bfad51ba5ac"),
     limit: 0x1d00_ffff,
     span: 1_209_600,
     behind: PERIOD,
@@ -43,10 +40,7 @@ const BITCOIN: PowRules = PowRules {
 /// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. Periods overlap by one block, which prevents an attack on the
 /// timestamps: `src/pow.cpp` goes back the full period.
 const LITECOIN: PowRules = PowRules {
-    checkpoint: (
-        2_772_730,
-        "80cdb35c080484df5bf384b311fde3c4694d3405765bc0f596e9eb369ff286e5",
-    ),
+    checkpoint: (2_772_730, "80cdb35c080484df5bf384b311fde3c4694d3405765bc0f596e9eb369ff286e5"),
     limit: 0x1e0f_ffff,
     span: 302_400,
     behind: PERIOD + 1,
@@ -66,10 +60,8 @@ impl PowRules {
     /// Returns the compact target of the next period. The inputs are the current target, and the first and the last
     /// time in seconds.
     pub(super) fn next_bits(&self, bits: u32, first: u32, last: u32) -> Option<u32> {
-        let (low, high) = (
-            self.span.checked_div(SPAN_FACTOR_MAX)?,
-            self.span.checked_mul(SPAN_FACTOR_MAX)?,
-        );
+        let (low, high) =
+            (self.span.checked_div(SPAN_FACTOR_MAX)?, self.span.checked_mul(SPAN_FACTOR_MAX)?);
         // Block times may decrease.
         let passed = last.saturating_sub(first).clamp(low, high);
         let next = Target::from_compact(bits)?.scaled(passed, self.span);
@@ -81,9 +73,7 @@ impl PowRules {
     pub(super) fn meets_declared_target(&self, header: &[u8; 80], bits: u32) -> bool {
         let target = Target::from_compact(bits);
         let work = (self.work)(header);
-        target
-            .zip(work)
-            .is_some_and(|(target, work)| target.is_met_by(&work))
+        target.zip(work).is_some_and(|(target, work)| target.is_met_by(&work))
     }
 }
 
@@ -96,12 +86,8 @@ fn scrypt_hash(header: &[u8; 80]) -> Option<Hash256> {
 
 /// Rules of a test network whose blocks need almost no work.
 #[cfg(test)]
-pub(super) const EASY: PowRules = PowRules {
-    checkpoint: (0, ""),
-    limit: 0x207f_ffff,
-    behind: PERIOD,
-    ..BITCOIN
-};
+pub(super) const EASY: PowRules =
+    PowRules { checkpoint: (0, ""), limit: 0x207f_ffff, behind: PERIOD, ..BITCOIN };
 
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -116,10 +102,9 @@ mod tests {
     #[test]
     fn only_real_headers_have_work() {
         let header = |text: &str| <[u8; 80]>::try_from(hex::parse_bytes(text).unwrap()).unwrap();
-        for (rules, text, bits) in [
-            (BITCOIN, BITCOIN_FIRST, 0x1d00_ffff),
-            (LITECOIN, LITECOIN_FIRST, 0x1e0f_fff0),
-        ] {
+        for (rules, text, bits) in
+            [(BITCOIN, BITCOIN_FIRST, 0x1d00_ffff), (LITECOIN, LITECOIN_FIRST, 0x1e0f_fff0)]
+        {
             let mut header = header(text);
             assert!(rules.meets_declared_target(&header, bits));
             header[79] ^= 1;
@@ -133,41 +118,11 @@ mod tests {
     #[test]
     fn next_difficulty_matches_reference_nodes() {
         for (rules, first, last, bits, next) in [
-            (
-                BITCOIN,
-                1_261_130_161,
-                1_262_152_739,
-                0x1d00_ffff,
-                0x1d00_d86a,
-            ),
-            (
-                BITCOIN,
-                1_231_006_505,
-                1_233_061_996,
-                0x1d00_ffff,
-                0x1d00_ffff,
-            ),
-            (
-                BITCOIN,
-                1_279_008_237,
-                1_279_297_671,
-                0x1c05_a3f4,
-                0x1c01_68fd,
-            ),
-            (
-                BITCOIN,
-                1_263_163_443,
-                1_269_211_443,
-                0x1c38_7f6f,
-                0x1d00_e1fd,
-            ),
-            (
-                LITECOIN,
-                1_358_118_740,
-                1_358_378_777,
-                0x1c0a_c141,
-                0x1c09_3f8d,
-            ),
+            (BITCOIN, 1_261_130_161, 1_262_152_739, 0x1d00_ffff, 0x1d00_d86a),
+            (BITCOIN, 1_231_006_505, 1_233_061_996, 0x1d00_ffff, 0x1d00_ffff),
+            (BITCOIN, 1_279_008_237, 1_279_297_671, 0x1c05_a3f4, 0x1c01_68fd),
+            (BITCOIN, 1_263_163_443, 1_269_211_443, 0x1c38_7f6f, 0x1d00_e1fd),
+            (LITECOIN, 1_358_118_740, 1_358_378_777, 0x1c0a_c141, 0x1c09_3f8d),
         ] {
             assert_eq!(rules.next_bits(bits, first, last), Some(next), "{next:x}");
         }

@@ -22,10 +22,7 @@ impl Evm {
 fn fees_at_gas_price(price: Number) -> Option<NodeFees> {
     let price = price.to_u128().filter(|price| *price > 0)?;
     let of_gas = |gas: u128| price.checked_mul(gas).map(Units);
-    Some(NodeFees {
-        own_coin: of_gas(GAS)?,
-        token: of_gas(TOKEN_GAS)?,
-    })
+    Some(NodeFees { own_coin: of_gas(GAS)?, token: of_gas(TOKEN_GAS)? })
 }
 
 #[cfg(test)]
@@ -35,10 +32,8 @@ mod tests {
     #[test]
     fn fee_is_gas_price_times_gas() {
         let gwei = fees_at_gas_price(Number::Small(1_000_000_000));
-        let fees = NodeFees {
-            own_coin: Units(21_000_000_000_000),
-            token: Units(65_000_000_000_000),
-        };
+        let fees =
+            NodeFees { own_coin: Units(21_000_000_000_000), token: Units(65_000_000_000_000) };
         assert_eq!(gwei, Some(fees));
         for none in [Number::Small(0), Number::Small(u128::MAX), Number::Large] {
             assert_eq!(fees_at_gas_price(none), None);

@@ -75,11 +75,7 @@ impl Word {
     pub fn to_account(self) -> Option<Account> {
         let (before, account) = self.0.split_at(12);
         let is_padded = before.iter().all(|byte| *byte == 0);
-        account
-            .try_into()
-            .ok()
-            .filter(|_| is_padded)
-            .map(FixedBytes)
+        account.try_into().ok().filter(|_| is_padded).map(FixedBytes)
     }
 }
 
@@ -102,9 +98,7 @@ impl Number {
 
     /// Parses at least one hexadecimal digit, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Number> {
-        Some(digits)
-            .filter(|digits| !digits.is_empty())
-            .and_then(parse_number)
+        Some(digits).filter(|digits| !digits.is_empty()).and_then(parse_number)
     }
 
     /// Returns the number; `None` if it has more than 128 bits.
@@ -147,9 +141,7 @@ fn strip_0x(text: &str) -> Option<&[u8]> {
 }
 
 fn hex_digit_value(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|nibble| u8::try_from(nibble).ok())
+    char::from(digit).to_digit(16).and_then(|nibble| u8::try_from(nibble).ok())
 }
 
 /// Parses a number; `None` if a character is not a digit, or the number has more than 256 bits.
@@ -172,11 +164,7 @@ fn parse_number(digits: &[u8]) -> Option<Number> {
 
 impl<'de, const N: usize> Deserialize<'de> for FixedBytes<N> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(
-            from,
-            "a hash or an address in hexadecimal",
-            FixedBytes::parse,
-        )
+        parse_str(from, "a hash or an address in hexadecimal", FixedBytes::parse)
     }
 }
 
@@ -241,14 +229,7 @@ mod tests {
         let account = Account::parse(text);
         let written = account.map(|account| account.to_string());
         assert_eq!(written, Some(text.to_lowercase()));
-        for wrong in [
-            "",
-            "0x",
-            &text[..41],
-            &text[2..],
-            "0xzz",
-            &format!("{text}00"),
-        ] {
+        for wrong in ["", "0x", &text[..41], &text[2..], "0xzz", &format!("{text}00")] {
             assert_eq!(Account::parse(wrong), None, "{wrong}");
         }
         let word = account.map(Account::to_word);

@@ -53,13 +53,8 @@ pub fn log_calls<'a>(
         topics,
     };
     let before = last.checked_sub(1).filter(|before| from <= *before);
-    let range = before.map(|before| {
-        filter(
-            Some(encode_quantity(from)),
-            Some(encode_quantity(before)),
-            None,
-        )
-    });
+    let range = before
+        .map(|before| filter(Some(encode_quantity(from)), Some(encode_quantity(before)), None));
     let end = filter(None, None, Some(hash));
     let filters = range.into_iter().chain([end]);
     filters.map(|filter| ("eth_getLogs", [filter])).collect()

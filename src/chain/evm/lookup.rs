@@ -37,10 +37,7 @@ impl Evm {
         let Some(txid) = Word::parse(txid) else {
             return Ok(Lookup::Absent);
         };
-        let calls = [
-            ("eth_getTransactionByHash", [txid]),
-            ("eth_getTransactionReceipt", [txid]),
-        ];
+        let calls = [("eth_getTransactionByHash", [txid]), ("eth_getTransactionReceipt", [txid])];
         let answers = self.call_all_required::<RawAnswer>(&calls)?;
         let [told, receipt] = answers.as_slice() else {
             return Err(invalid_answer("it left out answers"));
@@ -62,11 +59,7 @@ impl Evm {
     }
 
     fn pending_lookup(&self, told: &TransactionByHash) -> Result<Lookup, NodeError> {
-        let outcome = TransactionEffects {
-            received: Vec::new(),
-            is_done: true,
-            is_traced: true,
-        };
+        let outcome = TransactionEffects { received: Vec::new(), is_done: true, is_traced: true };
         self.to_lookup(told, None, outcome)
     }
 
@@ -99,35 +92,19 @@ impl Evm {
         let tokens = self.verify_identity()?;
         let mut hint = TransferHint {
             block: Some(receipt.block_hash),
-            own_transfer: told.to.map(|to| Transfer {
-                from: told.from,
-                to,
-                amount: told.value,
-            }),
+            own_transfer: told.to.map(|to| Transfer { from: told.from, to, amount: told.value }),
             ..TransferHint::default()
         };
-        let filter = TransferFilter {
-            chain: self.chain,
-            native: self.native,
-            tokens: &tokens,
-            watched,
-        };
+        let filter =
+            TransferFilter { chain: self.chain, native: self.native, tokens: &tokens, watched };
         let place = (height, told.hash);
         let received = filter.receipt_payments(place, &hint, receipt)?;
         let is_done = !receipt.status.is_zero();
         if !is_done || has_native_for_all(self.native, &received, native_to) {
-            return Ok(TransactionEffects {
-                received,
-                is_done,
-                is_traced: true,
-            });
+            return Ok(TransactionEffects { received, is_done, is_traced: true });
         }
         let Some(sent) = self.contract_transfers(told.hash, receipt.block_hash)? else {
-            return Ok(TransactionEffects {
-                received,
-                is_done,
-                is_traced: false,
-            });
+            return Ok(TransactionEffects { received, is_done, is_traced: false });
         };
         hint.internal_transfers = sent;
         Ok(TransactionEffects {
@@ -146,9 +123,7 @@ impl Evm {
         if self.lacks_traces() {
             return Ok(None);
         }
-        let steps = self
-            .rpc
-            .call::<Option<Vec<Trace>>>("trace_transaction", &[txid]);
+        let steps = self.rpc.call::<Option<Vec<Trace>>>("trace_transaction", &[txid]);
         let steps = match steps {
             Ok(steps) => steps.unwrap_or_default(),
             Err(CallFailure::Method(_) | CallFailure::Node(NodeError::Wrong(_))) => {
@@ -171,10 +146,7 @@ impl Evm {
         block: Option<(Block, Time)>,
         outcome: TransactionEffects,
     ) -> Result<Lookup, NodeError> {
-        let nonce = told
-            .nonce
-            .to_u128()
-            .and_then(|nonce| u64::try_from(nonce).ok());
+        let nonce = told.nonce.to_u128().and_then(|nonce| u64::try_from(nonce).ok());
         let nonce =
             nonce.ok_or_else(|| invalid_answer("a transaction has no nonce that there is"))?;
         let sender = account_address(self.chain, &told.from.0).map(InputSource::Address);
@@ -204,14 +176,8 @@ impl Evm {
             return Ok(None);
         };
         let calls = [
-            (
-                "eth_getTransactionCount",
-                json!([sender, encode_quantity(height)]),
-            ),
-            (
-                "eth_getBlockByNumber",
-                json!([encode_quantity(height), false]),
-            ),
+            ("eth_getTransactionCount", json!([sender, encode_quantity(height)])),
+            ("eth_getBlockByNumber", json!([encode_quantity(height), false])),
             ("eth_getTransactionReceipt", json!([txid])),
         ];
         let mut answers = self.rpc.batch::<RawAnswer>(&calls)?.into_iter();
@@ -247,10 +213,7 @@ impl Evm {
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_identity()?;
         let params = (encode_quantity(height), false);
-        match self
-            .rpc
-            .call::<Option<EvmHeader>>("eth_getBlockByNumber", &params)
-        {
+        match self.rpc.call::<Option<EvmHeader>>("eth_getBlockByNumber", &params) {
             Ok(Some(header)) => {
                 let (block, time) = to_block_and_time(&header)?;
                 if block.height != height {

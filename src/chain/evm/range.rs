@@ -61,11 +61,7 @@ impl Evm {
         }
         let is_full = filter.native.is_some();
         loop {
-            let most = if is_full {
-                FULL_MAX.min(self.span)
-            } else {
-                self.span
-            };
+            let most = if is_full { FULL_MAX.min(self.span) } else { self.span };
             let last = to.min(from.saturating_add(most.saturating_sub(1)));
             let mut blocks = self.fetch_blocks(from, last, is_full)?;
             let names = names.as_deref().filter(|_| self.filters_by_account);
@@ -94,9 +90,7 @@ impl Evm {
         let mut blocks = FetchedBlocks::new();
         if is_full {
             let heights = from..=last;
-            let calls: Vec<_> = heights
-                .map(|height| block_by_number_call(height, true))
-                .collect();
+            let calls: Vec<_> = heights.map(|height| block_by_number_call(height, true)).collect();
             for (height, full) in (from..).zip(self.call_all_required::<Option<EvmBlock>>(&calls)?)
             {
                 let full = full.ok_or(NodeError::Behind)?;
@@ -109,11 +103,7 @@ impl Evm {
                 insert_block(&mut blocks, height, header, full.transactions)?;
             }
         } else {
-            let ends = if from == last {
-                &[from][..]
-            } else {
-                &[from, last]
-            };
+            let ends = if from == last { &[from][..] } else { &[from, last] };
             self.fetch_headers(&mut blocks, ends)?;
         }
         Ok(blocks)
@@ -125,13 +115,10 @@ impl Evm {
         blocks: &mut FetchedBlocks,
         heights: &[u32],
     ) -> Result<(), NodeError> {
-        let calls: Vec<_> = heights
-            .iter()
-            .map(|height| block_by_number_call(*height, false))
-            .collect();
-        for (height, header) in heights
-            .iter()
-            .zip(self.call_all_required::<Option<EvmHeader>>(&calls)?)
+        let calls: Vec<_> =
+            heights.iter().map(|height| block_by_number_call(*height, false)).collect();
+        for (height, header) in
+            heights.iter().zip(self.call_all_required::<Option<EvmHeader>>(&calls)?)
         {
             let header = header.ok_or(NodeError::Behind)?;
             insert_block(blocks, *height, header, Vec::new())?;
@@ -147,11 +134,7 @@ impl Evm {
         filter: &TransferFilter<'_>,
         names: Option<&[[u8; 20]]>,
     ) -> Result<LogsOutcome, NodeError> {
-        let contracts: Vec<_> = filter
-            .tokens
-            .iter()
-            .map(|(contract, _)| *contract)
-            .collect();
+        let contracts: Vec<_> = filter.tokens.iter().map(|(contract, _)| *contract).collect();
         if contracts.is_empty() {
             return Ok(LogsOutcome::Answered(Vec::new()));
         }
@@ -159,10 +142,9 @@ impl Evm {
         let hash = hash.ok_or(NodeError::Behind)?;
         let topics: Vec<_> = match names {
             None => vec![transfer_topics(None)],
-            Some(names) => names
-                .chunks(NAMES_MAX)
-                .map(|some| transfer_topics(Some(some)))
-                .collect(),
+            Some(names) => {
+                names.chunks(NAMES_MAX).map(|some| transfer_topics(Some(some))).collect()
+            }
         };
         let each = topics.iter();
         let calls = each.flat_map(|topics| log_calls((from, last), hash, &contracts, topics));
@@ -177,9 +159,7 @@ impl Evm {
                 Ok(found) => logs.extend(found.into_iter().filter(|log| filter.matches_log(log))),
                 Err(error) if is_unknown_block(&error) => return Err(NodeError::Behind),
                 Err(error) => {
-                    return Ok(LogsOutcome::TooMany(
-                        self.unexpected_error("eth_getLogs", &error),
-                    ));
+                    return Ok(LogsOutcome::TooMany(self.unexpected_error("eth_getLogs", &error)));
                 }
             }
         }
@@ -188,9 +168,7 @@ impl Evm {
             height.is_some_and(|height| (from..=last).contains(&height))
         };
         if !logs.iter().all(is_asked) {
-            return Err(invalid_answer(
-                "it answers logs of other blocks than it was asked for",
-            ));
+            return Err(invalid_answer("it answers logs of other blocks than it was asked for"));
         }
         if logs.iter().any(|log| log.removed) {
             return Err(NodeError::Behind);
@@ -297,13 +275,7 @@ fn insert_block(
     if header.number.to_u32() != Some(height) {
         return Err(invalid_answer("it answers a block of another height"));
     }
-    blocks.insert(
-        height,
-        FetchedBlock {
-            header,
-            transactions,
-        },
-    );
+    blocks.insert(height, FetchedBlock { header, transactions });
     Ok(())
 }
 
@@ -312,17 +284,12 @@ fn native_transfer_hints(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) ->
     let mut hints = TransferHints::new();
     for (height, block) in blocks {
         for transaction in &block.transactions {
-            let to = transaction
-                .to
-                .filter(|to| filter.watched.has_account(&to.0));
+            let to = transaction.to.filter(|to| filter.watched.has_account(&to.0));
             if let Some(to) = to.filter(|_| !transaction.value.is_zero()) {
                 let hint = hints.entry((*height, transaction.hash)).or_default();
                 hint.block = Some(block.header.hash);
-                hint.own_transfer = Some(Transfer {
-                    from: transaction.from,
-                    to,
-                    amount: transaction.value,
-                });
+                hint.own_transfer =
+                    Some(Transfer { from: transaction.from, to, amount: transaction.value });
             }
         }
     }

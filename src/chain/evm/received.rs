@@ -68,11 +68,7 @@ impl TransferFilter<'_> {
         let own = own.filter_map(|transfer| Some((self.native?, 0, transfer)));
         let tokens = (1..CONTRACTS_FROM).zip(&receipt.logs);
         let tokens = tokens.filter_map(|(position, log)| {
-            Some((
-                self.find_token(log.address)?,
-                position,
-                parse_token_transfer(log)?,
-            ))
+            Some((self.find_token(log.address)?, position, parse_token_transfer(log)?))
         });
         let internal = hint.internal_transfers.iter().filter_map(|internal| {
             let position = CONTRACTS_FROM.saturating_add(internal.ordinal);
@@ -102,8 +98,6 @@ fn has_ordered_logs(receipt: &Receipt) -> bool {
     };
     let mut places = receipt.logs.iter().map(|log| log.log_index.to_u32());
     places.all(|place| place.is_some())
-        && receipt
-            .logs
-            .is_sorted_by(|one, next| one.log_index.to_u32() < next.log_index.to_u32())
+        && receipt.logs.is_sorted_by(|one, next| one.log_index.to_u32() < next.log_index.to_u32())
         && receipt.logs.iter().all(is_its)
 }

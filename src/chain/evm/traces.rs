@@ -68,11 +68,7 @@ pub fn internal_transfers(
         }
         let transfer = trace_transfer(trace).filter(|_| !place.is_empty());
         if let Some(transfer) = transfer.filter(|transfer| !transfer.amount.is_zero()) {
-            found.push(InternalTransfer {
-                txid,
-                ordinal: walk.transfers,
-                transfer,
-            });
+            found.push(InternalTransfer { txid, ordinal: walk.transfers, transfer });
             walk.transfers = walk.transfers.saturating_add(1);
         }
     }

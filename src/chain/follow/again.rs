@@ -65,13 +65,7 @@ impl StepBuilder<'_> {
         read: &[Block],
     ) -> Result<Option<(Block, String)>, NodeError> {
         let known = self.known;
-        let at = |height: u32| {
-            known
-                .kept
-                .iter()
-                .chain(read)
-                .find(|ours| ours.height == height)
-        };
+        let at = |height: u32| known.kept.iter().chain(read).find(|ours| ours.height == height);
         for BlockRead { block, .. } in blocks {
             if let Some(ours) = at(block.height).filter(|ours| ours.hash != block.hash) {
                 return Ok(Some((ours.clone(), block.hash.clone())));
@@ -85,10 +79,7 @@ impl StepBuilder<'_> {
         }
         // The hash was not kept when the block was read, so the node is asked for it.
         let hash = self.node.hash_at(block.height)?.ok_or(NodeError::Behind)?;
-        let ours = Block {
-            height: block.height,
-            hash,
-        };
+        let ours = Block { height: block.height, hash };
         Ok((ours.hash != block.hash).then(|| (ours, block.hash.clone())))
     }
 
@@ -131,10 +122,7 @@ impl StepBuilder<'_> {
         let to = match blocks.last() {
             Some(read) => block_position(read),
             // There are no blocks left to read.
-            None => ChainPosition {
-                block: behind,
-                time: head.time,
-            },
+            None => ChainPosition { block: behind, time: head.time },
         };
         let found = self.observations_in(&blocks);
         let missing = self.missing_payments(&rescan.known, &blocks, &found)?;
@@ -182,10 +170,8 @@ impl StepBuilder<'_> {
     ) -> Result<Vec<(String, u32)>, NodeError> {
         let first = blocks.first().map_or(u32::MAX, |read| read.block.height);
         let last = blocks.last().map_or(0, |read| read.block.height);
-        let there: HashSet<(&str, u32)> = found
-            .iter()
-            .map(|seen| (seen.txid.as_str(), seen.position))
-            .collect();
+        let there: HashSet<(&str, u32)> =
+            found.iter().map(|seen| (seen.txid.as_str(), seen.position)).collect();
         let mut missing = Vec::new();
         for open in known {
             let Some(block) = &open.block else { continue };

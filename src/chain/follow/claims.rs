@@ -21,10 +21,7 @@ impl StepBuilder<'_> {
             return Some(dated);
         }
         let walk = known.walk.as_ref()?;
-        let height = known
-            .complete
-            .as_ref()
-            .map_or(0, |complete| complete.height);
+        let height = known.complete.as_ref().map_or(0, |complete| complete.height);
         // The error is ignored, because the next step reports it.
         let held = self.node.balances_at(&walk.accounts, height).ok().flatten();
         let held = held.map(|held| held.iter().map(|held| held.amount).collect());
@@ -40,10 +37,7 @@ impl StepBuilder<'_> {
     /// If the address never sent anything, its balance must cover the `known` payments and the claimed amount.
     fn check_claim(&mut self, claim: &Claim, known: Units) -> ChainStepOutcome {
         let found = self.verify_claim(claim, known);
-        ChainStepOutcome::ClaimChecked(Box::new(ClaimCheck {
-            claim: claim.seq,
-            found,
-        }))
+        ChainStepOutcome::ClaimChecked(Box::new(ClaimCheck { claim: claim.seq, found }))
     }
 
     fn verify_claim(&mut self, claim: &Claim, known: Units) -> Result<ChainPosition, String> {
@@ -53,9 +47,7 @@ impl StepBuilder<'_> {
             carried.ok_or("the chain's node knows no such transaction in a block of the chain")?;
         let height = carried.block.height;
         if !carried.is_done {
-            return Err(format!(
-                "the transaction failed in block {height}: it moved nothing"
-            ));
+            return Err(format!("the transaction failed in block {height}: it moved nothing"));
         }
         let complete = self.known.complete.as_ref();
         let complete = complete.map_or(0, |complete| complete.height);
@@ -79,10 +71,7 @@ impl StepBuilder<'_> {
                 asset.id,
                 asset.format_units(known)
             )),
-            None => Ok(ChainPosition {
-                block: carried.block,
-                time: carried.time,
-            }),
+            None => Ok(ChainPosition { block: carried.block, time: carried.time }),
         }
     }
 }

@@ -32,10 +32,7 @@ impl Spenders {
     pub(super) fn add(&mut self, spends: &[InputSource], by: &str, block: Option<&Block>) {
         for spent in spends {
             if let InputSource::Output(txid, position) = spent {
-                let spender = Spender {
-                    by: by.to_owned(),
-                    block: block.cloned(),
-                };
+                let spender = Spender { by: by.to_owned(), block: block.cloned() };
                 self.0.insert((txid.clone(), *position), spender);
             }
         }

@@ -14,11 +14,7 @@ impl StepBuilder<'_> {
     /// count as earlier. Returns `None` if the node fails, and a later step retries.
     pub(super) fn find_block_by_time(&mut self, at: Time) -> Option<ChainStepOutcome> {
         let cursor = self.known.cursor.as_ref()?;
-        let margin = if self.chain().has_outputs() {
-            MINED_MARGIN_MS
-        } else {
-            CLOCK_MARGIN_MS
-        };
+        let margin = if self.chain().has_outputs() { MINED_MARGIN_MS } else { CLOCK_MARGIN_MS };
         let wanted = at.plus_ms(margin.saturating_neg());
         // Blocks below `low` are too early. The block at `high` is late enough, or is the cursor.
         let (mut low, mut high) = (0, cursor.block.height);

@@ -39,9 +39,7 @@ impl StepBuilder<'_> {
             if let Some(other) = other(&mined).or_else(|| other(&waiting)) {
                 forward.present.retain(|txid| *txid != open.txid);
                 let txid = open.txid.clone();
-                forward
-                    .gone
-                    .push(ReplacedTransaction { txid, by: other.by });
+                forward.gone.push(ReplacedTransaction { txid, by: other.by });
             }
         }
         self.mark_descendants_gone(&in_blocks, forward);
@@ -91,20 +89,13 @@ impl StepBuilder<'_> {
         let known = self.known;
         let is_asked =
             |open: &&OpenObservation| open.block.is_none() && !in_blocks.contains(&open.txid);
-        let mut asked: Vec<String> = known
-            .open
-            .iter()
-            .filter(is_asked)
-            .map(|open| open.txid.clone())
-            .collect();
+        let mut asked: Vec<String> =
+            known.open.iter().filter(is_asked).map(|open| open.txid.clone()).collect();
         asked.sort_unstable();
         asked.dedup();
         let read = self.node.mempool(&asked, self.watched)?;
-        let new: Vec<_> = read
-            .received
-            .into_iter()
-            .filter(|one| !in_blocks.contains(&one.txid))
-            .collect();
+        let new: Vec<_> =
+            read.received.into_iter().filter(|one| !in_blocks.contains(&one.txid)).collect();
         for one in sort_parents_first(&new) {
             waiting.add(&one.spends, &one.txid, None);
             let seen_at = one.first_seen.unwrap_or(now);

@@ -118,9 +118,7 @@ impl StepBuilder<'_> {
         left: &mut u32,
     ) -> Result<Lookup, NodeError> {
         *left = left.saturating_sub(1);
-        let found = self
-            .node
-            .look_up_transaction(txid, native_to, self.watched)?;
+        let found = self.node.look_up_transaction(txid, native_to, self.watched)?;
         if let Lookup::Found(found) = &found
             && let Some((block, _)) = &found.block
             && !self.is_block_read(block, at)
@@ -164,9 +162,7 @@ impl StepBuilder<'_> {
         let Some(finalized) = at.head.finalized.filter(|height| *height <= at.to.height) else {
             return Ok(None);
         };
-        let taken = self
-            .node
-            .block_if_nonce_used(&sent.txid, sender, nonce, finalized)?;
+        let taken = self.node.block_if_nonce_used(&sent.txid, sender, nonce, finalized)?;
         match taken {
             Some(block) if !self.is_block_read(&block, at) => Err(NodeError::Behind),
             Some(block) => Ok(Some(SentLookupAnswer::Gone { by: None, block })),
@@ -218,14 +214,8 @@ impl StepBuilder<'_> {
         block: &Block,
     ) -> Result<Vec<BalanceChange>, NodeError> {
         let is_paid = |to: &&String| found.received.iter().any(|one| one.address == **to);
-        let unpaid: Vec<String> = native_to
-            .iter()
-            .filter(|to| !is_paid(to))
-            .cloned()
-            .collect();
-        let before = self
-            .node
-            .balances_at(&unpaid, block.height.saturating_sub(1))?;
+        let unpaid: Vec<String> = native_to.iter().filter(|to| !is_paid(to)).cloned().collect();
+        let before = self.node.balances_at(&unpaid, block.height.saturating_sub(1))?;
         let after = self.node.balances_at(&unpaid, block.height)?;
         let (Some(before), Some(after)) = (before, after) else {
             return Ok(Vec::new());

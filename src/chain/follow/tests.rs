@@ -50,13 +50,7 @@ impl Scene {
         addresses.insert(chain, &ours);
         let node = MemoryNode::new(&memory);
         let known = ChainState::initial(chain);
-        let mut scene = Scene {
-            memory,
-            node,
-            addresses: RwLock::new(addresses),
-            known,
-            ours,
-        };
+        let mut scene = Scene { memory, node, addresses: RwLock::new(addresses), known, ours };
         scene.mine(blocks);
         let started = scene.step();
         scene.apply_step(&started);
@@ -90,20 +84,9 @@ impl Scene {
 
     /// Makes one step. If `other` is given, it answers in place of the scene's node.
     fn try_step_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
-        let manner = StepOptions {
-            now: NOW,
-            blocks_max: 5,
-            test_networks: false,
-            rescans: true,
-        };
+        let manner = StepOptions { now: NOW, blocks_max: 5, test_networks: false, rescans: true };
         let looking = StepTargets::new(&self.addresses, &self.known);
-        compute_step(
-            other.unwrap_or(&mut self.node),
-            &self.known,
-            &looking,
-            manner,
-            &mut |_| {},
-        )
+        compute_step(other.unwrap_or(&mut self.node), &self.known, &looking, manner, &mut |_| {})
     }
 
     #[track_caller]
@@ -129,9 +112,7 @@ impl Scene {
         let known = &mut self.known;
         known.network = Some(step.network.clone());
         known.kept.extend(step.keep.clone());
-        known
-            .kept
-            .sort_by_key(|block| std::cmp::Reverse(block.height));
+        known.kept.sort_by_key(|block| std::cmp::Reverse(block.height));
         known.kept.dedup();
         match &step.outcome {
             ChainStepOutcome::Started { to, complete, .. } => {
@@ -183,10 +164,7 @@ fn payment_is_found_in_mempool_and_block() {
     let txid = scene.send("a", 500);
     let forward = scene.forward();
     assert_eq!(heights(&forward), [None]);
-    assert_eq!(
-        (forward.scanned_to, forward.found[0].seen_at),
-        (Some(NOW), NOW)
-    );
+    assert_eq!((forward.scanned_to, forward.found[0].seen_at), (Some(NOW), NOW));
     // The node reports the payment until the database has stored it, because a step may fail.
     assert_eq!(scene.forward().found[0].txid, txid);
     scene.mine(3);
@@ -196,10 +174,7 @@ fn payment_is_found_in_mempool_and_block() {
     // A step reads a limited number of blocks and reports nothing beyond them.
     scene.mine(8);
     let forward = scene.forward();
-    assert_eq!(
-        (forward.to.block.height, forward.dropped_before),
-        (28, None)
-    );
+    assert_eq!((forward.to.block.height, forward.dropped_before), (28, None));
     assert_eq!(scene.forward().to.block.height, 31);
 }
 
@@ -285,10 +260,8 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     scene.forward();
     scene.known.open = vec![open_observation(&first, "a"), open_observation(&other, "b")];
     let second = scene.send("a", 400);
-    let gone = |txid: &str, by: &str| ReplacedTransaction {
-        txid: txid.to_owned(),
-        by: by.to_owned(),
-    };
+    let gone =
+        |txid: &str, by: &str| ReplacedTransaction { txid: txid.to_owned(), by: by.to_owned() };
     let forward = scene.forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert_eq!(forward.found[0].txid, second);
@@ -354,10 +327,7 @@ fn rescan_ends_at_cursor_and_restarts_after_reorg() {
         known,
     };
     let mut missing = open_observation("gone", "b");
-    missing.block = Some(Block {
-        height: 9,
-        hash: "given up".to_owned(),
-    });
+    missing.block = Some(Block { height: 9, hash: "given up".to_owned() });
     scene.known.rescan = Some(rescan(2, None, vec![missing.clone()]));
     let read = |scene: &mut Scene| match scene.step().outcome {
         ChainStepOutcome::Rescanned(read) => *read,
@@ -369,10 +339,7 @@ fn rescan_ends_at_cursor_and_restarts_after_reorg() {
     let hash = scene.memory.lock().unwrap().active[6].block.hash.clone();
     scene.known.rescan = Some(rescan(7, Some(&hash), vec![missing]));
     let second = read(&mut scene);
-    assert_eq!(
-        (second.to.unwrap().block.height, second.is_last),
-        (11, true)
-    );
+    assert_eq!((second.to.unwrap().block.height, second.is_last), (11, true));
     assert_eq!(second.found[0].txid, txid);
     assert_eq!(second.missing, [("gone".to_owned(), 0)]);
     scene.known.rescan = Some(rescan(7, Some("other"), Vec::new()));

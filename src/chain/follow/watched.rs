@@ -76,11 +76,7 @@ impl WatchedAddresses {
         nearest.sort_unstable_by_key(|(account, distance)| (**distance, **account));
         let nearest = nearest.into_iter().take(spare_max);
         let accounts = self.accounts.iter().copied();
-        Some(
-            accounts
-                .chain(nearest.map(|(account, _)| *account))
-                .collect(),
-        )
+        Some(accounts.chain(nearest.map(|(account, _)| *account)).collect())
     }
 
     /// Returns the number of the change to load, or `None` if all addresses of the database are loaded.
@@ -149,18 +145,11 @@ impl<'a> StepTargets<'a> {
                 outputs.entry(txid.clone()).or_default().push(*position);
             }
         }
-        StepTargets {
-            addresses,
-            named: &known.named,
-            outputs,
-        }
+        StepTargets { addresses, named: &known.named, outputs }
     }
 
     fn with_addresses<T>(&self, at: impl FnOnce(&WatchedAddresses) -> T) -> T {
-        at(&self
-            .addresses
-            .read()
-            .unwrap_or_else(PoisonError::into_inner))
+        at(&self.addresses.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -280,10 +269,7 @@ mod tests {
         // contract.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
-            watched
-                .write()
-                .unwrap()
-                .insert_spare(Chain::Base, &text, index);
+            watched.write().unwrap().insert_spare(Chain::Base, &text, index);
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
@@ -301,10 +287,7 @@ mod tests {
     #[test]
     fn file_is_read_again_after_each_reload_request() {
         let pools = AddressPools::default();
-        let (base, bitcoin) = (
-            pools.for_chain(Chain::Base),
-            pools.for_chain(Chain::Bitcoin),
-        );
+        let (base, bitcoin) = (pools.for_chain(Chain::Base), pools.for_chain(Chain::Bitcoin));
         let first = base.read().unwrap().change_to_load().unwrap();
         // A change during the read must not be lost.
         pools.request_reload();
@@ -313,14 +296,7 @@ mod tests {
         base.write().unwrap().mark_loaded(second);
         // Two chains of one pool may read the database at the same time.
         base.write().unwrap().mark_loaded(first);
-        assert_eq!(
-            pools
-                .for_chain(Chain::Polygon)
-                .read()
-                .unwrap()
-                .change_to_load(),
-            None
-        );
+        assert_eq!(pools.for_chain(Chain::Polygon).read().unwrap().change_to_load(), None);
         assert!(bitcoin.read().unwrap().change_to_load().is_some());
         pools.request_reload();
         assert!(base.read().unwrap().change_to_load().is_some());

@@ -103,12 +103,7 @@ impl MemoryNode {
             None => (&memory.active, &memory.mempool),
         };
         let (has, later) = active.split_at(active.len().saturating_sub(self.behind).max(1));
-        ask(NodeView {
-            memory: &memory,
-            has,
-            later,
-            pool,
-        })
+        ask(NodeView { memory: &memory, has, later, pool })
     }
 }
 
@@ -149,9 +144,7 @@ impl Node for MemoryNode {
         let hides = self.hides;
         Ok(self.with_view(|NodeView { memory, has, .. }| {
             let finalized = finalized_height(memory, has);
-            let read = has
-                .iter()
-                .filter(|mined| (from..=to).contains(&mined.block.height));
+            let read = has.iter().filter(|mined| (from..=to).contains(&mined.block.height));
             let hides = hides && !memory.chain.has_outputs();
             let before = |mined: &MemoryBlock| {
                 let at = has.partition_point(|one| one.block.height < mined.block.height);
@@ -170,9 +163,7 @@ impl Node for MemoryNode {
                         .clone()
                         .flat_map(|sent| self.reported_payments(memory, sent, watched))
                         .collect(),
-                    spent: sent
-                        .flat_map(|sent| watched_spends(sent, watched))
-                        .collect(),
+                    spent: sent.flat_map(|sent| watched_spends(sent, watched)).collect(),
                 }
             });
             let mut read: Vec<BlockRead> = read.collect();
@@ -223,10 +214,8 @@ impl Node for MemoryNode {
             let memory = view.memory;
             // Transactions in blocks of other nodes are in the mempool of this one.
             let later = view.later.iter().flat_map(|mined| &mined.sent);
-            let pool: HashMap<&str, &MemoryTransaction> = later
-                .chain(view.pool)
-                .map(|sent| (sent.txid.as_str(), sent))
-                .collect();
+            let pool: HashMap<&str, &MemoryTransaction> =
+                later.chain(view.pool).map(|sent| (sent.txid.as_str(), sent)).collect();
             let mut read = MempoolRead::default();
             for sent in pool.values() {
                 let mut received = memory.received_outputs(sent, watched);
@@ -239,9 +228,7 @@ impl Node for MemoryNode {
                 }
                 read.spent.extend(watched_spends(sent, watched));
             }
-            let gone = unconfirmed
-                .iter()
-                .filter(|txid| !pool.contains_key(txid.as_str()));
+            let gone = unconfirmed.iter().filter(|txid| !pool.contains_key(txid.as_str()));
             read.vanished = gone.cloned().collect();
             read
         });
@@ -277,11 +264,7 @@ impl Node for MemoryNode {
             let mined = || view.has.iter().find_map(in_block);
             let waiting = waiting.map(|sent| (sent, None));
             let Some((sent, block)) = waiting.or_else(|| mined().filter(|_| self.has_index)) else {
-                return if self.has_index {
-                    Lookup::Absent
-                } else {
-                    Lookup::NoIndex
-                };
+                return if self.has_index { Lookup::Absent } else { Lookup::NoIndex };
             };
             // Nodes of account chains do not report payments of pending transactions.
             let is_told = block.is_some() || view.memory.chain.has_outputs();
@@ -378,7 +361,5 @@ fn watched_spends(sent: &MemoryTransaction, watched: &dyn Watched) -> Vec<(Input
     let watched = sent.spends.iter().filter(|spent| {
         matches!(spent, InputSource::Output(txid, position) if watched.has_output(txid, *position))
     });
-    watched
-        .map(|spent| (spent.clone(), sent.txid.clone()))
-        .collect()
+    watched.map(|spent| (spent.clone(), sent.txid.clone())).collect()
 }

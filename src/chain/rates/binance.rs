@@ -40,9 +40,7 @@ pub(super) fn fetch_tickers(
     base: &str,
     now: Time,
 ) -> Result<Vec<Ticker>, RatesError> {
-    let list: Vec<String> = pairs()
-        .map(|(base, quote)| format!("%22{base}{quote}%22"))
-        .collect();
+    let list: Vec<String> = pairs().map(|(base, quote)| format!("%22{base}{quote}%22")).collect();
     let all = format!("{base}/api/v3/ticker/price");
     let (status, body) =
         client.get_response(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
@@ -57,10 +55,8 @@ pub(super) fn fetch_tickers(
         });
     }
     let prices: Vec<BinancePrice> = parse_response((status, &body))?;
-    let prices: HashMap<&str, &str> = prices
-        .iter()
-        .map(|one| (one.symbol.as_str(), one.price.as_str()))
-        .collect();
+    let prices: HashMap<&str, &str> =
+        prices.iter().map(|one| (one.symbol.as_str(), one.price.as_str())).collect();
     let mut tickers = Vec::new();
     for (base, quote) in pairs() {
         if let Some(price) = prices.get(format!("{base}{quote}").as_str()) {

@@ -40,9 +40,7 @@ pub(super) fn fetch_tickers(
         let CoinbaseResponse { data } = parse_response((status, &body))?;
         if data.currency != coin {
             let said = data.currency;
-            return Err(RatesError::new(format!(
-                "asked for {coin}, it answered for {said:?}"
-            )));
+            return Err(RatesError::new(format!("asked for {coin}, it answered for {said:?}")));
         }
         for (quote, price) in [("EUR", data.rates.eur), ("USD", data.rates.usd)] {
             if let Some(price) = price {

@@ -52,9 +52,7 @@ pub(super) fn fetch_tickers(
         let prices = CoingeckoPrices::deserialize(found).map_err(|error| {
             RatesError::new(format!("the answer is not as documented: {coin}: {error}"))
         })?;
-        let updated = prices
-            .last_updated_at
-            .map(|at| Time(at.saturating_mul(SECOND_MS)));
+        let updated = prices.last_updated_at.map(|at| Time(at.saturating_mul(SECOND_MS)));
         let at = updated.map_or(now, |updated| updated.min(now));
         for (quote, price) in [("EUR", prices.eur), ("USD", prices.usd)] {
             if let Some(price) = price {

@@ -29,10 +29,7 @@ pub fn read_file(path: &Path, now: Time) -> Result<Vec<CoinFigure>, String> {
     });
     read.map_err(|error| format!("{shown}: {error}"))?;
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > FILE_BYTES_MAX {
-        return Err(format!(
-            "{shown} is larger than {} KiB",
-            FILE_BYTES_MAX / 1024
-        ));
+        return Err(format!("{shown} is larger than {} KiB", FILE_BYTES_MAX / 1024));
     }
     let coins: Map<String, Value> = serde_json::from_slice(&text)
         .map_err(|error| format!("{shown} is not a JSON object: {error}"))?;
@@ -61,11 +58,7 @@ fn parse_coins(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>,
                 via: format!("{name}/{currency}"),
                 at: now,
             };
-            told.push(CoinFigure {
-                coin,
-                currency,
-                figure,
-            });
+            told.push(CoinFigure { coin, currency, figure });
         }
     }
     if told.is_empty() {
@@ -102,9 +95,7 @@ mod tests {
             parse_text(
                 r#"{"BTC": {"EUR": "60000", "USD": "65000.5"}, "DOGE": {"USD": 0.1}, "USDT": {}}"#
             ),
-            Ok(["BTC EUR 60000", "BTC USD 65000.5", "DOGE USD 0.1"]
-                .map(str::to_owned)
-                .to_vec())
+            Ok(["BTC EUR 60000", "BTC USD 65000.5", "DOGE USD 0.1"].map(str::to_owned).to_vec())
         );
     }
 
@@ -113,19 +104,10 @@ mod tests {
         for (text, problem) in [
             ("{}", "it has no rate"),
             (r#"{"BTC": {}}"#, "it has no rate"),
-            (
-                r#"{"btc": {"EUR": "1"}}"#,
-                "\"btc\" is not a coin; there are BTC, LTC,",
-            ),
-            (
-                r#"{"USDC-BASE": {"EUR": "1"}}"#,
-                "\"USDC-BASE\" is not a coin",
-            ),
+            (r#"{"btc": {"EUR": "1"}}"#, "\"btc\" is not a coin; there are BTC, LTC,"),
+            (r#"{"USDC-BASE": {"EUR": "1"}}"#, "\"USDC-BASE\" is not a coin"),
             (r#"{"BTC": "60000"}"#, "BTC must be an object"),
-            (
-                r#"{"BTC": {"GBP": "1"}}"#,
-                "BTC: \"GBP\" must be one of EUR, USD",
-            ),
+            (r#"{"BTC": {"GBP": "1"}}"#, "BTC: \"GBP\" must be one of EUR, USD"),
             (
                 r#"{"LTC": {"EUR": "80"}, "BTC": {"EUR": "0"}}"#,
                 "BTC in EUR must be a positive number",
@@ -133,16 +115,10 @@ mod tests {
             (r#"{"BTC": {"EUR": "-1"}}"#, "BTC in EUR must be"),
             (r#"{"BTC": {"EUR": "1e400"}}"#, "BTC in EUR must be"),
             (r#"{"BTC": {"EUR": null}}"#, "BTC in EUR must be"),
-            (
-                r#"{"BTC": {"EUR": "99999999999999999999"}}"#,
-                "BTC in EUR must be",
-            ),
+            (r#"{"BTC": {"EUR": "99999999999999999999"}}"#, "BTC in EUR must be"),
         ] {
             let refused = parse_text(text);
-            assert!(
-                matches!(&refused, Err(said) if said.contains(problem)),
-                "{text}: {refused:?}"
-            );
+            assert!(matches!(&refused, Err(said) if said.contains(problem)), "{text}: {refused:?}");
         }
     }
 }

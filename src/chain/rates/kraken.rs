@@ -63,9 +63,8 @@ pub(super) fn fetch_tickers(
     base: &str,
     now: Time,
 ) -> Result<Vec<Ticker>, RatesError> {
-    let list: Vec<String> = pairs()
-        .map(|(base, quote)| format!("{}{quote}", kraken_symbol(base)))
-        .collect();
+    let list: Vec<String> =
+        pairs().map(|(base, quote)| format!("{}{quote}", kraken_symbol(base))).collect();
     let all = format!("{base}/0/public/Ticker");
     let answer = fetch_response(client, &format!("{all}?pair={}", list.join(",")))?;
     let answer = if answer.error.iter().any(|error| error == UNKNOWN) {
@@ -83,9 +82,7 @@ pub(super) fn fetch_tickers(
     }
     let mut tickers = Vec::new();
     for pair in pairs() {
-        let found = pair_names(pair)
-            .into_iter()
-            .find_map(|name| answer.result.get(&name));
+        let found = pair_names(pair).into_iter().find_map(|name| answer.result.get(&name));
         if let Some(found) = found {
             tickers.push(find_ticker(pair, found, now)?);
         }
@@ -113,12 +110,7 @@ fn find_ticker(
              below the bid"
         ))
     })?;
-    Ok(Ticker {
-        base,
-        quote,
-        price,
-        at,
-    })
+    Ok(Ticker { base, quote, price, at })
 }
 
 fn fetch_response(client: &RateClient, url: &str) -> Result<KrakenResponse, RatesError> {

@@ -72,10 +72,7 @@ impl FromStr for RatesOrigin {
 }
 
 fn source_names() -> Vec<&'static str> {
-    FigureSource::PUBLIC
-        .iter()
-        .map(|source| source.as_str())
-        .collect()
+    FigureSource::PUBLIC.iter().map(|source| source.as_str()).collect()
 }
 
 /// Parses the name of a source, with the url of an optional mirror.
@@ -87,10 +84,7 @@ fn parse_upstream(part: &str) -> Result<Upstream, String> {
     let source = FigureSource::from_str(name).ok();
     let known = source.and_then(|source| Some((source, default_base_url(source)?)));
     let (source, own) = known.ok_or_else(|| {
-        format!(
-            "{name:?} is not a source; there are {}",
-            source_names().join(", ")
-        )
+        format!("{name:?} is not a source; there are {}", source_names().join(", "))
     })?;
     let base = match mirror {
         None => own.to_owned(),
@@ -100,11 +94,7 @@ fn parse_upstream(part: &str) -> Result<Upstream, String> {
             let site = site.ok_or_else(|| {
                 format!("{name}: the mirror must be a url like https://mirror.example")
             })?;
-            format!(
-                "{}{}",
-                site.origin(),
-                site.after_authority().trim_end_matches('/')
-            )
+            format!("{}{}", site.origin(), site.after_authority().trim_end_matches('/'))
         }
     };
     Ok(Upstream { source, base })
@@ -117,10 +107,7 @@ mod tests {
     #[test]
     fn setting_lists_sources_with_optional_mirrors() {
         let read = |text: &str| text.parse::<RatesOrigin>();
-        let at = |source, base: &str| Upstream {
-            source,
-            base: base.to_owned(),
-        };
+        let at = |source, base: &str| Upstream { source, base: base.to_owned() };
         assert_eq!(
             read(" kraken, binance=HTTP://127.0.0.1:8/api/ ,"),
             Ok(RatesOrigin::Sources(vec![
@@ -128,10 +115,7 @@ mod tests {
                 at(FigureSource::Binance, "http://127.0.0.1:8/api"),
             ]))
         );
-        assert_eq!(
-            read("fixed:rates.json"),
-            Ok(RatesOrigin::File(PathBuf::from("rates.json")))
-        );
+        assert_eq!(read("fixed:rates.json"), Ok(RatesOrigin::File(PathBuf::from("rates.json"))));
         let all = read("kraken,coinbase,binance,coingecko");
         assert!(matches!(all, Ok(RatesOrigin::Sources(all)) if all.len() == 4));
     }
@@ -154,10 +138,7 @@ mod tests {
             ("kraken,binance=", "the mirror must be a url"),
         ] {
             let refused = text.parse::<RatesOrigin>();
-            assert!(
-                matches!(&refused, Err(said) if said.contains(problem)),
-                "{text}: {refused:?}"
-            );
+            assert!(matches!(&refused, Err(said) if said.contains(problem)), "{text}: {refused:?}");
         }
     }
 }

@@ -50,11 +50,7 @@ fn answer_request(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
-    while lines
-        .next()
-        .and_then(Result::ok)
-        .is_some_and(|line| !line.is_empty())
-    {}
+    while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
     // The test may not read the paths, and the client may close the connection early.
     let _ = asked.send(path.clone());
     let _ = stream.write_all(&answer(&path));
@@ -97,11 +93,7 @@ fn fetch_with_response(
 
 fn format_rates(told: Vec<CoinFigure>) -> Vec<String> {
     let each = told.into_iter().map(|told| {
-        let CoinFigure {
-            coin,
-            currency,
-            figure,
-        } = told;
+        let CoinFigure { coin, currency, figure } = told;
         let age_s = NOW.since_ms(figure.at) / 1_000;
         format!("{coin} {currency} {} {} {age_s}", figure.rate, figure.via)
     });
@@ -151,11 +143,7 @@ fn documented_responses_are_parsed() {
         ),
     ] {
         let (base, asks) = start_server(move |_, path| documented_response(source, path));
-        assert_eq!(
-            format_rates(fetch_from(source, base).unwrap()),
-            expected,
-            "{source}"
-        );
+        assert_eq!(format_rates(fetch_from(source, base).unwrap()), expected, "{source}");
         assert_eq!(asks.recv().unwrap(), first);
     }
     let (base, asks) = start_server(|_, path| documented_response(FigureSource::Coinbase, path));
@@ -175,11 +163,7 @@ fn missing_pair_does_not_affect_others() {
         ),
         (
             FigureSource::Binance,
-            http_response(
-                "400 Bad Request",
-                "",
-                r#"{"code":-1121,"msg":"Invalid symbol."}"#,
-            ),
+            http_response("400 Bad Request", "", r#"{"code":-1121,"msg":"Invalid symbol."}"#),
         ),
     ] {
         let (base, asks) = start_server(move |number, path| match number {
@@ -192,15 +176,8 @@ fn missing_pair_does_not_affect_others() {
     // If the pair is rejected again, the source fails.
     let gone = http_response("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
     let failure = fetch_with_response(FigureSource::Kraken, gone).unwrap_err();
-    assert_eq!(
-        failure.problem,
-        "answered an error: EQuery:Unknown asset pair"
-    );
-    let unknown = http_response(
-        "400 Bad Request",
-        "",
-        r#"{"errors":[{"id":"invalid_request"}]}"#,
-    );
+    assert_eq!(failure.problem, "answered an error: EQuery:Unknown asset pair");
+    let unknown = http_response("400 Bad Request", "", r#"{"errors":[{"id":"invalid_request"}]}"#);
     let (base, _) = start_server(move |number, path| match number {
         6 => unknown.clone(),
         _ => documented_response(FigureSource::Coinbase, path),
@@ -217,14 +194,8 @@ fn invalid_price_rejects_the_whole_response() {
         (FigureSource::Binance, "59999.90000000", ""),
         (FigureSource::Coingecko, "60000.12345678901", ""),
     ] {
-        for wrong in [
-            "0",
-            "-60000",
-            "1e400",
-            "6e-400",
-            "0.0",
-            "123456789012345678901234567890123",
-        ] {
+        for wrong in ["0", "-60000", "1e400", "6e-400", "0.0", "123456789012345678901234567890123"]
+        {
             let (base, _) = start_server(move |_, path| {
                 let answer = String::from_utf8(documented_response(source, path)).unwrap();
                 let (_, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -232,9 +203,7 @@ fn invalid_price_rejects_the_whole_response() {
             });
             let failure = fetch_from(source, base).unwrap_err();
             assert!(
-                failure
-                    .problem
-                    .starts_with(&format!("the {side}price of BTC in EUR is")),
+                failure.problem.starts_with(&format!("the {side}price of BTC in EUR is")),
                 "{source} {wrong}: {failure:?}"
             );
         }

@@ -162,10 +162,7 @@ impl<'de> Deserialize<'de> for ErrorObject {
             }
 
             fn visit_str<E: Error>(self, message: &str) -> Result<ErrorObject, E> {
-                Ok(ErrorObject(MethodError {
-                    code: 0,
-                    message: message.to_owned(),
-                }))
+                Ok(ErrorObject(MethodError { code: 0, message: message.to_owned() }))
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ErrorObject, A::Error> {

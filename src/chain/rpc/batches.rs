@@ -18,11 +18,7 @@ impl BatchSize {
     /// Starts at the largest size, which is at least 1.
     pub(super) fn new(max: usize) -> BatchSize {
         let max = max.max(1);
-        BatchSize {
-            now: max,
-            max,
-            singles: 0,
-        }
+        BatchSize { now: max, max, singles: 0 }
     }
 
     /// Returns the current batch size.

@@ -32,9 +32,8 @@ impl Endpoint {
     /// # Errors
     /// A message that says what would be valid, without any part of the url.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
-        let (scheme, rest) = text
-            .split_once("://")
-            .ok_or_else(|| describe_fault(UrlProblem::Shape))?;
+        let (scheme, rest) =
+            text.split_once("://").ok_or_else(|| describe_fault(UrlProblem::Shape))?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {
@@ -47,10 +46,8 @@ impl Endpoint {
         let port = site.authority().port;
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
         let shown = format!("{scheme}://{}{port}", site.host_text());
-        let mut secrets: Vec<String> = path
-            .split(['/', '?', '#', '&', '='])
-            .map(str::to_owned)
-            .collect();
+        let mut secrets: Vec<String> =
+            path.split(['/', '?', '#', '&', '=']).map(str::to_owned).collect();
         let login = user.map(|user| {
             let decoded = percent_decode(user);
             let encoded = STANDARD.encode(&decoded);
@@ -61,22 +58,12 @@ impl Endpoint {
         });
         secrets.retain(|secret| secret.chars().count() >= SECRET_CHARS_MIN);
         secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        Ok(Endpoint {
-            url,
-            login,
-            label: shown,
-            secrets,
-        })
+        Ok(Endpoint { url, login, label: shown, secrets })
     }
 
     /// Returns the endpoint of a node that does not use HTTP, from a checked url and its label.
     pub fn non_http(url: &str, label: String) -> Endpoint {
-        Endpoint {
-            url: url.to_owned(),
-            login: None,
-            label,
-            secrets: Vec::new(),
-        }
+        Endpoint { url: url.to_owned(), login: None, label, secrets: Vec::new() }
     }
 
     /// Parses one or more urls, separated by commas.
@@ -193,20 +180,11 @@ mod tests {
                 None,
                 "https://Node.example",
             ),
-            (
-                "http://a@b:c@[::1]:1/",
-                "http://[::1]:1/",
-                Some("Basic YUBiOmM="),
-                "http://[::1]:1",
-            ),
+            ("http://a@b:c@[::1]:1/", "http://[::1]:1/", Some("Basic YUBiOmM="), "http://[::1]:1"),
         ] {
             let read = Endpoint::parse(text);
             let parts = read.as_ref().map(|read| {
-                (
-                    read.url_with_path("").into_owned(),
-                    read.authorization(),
-                    read.label(),
-                )
+                (read.url_with_path("").into_owned(), read.authorization(), read.label())
             });
             assert_eq!(parts, Ok((url.to_owned(), login, shown)));
             assert_eq!(format!("{read:?}"), format!("Ok(Endpoint({shown}))"));

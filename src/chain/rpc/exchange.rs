@@ -10,12 +10,8 @@ use std::io::{BufReader, Read};
 /// Largest number of bytes read from a response with an error status.
 const REFUSAL_BYTES_MAX: u64 = 64 * 1024;
 /// Words in a 403 response that mean a rate limit and not a wrong key.
-const LIMIT_WORDS: [&str; 4] = [
-    "frequency limit",
-    "rate limit",
-    "too many requests",
-    "is suspended for",
-];
+const LIMIT_WORDS: [&str; 4] =
+    ["frequency limit", "rate limit", "too many requests", "is suspended for"];
 
 /// Parsed body of an HTTP response, with its status.
 pub(super) struct HttpResponse<V> {
@@ -49,9 +45,7 @@ impl Rpc {
         let bytes_max = match status {
             200..=299 => self.limits.answer_bytes_max,
             300..=399 => {
-                return Err(wrong_node(
-                    "it answers with a redirect: name the url it leads to",
-                ));
+                return Err(wrong_node("it answers with a redirect: name the url it leads to"));
             }
             402 | 413 | 429 => return Err(rate_limit_error(status)),
             _ => REFUSAL_BYTES_MAX,
@@ -62,14 +56,10 @@ impl Rpc {
             return Err(login_error(status, &mut reader));
         }
         match read_json(reader, seed) {
-            Err(_) if !is_ok => Err(NodeError::Unreachable(format!(
-                "it answered with status {status}"
-            ))),
-            value => Ok(HttpResponse {
-                is_ok,
-                status,
-                value: value?,
-            }),
+            Err(_) if !is_ok => {
+                Err(NodeError::Unreachable(format!("it answered with status {status}")))
+            }
+            value => Ok(HttpResponse { is_ok, status, value: value? }),
         }
     }
 }

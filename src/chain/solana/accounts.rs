@@ -72,9 +72,7 @@ impl Solana {
                 mints.iter().filter_map(of_mint).collect()
             });
             let own = std::iter::once((address, None));
-            let of_tokens = derived
-                .iter()
-                .zip(mints.iter().map(|(_, asset)| Some(*asset)));
+            let of_tokens = derived.iter().zip(mints.iter().map(|(_, asset)| Some(*asset)));
             for (account, asset) in own.chain(of_tokens) {
                 let place = accounts.list.len();
                 // Both a token account and its owner may be watched. Payments to the token account then belong to the

@@ -113,9 +113,8 @@ impl TransactionCredits {
                 }
             }
             for (at, of_account) in &tokens {
-                let account = keys
-                    .get(*at)
-                    .ok_or_else(|| invalid_answer("it tells of no such account"))?;
+                let account =
+                    keys.get(*at).ok_or_else(|| invalid_answer("it tells of no such account"))?;
                 credits.extend(token_credit(
                     (*at, account),
                     of_account,
@@ -124,12 +123,7 @@ impl TransactionCredits {
                 )?);
             }
         }
-        Ok(TransactionCredits {
-            slot: answer.slot,
-            is_done,
-            senders,
-            credits,
-        })
+        Ok(TransactionCredits { slot: answer.slot, is_done, senders, credits })
     }
 
     /// Returns the payments to these accounts, by position. Payments that the owner of the account signed are
@@ -165,12 +159,7 @@ impl TransactionCredits {
                     address: named.owner.clone(),
                     amount: Units(u128::from(credit.amount)),
                     first_seen: None,
-                    spends: credit
-                        .from
-                        .iter()
-                        .cloned()
-                        .map(InputSource::Address)
-                        .collect(),
+                    spends: credit.from.iter().cloned().map(InputSource::Address).collect(),
                 });
             }
         }
@@ -218,9 +207,7 @@ fn account_keys<'a>(
     }
     let (before, behind) = (meta.pre_balances.len(), meta.post_balances.len());
     if keys.len() > ACCOUNTS_MAX || before != keys.len() || behind != keys.len() {
-        return Err(invalid_answer(
-            "a transaction has not as many balances as accounts",
-        ));
+        return Err(invalid_answer("a transaction has not as many balances as accounts"));
     }
     Ok(keys)
 }
@@ -232,10 +219,8 @@ fn token_changes(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange
         return Err(NodeError::Wrong(text.to_owned()));
     };
     let mut tokens: BTreeMap<usize, TokenChange<'_>> = BTreeMap::new();
-    for (balance, is_behind) in before
-        .iter()
-        .map(|one| (one, false))
-        .chain(behind.iter().map(|one| (one, true)))
+    for (balance, is_behind) in
+        before.iter().map(|one| (one, false)).chain(behind.iter().map(|one| (one, true)))
     {
         let amount = &balance.ui_token_amount.amount;
         let is_digits = amount.bytes().all(|byte| byte.is_ascii_digit());
@@ -246,11 +231,7 @@ fn token_changes(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange
             return Err(invalid_answer("it tells of tokens of no account"));
         }
         let of_account = tokens.entry(balance.account_index).or_default();
-        let side = if is_behind {
-            &mut of_account.behind
-        } else {
-            &mut of_account.before
-        };
+        let side = if is_behind { &mut of_account.behind } else { &mut of_account.before };
         if side.replace((balance, amount)).is_some() {
             return Err(invalid_answer("it tells twice of the tokens of an account"));
         }
@@ -277,16 +258,11 @@ fn token_credit(
     };
     let spenders = all.values().filter(|one| {
         let (before, behind) = one.before_and_after();
-        behind < before
-            && one
-                .either_balance()
-                .is_some_and(|known| known.mint == *mint)
+        behind < before && one.either_balance().is_some_and(|known| known.mint == *mint)
     });
     let owners = spenders.filter_map(|one| one.before.and_then(|(one, _)| one.owner.as_ref()));
     let holder = known.owner.clone();
-    let is_signed = holder
-        .as_ref()
-        .is_some_and(|holder| signers.contains(&holder));
+    let is_signed = holder.as_ref().is_some_and(|holder| signers.contains(&holder));
     Ok(Some(Credit {
         position: to_position(at)?,
         account: account.to_owned(),

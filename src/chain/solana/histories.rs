@@ -67,13 +67,7 @@ impl ReadReason {
 
 impl AccountHistory {
     fn new(low: u32, now: Time) -> AccountHistory {
-        AccountHistory {
-            low,
-            listed_to: None,
-            listed_at: now,
-            state: None,
-            misses: 0,
-        }
+        AccountHistory { low, listed_to: None, listed_at: now, state: None, misses: 0 }
     }
 
     fn read_reason(
@@ -155,8 +149,7 @@ impl AccountHistories {
         is_returned: impl Fn(&str, u32) -> bool,
     ) {
         let low = complete.saturating_sub(MARGIN);
-        self.found
-            .retain(|(slot, signature), _| *slot > low || !is_returned(signature, *slot));
+        self.found.retain(|(slot, signature), _| *slot > low || !is_returned(signature, *slot));
         for history in self.of.values_mut() {
             history.low = history.low.max(low);
         }
@@ -209,9 +202,7 @@ impl Solana {
         let mut own_has_any = None;
         for (account, state) in of_address {
             let (name, now) = (&account.account, self.head_time);
-            let default = look
-                .from
-                .unwrap_or_else(|| self.default_lowest_slot(account.is_daily));
+            let default = look.from.unwrap_or_else(|| self.default_lowest_slot(account.is_daily));
             let known = histories.of.entry(name.clone());
             let history = known.or_insert_with(|| AccountHistory::new(default, now));
             let due = history.read_reason(state, now, look, name);
@@ -235,9 +226,8 @@ impl Solana {
                 continue;
             };
             let Some(listed) = listed else {
-                histories.pending = histories
-                    .pending
-                    .saturating_add(usize::from(due == ReadReason::New));
+                histories.pending =
+                    histories.pending.saturating_add(usize::from(due == ReadReason::New));
                 continue;
             };
             if account.asset.is_none() {
@@ -287,10 +277,7 @@ impl Solana {
         low: u32,
         look: &PollScope<'_>,
     ) -> Result<HistoryOutcome, NodeError> {
-        let mut listed = HistoryOutcome {
-            has_any: false,
-            has_news: false,
-        };
+        let mut listed = HistoryOutcome { has_any: false, has_news: false };
         let mut before: Option<String> = None;
         for _ in 0..PAGES_MAX {
             let mut config = json!({
@@ -318,9 +305,7 @@ impl Solana {
             let higher = page.iter().rev().find(|one| Some(one.slot) > lowest);
             let next = higher.or(page.last()).map(|one| one.signature.clone());
             if next == before {
-                return Err(invalid_answer(
-                    "it answers with the same part of a history again",
-                ));
+                return Err(invalid_answer("it answers with the same part of a history again"));
             }
             before = next;
         }
@@ -335,10 +320,7 @@ fn record_transaction(
     account: &str,
     one: &SignatureInfo,
 ) -> Result<bool, NodeError> {
-    let newest = histories
-        .of
-        .get(account)
-        .and_then(|history| history.listed_to);
+    let newest = histories.of.get(account).and_then(|history| history.listed_to);
     let is_later = newest.is_none_or(|newest| one.slot > newest);
     if one.err.is_some() {
         return Ok(is_later);

@@ -11,10 +11,7 @@ use serde_json::json;
 
 /// Genesis hashes and their networks (<https://docs.anza.xyz/clusters/available>).
 const GENESIS_HASHES: [(&str, &str); 3] = [
-    (
-        "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d",
-        "mainnet-beta",
-    ),
+    ("5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d", "mainnet-beta"),
     ("4uhcVJyU9pJkvQyUS88uRDiswHScSCkY3XQawwTJpEhb", "testnet"),
     ("EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrfBG", "devnet"),
 ];
@@ -62,19 +59,13 @@ impl Solana {
         let network = network.map_or(LOCAL, |(_, network)| *network);
         let mints = contracts_on(Chain::Solana, network, &self.overridden)?;
         self.check_mints(&mints)?;
-        Ok(Identity {
-            epoch: self.rpc.epoch(),
-            network,
-            mints,
-        })
+        Ok(Identity { epoch: self.rpc.epoch(), network, mints })
     }
 
     /// Rejects a mint from the settings if another program owns it, or its decimals differ.
     fn check_mints(&mut self, mints: &[(String, &'static Asset)]) -> Result<(), NodeError> {
         let overridden = &self.overridden;
-        let named = mints
-            .iter()
-            .filter(|(_, asset)| overridden.contains_key(asset.id));
+        let named = mints.iter().filter(|(_, asset)| overridden.contains_key(asset.id));
         let named: Vec<_> = named.collect();
         if named.is_empty() {
             return Ok(());
@@ -91,9 +82,7 @@ impl Solana {
             let account = answers.next().flatten();
             let wrong = |problem: &str| {
                 let id = asset.id;
-                Err(NodeError::Wrong(format!(
-                    "the mint {mint} of {id} {problem}"
-                )))
+                Err(NodeError::Wrong(format!("the mint {mint} of {id} {problem}")))
             };
             let Some(account) = account else {
                 return wrong("is not there");

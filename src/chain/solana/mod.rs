@@ -164,11 +164,7 @@ impl Solana {
         let Some(before) = self.finalized else {
             return true;
         };
-        let step = if self.step.has_sent {
-            SENT_STEP
-        } else {
-            FINAL_STEP
-        };
+        let step = if self.step.has_sent { SENT_STEP } else { FINAL_STEP };
         let complete = self.step.complete.unwrap_or(before);
         finalized >= before.saturating_add(step)
             || finalized > before && self.step.is_open_between(complete, finalized)
@@ -206,11 +202,7 @@ impl Solana {
             block: Some((header.block, header.time)),
             first_seen: None,
             is_done: carried.is_done,
-            spends: carried
-                .senders
-                .into_iter()
-                .map(InputSource::Address)
-                .collect(),
+            spends: carried.senders.into_iter().map(InputSource::Address).collect(),
             nonce: None,
             received,
             is_traced: true,
@@ -242,8 +234,7 @@ impl Node for Solana {
             self.returned.clear();
         }
         let told = self.pending_returned.drain(..);
-        self.returned
-            .extend(told.map(|(slot, signature)| (signature, slot)));
+        self.returned.extend(told.map(|(slot, signature)| (signature, slot)));
         self.carried.clear();
     }
 
@@ -258,9 +249,7 @@ impl Node for Solana {
     }
 
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        let hash = self
-            .verify_identity()
-            .and_then(|_| self.hash_of_slot(height));
+        let hash = self.verify_identity().and_then(|_| self.hash_of_slot(height));
         self.distrust_if_invalid(hash)
     }
 
@@ -315,9 +304,7 @@ impl Node for Solana {
     }
 
     fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
-        let time = self
-            .verify_identity()
-            .and_then(|_| self.time_of_slot(height));
+        let time = self.verify_identity().and_then(|_| self.time_of_slot(height));
         self.distrust_if_invalid(time)
     }
 

@@ -42,21 +42,13 @@ impl Solana {
         let step = &mut self.step;
         let is_behind = |height: Option<u32>| height.is_none_or(|height| from > height);
         if step.is_stopped || !is_behind(step.complete) {
-            return if is_final {
-                RangePurpose::Rescan
-            } else {
-                RangePurpose::RescanAtHead
-            };
+            return if is_final { RangePurpose::Rescan } else { RangePurpose::RescanAtHead };
         }
         if is_behind(step.cursor) && !step.has_read_head {
             step.has_read_head = true;
             return RangePurpose::Head;
         }
-        if is_final {
-            RangePurpose::Final
-        } else {
-            RangePurpose::RescanAtHead
-        }
+        if is_final { RangePurpose::Final } else { RangePurpose::RescanAtHead }
     }
 
     /// Implements [`Node::blocks`](crate::chain::Node::blocks): blocks with payments, and the last block.
@@ -126,12 +118,7 @@ impl Solana {
             Commitment::Confirmed => std::mem::take(&mut self.head),
             Commitment::Finalized => std::mem::take(&mut self.finals),
         };
-        let look = PollScope {
-            commitment,
-            to,
-            from: None,
-            open: &HashSet::new(),
-        };
+        let look = PollScope { commitment, to, from: None, open: &HashSet::new() };
         let looked = self.poll_accounts(&mut histories, accounts, &look);
         match commitment {
             Commitment::Confirmed => self.head = histories,
@@ -202,12 +189,7 @@ impl Solana {
         }
         let mut entries = Vec::new();
         // The newest transactions come first, because a customer may be waiting.
-        for key in self
-            .head
-            .transactions_between(0, to.height)
-            .into_iter()
-            .rev()
-        {
+        for key in self.head.transactions_between(0, to.height).into_iter().rev() {
             if entries.len() >= LATE_MAX {
                 break;
             }
@@ -230,10 +212,7 @@ impl Solana {
     /// Returns `true` if an earlier step returned the transaction in this slot.
     fn was_returned(&self, (slot, signature): &SlotSignature) -> bool {
         self.returned.get(signature) == Some(slot)
-            || self
-                .pending_returned
-                .iter()
-                .any(|(at, told)| at == slot && told == signature)
+            || self.pending_returned.iter().any(|(at, told)| at == slot && told == signature)
     }
 
     /// Returns the blocks of a range, with the payments of these transactions. Also returns the slots of the
@@ -252,10 +231,7 @@ impl Solana {
                 continue;
             }
             let mut carried = self.transaction_result(signature, commitment)?;
-            if carried
-                .as_ref()
-                .is_some_and(|carried| carried.slot != *slot)
-            {
+            if carried.as_ref().is_some_and(|carried| carried.slot != *slot) {
                 self.carried.remove(&(signature.clone(), commitment));
                 carried = self.transaction_result(signature, commitment)?;
             }
@@ -276,10 +252,7 @@ impl Solana {
         received.retain(|_, received| !received.is_empty());
         let mut blocks = Vec::with_capacity(received.len());
         for (slot, received) in received {
-            blocks.push(to_block_read(
-                self.required_header(slot, commitment)?,
-                received,
-            ));
+            blocks.push(to_block_read(self.required_header(slot, commitment)?, received));
         }
         Ok((blocks, told))
     }
@@ -301,11 +274,7 @@ impl Solana {
         commitment: Commitment,
     ) -> Result<(), NodeError> {
         let is_final = commitment == Commitment::Finalized;
-        if is_final
-            && self
-                .transaction_result(signature, Commitment::Confirmed)?
-                .is_some()
-        {
+        if is_final && self.transaction_result(signature, Commitment::Confirmed)?.is_some() {
             return Err(NodeError::Behind);
         }
         for histories in [&mut self.head, &mut self.finals] {
@@ -339,10 +308,7 @@ impl Solana {
             return Ok(None);
         };
         let mints = self.verify_identity()?.mints;
-        let coins = ListedCoins {
-            native: self.native,
-            mints: &mints,
-        };
+        let coins = ListedCoins { native: self.native, mints: &mints };
         let carried = TransactionCredits::parse(&answer, signature, &coins)?;
         if self.carried.len() >= KEPT_MAX {
             self.carried.clear();
@@ -360,10 +326,7 @@ fn may_pay_since(
     accounts: &PolledAccounts,
 ) -> Option<bool> {
     let named = histories.found.get(key)?;
-    let of_accounts = named
-        .accounts
-        .iter()
-        .filter_map(|account| accounts.get(account));
+    let of_accounts = named.accounts.iter().filter_map(|account| accounts.get(account));
     let since = of_accounts.map(|account| account.since).min()?;
     let earliest = since.plus_ms(SINCE_MARGIN_MS.saturating_neg());
     Some(named.time.is_none_or(|time| time >= earliest))
@@ -372,9 +335,7 @@ fn may_pay_since(
 /// Cuts entries at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last slot if any entries were
 /// cut.
 fn cut_at_slot_end(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
-    let last = TRANSACTIONS_MAX
-        .checked_sub(1)
-        .and_then(|at| entries.get(at));
+    let last = TRANSACTIONS_MAX.checked_sub(1).and_then(|at| entries.get(at));
     let Some(last) = last.map(|(slot, _)| *slot) else {
         return (entries, None);
     };

@@ -104,10 +104,7 @@ impl Solana {
         if answer.parent_slot > slot {
             return Err(invalid_answer("the parent of a block is of a later slot"));
         }
-        let seconds = match answer
-            .block_time
-            .filter(|seconds| *seconds >= FIRST_BLOCK_TIME)
-        {
+        let seconds = match answer.block_time.filter(|seconds| *seconds >= FIRST_BLOCK_TIME) {
             Some(seconds) => Some(seconds),
             // A block may have no time yet. Some nodes return a wrong time in `getBlock` and the right one in
             // `getBlockTime`.
@@ -118,10 +115,7 @@ impl Solana {
             NodeError::Unreachable(format!("it does not tell the time of block {slot}"))
         })?;
         Ok(SlotHeader {
-            block: Block {
-                height: slot,
-                hash: answer.blockhash,
-            },
+            block: Block { height: slot, hash: answer.blockhash },
             parent: answer.previous_blockhash,
             parent_height: answer.parent_slot,
             time: unix_time(seconds)?,
@@ -170,10 +164,7 @@ impl Solana {
         for low in [from.max(to.saturating_sub(SEARCH)), from] {
             let params = json!([low, to, { "commitment": commitment }]);
             let slots: Vec<u32> = self.call_required("getBlocks", &params)?;
-            let last = slots
-                .into_iter()
-                .filter(|slot| (low..=to).contains(slot))
-                .max();
+            let last = slots.into_iter().filter(|slot| (low..=to).contains(slot)).max();
             if let Some(last) = last {
                 return self.required_header(last, commitment);
             }
@@ -192,14 +183,9 @@ impl Solana {
         let last = slot.saturating_add(NEXT_MAX);
         let params = json!([slot, last, { "commitment": Commitment::Confirmed }]);
         let slots: Vec<u32> = self.call_required("getBlocks", &params)?;
-        let next = slots
-            .into_iter()
-            .filter(|one| (slot..=last).contains(one))
-            .min();
+        let next = slots.into_iter().filter(|one| (slot..=last).contains(one)).min();
         match next {
-            Some(next) => Ok(Some(
-                self.required_header(next, Commitment::Confirmed)?.time,
-            )),
+            Some(next) => Ok(Some(self.required_header(next, Commitment::Confirmed)?.time)),
             None => Ok(None),
         }
     }

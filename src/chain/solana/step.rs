@@ -43,9 +43,7 @@ impl StepContext {
             has_rescan: rescan.is_some(),
             has_sent: !known.sent.is_empty(),
             open: places(&known.open),
-            again: rescan
-                .map(|rescan| places(&rescan.known))
-                .unwrap_or_default(),
+            again: rescan.map(|rescan| places(&rescan.known)).unwrap_or_default(),
             has_read_head: false,
             has_polled: false,
         }

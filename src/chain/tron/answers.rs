@@ -162,12 +162,7 @@ impl TryFrom<RawTransaction> for TronTransaction {
         let results = raw.ret.first().and_then(|ret| ret.contract_ret.as_deref());
         let action = raw.raw_data.contract.first();
         let (sender, action) = action.map_or(Ok((None, TronAction::Other)), parse_action)?;
-        Ok(TronTransaction {
-            id: raw.id,
-            is_done: results == Some(SUCCESS),
-            sender,
-            action,
-        })
+        Ok(TronTransaction { id: raw.id, is_done: results == Some(SUCCESS), sender, action })
     }
 }
 
@@ -179,10 +174,7 @@ fn parse_action(
         "TransferContract" => {
             let value: TransferValue = serde_json::from_str(value)?;
             let (to, amount) = (value.to_address.0, value.amount);
-            (
-                Some(value.owner_address.0),
-                TronAction::Transfer { to, amount },
-            )
+            (Some(value.owner_address.0), TronAction::Transfer { to, amount })
         }
         "TriggerSmartContract" => {
             let value: TriggerValue = serde_json::from_str(value)?;
@@ -250,11 +242,7 @@ pub struct TronLog {
 pub struct InternalTransaction {
     #[serde(default, deserialize_with = "account_if_any")]
     pub caller_address: Option<TronAccount>,
-    #[serde(
-        rename = "transferTo_address",
-        default,
-        deserialize_with = "account_if_any"
-    )]
+    #[serde(rename = "transferTo_address", default, deserialize_with = "account_if_any")]
     pub to: Option<TronAccount>,
     /// Amounts of native coins and of TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]

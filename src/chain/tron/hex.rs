@@ -60,11 +60,7 @@ impl TronAccount {
 /// Splits the digits from index `from` on into words of 64 digits.
 pub fn split_words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
     let digits = text.as_bytes().get(from..).unwrap_or_default();
-    digits
-        .as_chunks::<WORD_DIGITS>()
-        .0
-        .iter()
-        .map(<[u8; 64]>::as_slice)
+    digits.as_chunks::<WORD_DIGITS>().0.iter().map(<[u8; 64]>::as_slice)
 }
 
 /// Returns the account in the last 20 bytes of a word. The other bytes are ignored, because contracts ignore them.
@@ -75,9 +71,7 @@ pub fn word_to_account(word: &[u8]) -> Option<hex::Account> {
 /// Parses a number of one 32-byte word.
 pub fn word_to_number(text: &str) -> Option<Number> {
     let digits = text.as_bytes();
-    Some(digits)
-        .filter(|digits| digits.len() == WORD_DIGITS)
-        .and_then(Number::parse_digits)
+    Some(digits).filter(|digits| digits.len() == WORD_DIGITS).and_then(Number::parse_digits)
 }
 
 impl<'de> Deserialize<'de> for TronId {
@@ -117,14 +111,7 @@ mod tests {
         assert_eq!(TronAccount::parse(&format!("41{plain}")), account);
         let own = format!("41{}", &plain[2..]);
         assert_ne!(TronAccount::parse(&own), TronAccount::parse(plain));
-        for wrong in [
-            "",
-            "41",
-            &plain[2..],
-            &format!("42{plain}"),
-            "0x",
-            &format!("4141{plain}"),
-        ] {
+        for wrong in ["", "41", &plain[2..], &format!("42{plain}"), "0x", &format!("4141{plain}")] {
             assert_eq!(TronAccount::parse(wrong), None, "{wrong}");
         }
     }

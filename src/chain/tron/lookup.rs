@@ -56,12 +56,7 @@ impl Tron {
             self.learn_internal_support(&info);
         }
         let is_done = transaction.is_done && (!is_contract || info.is_done());
-        Ok(Some(IncludedTransaction {
-            header: block.header,
-            is_done,
-            transaction,
-            info,
-        }))
+        Ok(Some(IncludedTransaction { header: block.header, is_done, transaction, info }))
     }
 
     /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
@@ -75,12 +70,8 @@ impl Tron {
             return Ok(Lookup::Absent);
         };
         let tokens = self.verify_identity()?.tokens;
-        let filter = TransferFilter {
-            chain: Chain::Tron,
-            native: self.native,
-            tokens: &tokens,
-            watched,
-        };
+        let filter =
+            TransferFilter { chain: Chain::Tron, native: self.native, tokens: &tokens, watched };
         let received = filter.agreed_payments(&found.transaction, Some(&found.info))?;
         let is_traced = self.covers_internal(&found, &received, native_to);
         let sender = found.transaction.sender;

@@ -35,12 +35,8 @@ impl Tron {
             return Ok(Vec::new());
         }
         let last = to.min(from.saturating_add(self.span.saturating_sub(1)));
-        let filter = TransferFilter {
-            chain: Chain::Tron,
-            native: self.native,
-            tokens: &tokens,
-            watched,
-        };
+        let filter =
+            TransferFilter { chain: Chain::Tron, native: self.native, tokens: &tokens, watched };
         let read = self.read_blocks(from, last, &filter);
         let is_limited = match &read {
             Err(error) => matches!(error, NodeError::Limited(_)),
@@ -63,11 +59,7 @@ impl Tron {
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let is_final = self.finalized.is_none_or(|finalized| last <= finalized);
-        let side = if is_final {
-            NodeApi::Final
-        } else {
-            NodeApi::Head
-        };
+        let side = if is_final { NodeApi::Final } else { NodeApi::Head };
         let mut read = Vec::new();
         for block in self.fetch_blocks(side, from, last)? {
             match self.block_payments(side, &block, filter) {
@@ -124,11 +116,7 @@ impl Tron {
             NodeApi::Final => contracts.next().is_some() && is_watching(filter.watched),
             NodeApi::Head => contracts.any(|one| filter.matches_call(one)),
         };
-        let infos = if is_asked {
-            self.fetch_infos(side, block)?
-        } else {
-            InfosById::new()
-        };
+        let infos = if is_asked { self.fetch_infos(side, block)? } else { InfosById::new() };
         let mut received = Vec::new();
         for one in &block.transactions {
             received.extend(filter.agreed_payments(one, infos.get(&one.id))?);
@@ -143,9 +131,8 @@ impl Tron {
         let answer: TransactionInfos = self.ask((side, "gettransactioninfobyblocknum"), &body)?;
         let mut infos = InfosById::new();
         for info in answer.list {
-            let id = info
-                .id
-                .ok_or_else(|| invalid_answer("it tells of a transaction without an id"))?;
+            let id =
+                info.id.ok_or_else(|| invalid_answer("it tells of a transaction without an id"))?;
             if info.block_number != height {
                 return Err(invalid_answer("it tells of transactions of another block"));
             }
@@ -176,9 +163,7 @@ impl Tron {
 
 /// Returns `true` if any account is watched.
 fn is_watching(watched: &dyn Watched) -> bool {
-    !watched
-        .queried_accounts(1)
-        .is_some_and(|accounts| accounts.is_empty())
+    !watched.queried_accounts(1).is_some_and(|accounts| accounts.is_empty())
 }
 
 /// Returns the error for a missing receipt. At the head, a node behind a load balancer may lag. For a final block,
@@ -195,10 +180,7 @@ fn missing_info(side: NodeApi, height: u32) -> NodeError {
 /// Parses a block with its transactions; `None` if the node has no such block.
 pub(super) fn parse_block(answer: FullBlockResponse) -> Result<Option<TronBlock>, NodeError> {
     let header = parse_header(&answer)?;
-    Ok(header.map(|header| TronBlock {
-        header,
-        transactions: answer.transactions,
-    }))
+    Ok(header.map(|header| TronBlock { header, transactions: answer.transactions }))
 }
 
 fn to_block_read(block: TronBlock, received: Vec<ReceivedOutput>) -> BlockRead {

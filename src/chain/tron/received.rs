@@ -36,9 +36,7 @@ impl TransferFilter<'_> {
         transaction: &TronTransaction,
         info: Option<&TransactionInfo>,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {
-        let by_receipt = info
-            .filter(|_| transaction.is_contract())
-            .map(TransactionInfo::is_done);
+        let by_receipt = info.filter(|_| transaction.is_contract()).map(TransactionInfo::is_done);
         if !transaction.is_done && by_receipt != Some(true) {
             return Ok(Vec::new());
         }
@@ -47,9 +45,7 @@ impl TransferFilter<'_> {
         if agrees || received.is_empty() {
             return Ok(received);
         }
-        Err(invalid_answer(
-            "a block and its receipts disagree on whether a transaction succeeded",
-        ))
+        Err(invalid_answer("a block and its receipts disagree on whether a transaction succeeded"))
     }
 
     /// Returns the payments of a successful transaction, by position. Without `info`, payments by contracts are

@@ -15,9 +15,7 @@ use std::collections::HashSet;
 impl Utxo {
     /// Returns the block hashes of a range of heights, up to the tip.
     pub(super) fn fetch_hashes(&mut self, from: u32, to: u32) -> Result<Vec<HashText>, NodeError> {
-        let calls: Vec<_> = (from..=to)
-            .map(|height| ("getblockhash", [height]))
-            .collect();
+        let calls: Vec<_> = (from..=to).map(|height| ("getblockhash", [height])).collect();
         let mut hashes = Vec::with_capacity(calls.len());
         for answer in self.rpc.batch::<HashText>(&calls)? {
             match answer {
@@ -41,10 +39,7 @@ impl Utxo {
     ) -> Result<Option<ScannedBlock>, NodeError> {
         let mut answer = None;
         if self.has_full_blocks {
-            match self
-                .rpc
-                .call_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner))
-            {
+            match self.rpc.call_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner)) {
                 Err(CallFailure::Method(error)) if wants_boolean_verbosity(&error) => {
                     self.has_full_blocks = false;
                 }
@@ -53,9 +48,7 @@ impl Utxo {
         }
         let answer = match answer {
             Some(answer) => answer,
-            None => self
-                .rpc
-                .call_seed("getblock", &json!([hash.0, true]), BlockSeed(scanner)),
+            None => self.rpc.call_seed("getblock", &json!([hash.0, true]), BlockSeed(scanner)),
         };
         let mut block = match answer {
             Ok(block) => block,
@@ -77,11 +70,7 @@ impl Utxo {
                 self.invalid_answer(format!("the block at height {height} has a wrong parent"))
             );
         }
-        if block
-            .declared
-            .is_some_and(|declared| declared != block.counted)
-            || block.counted == 0
-        {
+        if block.declared.is_some_and(|declared| declared != block.counted) || block.counted == 0 {
             return Err(
                 self.invalid_answer(format!("the block at height {height} lacks transactions"))
             );
@@ -92,15 +81,12 @@ impl Utxo {
         // The transaction of the genesis block is not spendable, and nodes do not return it.
         if height > 0 && !block.ids.is_empty() {
             let ids = std::mem::take(&mut block.ids);
-            block
-                .shown
-                .extend(self.scan_transactions(height, &ids, scanner)?);
+            block.shown.extend(self.scan_transactions(height, &ids, scanner)?);
         }
         let mut seen = HashSet::new();
         if !block.shown.iter().all(|read| seen.insert(&read.txid)) {
-            return Err(self.invalid_answer(format!(
-                "the block at height {height} has a transaction twice"
-            )));
+            return Err(self
+                .invalid_answer(format!("the block at height {height} has a transaction twice")));
         }
         Ok(Some(block))
     }
@@ -116,10 +102,7 @@ impl Utxo {
         // The transactions are fetched in groups. A node that lists more transactions than it has is thus detected
         // early.
         for group in ids.chunks(GROUP) {
-            let calls: Vec<_> = group
-                .iter()
-                .map(|txid| ("getrawtransaction", (txid, 1)))
-                .collect();
+            let calls: Vec<_> = group.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
             let answers = self.rpc.batch_seed(&calls, TxSeed(scanner))?;
             for (txid, answer) in group.iter().zip(answers) {
                 match answer {

@@ -36,10 +36,7 @@ impl Utxo {
 pub(in crate::chain) fn fee_at_rate(rate: &Number) -> Option<NodeFees> {
     let of_bytes = parse_amount(rate)?.0.checked_mul(VIRTUAL_BYTES)?;
     let fee = Units(of_bytes.div_ceil(RATE_BYTES));
-    (fee > Units::ZERO).then_some(NodeFees {
-        own_coin: fee,
-        token: fee,
-    })
+    (fee > Units::ZERO).then_some(NodeFees { own_coin: fee, token: fee })
 }
 
 #[cfg(test)]

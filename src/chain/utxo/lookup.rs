@@ -33,10 +33,9 @@ impl Utxo {
                 Some(hash) => self.lookup_in_block(read, &hash),
                 None => self.lookup_in_mempool(read),
             },
-            Err(error) if error.code != NOT_FOUND => Err(unexpected_error(
-                "getrawtransaction",
-                CallFailure::Method(error),
-            )),
+            Err(error) if error.code != NOT_FOUND => {
+                Err(unexpected_error("getrawtransaction", CallFailure::Method(error)))
+            }
             Err(error) if error.message.contains(IN_NEITHER) => Ok(Lookup::Absent),
             Err(_) => self.look_up_unspent(txid, scanner),
         }
@@ -81,10 +80,7 @@ impl Utxo {
             return Ok(Lookup::Absent);
         };
         let time = self.parse_block_time(header.time)?;
-        let block = Block {
-            height: header.height,
-            hash: header.hash.0,
-        };
+        let block = Block { height: header.height, hash: header.hash.0 };
         Ok(to_lookup(read, Some((block, time)), None))
     }
 

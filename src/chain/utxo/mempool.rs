@@ -61,11 +61,7 @@ impl Mempool {
             |txid: &&String| HashBytes::parse(txid).is_some_and(|txid| there.contains(&txid));
         let asked: HashSet<&str> = unconfirmed.iter().map(String::as_str).collect();
         let mut read = MempoolRead {
-            vanished: unconfirmed
-                .iter()
-                .filter(|txid| !is_there(txid))
-                .cloned()
-                .collect(),
+            vanished: unconfirmed.iter().filter(|txid| !is_there(txid)).cloned().collect(),
             is_partial,
             ..MempoolRead::default()
         };
@@ -86,19 +82,14 @@ impl Mempool {
         scanner: OutputScanner<'_>,
     ) -> Result<(), NodeError> {
         let texts: Vec<String> = new.iter().map(HashBytes::hex_text).collect();
-        let calls: Vec<_> = texts
-            .iter()
-            .map(|txid| ("getrawtransaction", (txid, 1)))
-            .collect();
+        let calls: Vec<_> = texts.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
         let answers = rpc.batch_seed(&calls, TxSeed(scanner))?;
         let (mut looked_at, mut found) = (Vec::new(), Vec::new());
         for ((txid, text), answer) in new.iter().zip(&texts).zip(answers) {
             match answer {
                 Ok(read) if read.txid != *text => {
                     rpc.distrust();
-                    return Err(NodeError::Lied(format!(
-                        "transaction {text} is another one"
-                    )));
+                    return Err(NodeError::Lied(format!("transaction {text} is another one")));
                 }
                 Ok(read) if read.received.is_empty() && read.spent.is_empty() => {
                     looked_at.push(*txid);
@@ -107,17 +98,12 @@ impl Mempool {
                 // The transaction has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
                 Err(error) => {
-                    return Err(unexpected_error(
-                        "getrawtransaction",
-                        CallFailure::Method(error),
-                    ));
+                    return Err(unexpected_error("getrawtransaction", CallFailure::Method(error)));
                 }
             }
         }
-        let calls: Vec<_> = found
-            .iter()
-            .map(|(_, read)| ("getmempoolentry", [&read.txid]))
-            .collect();
+        let calls: Vec<_> =
+            found.iter().map(|(_, read)| ("getmempoolentry", [&read.txid])).collect();
         let entries = rpc.batch::<MempoolEntry>(&calls)?;
         for ((txid, mut read), entry) in found.into_iter().zip(entries) {
             match entry {
@@ -132,10 +118,7 @@ impl Mempool {
                 // A block may have included the transaction, which has left the mempool.
                 Err(error) if error.code == NOT_FOUND => {}
                 Err(error) => {
-                    return Err(unexpected_error(
-                        "getmempoolentry",
-                        CallFailure::Method(error),
-                    ));
+                    return Err(unexpected_error("getmempoolentry", CallFailure::Method(error)));
                 }
             }
         }

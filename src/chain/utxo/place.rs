@@ -64,9 +64,8 @@ impl Utxo {
 
     /// Returns the block of a transaction with unspent outputs. Needs no transaction index.
     pub(super) fn block_of_unspent(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let calls: Vec<_> = (0..OUTPUTS_TRIED)
-            .map(|position| ("gettxout", (txid, position, false)))
-            .collect();
+        let calls: Vec<_> =
+            (0..OUTPUTS_TRIED).map(|position| ("gettxout", (txid, position, false))).collect();
         let answers = self.rpc.batch::<Option<UnspentOutput>>(&calls)?;
         let Some(unspent) = answers.into_iter().flatten().flatten().next() else {
             return Ok(None);
@@ -99,9 +98,6 @@ impl Utxo {
             return Ok(None);
         };
         let header = self.active_header(&hash)?;
-        Ok(header.map(|header| Block {
-            height: header.height,
-            hash: hash.0,
-        }))
+        Ok(header.map(|header| Block { height: header.height, hash: hash.0 }))
     }
 }

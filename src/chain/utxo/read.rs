@@ -151,11 +151,7 @@ impl<'de> Visitor<'de> for TxListSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<TxList, A::Error> {
-        let mut list = TxList {
-            counted: 0,
-            shown: Vec::new(),
-            ids: Vec::new(),
-        };
+        let mut list = TxList { counted: 0, shown: Vec::new(), ids: Vec::new() };
         while let Some(element) = from.next_element_seed(TxElementSeed(self.0))? {
             list.counted = list.counted.saturating_add(1);
             match element {
@@ -246,10 +242,8 @@ impl<'de> Visitor<'de> for TxSeed<'_> {
         let HashText(txid) = txid.ok_or_else(|| missing("txid"))?;
         let spends = spends.ok_or_else(|| missing("vin"))?;
         let outputs = outputs.ok_or_else(|| missing("vout"))?;
-        let spends: Vec<InputSource> = spends
-            .into_iter()
-            .filter_map(InputJson::into_input_source)
-            .collect();
+        let spends: Vec<InputSource> =
+            spends.into_iter().filter_map(InputJson::into_input_source).collect();
         let read = self.0.scan(txid, spends, outputs);
         Ok(ScannedTx { block, ..read })
     }
@@ -282,13 +276,7 @@ impl OutputScanner<'_> {
             spends: spends.clone(),
         });
         let received = received.collect();
-        ScannedTx {
-            txid,
-            block: None,
-            spends,
-            received,
-            spent,
-        }
+        ScannedTx { txid, block: None, spends, received, spent }
     }
 }
 
@@ -363,9 +351,7 @@ impl<'de> Visitor<'de> for OutputsSeed<'_> {
             if last.replace(position).is_some_and(|last| last >= position) {
                 return Err(A::Error::custom("outputs are not in their order"));
             }
-            let Some(script) = script
-                .bytes()
-                .filter(|script| self.0.watched.has_script(script))
+            let Some(script) = script.bytes().filter(|script| self.0.watched.has_script(script))
             else {
                 continue;
             };
@@ -375,11 +361,7 @@ impl<'de> Visitor<'de> for OutputsSeed<'_> {
             let Some(address) = address.filter(|_| amount.0 > 0) else {
                 continue;
             };
-            outputs.push(PaidOutput {
-                position,
-                address,
-                amount,
-            });
+            outputs.push(PaidOutput { position, address, amount });
         }
         Ok(outputs)
     }

@@ -106,9 +106,7 @@ pub(super) fn parse_amount(number: &serde_json::Number) -> Option<Units> {
         return None;
     }
     let places = i64::try_from(fraction.len()).ok()?;
-    let shift = i64::from(exponent)
-        .checked_add(DECIMALS)?
-        .checked_sub(places)?;
+    let shift = i64::from(exponent).checked_add(DECIMALS)?.checked_sub(places)?;
     let significant = digits.trim_start_matches('0');
     if significant.is_empty() {
         return Some(Units::ZERO);
@@ -119,9 +117,7 @@ pub(super) fn parse_amount(number: &serde_json::Number) -> Option<Units> {
     } else {
         let kept = significant.len().checked_sub(places)?;
         let (kept, cut) = significant.split_at_checked(kept)?;
-        cut.bytes()
-            .all(|digit| digit == b'0')
-            .then(|| kept.to_owned())?
+        cut.bytes().all(|digit| digit == b'0').then(|| kept.to_owned())?
     };
     let units: u128 = units.parse().ok()?;
     // Nodes store amounts as signed 64-bit integers.
@@ -201,10 +197,7 @@ mod tests {
             "null".to_owned(),
         ] {
             assert!(serde_json::from_str::<HashText>(&wrong).is_err(), "{wrong}");
-            assert!(
-                serde_json::from_str::<HashBytes>(&wrong).is_err(),
-                "{wrong}"
-            );
+            assert!(serde_json::from_str::<HashBytes>(&wrong).is_err(), "{wrong}");
         }
         let script = |text: &str| {
             let script: Option<ShortScript> = serde_json::from_str(&format!("\"{text}\"")).ok();
@@ -219,10 +212,7 @@ mod tests {
 
     #[test]
     fn unix_time_is_in_seconds() {
-        assert_eq!(
-            unix_time(1_300_000_000).map(|at| at.0),
-            Some(1_300_000_000_000)
-        );
+        assert_eq!(unix_time(1_300_000_000).map(|at| at.0), Some(1_300_000_000_000));
         assert_eq!(unix_time(u64::MAX), None);
         assert_eq!(unix_time(253_402_300_800), None);
     }

@@ -174,9 +174,7 @@ impl Rule for LimitRule {
         let Some(value) = fields.get(name) else {
             return Ok(None);
         };
-        let digits = value
-            .as_str()
-            .or_else(|| value.as_number().map(Number::as_str));
+        let digits = value.as_str().or_else(|| value.as_number().map(Number::as_str));
         if self.takes_zero && matches!(digits, Some("0" | "0.0" | "0.00")) {
             return Ok(Some(Cents::ZERO));
         }
@@ -192,11 +190,7 @@ impl Rule for LimitRule {
 
     fn keywords(&self) -> Keywords {
         let text = json!({ "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,2})?$" });
-        let least = if self.takes_zero {
-            "minimum"
-        } else {
-            "exclusiveMinimum"
-        };
+        let least = if self.takes_zero { "minimum" } else { "exclusiveMinimum" };
         keywords([("anyOf", json!([text, { "type": "number", least: 0 }]))])
     }
 }
@@ -304,8 +298,7 @@ impl Rule for OriginsRule {
 /// Returns `true` for `#` and six lower-case hex digits.
 fn is_color(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    text.strip_prefix('#')
-        .is_some_and(|digits| digits.len() == 6 && digits.bytes().all(is_digit))
+    text.strip_prefix('#').is_some_and(|digits| digits.len() == 6 && digits.bytes().all(is_digit))
 }
 
 /// Returns `true` for `auto`, and for a tag of a checkout language, like `en` or `pt-BR`.
@@ -343,20 +336,12 @@ mod tests {
         }
         assert!(is_language("en") && is_language("pt-BR") && is_language("zh-Hant-TW"));
         assert!(is_language("auto"));
-        for wrong in [
-            "", "e", "english", "en_GB", "en-", "-en", "é", "sv", "Auto", "auto-de",
-        ] {
+        for wrong in ["", "e", "english", "en_GB", "en-", "-en", "é", "sv", "Auto", "auto-de"] {
             assert!(!is_language(wrong), "{wrong}");
         }
         let read = |text| read_origin("allowedOrigins", Some(text)).ok();
-        assert_eq!(
-            read("https://Shop.Example").as_deref(),
-            Some("https://shop.example")
-        );
-        assert_eq!(
-            read("http://localhost:3000").as_deref(),
-            Some("http://localhost:3000")
-        );
+        assert_eq!(read("https://Shop.Example").as_deref(), Some("https://shop.example"));
+        assert_eq!(read("http://localhost:3000").as_deref(), Some("http://localhost:3000"));
         // A browser omits the default port of the scheme.
         assert_eq!(read("http://[::1]:80").as_deref(), Some("http://[::1]"));
         for wrong in [

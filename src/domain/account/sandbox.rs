@@ -84,10 +84,7 @@ impl Rule for EndpointsRule {
     }
 
     fn keywords(&self) -> Keywords {
-        keywords([
-            ("type", json!("array")),
-            ("items", json!(SandboxEndpoint::OBJECT.keywords())),
-        ])
+        keywords([("type", json!("array")), ("items", json!(SandboxEndpoint::OBJECT.keywords()))])
     }
 }
 

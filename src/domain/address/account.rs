@@ -52,21 +52,9 @@ mod tests {
     fn account_and_address_convert_both_ways() {
         for (chain, address, last) in [
             // These are the test cases of EIP-55, and the contract of USDT on Tron.
-            (
-                Chain::Base,
-                "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
-                [0x1b, 0xea, 0xed],
-            ),
-            (
-                Chain::Ethereum,
-                "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB",
-                [0xc8, 0xc6, 0xfb],
-            ),
-            (
-                Chain::Tron,
-                "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t",
-                [0xde, 0xd1, 0x3c],
-            ),
+            (Chain::Base, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", [0x1b, 0xea, 0xed]),
+            (Chain::Ethereum, "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", [0xc8, 0xc6, 0xfb]),
+            (Chain::Tron, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", [0xde, 0xd1, 0x3c]),
         ] {
             let bytes = account_bytes(chain, address);
             let is_it = bytes.is_some_and(|bytes| bytes.ends_with(&last));
@@ -91,10 +79,7 @@ mod tests {
     fn address_without_account_has_no_bytes() {
         for (chain, text) in [
             (Chain::Bitcoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
-            (
-                Chain::Solana,
-                "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7",
-            ),
+            (Chain::Solana, "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7"),
             (Chain::Base, "0x0000000000000000000000000000000000000000"),
             (Chain::Base, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t"),
             (Chain::Base, "0x"),

@@ -77,12 +77,9 @@ fn witness_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<
 /// Returns the P2PKH or P2SH script of a base58check address. The version of the address selects between them.
 fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
-    let place = [utxo.main, utxo.test].iter().find_map(|prefixes| {
-        prefixes
-            .versions
-            .iter()
-            .position(|(read, _)| *read == version)
-    })?;
+    let place = [utxo.main, utxo.test]
+        .iter()
+        .find_map(|prefixes| prefixes.versions.iter().position(|(read, _)| *read == version))?;
     let (before, after) = if place == 0 { TO_KEY } else { TO_SCRIPT };
     Some([before, &hash, after].concat())
 }
@@ -128,47 +125,21 @@ mod tests {
                 "a914e9c3dd0c07aac76179ebc76a6c78d4d67c6c160a87",
             ),
         ] {
-            assert_eq!(
-                output_script_hex(chain, address).as_deref(),
-                Some(expected),
-                "{address}"
-            );
+            assert_eq!(output_script_hex(chain, address).as_deref(), Some(expected), "{address}");
         }
     }
 
     #[test]
     fn version_selects_the_script_kind() {
         for (chain, address, begins) in [
-            (
-                Chain::Litecoin,
-                "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
-                "a914",
-            ),
-            (
-                Chain::Litecoin,
-                "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6",
-                "a914",
-            ),
-            (
-                Chain::Dogecoin,
-                "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W",
-                "a914",
-            ),
-            (
-                Chain::Dogecoin,
-                "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
-                "76a914",
-            ),
-            (
-                Chain::Dogecoin,
-                "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
-                "a914",
-            ),
+            (Chain::Litecoin, "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd", "a914"),
+            (Chain::Litecoin, "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6", "a914"),
+            (Chain::Dogecoin, "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W", "a914"),
+            (Chain::Dogecoin, "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV", "76a914"),
+            (Chain::Dogecoin, "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd", "a914"),
         ] {
             let script = output_script_hex(chain, address);
-            let is_told = script
-                .as_ref()
-                .is_some_and(|script| script.starts_with(begins));
+            let is_told = script.as_ref().is_some_and(|script| script.starts_with(begins));
             assert!(is_told, "{address}: {script:?}");
         }
     }
@@ -176,21 +147,12 @@ mod tests {
     #[test]
     fn address_without_script_returns_none() {
         for (chain, address) in [
-            (
-                Chain::Ethereum,
-                "0x8ba1f109551bD432803012645Ac136ddd64DBA72",
-            ),
+            (Chain::Ethereum, "0x8ba1f109551bD432803012645Ac136ddd64DBA72"),
             (Chain::Tron, "TZCkZBLd5aJyyicPjaTyXv36dCRpPLKy8z"),
-            (
-                Chain::Solana,
-                "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7",
-            ),
+            (Chain::Solana, "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7"),
             (Chain::Bitcoin, ""),
             (Chain::Bitcoin, "nothing"),
-            (
-                Chain::Litecoin,
-                "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx",
-            ),
+            (Chain::Litecoin, "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx"),
             (Chain::Dogecoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
         ] {
             assert_eq!(output_script_hex(chain, address), None, "{address}");
@@ -202,11 +164,7 @@ mod tests {
         for (chain, network, address) in [
             (Chain::Bitcoin, "main", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
             (Chain::Bitcoin, "main", "3P14159f73E4gFr7JterCCQh9QjiTjiZrG"),
-            (
-                Chain::Bitcoin,
-                "main",
-                "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
-            ),
+            (Chain::Bitcoin, "main", "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4"),
             (
                 Chain::Bitcoin,
                 "main",
@@ -217,26 +175,10 @@ mod tests {
                 "signet",
                 "tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7",
             ),
-            (
-                Chain::Litecoin,
-                "main",
-                "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd",
-            ),
-            (
-                Chain::Litecoin,
-                "regtest",
-                "rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj",
-            ),
-            (
-                Chain::Dogecoin,
-                "main",
-                "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W",
-            ),
-            (
-                Chain::Dogecoin,
-                "test",
-                "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV",
-            ),
+            (Chain::Litecoin, "main", "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd"),
+            (Chain::Litecoin, "regtest", "rltc1qkqt6nvhapt7j54akala300v4td0wl7gzrnwyhj"),
+            (Chain::Dogecoin, "main", "A5EE7YzjdgDcGsFDdAY9jHES1vmidfFW6W"),
+            (Chain::Dogecoin, "test", "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV"),
         ] {
             let bytes = output_script(chain, address).unwrap_or_default();
             let text = script_address(chain, network, &bytes);

@@ -22,10 +22,7 @@ fn assert_accepted((chain, network): ChainNetwork, text: &str, canonical: &str) 
 
 #[track_caller]
 fn assert_refused((chain, network): ChainNetwork, text: &str) {
-    assert!(
-        parse(chain, network, text).is_err(),
-        "{text:?} on {chain:?} {network:?}"
-    );
+    assert!(parse(chain, network, text).is_err(), "{text:?} on {chain:?} {network:?}");
 }
 
 /// Asserts that the text is refused with an error that ends in `reason`.
@@ -42,15 +39,9 @@ fn assert_refused_with((chain, network): ChainNetwork, text: &str, reason: &str)
 #[test]
 fn address_is_valid_only_on_its_own_networks() {
     for (homes, text) in valid_addresses() {
-        homes
-            .first()
-            .into_iter()
-            .for_each(|home| assert_accepted(*home, text, text));
+        homes.first().into_iter().for_each(|home| assert_accepted(*home, text, text));
         for (chain, network) in homes {
-            assert!(
-                parse(*chain, *network, text).is_ok(),
-                "{text} on {chain:?} {network:?}"
-            );
+            assert!(parse(*chain, *network, text).is_ok(), "{text} on {chain:?} {network:?}");
         }
         all_chain_networks()
             .filter(|home| !homes.contains(home))
@@ -73,9 +64,7 @@ fn one_wrong_character_is_refused() {
 }
 
 fn with_character_replaced(text: &str, place: usize, by: char) -> String {
-    text.char_indices()
-        .map(|(at, kept)| if at == place { by } else { kept })
-        .collect()
+    text.char_indices().map(|(at, kept)| if at == place { by } else { kept }).collect()
 }
 
 #[test]
@@ -84,17 +73,10 @@ fn one_missing_or_doubled_character_is_refused() {
         for (place, _) in text.char_indices() {
             let (before, after) = text.split_at(place);
             let missing: String = before.chars().chain(after.chars().skip(1)).collect();
-            let doubled: String = before
-                .chars()
-                .chain(after.chars().take(1))
-                .chain(after.chars())
-                .collect();
-            homes
-                .iter()
-                .for_each(|home| assert_refused(*home, &missing));
-            homes
-                .iter()
-                .for_each(|home| assert_refused(*home, &doubled));
+            let doubled: String =
+                before.chars().chain(after.chars().take(1)).chain(after.chars()).collect();
+            homes.iter().for_each(|home| assert_refused(*home, &missing));
+            homes.iter().for_each(|home| assert_refused(*home, &doubled));
         }
     }
 }
@@ -132,10 +114,9 @@ fn base58check_version_decides_the_chain() {
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
         "2N63BSSrsB4r4aHWHtAVc76bKXhbrFCmUsd",
     );
-    for hash_of_19_or_21_bytes in [
-        "13u6mShePN5P3Lka6ef6TB2PU9dg4LpPm",
-        "1yTqkUf6a84t75eWpnGaaYVLePKKhMcW7ZV",
-    ] {
+    for hash_of_19_or_21_bytes in
+        ["13u6mShePN5P3Lka6ef6TB2PU9dg4LpPm", "1yTqkUf6a84t75eWpnGaaYVLePKKhMcW7ZV"]
+    {
         assert_refused_with((Bitcoin, Main), hash_of_19_or_21_bytes, EXPECTED_BITCOIN);
     }
 }
@@ -199,30 +180,20 @@ fn segwit_vectors_are_accepted_or_refused() {
 fn evm_address_is_returned_with_its_checksum() {
     for text in EIP_55.split_whitespace() {
         let digits = text.trim_start_matches("0x");
-        for same in [
-            text,
-            &format!("0x{}", digits.to_lowercase()),
-            &format!("0x{}", digits.to_uppercase()),
-        ] {
-            EVM.iter()
-                .for_each(|home| assert_accepted(*home, same, text));
+        for same in
+            [text, &format!("0x{}", digits.to_lowercase()), &format!("0x{}", digits.to_uppercase())]
+        {
+            EVM.iter().for_each(|home| assert_accepted(*home, same, text));
         }
-        for wrong in [
-            digits,
-            &format!("0X{digits}"),
-            &format!("0x0{digits}"),
-            &format!("0x0x{digits}"),
-        ] {
+        for wrong in
+            [digits, &format!("0X{digits}"), &format!("0x0{digits}"), &format!("0x0x{digits}")]
+        {
             EVM.iter().for_each(|home| {
                 assert_refused_with(*home, wrong, "expected 0x and 40 hexadecimal digits")
             });
         }
     }
-    assert_refused_with(
-        (Base, Main),
-        "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed",
-        MISTYPED,
-    );
+    assert_refused_with((Base, Main), "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed", MISTYPED);
 }
 
 #[test]
@@ -231,9 +202,7 @@ fn solana_address_is_32_bytes_of_base58() {
         for (place, _) in text.char_indices() {
             let wrong = ['0', 'O', 'I', 'l', ' ', '+', '_']
                 .map(|wrong| with_character_replaced(text, place, wrong));
-            wrong
-                .iter()
-                .for_each(|wrong| assert_refused((Solana, Main), wrong));
+            wrong.iter().for_each(|wrong| assert_refused((Solana, Main), wrong));
         }
     }
     let two_zero_bytes_first = "11V7mwrcLREDs9YfrfrhuhJe4WcP4FkjMBgZYSKW7pN";
@@ -266,16 +235,8 @@ const EXPECTED_BITCOIN: &str = "expected a complete address that starts with 1, 
 
 #[test]
 fn error_names_the_expected_form() {
-    assert_refused_with(
-        (Bitcoin, Main),
-        "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabB",
-        MISTYPED,
-    );
-    assert_refused_with(
-        (Bitcoin, Main),
-        "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5",
-        MISTYPED,
-    );
+    assert_refused_with((Bitcoin, Main), "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabB", MISTYPED);
+    assert_refused_with((Bitcoin, Main), "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5", MISTYPED);
     for other in [
         "",
         "bc1q",
@@ -284,11 +245,7 @@ fn error_names_the_expected_form() {
     ] {
         assert_refused_with((Bitcoin, Main), other, EXPECTED_BITCOIN);
     }
-    assert_refused_with(
-        (Tron, Main),
-        "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA",
-        EXPECTED_TRON,
-    );
+    assert_refused_with((Tron, Main), "1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA", EXPECTED_TRON);
     all_chain_networks().for_each(|home| assert_refused_with(home, &"1".repeat(129), TOO_MUCH));
 }
 
@@ -296,19 +253,12 @@ fn error_names_the_expected_form() {
 fn addresses_with_spaces_or_lookalike_letters_are_refused() {
     for (homes, text) in valid_addresses() {
         for space in [" ", "\n", "\t", "\0", "\u{200b}", "\u{feff}", "\u{301}"] {
-            homes
-                .iter()
-                .for_each(|home| assert_refused(*home, &format!("{text}{space}")));
-            homes
-                .iter()
-                .for_each(|home| assert_refused(*home, &format!("{space}{text}")));
+            homes.iter().for_each(|home| assert_refused(*home, &format!("{text}{space}")));
+            homes.iter().for_each(|home| assert_refused(*home, &format!("{space}{text}")));
         }
-        for (plain, lookalike) in [
-            ('a', '\u{430}'),
-            ('k', '\u{212a}'),
-            ('1', '\u{ff11}'),
-            ('0', '\u{660}'),
-        ] {
+        for (plain, lookalike) in
+            [('a', '\u{430}'), ('k', '\u{212a}'), ('1', '\u{ff11}'), ('0', '\u{660}')]
+        {
             let disguised = text.replace(plain, &lookalike.to_string());
             homes
                 .iter()
@@ -322,26 +272,16 @@ fn addresses_with_spaces_or_lookalike_letters_are_refused() {
 /// accepted text is canonical.
 #[test]
 fn random_texts_never_panic() {
-    let alphabets = [
-        "1",
-        "0x",
-        "01bcqp",
-        "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefgh",
-        "0x\u{e9}1\0 \u{1f600}",
-    ];
+    let alphabets =
+        ["1", "0x", "01bcqp", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefgh", "0x\u{e9}1\0 \u{1f600}"];
     let starts = ["", "1", "0x", "bc1", "BC1Q", "ltc1p", "tb11", "T"];
     let mut seed = 0_u64;
-    for (alphabet, start) in alphabets
-        .iter()
-        .flat_map(|alphabet| starts.map(|start| (alphabet, start)))
+    for (alphabet, start) in
+        alphabets.iter().flat_map(|alphabet| starts.map(|start| (alphabet, start)))
     {
         for length in 0..140 {
-            let noise: String = alphabet
-                .chars()
-                .cycle()
-                .filter(|_| flip_coin(&mut seed))
-                .take(length)
-                .collect();
+            let noise: String =
+                alphabet.chars().cycle().filter(|_| flip_coin(&mut seed)).take(length).collect();
             all_chain_networks()
                 .for_each(|home| assert_canonical_if_accepted(home, &format!("{start}{noise}")));
         }
@@ -349,9 +289,7 @@ fn random_texts_never_panic() {
 }
 
 fn flip_coin(seed: &mut u64) -> bool {
-    *seed = seed
-        .wrapping_mul(6_364_136_223_846_793_005)
-        .wrapping_add(1_442_695_040_888_963_407);
+    *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 63 == 1
 }
 

@@ -38,11 +38,7 @@ impl ConfirmationTiers {
     pub fn default_for(chain: Chain) -> ConfirmationTiers {
         let needed = chain.row().confirmations;
         let tiers = BELOW.into_iter().zip(needed);
-        ConfirmationTiers(
-            tiers
-                .map(|(below, needed)| ConfirmationTier { below, needed })
-                .collect(),
-        )
+        ConfirmationTiers(tiers.map(|(below, needed)| ConfirmationTier { below, needed }).collect())
     }
 
     /// Wraps stored tiers, smallest amounts first.
@@ -120,10 +116,7 @@ fn read_tier(asset: &Asset, name: &str, value: &Value) -> Result<ConfirmationTie
         let field = format!("{name}.confirmations");
         Refusal::field(&field, problem)
     })?;
-    Ok(ConfirmationTier {
-        below: below.transpose()?,
-        needed,
-    })
+    Ok(ConfirmationTier { below: below.transpose()?, needed })
 }
 
 /// Reads a number of confirmations, or `final`.
@@ -145,13 +138,9 @@ fn read_depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
         if value.and_then(Value::as_str) == Some("final") {
             return Ok(Depth::Final);
         }
-        return Err(format!(
-            "must be a whole number from 1 to {most}, or \"final\""
-        ));
+        return Err(format!("must be a whole number from 1 to {most}, or \"final\""));
     }
-    Err(format!(
-        "must be a whole number from 1 to {most}, up to which {chain} is watched"
-    ))
+    Err(format!("must be a whole number from 1 to {most}, up to which {chain} is watched"))
 }
 
 /// Checks that a tier has a higher bound than the previous tier, and at least as many confirmations.
@@ -240,11 +229,7 @@ mod tests {
             ("BTC", json!([]), "c"),
             ("BTC", json!({}), "c"),
             ("BTC", json!(6), "c"),
-            (
-                "BTC",
-                Value::Array(vec![json!({ "confirmations": 6 }); 11]),
-                "c",
-            ),
+            ("BTC", Value::Array(vec![json!({ "confirmations": 6 }); 11]), "c"),
             ("BTC", json!([6]), "c[0]"),
             ("BTC", json!([{ "confirmations": 6, "k": 6 }]), "c[0].k"),
             ("BTC", json!([{}]), field),
@@ -266,11 +251,7 @@ mod tests {
         let tier = |below: Value, needed: Value| json!({ "below": below, "confirmations": needed });
         let last = || json!({ "confirmations": 6 });
         let with = |first: Value| json!([first, last()]);
-        let same = [
-            tier(json!("2.00"), json!(1)),
-            tier(json!("2.00"), json!(2)),
-            last(),
-        ];
+        let same = [tier(json!("2.00"), json!(1)), tier(json!("2.00"), json!(2)), last()];
         assert_refused(&[
             ("BTC", with(last()), "c[0].below"),
             ("BTC", json!([tier(json!("1.00"), json!(1))]), "c[0].below"),
@@ -278,17 +259,9 @@ mod tests {
             ("BTC", with(tier(json!("-1.00"), json!(1))), "c[0].below"),
             ("BTC", with(tier(json!("1.001"), json!(1))), "c[0].below"),
             ("BTC", with(tier(json!(250), json!(1))), "c[0].below"),
-            (
-                "BTC",
-                with(tier(json!("1.00"), json!(7))),
-                "c[1].confirmations",
-            ),
+            ("BTC", with(tier(json!("1.00"), json!(7))), "c[1].confirmations"),
             ("BTC", json!(same), "c[1].below"),
-            (
-                "ETH",
-                with(tier(json!("1.00"), json!("final"))),
-                "c[1].confirmations",
-            ),
+            ("ETH", with(tier(json!("1.00"), json!("final"))), "c[1].confirmations"),
         ]);
     }
 }

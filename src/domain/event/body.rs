@@ -96,33 +96,21 @@ fn legacy_invoice(mut invoice: Map<String, Value>) -> LegacyInvoiceView {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
     use super::{EventType, Time, render, render_legacy};
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
 
     fn event(kind: EventType, object: &str) -> String {
-        render(
-            "evt_1",
-            kind,
-            false,
-            Time(0),
-            &RawValue::from_string(object.to_owned()).unwrap(),
-        )
-        .unwrap()
+        render("evt_1", kind, false, Time(0), &RawValue::from_string(object.to_owned()).unwrap())
+            .unwrap()
     }
 
     #[test]
     fn event_contains_its_object_byte_for_byte() {
-        let text = event(
-            EventType::InvoiceCreated,
-            r#"{"object":"invoice","metadata":{"n":1.10}}"#,
-        );
+        let text =
+            event(EventType::InvoiceCreated, r#"{"object":"invoice","metadata":{"n":1.10}}"#);
         assert_eq!(
             text,
             r#"{"id":"evt_1","object":"event","type":"invoice.created","livemode":false,"created":"1970-01-01T00:00:00.000Z","data":{"object":{"object":"invoice","metadata":{"n":1.10}}}}"#
@@ -159,20 +147,14 @@ mod tests {
         let payout = event(EventType::PayoutFailed, r#"{"id":"p"}"#);
         let legacy = render_legacy(&payout, None).unwrap().unwrap();
         let legacy: Value = serde_json::from_str(&legacy).unwrap();
-        assert_eq!(
-            (&legacy["invoice"], &legacy["object"]["id"]),
-            (&Value::Null, &json!("p"))
-        );
+        assert_eq!((&legacy["invoice"], &legacy["object"]["id"]), (&Value::Null, &json!("p")));
     }
 
     #[test]
     fn account_events_have_no_legacy_body() {
         assert_eq!(
-            render_legacy(
-                &event(EventType::AccountApproved, r#"{"object":"account"}"#),
-                None
-            )
-            .unwrap(),
+            render_legacy(&event(EventType::AccountApproved, r#"{"object":"account"}"#), None)
+                .unwrap(),
             None
         );
     }

@@ -21,22 +21,14 @@ impl CamelCase {
         let name = name.as_bytes();
         let (mut bytes, mut length) = ([0; CamelCase::BYTES_MAX], 0);
         // A field whose name is a keyword of Rust is written like `r#type`.
-        let mut at = if matches!(name, [b'r', b'#', ..]) {
-            2
-        } else {
-            0
-        };
+        let mut at = if matches!(name, [b'r', b'#', ..]) { 2 } else { 0 };
         let mut is_first_of_word = false;
         while at < name.len() {
             if name[at] == b'_' {
                 is_first_of_word = true;
             } else {
                 let letter = name[at];
-                bytes[length] = if is_first_of_word {
-                    letter.to_ascii_uppercase()
-                } else {
-                    letter
-                };
+                bytes[length] = if is_first_of_word { letter.to_ascii_uppercase() } else { letter };
                 is_first_of_word = false;
                 length += 1;
             }
@@ -61,12 +53,9 @@ mod tests {
 
     #[test]
     fn name_in_json_has_no_underscores() {
-        for (rust, json) in [
-            ("id", "id"),
-            ("last4", "last4"),
-            ("last_used_at", "lastUsedAt"),
-            ("r#type", "type"),
-        ] {
+        for (rust, json) in
+            [("id", "id"), ("last4", "last4"), ("last_used_at", "lastUsedAt"), ("r#type", "type")]
+        {
             assert_eq!(CamelCase::from_snake_case(rust).as_str(), json);
         }
     }

@@ -65,9 +65,7 @@ impl Schema {
             Schema::Object(object) => object.add_components(all),
             Schema::Component(component) => component.add_components(all),
             Schema::OneOf(components) => {
-                components
-                    .iter()
-                    .for_each(|component| component.add_components(all));
+                components.iter().for_each(|component| component.add_components(all));
             }
             Schema::Text(_) | Schema::Choice(_) | Schema::Example(_) | Schema::Rule(_) => {}
         }
@@ -155,10 +153,7 @@ impl Component {
     fn reference(&self) -> Keywords {
         match self {
             Component::Inline(object) => object.keywords(),
-            _ => keywords([(
-                "$ref",
-                json!(format!("#/components/schemas/{}", self.name())),
-            )]),
+            _ => keywords([("$ref", json!(format!("#/components/schemas/{}", self.name())))]),
         }
     }
 
@@ -174,12 +169,9 @@ impl Component {
                 schema.extend(Schema::OneOf(choices).keywords());
                 schema
             }
-            Component::List {
-                item,
-                about,
-                about_data,
-                ..
-            } => envelope(about, vec![("data", list_schema(item, about_data))]),
+            Component::List { item, about, about_data, .. } => {
+                envelope(about, vec![("data", list_schema(item, about_data))])
+            }
             Component::Page {
                 item,
                 about: [about, about_data, about_more, about_next],
@@ -191,11 +183,7 @@ impl Component {
                 let mut next_before = Schema::Nullable(before).keywords();
                 add_description(&mut next_before, about_next);
                 let data = list_schema(item, about_data);
-                let fields = [
-                    ("data", data),
-                    ("hasMore", has_more),
-                    ("nextBefore", next_before),
-                ];
+                let fields = [("data", data), ("hasMore", has_more), ("nextBefore", next_before)];
                 envelope(about, fields.into())
             }
         }
@@ -259,9 +247,8 @@ fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     add_description(&mut schema, about);
     schema.insert("additionalProperties".to_owned(), json!(false));
     schema.insert("required".to_owned(), json!(names));
-    let properties = fields
-        .into_iter()
-        .map(|(name, field)| (name.to_owned(), Value::Object(field)));
+    let properties =
+        fields.into_iter().map(|(name, field)| (name.to_owned(), Value::Object(field)));
     schema.insert("properties".to_owned(), properties.collect());
     schema
 }
@@ -275,9 +262,7 @@ fn list_schema(item: &Component, about: &str) -> Keywords {
 
 /// Returns the schema of a value that may also be null.
 fn nullable(mut all: Keywords) -> Keywords {
-    let is_simple = ["enum", "properties"]
-        .iter()
-        .all(|word| !all.contains_key(*word));
+    let is_simple = ["enum", "properties"].iter().all(|word| !all.contains_key(*word));
     match all.get_mut("type") {
         Some(kind) if is_simple => {
             match kind {
@@ -301,9 +286,7 @@ fn parse_keywords(text: &str) -> Keywords {
 
 /// Returns a schema with these keywords.
 pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
-    all.into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect()
+    all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// Adds a description to a schema. An empty description is left out.

@@ -45,11 +45,7 @@ pub struct ChoiceRule<T> {
 
 /// Returns the rule for a text of an enumeration.
 pub const fn choice<T: TextEnum>() -> ChoiceRule<T> {
-    ChoiceRule {
-        problem_if_absent: None,
-        is_one_of: false,
-        kind: PhantomData,
-    }
+    ChoiceRule { problem_if_absent: None, is_one_of: false, kind: PhantomData }
 }
 
 impl<T> ChoiceRule<T> {
@@ -78,11 +74,7 @@ impl<T: TextEnum> Rule for ChoiceRule<T> {
 
     fn keywords(&self) -> Keywords {
         let one = keywords([("type", json!("string")), ("enum", json!(T::TEXTS))]);
-        if self.is_one_of {
-            keywords([("oneOf", json!([one]))])
-        } else {
-            one
-        }
+        if self.is_one_of { keywords([("oneOf", json!([one]))]) } else { one }
     }
 }
 
@@ -208,10 +200,7 @@ pub struct ChoicesRule<T> {
 
 /// Returns the rule for a list of texts of an enumeration. `problem` is the message for any other entry.
 pub const fn choices<T: TextEnum>(problem: &'static str) -> ChoicesRule<T> {
-    ChoicesRule {
-        problem,
-        kind: PhantomData,
-    }
+    ChoicesRule { problem, kind: PhantomData }
 }
 
 impl<T: TextEnum> Rule for ChoicesRule<T> {

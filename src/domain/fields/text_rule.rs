@@ -17,11 +17,7 @@ pub struct TextRule {
 
 /// Returns the rule for a text with a number of characters in this range.
 pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
-    TextRule {
-        chars,
-        form: None,
-        problem_if_absent: None,
-    }
+    TextRule { chars, form: None, problem_if_absent: None }
 }
 
 impl TextRule {
@@ -42,19 +38,14 @@ impl Rule for TextRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        match (
-            fields.text(name, self.chars.clone())?,
-            self.problem_if_absent,
-        ) {
+        match (fields.text(name, self.chars.clone())?, self.problem_if_absent) {
             (None, Some(problem)) => Err(Refusal::field(name, problem)),
             (text, _) => Ok(text.map(str::to_owned)),
         }
     }
 
     fn keywords(&self) -> Keywords {
-        let chars_min = self
-            .form
-            .map_or(*self.chars.start(), |(chars_min, _)| chars_min);
+        let chars_min = self.form.map_or(*self.chars.start(), |(chars_min, _)| chars_min);
         let mut all = keywords([("type", json!("string"))]);
         if chars_min > 0 {
             all.insert("minLength".to_owned(), json!(chars_min));
@@ -159,11 +150,7 @@ impl Rule for UrlRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let url = if self.takes_apps {
-            fields.site_or_app(name)?
-        } else {
-            fields.url(name)?
-        };
+        let url = if self.takes_apps { fields.site_or_app(name)? } else { fields.url(name)? };
         Ok(url.map(str::to_owned))
     }
 

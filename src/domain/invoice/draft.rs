@@ -85,10 +85,7 @@ impl Rule for PriceRule {
     fn keywords(&self) -> Keywords {
         keywords([
             ("type", json!(["string", "number"])),
-            (
-                "pattern",
-                json!("^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$"),
-            ),
+            ("pattern", json!("^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$")),
             ("exclusiveMinimum", json!(0)),
         ])
     }
@@ -105,10 +102,7 @@ impl Rule for MetadataRule {
     }
 
     fn keywords(&self) -> Keywords {
-        keywords([
-            ("type", json!("object")),
-            ("additionalProperties", json!(true)),
-        ])
+        keywords([("type", json!("object")), ("additionalProperties", json!(true))])
     }
 }
 
@@ -138,10 +132,7 @@ pub(in crate::domain) fn read_amount(fields: &Fields<'_>) -> Result<Option<Cents
 fn read_metadata(fields: &Fields<'_>) -> Result<Box<RawValue>, Refusal> {
     let empty = Map::new();
     let map = fields.object("metadata")?.unwrap_or(&empty);
-    if !map
-        .values()
-        .all(|value| is_within_levels(value, METADATA_LEVELS_MAX.saturating_sub(1)))
-    {
+    if !map.values().all(|value| is_within_levels(value, METADATA_LEVELS_MAX.saturating_sub(1))) {
         let problem = format!("must not be nested deeper than {METADATA_LEVELS_MAX} levels");
         return Err(Refusal::field("metadata", problem));
     }
@@ -161,11 +152,7 @@ fn is_within_levels(value: &Value, levels: usize) -> bool {
 }
 
 #[cfg(test)]
-#[expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#[expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use super::{Cents, CreateInvoice, unknown_field_warnings};
     use crate::domain::refusal::{Code, Refusal};
@@ -198,9 +185,9 @@ mod tests {
             .unwrap();
             assert_eq!(draft.amount, Some(Cents(cents)), "{amount}");
         }
-        for amount in [
-            "1e3", "\"1e3\"", "19.999", "-1", "0", "\"abc\"", "true", "null", "[]", "{}", "\"\"",
-        ] {
+        for amount in
+            ["1e3", "\"1e3\"", "19.999", "-1", "0", "\"abc\"", "true", "null", "[]", "{}", "\"\""]
+        {
             let refusal = refusal_of(&format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
             assert_eq!(
                 (refusal.code, refusal.param.as_deref()),
@@ -209,10 +196,7 @@ mod tests {
             );
         }
         let huge = format!("{{\"amount\":1{},\"currency\":\"EUR\"}}", "0".repeat(30));
-        assert_eq!(
-            CreateInvoice::read(&parse_body(&huge)).unwrap().amount,
-            None
-        );
+        assert_eq!(CreateInvoice::read(&parse_body(&huge)).unwrap().amount, None);
     }
 
     #[test]
@@ -236,23 +220,14 @@ mod tests {
             ("webhookUrl", &["\"shop.example\"", "4"]),
             ("metadata", &["[]", "\"x\"", "1"]),
             ("ttlSeconds", &["59", "86401", "60.5", "\"60\"", "1e2"]),
-            (
-                "customerEmail",
-                &["\"x\"", "\"@host\"", "\"a@\"", "\"a b@c\"", "LONG201"],
-            ),
+            ("customerEmail", &["\"x\"", "\"@host\"", "\"a@\"", "\"a b@c\"", "LONG201"]),
         ];
         for (field, values) in cases {
             for value in values {
-                let value = value
-                    .strip_prefix("LONG")
-                    .map_or((*value).to_owned(), |length| {
-                        format!("\"{}\"", "é".repeat(length.parse().unwrap()))
-                    });
-                let currency = if field == "currency" {
-                    ""
-                } else {
-                    "\"currency\":\"EUR\","
-                };
+                let value = value.strip_prefix("LONG").map_or((*value).to_owned(), |length| {
+                    format!("\"{}\"", "é".repeat(length.parse().unwrap()))
+                });
+                let currency = if field == "currency" { "" } else { "\"currency\":\"EUR\"," };
                 let refusal =
                     refusal_of(&format!("{{\"amount\":1,{currency}\"{field}\":{value}}}"));
                 assert_eq!(refusal.param.as_deref(), Some(field), "{value}");
@@ -270,11 +245,7 @@ mod tests {
         let draft = CreateInvoice::read(&parse_body(&text)).unwrap();
         assert_eq!(draft.order_id, Some(order));
         assert_eq!((draft.asset, draft.ttl_seconds), (None, Some(60)));
-        assert_eq!(
-            draft.metadata.get(),
-            "{\"b\":1.10,\"a\":[]}",
-            "kept as sent"
-        );
+        assert_eq!(draft.metadata.get(), "{\"b\":1.10,\"a\":[]}", "kept as sent");
         assert_eq!(
             unknown_field_warnings(&parse_body(&text)),
             ["unknown field \"colour\" was ignored"]

@@ -12,21 +12,14 @@ use serde_json::Value;
 /// # Errors
 /// The error of serde_json if the metadata is not JSON.
 pub fn matches_text(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
-    let wanted = SearchText {
-        text,
-        lower: text.to_ascii_lowercase(),
-    };
+    let wanted = SearchText { text, lower: text.to_ascii_lowercase() };
     let fields = [
         Some(&invoice.id),
         invoice.order_id.as_ref(),
         invoice.description.as_ref(),
         invoice.customer_email.as_ref(),
     ];
-    if fields
-        .into_iter()
-        .flatten()
-        .any(|field| wanted.is_in(field))
-    {
+    if fields.into_iter().flatten().any(|field| wanted.is_in(field)) {
         return Ok(true);
     }
     let metadata = serde_json::from_str(invoice.metadata.get())?;
@@ -53,9 +46,9 @@ impl SearchText<'_> {
             Value::Number(value) => self.matches_pair(key, &value.to_string()),
             Value::String(value) => self.matches_pair(key, value),
             Value::Array(values) => values.iter().any(|value| self.matches_value(None, value)),
-            Value::Object(members) => members
-                .iter()
-                .any(|(key, value)| self.matches_value(Some(key), value)),
+            Value::Object(members) => {
+                members.iter().any(|(key, value)| self.matches_value(Some(key), value))
+            }
         }
     }
 

@@ -39,18 +39,10 @@ impl Units {
 
     /// Formats the amount as a plain decimal of whole coins, without trailing zeros.
     pub fn to_decimal_text(self, decimals: u32) -> String {
-        let digits = format!(
-            "{:0>width$}",
-            self.0,
-            width = places(decimals).saturating_add(1)
-        );
+        let digits = format!("{:0>width$}", self.0, width = places(decimals).saturating_add(1));
         let (whole, fraction) = digits.split_at(digits.len().saturating_sub(places(decimals)));
         let fraction = fraction.trim_end_matches('0');
-        if fraction.is_empty() {
-            whole.to_owned()
-        } else {
-            format!("{whole}.{fraction}")
-        }
+        if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
     }
 
     /// Reads a plain decimal of whole coins. Zero is valid.
@@ -69,10 +61,7 @@ impl Units {
             return Err(format!("must have at most {decimals} decimals"));
         }
         let units = format!("{whole}{fraction:0<width$}", width = places(decimals));
-        units
-            .parse()
-            .map(Units)
-            .map_err(|_| "is too large".to_owned())
+        units.parse().map(Units).map_err(|_| "is too large".to_owned())
     }
 }
 
@@ -99,14 +88,7 @@ impl Rate {
     pub fn new(rate: Decimal) -> Result<Rate, Overflow> {
         let rate = rate.round_dp(Self::SCALE_MAX).normalize();
         let mantissa = u64::try_from(rate.mantissa()).map_err(|_| Overflow)?;
-        if mantissa == 0 {
-            Err(Overflow)
-        } else {
-            Ok(Rate {
-                mantissa,
-                scale: rate.scale(),
-            })
-        }
+        if mantissa == 0 { Err(Overflow) } else { Ok(Rate { mantissa, scale: rate.scale() }) }
     }
 
     /// Multiplies the rate by a factor, rounded half-even to ten decimals.
@@ -136,10 +118,7 @@ impl Rate {
                 cents.checked_mul(10_u128.checked_pow(up)?)
             }),
         };
-        cents
-            .and_then(|cents| i64::try_from(cents).ok())
-            .map(Cents)
-            .ok_or(Overflow)
+        cents.and_then(|cents| i64::try_from(cents).ok()).map(Cents).ok_or(Overflow)
     }
 
     /// Returns `true` if the value before rounding is at least one cent. Half a cent is too little.
@@ -162,9 +141,7 @@ impl Rate {
             .and_then(|power| due.checked_mul(power))
             .ok_or(Overflow)?;
         let steps = numerator.div_ceil(u128::from(self.mantissa).saturating_mul(100));
-        let unit = 10_u128
-            .checked_pow(decimals.saturating_sub(shown))
-            .ok_or(Overflow)?;
+        let unit = 10_u128.checked_pow(decimals.saturating_sub(shown)).ok_or(Overflow)?;
         steps.checked_mul(unit).map(Units).ok_or(Overflow)
     }
 }
@@ -316,10 +293,7 @@ impl WideProduct {
 }
 
 /// Returns the lower 64 bits of a number.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the upper half is masked away on purpose"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "the upper half is masked away on purpose")]
 fn low_limb(number: u128) -> u64 {
     (number & u128::from(u64::MAX)) as u64
 }

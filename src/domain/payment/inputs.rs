@@ -118,9 +118,7 @@ impl Rule for CoinAmountRule {
         let Some(value) = fields.get(name) else {
             return Ok(None);
         };
-        let text = value
-            .as_str()
-            .or_else(|| value.as_number().map(Number::as_str));
+        let text = value.as_str().or_else(|| value.as_number().map(Number::as_str));
         let problem = "must be a plain decimal like \"0.25\"";
         let text = text.ok_or_else(|| Refusal::field(name, problem))?;
         Ok(Some(text.to_owned()))

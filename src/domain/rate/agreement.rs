@@ -31,11 +31,7 @@ impl fmt::Display for NoRateReason {
         match self {
             NoRateReason::Untold => out.write_str("no source has reported a rate"),
             NoRateReason::Stale(sources) => {
-                write!(
-                    out,
-                    "rates of {} are older than 3 minutes",
-                    join_names(sources)
-                )
+                write!(out, "rates of {} are older than 3 minutes", join_names(sources))
             }
             NoRateReason::Alone(source) => write!(
                 out,
@@ -103,9 +99,7 @@ pub fn agreed_rate(figures: &[RateFigure], now: Time) -> Result<RateQuote, NoRat
 
 /// Returns the latest rate of the operator's file, regardless of its age.
 pub fn file_rate(figures: &[RateFigure]) -> Option<RateQuote> {
-    let own = figures
-        .iter()
-        .find(|one| one.source == FigureSource::File)?;
+    let own = figures.iter().find(|one| one.source == FigureSource::File)?;
     Some(quote_of_figures(own.rate, RateSource::File, own.at, &[own]))
 }
 
@@ -145,9 +139,7 @@ fn is_median_supported(sorted: &[Decimal], median: Decimal) -> bool {
 /// Returns `true` if the larger number is at most 3 % above the smaller number.
 fn are_close_sorted(smaller: Decimal, larger: Decimal) -> bool {
     let most = Decimal::new(APART_PERCENT_MAX.saturating_add(100), 2);
-    smaller
-        .checked_mul(most)
-        .is_some_and(|bound| larger <= bound)
+    smaller.checked_mul(most).is_some_and(|bound| larger <= bound)
 }
 
 fn are_close(one: Decimal, other: Decimal) -> bool {

@@ -44,8 +44,7 @@ const NUMBER_CHARS_MAX: usize = 64;
 /// Parses a positive decimal number; `None` for any other text.
 pub fn parse_number(text: &str) -> Option<Decimal> {
     let is_plain = |text: &str| {
-        text.bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b'.')
+        text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
             && text.bytes().any(|byte| byte.is_ascii_digit())
     };
     if text.len() > NUMBER_CHARS_MAX {
@@ -152,17 +151,8 @@ pub fn figures_of_tickers(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinF
             if let Some((price, via, at)) = found
                 && let Ok(rate) = Rate::new(price)
             {
-                let figure = RateFigure {
-                    source,
-                    rate,
-                    via,
-                    at,
-                };
-                told.push(CoinFigure {
-                    coin,
-                    currency: *currency,
-                    figure,
-                });
+                let figure = RateFigure { source, rate, via, at };
+                told.push(CoinFigure { coin, currency: *currency, figure });
             }
         }
     }
@@ -291,10 +281,7 @@ mod tests {
             .into_iter()
             .map(|told| {
                 let (figure, currency) = (told.figure, told.currency);
-                format!(
-                    "{} {currency} {} {} {}",
-                    told.coin, figure.rate, figure.via, figure.at.0
-                )
+                format!("{} {currency} {} {} {}", told.coin, figure.rate, figure.via, figure.at.0)
             })
             .collect();
         assert_eq!(

@@ -18,20 +18,12 @@ pub struct CoinMarket {
 impl CoinMarket {
     /// Returns the market for these figures and the newest stored rate.
     pub fn new(figures: Vec<RateFigure>, known: Option<RateQuote>, now: Time) -> CoinMarket {
-        CoinMarket {
-            now: agreed_rate(&figures, now),
-            known,
-            figures,
-        }
+        CoinMarket { now: agreed_rate(&figures, now), known, figures }
     }
 
     /// Returns the market for a fixed rate, without sources.
     pub fn fixed(quoted: RateQuote) -> CoinMarket {
-        CoinMarket {
-            known: Some(quoted.clone()),
-            now: Ok(quoted),
-            figures: Vec::new(),
-        }
+        CoinMarket { known: Some(quoted.clone()), now: Ok(quoted), figures: Vec::new() }
     }
 
     /// Returns the fresh rate.
@@ -71,12 +63,7 @@ mod tests {
     use crate::domain::time::{HOUR_MS, SECOND_MS};
 
     fn figure(source: FigureSource, rate: &str, at: i64) -> RateFigure {
-        RateFigure {
-            source,
-            rate: rate.parse().unwrap(),
-            via: String::new(),
-            at: Time(at),
-        }
+        RateFigure { source, rate: rate.parse().unwrap(), via: String::new(), at: Time(at) }
     }
 
     #[test]
@@ -86,9 +73,7 @@ mod tests {
             figure(FigureSource::Coinbase, "79.9", 10 * SECOND_MS),
         ];
         let text = |market: &CoinMarket, now| {
-            market
-                .newest_rate_text(Time(now))
-                .map(|text| text.to_string())
+            market.newest_rate_text(Time(now)).map(|text| text.to_string())
         };
         let market = CoinMarket::new(told.clone(), None, Time(42 * SECOND_MS));
         assert_eq!(market.fresh_rate(), Some("80".parse().unwrap()));
@@ -98,10 +83,7 @@ mod tests {
         let later = CoinMarket::new(told, Some(old), Time(3 * HOUR_MS));
         assert!(matches!(later.now, Err(NoRateReason::Stale(_))));
         assert_eq!(later.fresh_rate(), None);
-        assert_eq!(
-            text(&later, 3 * HOUR_MS).as_deref(),
-            Some("79 (the fixed table; 3 h old)")
-        );
+        assert_eq!(text(&later, 3 * HOUR_MS).as_deref(), Some("79 (the fixed table; 3 h old)"));
         let never = CoinMarket::new(Vec::new(), None, Time(0));
         assert_eq!(text(&never, 0), None);
     }

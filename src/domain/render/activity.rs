@@ -32,18 +32,12 @@ impl<'a> ActivityView<'a> {
 
     /// Returns the item of a recorded event, given its JSON.
     pub(crate) fn from_event(event: &'a RawValue) -> ActivityView<'a> {
-        ActivityView::Event(EventActivityView {
-            kind: "event",
-            event,
-        })
+        ActivityView::Event(EventActivityView { kind: "event", event })
     }
 
     /// Returns an item that says how many earlier items are no longer stored.
     pub(crate) fn from_missed_count(count: u64) -> ActivityView<'a> {
-        ActivityView::Missed(MissedView {
-            kind: "missed",
-            count,
-        })
+        ActivityView::Missed(MissedView { kind: "missed", count })
     }
 
     /// Returns the value of the field `kind`.

@@ -83,18 +83,12 @@ pub fn addresses(reference: &str, addresses: &[(ChainFamily, Vec<Chain>, String)
         chain_id: asset.chain,
         kind: asset.kind,
     };
-    let addresses = addresses
-        .iter()
-        .map(|(family, chains, address)| FamilyAddressView {
-            family: *family,
-            chain_ids: chains.clone(),
-            address,
-            assets: family
-                .assets()
-                .filter(|asset| chains.contains(&asset.chain))
-                .map(asset)
-                .collect(),
-        });
+    let addresses = addresses.iter().map(|(family, chains, address)| FamilyAddressView {
+        family: *family,
+        chain_ids: chains.clone(),
+        address,
+        assets: family.assets().filter(|asset| chains.contains(&asset.chain)).map(asset).collect(),
+    });
     to_raw_value(&CustomerAddressesView {
         customer: reference,
         conversion: ConversionView {

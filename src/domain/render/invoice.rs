@@ -86,10 +86,7 @@ pub fn invoice(invoice: &Invoice, links: &LinkBuilder, warnings: &[String]) -> R
     if warnings.is_empty() {
         return to_raw_value(&view);
     }
-    to_raw_value(&CreatedInvoiceView {
-        base: view,
-        warnings: OmittedIfNone(Some(warnings)),
-    })
+    to_raw_value(&CreatedInvoiceView { base: view, warnings: OmittedIfNone(Some(warnings)) })
 }
 
 impl<'a> InvoiceView<'a> {

@@ -269,9 +269,6 @@ pub fn timeline_entry(entry: &TimelineEntry) -> Rendered {
             kind: booking.kind,
             amount: booking.amount,
         }),
-        refund: entry.refund.as_ref().map(|(id, status)| RefundView {
-            id,
-            status: *status,
-        }),
+        refund: entry.refund.as_ref().map(|(id, status)| RefundView { id, status: *status }),
     })
 }

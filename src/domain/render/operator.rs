@@ -26,12 +26,8 @@ view! {
 }
 
 /// Component of a list of users.
-pub(crate) const USER_LIST: Component = Component::List {
-    name: "UserList",
-    item: &UserView::COMPONENT,
-    about: "",
-    about_data: "",
-};
+pub(crate) const USER_LIST: Component =
+    Component::List { name: "UserList", item: &UserView::COMPONENT, about: "", about_data: "" };
 
 view! {
     /// The session of a user.
@@ -125,12 +121,7 @@ pub(crate) fn session(
 ) -> Rendered {
     to_raw_value(&SessionView {
         object: "session",
-        user: SessionUserView {
-            id: &user.id,
-            email: &user.email,
-            role: user.role,
-            account,
-        },
+        user: SessionUserView { id: &user.id, email: &user.email, role: user.role, account },
         second_factor: SecondFactorView {
             enabled: user.second_factor_at.is_some(),
             recovery_codes_left,

@@ -116,11 +116,7 @@ pub(crate) fn rates(
         told_at: of.told_at,
         problem: of.problem.as_deref(),
     });
-    to_raw_value(&RatesView {
-        needed,
-        data: coins.collect(),
-        sources: sources.collect(),
-    })
+    to_raw_value(&RatesView { needed, data: coins.collect(), sources: sources.collect() })
 }
 
 view! {

@@ -187,9 +187,7 @@ impl DailySalesView {
         let highest = amounts.clone().max().unwrap_or(Cents(0)).max(Cents(0));
         let of_day = |day: i64| {
             let mut of_day = found.iter().filter(|(other, ..)| *other == day);
-            of_day
-                .next()
-                .map_or((0, Cents(0)), |(_, count, amount)| (*count, *amount))
+            of_day.next().map_or((0, Cents(0)), |(_, count, amount)| (*count, *amount))
         };
         let days = (first..=last).map(|day| {
             let (count, amount) = of_day(day);

@@ -331,14 +331,12 @@ pub fn transfer(transfer: &Transfer) -> Rendered {
 pub(crate) fn transfer_for_operator(transfer: &Transfer, chain: &TransferOnChain) -> Rendered {
     let sending = SendingView::new(transfer, chain);
     match transfer.kind {
-        TransferKind::Payout => to_raw_value(&DashboardPayoutView {
-            base: PayoutView::new(transfer),
-            sending,
-        }),
-        TransferKind::Refund => to_raw_value(&DashboardRefundView {
-            base: RefundView::new(transfer),
-            sending,
-        }),
+        TransferKind::Payout => {
+            to_raw_value(&DashboardPayoutView { base: PayoutView::new(transfer), sending })
+        }
+        TransferKind::Refund => {
+            to_raw_value(&DashboardRefundView { base: RefundView::new(transfer), sending })
+        }
     }
 }
 

@@ -38,11 +38,7 @@ pub struct ServerLimits {
 
 impl Default for ServerLimits {
     fn default() -> ServerLimits {
-        ServerLimits {
-            cpu_max: 32,
-            ram_mb_max: 131_072,
-            disk_gb_max: 2_048,
-        }
+        ServerLimits { cpu_max: 32, ram_mb_max: 131_072, disk_gb_max: 2_048 }
     }
 }
 
@@ -119,13 +115,8 @@ impl ServerOrder {
     /// `invalid_request` that names the first wrong field.
     pub fn parse(body: &Map<String, Value>, limits: ServerLimits) -> Result<ServerOrder, Refusal> {
         let fields = Fields::new(body);
-        let CreateServer {
-            r#type: kind,
-            hostname,
-            cpu: (),
-            ram_mb: (),
-            disk_gb: (),
-        } = CreateServer::read(body)?;
+        let CreateServer { r#type: kind, hostname, cpu: (), ram_mb: (), disk_gb: () } =
+            CreateServer::read(body)?;
         let size = |name: &str, min: u32, max: u32| {
             let size = fields.integer(name, i64::from(min)..=i64::from(max))?;
             size.ok_or_else(|| {
@@ -158,9 +149,7 @@ pub fn check_hostname(text: &str) -> Result<(), &'static str> {
         if label.is_empty() || label.len() > LABEL_BYTES_MAX {
             return Err("must have 1 to 63 characters between its dots");
         }
-        let plain = label
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let plain = label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !plain {
             return Err("must be letters, digits and hyphens, with dots between its parts");
         }

@@ -49,9 +49,7 @@ impl ProvisionerResult {
         };
         if fields.flag(flag)? == Some(false) {
             let reason = read_line(&fields, "reason", REASON_CHARS_MAX)?;
-            return Ok(ProvisionerResult::Declined(
-                reason.unwrap_or_else(|| NO_REASON.to_owned()),
-            ));
+            return Ok(ProvisionerResult::Declined(reason.unwrap_or_else(|| NO_REASON.to_owned())));
         }
         Ok(ProvisionerResult::Done {
             address: read_line(&fields, "address", REFERENCE_CHARS_MAX)?,
@@ -81,27 +79,18 @@ impl DecideServer {
     pub(crate) fn read_checked(body: &Map<String, Value>) -> Result<DecideServer, Refusal> {
         let decision = DecideServer::read(body)?;
         let action = decision.action;
-        let (activates, fails) = (
-            action == OperatorStep::Activate,
-            action == OperatorStep::Fail,
-        );
+        let (activates, fails) = (action == OperatorStep::Activate, action == OperatorStep::Fail);
         for (name, is_given, fits) in [
             ("address", decision.address.is_some(), activates),
             ("ref", decision.r#ref.is_some(), activates),
             ("reason", decision.reason.is_some(), fails),
         ] {
             if is_given && !fits {
-                return Err(Refusal::field(
-                    name,
-                    format!("is not allowed with {action}"),
-                ));
+                return Err(Refusal::field(name, format!("is not allowed with {action}")));
             }
         }
         if fails && decision.reason.is_none() {
-            return Err(Refusal::field(
-                "reason",
-                "must be given: the reseller is told why",
-            ));
+            return Err(Refusal::field("reason", "must be given: the reseller is told why"));
         }
         Ok(decision)
     }
@@ -155,14 +144,8 @@ mod tests {
         for (value, expected) in [
             (json!({}), done(None, None)),
             (json!({ "created": true, "more": 1 }), done(None, None)),
-            (
-                json!({ "address": "10.0.0.1", "ref": "vm-1" }),
-                done(Some("10.0.0.1"), Some("vm-1")),
-            ),
-            (
-                json!({ "created": false, "reason": "no room" }),
-                declined("no room"),
-            ),
+            (json!({ "address": "10.0.0.1", "ref": "vm-1" }), done(Some("10.0.0.1"), Some("vm-1"))),
+            (json!({ "created": false, "reason": "no room" }), declined("no room")),
             (json!({ "created": false }), declined(NO_REASON)),
             (json!({ "created": "no" }), None),
             (json!({ "created": false, "reason": 7 }), None),
@@ -170,21 +153,11 @@ mod tests {
             (json!({ "ref": "a\nb" }), None),
             (json!({ "ref": "x".repeat(254) }), None),
         ] {
-            assert_eq!(
-                parse_result(ProvisionerTask::Create, &value),
-                expected,
-                "{value}"
-            );
+            assert_eq!(parse_result(ProvisionerTask::Create, &value), expected, "{value}");
         }
         let kept = json!({ "deleted": false, "reason": "in use" });
-        assert_eq!(
-            parse_result(ProvisionerTask::Delete, &kept),
-            declined("in use")
-        );
-        assert_eq!(
-            parse_result(ProvisionerTask::Delete, &json!({})),
-            done(None, None)
-        );
+        assert_eq!(parse_result(ProvisionerTask::Delete, &kept), declined("in use"));
+        assert_eq!(parse_result(ProvisionerTask::Delete, &json!({})), done(None, None));
     }
 
     #[test]
@@ -194,10 +167,7 @@ mod tests {
             DecideServer::read_checked(&body).err()?.param
         };
         for (value, wrong) in [
-            (
-                json!({ "action": "activate", "address": "10.0.0.1", "ref": "a" }),
-                None,
-            ),
+            (json!({ "action": "activate", "address": "10.0.0.1", "ref": "a" }), None),
             (json!({ "action": "fail", "reason": "no room" }), None),
             (json!({ "action": "delete" }), None),
             (json!({ "action": "release" }), None),
@@ -206,18 +176,9 @@ mod tests {
             (json!({ "action": "fail" }), Some("reason")),
             (json!({ "action": "fail", "reason": "" }), Some("reason")),
             (json!({ "action": "delete", "reason": "x" }), Some("reason")),
-            (
-                json!({ "action": "release", "address": "x" }),
-                Some("address"),
-            ),
-            (
-                json!({ "action": "fail", "reason": "x", "ref": "x" }),
-                Some("ref"),
-            ),
-            (
-                json!({ "action": "activate", "address": "a\tb" }),
-                Some("address"),
-            ),
+            (json!({ "action": "release", "address": "x" }), Some("address")),
+            (json!({ "action": "fail", "reason": "x", "ref": "x" }), Some("ref")),
+            (json!({ "action": "activate", "address": "a\tb" }), Some("address")),
             (json!({ "action": "activate", "id": "x" }), Some("id")),
         ] {
             assert_eq!(param(value.clone()).as_deref(), wrong, "{value}");

@@ -4,11 +4,7 @@
 //!
 //! Invariant: the table follows the documentation and shares no arithmetic with the code under test.
 
-#![expect(
-    clippy::arithmetic_side_effects,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::arithmetic_side_effects, clippy::panic, reason = "a test fails by panicking")]
 
 mod odd;
 
@@ -23,9 +19,8 @@ const DUE: i64 = 10_000;
 /// Values of a payment in cents: zero, half, around both bounds of 0.5 %, exact, double.
 const VALUES: [i64; 8] = [0, 5_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000];
 /// More values in cents, including those around the bounds of the largest tolerance.
-const MORE_VALUES: [i64; 13] = [
-    0, 1, 5_000, 7_999, 8_000, 9_949, 9_950, 10_000, 10_050, 10_051, 12_000, 12_001, 20_000,
-];
+const MORE_VALUES: [i64; 13] =
+    [0, 1, 5_000, 7_999, 8_000, 9_949, 9_950, 10_000, 10_050, 10_051, 12_000, 12_001, 20_000];
 const CANCELLED: [Option<i64>; 4] = [None, Some(EXPIRES - 5), Some(EXPIRES), Some(EXPIRES + 5)];
 const TOLERANCES: [(u32, u32); 3] = [(0, 0), (50, 50), (2_000, 2_000)];
 
@@ -64,10 +59,7 @@ fn expected_status(case: &StatusCase) -> InvoiceStatus {
     let due = i128::from(case.due) * 10_000;
     let least = due - i128::from(case.due) * i128::from(case.under);
     let most = due + i128::from(case.due) * i128::from(case.over);
-    let deadline = [case.cancelled, Some(case.expires)]
-        .into_iter()
-        .flatten()
-        .min();
+    let deadline = [case.cancelled, Some(case.expires)].into_iter().flatten().min();
     let past = deadline <= Some(case.now);
     let u = count(|paid| paid.0 == PaymentState::Seen && paid.1) > 0;
     let idle = count(|paid| paid.0 == PaymentState::Confirmed) == 0 && !u;
@@ -114,9 +106,7 @@ fn actual_status(case: &StatusCase) -> InvoiceStatus {
 fn assert_expected_status(case: &StatusCase, seen: &mut [usize]) {
     let expected = expected_status(case);
     assert_eq!(actual_status(case), expected, "{case:?}");
-    let place = InvoiceStatus::ALL
-        .iter()
-        .position(|status| *status == expected);
+    let place = InvoiceStatus::ALL.iter().position(|status| *status == expected);
     if let Some(count) = place.and_then(|place| seen.get_mut(place)) {
         *count += 1;
     }
@@ -186,10 +176,7 @@ fn status_of_every_pair_of_payments_follows_the_table() {
         assert_all_cases(&payments, &mut seen);
     }
     assert_eq!(seen.iter().sum::<usize>(), 3_321 * 72);
-    assert!(
-        seen.iter().all(|count| *count > 0),
-        "each status comes: {seen:?}"
-    );
+    assert!(seen.iter().all(|count| *count > 0), "each status comes: {seen:?}");
 }
 
 /// An unconfirmed payment adds nothing to the sum, so two values of such a payment are enough.
@@ -254,15 +241,8 @@ fn status_of_many_random_payments_follows_the_table() {
             assert_expected_status(&case, &mut seen);
         }
     }
-    let rare = [
-        InvoiceStatus::Created,
-        InvoiceStatus::AwaitingPayment,
-        InvoiceStatus::Expired,
-    ];
+    let rare = [InvoiceStatus::Created, InvoiceStatus::AwaitingPayment, InvoiceStatus::Expired];
     for (status, count) in InvoiceStatus::ALL.iter().zip(seen) {
-        assert!(
-            count > 100 || rare.contains(status),
-            "{status} came {count} times"
-        );
+        assert!(count > 100 || rare.contains(status), "{status} came {count} times");
     }
 }

@@ -9,9 +9,8 @@ use std::collections::HashMap;
 /// Adds the explorer link to every entry of a payment. Adds the present and needed confirmations to its last entry.
 pub(super) fn add_confirmations(entries: &mut [TimelineEntry], history: &InvoiceHistory<'_>) {
     let on_chain = history.payments.iter().zip(history.on_chain);
-    let mut untold: HashMap<&str, OnChain> = on_chain
-        .map(|(payment, on_chain)| (payment.id.as_str(), on_chain.clone()))
-        .collect();
+    let mut untold: HashMap<&str, OnChain> =
+        on_chain.map(|(payment, on_chain)| (payment.id.as_str(), on_chain.clone())).collect();
     for entry in entries.iter_mut().rev() {
         let Some(paid) = &mut entry.payment else {
             continue;

@@ -57,10 +57,7 @@ impl Sums {
         } else {
             String::new()
         };
-        format!(
-            "confirmed {}{late} of {} {currency} due",
-            self.confirmed_on_time, self.due
-        )
+        format!("confirmed {}{late} of {} {currency} due", self.confirmed_on_time, self.due)
     }
 
     /// Returns the tolerance for a sentence: one amount, or the amounts below and above the price.
@@ -155,11 +152,8 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
         PaymentStep::Dropped => "dropped, as its transaction disappeared from its chain",
         PaymentStep::Orphaned => "orphaned, as a reorg removed its block",
     };
-    let (amount, rate, value) = (
-        paid.asset.format_units(paid.amount),
-        paid.quoted.rate,
-        paid.value,
-    );
+    let (amount, rate, value) =
+        (paid.asset.format_units(paid.amount), paid.quoted.rate, paid.value);
     let when = if paid.on_time { "in time" } else { "late" };
     format!(
         "payment of {amount} {} {happened}: worth {value} {currency} at {rate}{}, {when}",
@@ -171,10 +165,7 @@ pub(super) fn payment_text(paid: &TimelinePayment, currency: Currency, priced_at
 /// Returns the sentence for a change of a refund's status.
 pub(super) fn transfer_text(refund: &Transfer, status: TransferStatus) -> String {
     let what = format!("refund of {} {} {status}", refund.amount, refund.currency);
-    let why = refund
-        .failure_reason
-        .as_ref()
-        .filter(|_| status.is_put_back());
+    let why = refund.failure_reason.as_ref().filter(|_| status.is_put_back());
     match why {
         Some(why) => format!("{what}: {why}"),
         None => what,

@@ -126,13 +126,8 @@ fn texts_with_quote(
     now: i64,
 ) -> Vec<String> {
     let payments: Vec<Payment> = payments.iter().flatten().cloned().collect();
-    let steps: Vec<InvoiceStep> = steps
-        .iter()
-        .map(|(at, what)| InvoiceStep {
-            at: Time(*at),
-            change: *what,
-        })
-        .collect();
+    let steps: Vec<InvoiceStep> =
+        steps.iter().map(|(at, what)| InvoiceStep { at: Time(*at), change: *what }).collect();
     let quotes: Vec<Quote> = quote.into_iter().collect();
     let history = InvoiceHistory {
         invoice: &invoice(),
@@ -145,10 +140,7 @@ fn texts_with_quote(
     };
     let entries = timeline(&history, Time(now));
     assert!(entries.iter().all(|entry| entry.at.0 <= now));
-    entries
-        .into_iter()
-        .map(|entry: TimelineEntry| entry.text)
-        .collect()
+    entries.into_iter().map(|entry: TimelineEntry| entry.text).collect()
 }
 
 use InvoiceChange::{Payment as Pay, Picked, Status};
@@ -164,10 +156,8 @@ fn accepted_short_payment_shows_sum_and_tolerance() {
         (3, Pay(1, Confirmed)),
         (3, Status(InvoiceStatus::Confirmed)),
     ];
-    let booked = [
-        ledger_entry(1, LedgerKind::Sale, 9950, 3),
-        ledger_entry(1, LedgerKind::Fee, -100, 3),
-    ];
+    let booked =
+        [ledger_entry(1, LedgerKind::Sale, 9950, 3), ledger_entry(1, LedgerKind::Fee, -100, 3)];
     assert_eq!(
         timeline_texts(&[payment(1, 9950, true)], &steps, &booked, 10),
         [
@@ -246,11 +236,7 @@ fn late_payment_follows_the_deadline_entry() {
 
 /// Returns a rate from public sources with this time.
 fn public_rate(at: i64) -> Option<RateQuote> {
-    Some(RateQuote {
-        source: RateSource::Median,
-        at: Time(at),
-        ..rate_of_80()?
-    })
+    Some(RateQuote { source: RateSource::Median, at: Time(at), ..rate_of_80()? })
 }
 
 #[test]
@@ -273,13 +259,11 @@ fn rate_is_called_old_only_if_it_was_old_when_used() {
         // The quote of a payment that a person assigned may have an old rate from the start.
         (hours(1), true, hours(0), true, true),
     ] {
-        let quote = quote()
-            .zip(public_rate(hours(0)))
-            .map(|(quote, quoted)| Quote {
-                quoted,
-                created_at: Time(made_at),
-                ..quote
-            });
+        let quote = quote().zip(public_rate(hours(0))).map(|(quote, quoted)| Quote {
+            quoted,
+            created_at: Time(made_at),
+            ..quote
+        });
         let payment = payment(1, 9950, on_time).zip(public_rate(of));
         let payment = payment.map(|(payment, quoted)| Payment { quoted, ..payment });
         let told = texts_with_quote(quote, &[payment], &steps, &[], hours(5));

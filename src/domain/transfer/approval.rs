@@ -106,11 +106,7 @@ impl ApprovalRequest {
             }
             accepted_fields.push("networkFee");
         }
-        Ok(FixedTerms {
-            terms,
-            fee_source,
-            accepted_fields,
-        })
+        Ok(FixedTerms { terms, fee_source, accepted_fields })
     }
 
     /// Returns the rate in the request, otherwise the market rate. Adds `rate` to `accepted_fields` if it needed
@@ -170,11 +166,7 @@ fn is_large_fee(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
     let gross = terms.rate.units_bought_by(of.amount, of.asset.decimals);
     let gross =
         gross.map_err(|overflow| Refusal::field("rate", format!("cannot be used: {overflow}")))?;
-    Ok(terms
-        .network_fee
-        .0
-        .checked_mul(FEE_PART)
-        .is_none_or(|times| times > gross.0))
+    Ok(terms.network_fee.0.checked_mul(FEE_PART).is_none_or(|times| times > gross.0))
 }
 
 /// Returns the refusal of a fee that is more than a quarter of the amount.
@@ -202,19 +194,12 @@ fn far_rate_refusal(
     let buys = |rate: Rate| {
         let units = rate.units_bought_by(amount, of.asset.decimals);
         let units = units.map(|units| units.rounded_down(of.asset.decimals));
-        units.map_or_else(
-            |_| "too much to count".to_owned(),
-            |units| of.asset.format_units(units),
-        )
+        units.map_or_else(|_| "too much to count".to_owned(), |units| of.asset.format_units(units))
     };
     let apart = given.percent_above(fresh).map_or_else(
         || "far from".to_owned(),
         |percent| {
-            let side = if percent.is_sign_negative() {
-                "below"
-            } else {
-                "above"
-            };
+            let side = if percent.is_sign_negative() { "below" } else { "above" };
             format!("{} % {side}", percent.abs().normalize())
         },
     );

@@ -112,10 +112,8 @@ const TXID: TextRule = text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]+$");
 const REASON: TextRule = text(1..=REASON_CHARS_MAX);
 const ADDRESS: TextRule = text(1..=128);
 const COIN: DescribedRule<CoinRule> = described(CoinRule, Schema::OrNull(&Schema::ASSET));
-const INVOICE: DescribedRule<TextRule> = described(
-    text(1..=36).or_refused("must be given: the id of what is refunded"),
-    Schema::UUID,
-);
+const INVOICE: DescribedRule<TextRule> =
+    described(text(1..=36).or_refused("must be given: the id of what is refunded"), Schema::UUID);
 
 /// Amount of a payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,9 +160,8 @@ impl Rule for RefundAmountRule {
         let Some(value) = fields.get(name) else {
             return Ok(None);
         };
-        let text = value
-            .as_str()
-            .ok_or_else(|| Refusal::field(name, "must be a string like \"5.00\""))?;
+        let text =
+            value.as_str().ok_or_else(|| Refusal::field(name, "must be a string like \"5.00\""))?;
         let form = "must be more than zero with at most two decimals";
         parse_cents(name, text, form).map(Some)
     }
@@ -225,10 +222,7 @@ impl Rule for ActionRule {
     }
 
     fn keywords(&self) -> Keywords {
-        keywords([
-            ("type", Value::from("string")),
-            ("enum", Value::from(self.action_texts())),
-        ])
+        keywords([("type", Value::from("string")), ("enum", Value::from(self.action_texts()))])
     }
 }
 

@@ -78,13 +78,7 @@ pub fn assess_transfer(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerd
         more.0 > amount.0 / TOO_MUCH_PART
     });
     let (state, problem) = on_chain_finding(of, facts, amount_seen);
-    TransferVerdict {
-        state,
-        problem,
-        amount_seen,
-        is_covered,
-        is_overpaid,
-    }
+    TransferVerdict { state, problem, amount_seen, is_covered, is_overpaid }
 }
 
 type OnChainFinding = (OnChainState, Option<String>);
@@ -114,19 +108,14 @@ fn on_chain_finding(
 }
 
 fn state_if_watched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
-    if facts.is_watched {
-        state
-    } else {
-        OnChainState::Unwatched
-    }
+    if facts.is_watched { state } else { OnChainState::Unwatched }
 }
 
 fn settled_finding(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
     match of.dispatch.settled_by {
-        Some(SettledBy::Unchecked) if of.mode.is_live() => (
-            OnChainState::Unwatched,
-            Some("not checked on a chain".to_owned()),
-        ),
+        Some(SettledBy::Unchecked) if of.mode.is_live() => {
+            (OnChainState::Unwatched, Some("not checked on a chain".to_owned()))
+        }
         Some(SettledBy::Person) => (OnChainState::Settled, of.dispatch.settled_reason.clone()),
         Some(SettledBy::Unchecked | SettledBy::Chain) | None => {
             (state_if_watched(facts, OnChainState::Settled), None)
@@ -245,10 +234,7 @@ fn seen_finding(
     let asset = of.asset;
     if amount_seen > Units::ZERO {
         let (paid, amount) = (asset.format_units(amount_seen), asset.format_units(amount));
-        return needs_review(format!(
-            "transaction {txid} pays {paid} of {amount} {}",
-            asset.id
-        ));
+        return needs_review(format!("transaction {txid} pays {paid} of {amount} {}", asset.id));
     }
     let is_to = |output: &&SentOutput| output.address == of.to_address;
     let other = match facts.outputs.iter().find(is_to) {

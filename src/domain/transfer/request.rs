@@ -96,9 +96,7 @@ pub fn parse_txid_on(chain: Chain, text: &str) -> Result<String, Refusal> {
             "0x and 64 hexadecimal digits".to_owned(),
         ),
         Encoding::Solana => (
-            bs58::decode(&canonical)
-                .into_vec()
-                .is_ok_and(|bytes| bytes.len() == 64),
+            bs58::decode(&canonical).into_vec().is_ok_and(|bytes| bytes.len() == 64),
             "a signature of 64 bytes in base58".to_owned(),
         ),
     };

@@ -56,12 +56,7 @@ impl SenderConditions {
         if total.is_ok_and(|total| total <= limit) {
             return None;
         }
-        let SenderConditions {
-            given,
-            amount,
-            currency,
-            ..
-        } = self;
+        let SenderConditions { given, amount, currency, .. } = self;
         Some(format!(
             "the signer was given {given} {currency} of this account in the last 24 hours, and {amount} more \
              would pass signerLimit, {limit}"
@@ -110,52 +105,19 @@ mod tests {
         for (conditions, sent_by, obstacle) in [
             (OPEN, SentBy::Signer, ""),
             (
-                SenderConditions {
-                    is_simulated: true,
-                    ..OPEN
-                },
+                SenderConditions { is_simulated: true, ..OPEN },
                 SentBy::Hand,
                 "nothing real is sent here",
             ),
-            (
-                SenderConditions {
-                    has_signer: false,
-                    ..OPEN
-                },
-                SentBy::Hand,
-                "no signer is set",
-            ),
-            (
-                SenderConditions {
-                    has_node: false,
-                    ..OPEN
-                },
-                SentBy::Hand,
-                "litecoin has no node",
-            ),
+            (SenderConditions { has_signer: false, ..OPEN }, SentBy::Hand, "no signer is set"),
+            (SenderConditions { has_node: false, ..OPEN }, SentBy::Hand, "litecoin has no node"),
             // A sum equal to the limit is allowed.
             (limited(0, 100_000, Some(100_000)), SentBy::Signer, ""),
             (limited(96_000, 4_000, Some(100_000)), SentBy::Signer, ""),
-            (
-                limited(0, 100_001, Some(100_000)),
-                SentBy::Hand,
-                "would pass signerLimit, 1000.00",
-            ),
-            (
-                limited(96_000, 4_001, Some(100_000)),
-                SentBy::Hand,
-                "was given 960.00 EUR",
-            ),
-            (
-                limited(0, 1, Some(0)),
-                SentBy::Hand,
-                "would pass signerLimit, 0.00",
-            ),
-            (
-                limited(i64::MAX, 1, Some(i64::MAX)),
-                SentBy::Hand,
-                "would pass",
-            ),
+            (limited(0, 100_001, Some(100_000)), SentBy::Hand, "would pass signerLimit, 1000.00"),
+            (limited(96_000, 4_001, Some(100_000)), SentBy::Hand, "was given 960.00 EUR"),
+            (limited(0, 1, Some(0)), SentBy::Hand, "would pass signerLimit, 0.00"),
+            (limited(i64::MAX, 1, Some(i64::MAX)), SentBy::Hand, "would pass"),
             (limited(i64::MAX, i64::MAX, None), SentBy::Signer, ""),
         ] {
             assert_sender(&conditions, sent_by, obstacle);
@@ -165,15 +127,8 @@ mod tests {
     /// Asserts the default sender. Also asserts that a request for the signer is refused if there is an obstacle.
     #[track_caller]
     fn assert_sender(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
-        assert_eq!(
-            conditions.choose_sender(None),
-            Ok(sent_by),
-            "{conditions:?}"
-        );
-        assert_eq!(
-            conditions.choose_sender(Some(SentBy::Hand)),
-            Ok(SentBy::Hand)
-        );
+        assert_eq!(conditions.choose_sender(None), Ok(sent_by), "{conditions:?}");
+        assert_eq!(conditions.choose_sender(Some(SentBy::Hand)), Ok(SentBy::Hand));
         match conditions.choose_sender(Some(SentBy::Signer)) {
             Ok(asked) => assert_eq!((asked, obstacle), (SentBy::Signer, "")),
             Err(refusal) => {

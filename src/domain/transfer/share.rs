@@ -21,10 +21,8 @@ pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Opt
     };
     let held = |output: &SentOutput| output.transfer.filter(|seq| keeps(*seq));
     let mut shares: Vec<Option<i64>> = outputs.iter().map(held).collect();
-    let mut claimants: Vec<&Transfer> = transfers
-        .iter()
-        .filter(|transfer| !shares.contains(&Some(transfer.seq)))
-        .collect();
+    let mut claimants: Vec<&Transfer> =
+        transfers.iter().filter(|transfer| !shares.contains(&Some(transfer.seq))).collect();
     claimants.sort_by_key(|transfer| {
         let is_found = transfer.dispatch.txid_from == Some(TxidSource::Chain);
         (is_found, transfer.seq)

@@ -153,9 +153,7 @@ mod tests {
         ];
         for status in TransferStatus::ALL {
             for action in TransferAction::ALL {
-                let step = steps
-                    .iter()
-                    .find(|(from, by, _)| from == status && by == action);
+                let step = steps.iter().find(|(from, by, _)| from == status && by == action);
                 assert_eq!(
                     status.after_action(*action),
                     step.map(|(.., to)| *to),
@@ -168,15 +166,10 @@ mod tests {
     #[test]
     fn every_status_is_open_paid_or_put_back() {
         for status in TransferStatus::ALL {
-            let states = [
-                status.is_open(),
-                *status == TransferStatus::Paid,
-                status.is_put_back(),
-            ];
+            let states = [status.is_open(), *status == TransferStatus::Paid, status.is_put_back()];
             assert_eq!(states.iter().filter(|state| **state).count(), 1, "{status}");
-            let has_step = TransferAction::ALL
-                .iter()
-                .any(|action| status.after_action(*action).is_some());
+            let has_step =
+                TransferAction::ALL.iter().any(|action| status.after_action(*action).is_some());
             assert_eq!(has_step, status.is_open(), "{status}");
         }
     }

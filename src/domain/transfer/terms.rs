@@ -44,11 +44,7 @@ impl TransferTerms {
             let (id, problem) = (asset.id, "leaves nothing of the amount");
             Refusal::field("networkFee", format!("{problem}: {fee} of {gross} {id}"))
         })?;
-        Ok(TransferTerms {
-            rate,
-            network_fee,
-            amount_crypto,
-        })
+        Ok(TransferTerms { rate, network_fee, amount_crypto })
     }
 }
 
@@ -70,10 +66,8 @@ mod tests {
 
     fn terms(cents: i64, asset: &str, rate: &str, fee: &str) -> Result<String, String> {
         let asset = Asset::find(asset).unwrap();
-        let (rate, fee) = (
-            rate.parse::<Rate>().unwrap(),
-            Units::parse(fee, asset.decimals).unwrap(),
-        );
+        let (rate, fee) =
+            (rate.parse::<Rate>().unwrap(), Units::parse(fee, asset.decimals).unwrap());
         let terms = TransferTerms::new(Cents(cents), asset, rate, fee);
         terms
             .map(|terms| asset.format_units(terms.amount_crypto))
@@ -92,11 +86,7 @@ mod tests {
             (1_000, "USDC-BASE", "0.92", "0.01", "10.859565"),
             (2_000, "DOGE", "0.2", "1", "99"),
         ] {
-            assert_eq!(
-                terms(cents, asset, rate, fee).as_deref(),
-                Ok(sent),
-                "{cents} {asset}"
-            );
+            assert_eq!(terms(cents, asset, rate, fee).as_deref(), Ok(sent), "{cents} {asset}");
         }
     }
 
@@ -104,10 +94,7 @@ mod tests {
     fn fee_that_leaves_nothing_is_refused() {
         for fee in ["0.25", "0.26", "1000000"] {
             let message = terms(2_000, "LTC", "80", fee).unwrap_err();
-            assert!(
-                message.starts_with("networkFee leaves nothing"),
-                "{message}"
-            );
+            assert!(message.starts_with("networkFee leaves nothing"), "{message}");
         }
         let rest = terms(2_000, "LTC", "80", "0.24999999");
         assert_eq!(rest.as_deref(), Ok("0.00000001"));

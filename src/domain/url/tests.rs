@@ -16,11 +16,7 @@ fn problem_of(text: &str) -> Option<UrlProblem> {
 
 #[test]
 fn site_is_http_or_https_in_any_case() {
-    for url in [
-        "https://shop.example",
-        "HTTPS://Shop.example/a?b#c",
-        "hTTp://127.0.0.1:8080/",
-    ] {
+    for url in ["https://shop.example", "HTTPS://Shop.example/a?b#c", "hTTp://127.0.0.1:8080/"] {
         assert!(is_site(url) && is_site_or_app(url), "{url}");
     }
     for url in [
@@ -158,20 +154,14 @@ const ODD: &[(&str, UrlProblem)] = &[
 #[test]
 fn unusual_host_is_refused_or_unambiguous() {
     let long = format!("{}a", "a.".repeat(127));
-    for (authority, fault) in ODD
-        .iter()
-        .copied()
-        .chain([(long.as_str(), UrlProblem::Host)])
-    {
+    for (authority, fault) in ODD.iter().copied().chain([(long.as_str(), UrlProblem::Host)]) {
         for end in ["", "/", "/a", "?b", "#c"] {
             let url = format!("https://{authority}{end}");
             assert_eq!(problem_of(&url), Some(fault), "{url:?}");
             assert!(!is_site_or_app(&url), "{url:?}");
         }
     }
-    for url in [
-        "https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x",
-    ] {
+    for url in ["https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x"] {
         assert_eq!(problem_of(url), Some(UrlProblem::Shape), "{url}");
     }
     for url in ["ftp://x", "javascript://x", "httpss://x", "myshop://x"] {

@@ -69,10 +69,8 @@ input! {
 
 const PASSWORD: TextRule = text(1..=PASSWORD_CHARS_MAX);
 /// Rule for a new password. The operation checks its shortest length before hashing.
-const NEW_PASSWORD: DescribedRule<TextRule> = described(
-    PASSWORD,
-    schema!({ "type": "string", "minLength": 10, "maxLength": 200 }),
-);
+const NEW_PASSWORD: DescribedRule<TextRule> =
+    described(PASSWORD, schema!({ "type": "string", "minLength": 10, "maxLength": 200 }));
 const EMAIL: DescribedRule<EmailRule> = described(
     email(EMAIL_CHARS_MAX),
     schema!({ "type": "string", "format": "email", "maxLength": 200 }),

@@ -33,11 +33,7 @@ impl Wallet {
     pub fn receiving_branch(&self) -> Option<ReceivingBranch> {
         let key = self.key.child_key(0)?;
         let point = PublicKey::from_sec1_bytes(&key.key).ok()?.to_projective();
-        Some(ReceivingBranch {
-            wallet: *self,
-            key,
-            point,
-        })
+        Some(ReceivingBranch { wallet: *self, key, point })
     }
 }
 
@@ -84,12 +80,8 @@ fn taproot_key(key: &[u8; 33]) -> Option<[u8; 32]> {
     let even = [&[0x02][..], x].concat();
     let internal = PublicKey::from_sec1_bytes(&even).ok()?.to_projective();
     let tag = Sha256::digest("TapTweak");
-    let tweak: [u8; 32] = Sha256::new()
-        .chain_update(tag)
-        .chain_update(tag)
-        .chain_update(x)
-        .finalize()
-        .into();
+    let tweak: [u8; 32] =
+        Sha256::new().chain_update(tag).chain_update(tag).chain_update(x).finalize().into();
     let output = super::extended::compressed(&add_generators(&internal, &tweak)?)?;
     output.last_chunk::<32>().copied()
 }

@@ -63,16 +63,9 @@ fn strip_key_origin(text: &str) -> Result<&str, &'static str> {
     let is_step = |step: &str| {
         let number = step.strip_suffix(['\'', 'h', 'H']).unwrap_or(step);
         let is_digits = number.bytes().all(|digit| digit.is_ascii_digit());
-        is_digits
-            && number
-                .parse()
-                .is_ok_and(|number: u32| number < super::INDEX_END)
+        is_digits && number.parse().is_ok_and(|number: u32| number < super::INDEX_END)
     };
-    if is_fingerprint && steps.all(is_step) {
-        Ok(key)
-    } else {
-        Err(wrong)
-    }
+    if is_fingerprint && steps.all(is_step) { Ok(key) } else { Err(wrong) }
 }
 
 /// Returns the descriptor checksum of eight characters (BIP 380); `None` if the text has characters outside the
@@ -86,9 +79,7 @@ pub(super) fn checksum(body: &str) -> Option<String> {
         sum = checksum_step(sum, place & 31);
         // Each character belongs to one of three groups of 32. The group numbers of three characters form one number
         // in base 3.
-        class = (class << 1_u32)
-            .wrapping_add(class)
-            .wrapping_add(place >> 5_u32);
+        class = (class << 1_u32).wrapping_add(class).wrapping_add(place >> 5_u32);
         count = count.wrapping_add(1);
         if count == 3 {
             sum = checksum_step(sum, class);
@@ -106,21 +97,13 @@ pub(super) fn checksum(body: &str) -> Option<String> {
         let five = usize::try_from((sum >> place) & 31).ok()?;
         OUTPUT.get(five).map(|byte| char::from(*byte))
     };
-    (0..8_u32)
-        .rev()
-        .map(|at| character(at.wrapping_mul(5)))
-        .collect()
+    (0..8_u32).rev().map(|at| character(at.wrapping_mul(5))).collect()
 }
 
 /// Computes one step of the checksum polynomial.
 fn checksum_step(sum: u64, value: u64) -> u64 {
-    const GENERATOR: [u64; 5] = [
-        0xf5_dee5_1989,
-        0xa9_fdca_3312,
-        0x1b_ab10_e32d,
-        0x37_06b1_677a,
-        0x64_4d62_6ffd,
-    ];
+    const GENERATOR: [u64; 5] =
+        [0xf5_dee5_1989, 0xa9_fdca_3312, 0x1b_ab10_e32d, 0x37_06b1_677a, 0x64_4d62_6ffd];
     let top = sum >> 35_u32;
     let mut next = ((sum & 0x07_ffff_ffff) << 5_u32) ^ value;
     for (at, number) in (0_u32..).zip(GENERATOR) {

@@ -56,10 +56,7 @@ pub(super) fn derive_child(
 }
 
 /// Adds `number` times the generator to a point; `None` if the number is not a valid scalar or the sum is infinity.
-#[expect(
-    clippy::arithmetic_side_effects,
-    reason = "the sum of two points of a curve is one"
-)]
+#[expect(clippy::arithmetic_side_effects, reason = "the sum of two points of a curve is one")]
 pub(super) fn add_generators(
     point: &ProjectivePoint,
     number: &[u8; 32],
@@ -90,13 +87,8 @@ pub(super) struct KeyVersion {
     pub(super) is_script_fixed: bool,
 }
 
-const ALL: &[Chain] = &[
-    Chain::Bitcoin,
-    Chain::Litecoin,
-    Chain::Dogecoin,
-    Chain::Ethereum,
-    Chain::Tron,
-];
+const ALL: &[Chain] =
+    &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin, Chain::Ethereum, Chain::Tron];
 const SEGWIT: &[Chain] = &[Chain::Bitcoin, Chain::Litecoin];
 const LITECOIN: &[Chain] = &[Chain::Litecoin];
 const DOGECOIN: &[Chain] = &[Chain::Dogecoin];
@@ -107,13 +99,7 @@ const fn key_version(
     network: Network,
     script: Option<ScriptType>,
 ) -> KeyVersion {
-    KeyVersion {
-        bytes,
-        chains,
-        network,
-        script,
-        is_script_fixed: bytes != LTUB,
-    }
+    KeyVersion { bytes, chains, network, script, is_script_fixed: bytes != LTUB }
 }
 
 const LTUB: u32 = 0x019d_a462;
@@ -129,12 +115,7 @@ const VERSIONS: [KeyVersion; 11] = [
     key_version(0x045f_1cf6, SEGWIT, Network::Test, Some(ScriptType::Wpkh)),
     // Versions Ltub, Mtub and ttub of Litecoin.
     key_version(LTUB, LITECOIN, Network::Main, Some(ScriptType::Pkh)),
-    key_version(
-        0x01b2_6ef6,
-        LITECOIN,
-        Network::Main,
-        Some(ScriptType::ShWpkh),
-    ),
+    key_version(0x01b2_6ef6, LITECOIN, Network::Main, Some(ScriptType::ShWpkh)),
     key_version(0x0436_f6e1, LITECOIN, Network::Test, None),
     // Versions dgub and tgub of Dogecoin.
     key_version(0x02fa_cafd, DOGECOIN, Network::Main, Some(ScriptType::Pkh)),
@@ -178,9 +159,6 @@ pub(super) fn read(text: &str) -> Result<(ExtendedKey, &'static KeyVersion, u8),
     if !is_first_without_parent || !is_compressed || PublicKey::from_sec1_bytes(key).is_err() {
         return Err(unreadable);
     }
-    let extended = ExtendedKey {
-        key: *key,
-        chain_code: *chain_code,
-    };
+    let extended = ExtendedKey { key: *key, chain_code: *chain_code };
     Ok((extended, known, *depth))
 }

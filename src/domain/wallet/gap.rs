@@ -17,10 +17,7 @@ pub struct IndexGaps {
 impl IndexGaps {
     /// Starts at the first index of the wallet. Lower indexes were used by another program.
     pub fn starting_at(first_index: u32) -> IndexGaps {
-        IndexGaps {
-            behind_used: first_index,
-            furthest: 0,
-        }
+        IndexGaps { behind_used: first_index, furthest: 0 }
     }
 
     /// Records a used index. Calls must be in ascending order.
@@ -58,11 +55,7 @@ mod tests {
         ] {
             let mut gaps = IndexGaps::starting_at(first);
             used.iter().for_each(|index| gaps.record_used(*index));
-            assert_eq!(
-                gaps.needed_gap_limit(next),
-                expected,
-                "{first} {used:?} {next}"
-            );
+            assert_eq!(gaps.needed_gap_limit(next), expected, "{first} {used:?} {next}");
         }
     }
 }

@@ -95,9 +95,7 @@ impl Rule for WalletRule {
 fn find_pool_chain(name: &str) -> Result<Chain, Refusal> {
     let chain = Chain::first_of_each_pool().find(|chain| chain.address_pool() == name);
     chain.or_else(|| name.parse().ok()).ok_or_else(|| {
-        let names: Vec<_> = Chain::first_of_each_pool()
-            .map(Chain::address_pool)
-            .collect();
+        let names: Vec<_> = Chain::first_of_each_pool().map(Chain::address_pool).collect();
         Refusal::field("chain", format!("must be one of {}", names.join(", ")))
     })
 }

@@ -30,10 +30,7 @@ impl WalletIndexes {
     /// `invalid_request` with the lowest or the highest possible index.
     pub fn next_index(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
         let refused = |problem: String| Err(Refusal::field("next", problem));
-        if let Some(index) = self
-            .stopped
-            .filter(|index| wanted.unwrap_or(self.next) <= *index)
-        {
+        if let Some(index) = self.stopped.filter(|index| wanted.unwrap_or(self.next) <= *index) {
             let least = index.saturating_add(1);
             return refused(format!(
                 "must be at least {least}, as something came to index {index}, which this file has not handed out; and \
@@ -87,20 +84,12 @@ mod tests {
     const LAST: u32 = INDEX_END - 1;
 
     fn indexes(next: u32, least: u32, highest: Option<u32>) -> WalletIndexes {
-        WalletIndexes {
-            next,
-            least,
-            highest,
-            stopped: None,
-        }
+        WalletIndexes { next, least, highest, stopped: None }
     }
 
     #[test]
     fn stopped_wallet_continues_after_the_stopping_index() {
-        let stopped = WalletIndexes {
-            stopped: Some(20),
-            ..indexes(7, 21, Some(6))
-        };
+        let stopped = WalletIndexes { stopped: Some(20), ..indexes(7, 21, Some(6)) };
         for wanted in [None, Some(0), Some(7), Some(20)] {
             let refusal = stopped.next_index(wanted, true).unwrap_err().to_string();
             let says = "must be at least 21, as something came to index 20";
@@ -109,10 +98,7 @@ mod tests {
         assert_eq!(stopped.next_index(Some(21), false).unwrap(), 21);
         assert!(stopped.next_index(Some(8 + JUMP_MAX), false).is_err());
         // After a restore, the wallet continues beyond the index that stopped it.
-        let moved = WalletIndexes {
-            next: 1007,
-            ..stopped
-        };
+        let moved = WalletIndexes { next: 1007, ..stopped };
         assert_eq!(moved.next_index(None, false).unwrap(), 1007);
         assert!(moved.next_index(Some(20), false).is_err());
     }
@@ -132,43 +118,18 @@ mod tests {
             (indexes(INDEX_END, INDEX_END, None), None, INDEX_END),
             (indexes(50, 0, Some(49)), Some(50 + JUMP_MAX), 50 + JUMP_MAX),
         ] {
-            assert_eq!(
-                known.next_index(wanted, false).unwrap(),
-                expected,
-                "{known:?} {wanted:?}"
-            );
-            assert_eq!(
-                known.next_index(wanted, true).unwrap(),
-                expected,
-                "{known:?} {wanted:?}"
-            );
+            assert_eq!(known.next_index(wanted, false).unwrap(), expected, "{known:?} {wanted:?}");
+            assert_eq!(known.next_index(wanted, true).unwrap(), expected, "{known:?} {wanted:?}");
         }
-        assert_eq!(
-            WalletIndexes::default()
-                .next_index(Some(LAST), true)
-                .unwrap(),
-            LAST
-        );
+        assert_eq!(WalletIndexes::default().next_index(Some(LAST), true).unwrap(), LAST);
     }
 
     #[test]
     fn index_out_of_range_is_refused_with_the_bound() {
         for (known, wanted, says) in [
-            (
-                WalletIndexes::default(),
-                JUMP_MAX + 1,
-                "must be at most 100000,",
-            ),
-            (
-                WalletIndexes::default(),
-                LAST,
-                "nothing is left to hand out behind 2147483647",
-            ),
-            (
-                indexes(50, 0, Some(49)),
-                JUMP_MAX + 51,
-                "must be at most 100050,",
-            ),
+            (WalletIndexes::default(), JUMP_MAX + 1, "must be at most 100000,"),
+            (WalletIndexes::default(), LAST, "nothing is left to hand out behind 2147483647"),
+            (indexes(50, 0, Some(49)), JUMP_MAX + 51, "must be at most 100050,"),
             (
                 indexes(LAST, 0, Some(49)),
                 49,
@@ -179,16 +140,8 @@ mod tests {
                 0,
                 "must be at least 1, as this wallet has handed out index 0",
             ),
-            (
-                indexes(2000, 1010, Some(9)),
-                1009,
-                "must be at least 1010, as what is below may",
-            ),
-            (
-                indexes(2000, 1010, None),
-                0,
-                "must be at least 1010, as what is below may",
-            ),
+            (indexes(2000, 1010, Some(9)), 1009, "must be at least 1010, as what is below may"),
+            (indexes(2000, 1010, None), 0, "must be at least 1010, as what is below may"),
             (
                 indexes(2000, 1010, Some(1020)),
                 1020,
@@ -206,17 +159,10 @@ mod tests {
             ),
         ] {
             let refusal = known.next_index(Some(wanted), false).unwrap_err();
-            assert!(
-                refusal.to_string().contains(says),
-                "{known:?} {wanted}: {refusal}"
-            );
+            assert!(refusal.to_string().contains(says), "{known:?} {wanted}: {refusal}");
         }
         // An index that is too low is refused, even with `is_sure`.
-        assert!(
-            indexes(2000, 1010, None)
-                .next_index(Some(1009), true)
-                .is_err()
-        );
+        assert!(indexes(2000, 1010, None).next_index(Some(1009), true).is_err());
         assert!(indexes(2000, 0, Some(9)).next_index(Some(9), true).is_err());
     }
 }

@@ -68,8 +68,7 @@ pub fn may_be_phrase_word(text: &str) -> bool {
 
 /// Splits a text at every character that is not a letter or digit.
 fn split_words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric())
-        .filter(|piece| !piece.is_empty())
+    text.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty())
 }
 
 /// Returns the kind of secret in a piece of text. A mistyped secret is recognized by its prefix and length.

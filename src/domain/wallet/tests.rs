@@ -40,9 +40,7 @@ fn hints(script: Option<&str>, network: Option<&str>) -> WalletHints {
 
 fn first_three_addresses(wallet: &Wallet) -> Vec<String> {
     let branch = wallet.receiving_branch().unwrap();
-    (0..3)
-        .map(|index| branch.derive_address(index).unwrap().address)
-        .collect()
+    (0..3).map(|index| branch.derive_address(index).unwrap().address).collect()
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -54,25 +52,12 @@ fn wallets_derive_the_addresses_of_every_vector() {
     for vector in vectors() {
         let name = text_field(&vector, "name").unwrap();
         let chain = find_wallet_chain(text_field(&vector, "chain").unwrap()).unwrap();
-        let said = hints(
-            text_field(&vector, "script"),
-            text_field(&vector, "network"),
-        );
+        let said = hints(text_field(&vector, "script"), text_field(&vector, "network"));
         let wallet = read(chain, text_field(&vector, "key").unwrap(), &said).unwrap();
-        assert_eq!(
-            first_three_addresses(&wallet),
-            text_list_field(&vector, "addresses"),
-            "{name}"
-        );
+        assert_eq!(first_three_addresses(&wallet), text_list_field(&vector, "addresses"), "{name}");
         let keys = (0..).zip(text_list_field(&vector, "pubkeys"));
         for (index, expected) in keys {
-            let key = wallet
-                .key
-                .child_key(0)
-                .unwrap()
-                .child_key(index)
-                .unwrap()
-                .key;
+            let key = wallet.key.child_key(0).unwrap().child_key(index).unwrap().key;
             assert_eq!(hex(&key), expected, "{name} {index}");
         }
         let networks = match said.network {
@@ -82,9 +67,7 @@ fn wallets_derive_the_addresses_of_every_vector() {
         assert_eq!(wallet.network, networks, "{name}");
         // The same key with the version `xpub` or `tpub` is equal. With the script of the first version, the wallet
         // is equal too.
-        let is_main = said
-            .network
-            .is_none_or(|network| network == WalletNetwork::Main);
+        let is_main = said.network.is_none_or(|network| network == WalletNetwork::Main);
         if let Some(plain) = text_field(&vector, "plain").filter(|_| is_main) {
             assert_eq!(read(chain, plain, &said).unwrap(), wallet, "{name}");
         }
@@ -95,16 +78,9 @@ fn wallets_derive_the_addresses_of_every_vector() {
 fn script_of_each_address_matches_its_output() {
     for vector in vectors() {
         let chain = find_wallet_chain(text_field(&vector, "chain").unwrap()).unwrap();
-        let said = hints(
-            text_field(&vector, "script"),
-            text_field(&vector, "network"),
-        );
+        let said = hints(text_field(&vector, "script"), text_field(&vector, "network"));
         let wallet = read(chain, text_field(&vector, "key").unwrap(), &said).unwrap();
-        let derived = wallet
-            .receiving_branch()
-            .unwrap()
-            .derive_address(0)
-            .unwrap();
+        let derived = wallet.receiving_branch().unwrap().derive_address(0).unwrap();
         let begins = match wallet.script {
             None => "",
             Some(ScriptType::Pkh) => "76a914",
@@ -135,21 +111,14 @@ fn key_version_gives_script_and_network() {
         } else {
             let (script, network) = found.unwrap();
             let name = text_field(&vector, "name").unwrap();
-            assert_eq!(
-                script.map(ScriptType::as_str),
-                text_field(&vector, "script"),
-                "{name}"
-            );
+            assert_eq!(script.map(ScriptType::as_str), text_field(&vector, "script"), "{name}");
             let named = text_field(&vector, "network").unwrap_or("any");
             let expected = named.replace("regtest", "test");
             assert_eq!(network.as_str(), expected, "{name}");
         }
     }
     // Dogecoin has one script type only, so a key without a script type is enough.
-    assert_eq!(
-        of(Chain::Dogecoin, XPUB),
-        Ok((Some(ScriptType::Pkh), WalletNetwork::Main))
-    );
+    assert_eq!(of(Chain::Dogecoin, XPUB), Ok((Some(ScriptType::Pkh), WalletNetwork::Main)));
 }
 
 #[test]
@@ -163,12 +132,7 @@ fn descriptor_is_read_with_origin_path_and_checksum() {
         ("sh(wpkh(", "))", ScriptType::ShWpkh),
         ("tr(", ")", ScriptType::Tr),
     ] {
-        for origin in [
-            "",
-            "[73c5da0a/84h/0h/0h]",
-            "[73C5DA0A/84'/0H/0'/7]",
-            "[73c5da0a]",
-        ] {
+        for origin in ["", "[73c5da0a/84h/0h/0h]", "[73C5DA0A/84'/0H/0'/7]", "[73c5da0a]"] {
             for path in ["/0/*", "/<0;1>/*"] {
                 let body = format!("{before}{origin}{XPUB}{path}{after}");
                 let with_sum = format!("{body}#{}", checksum(&body).unwrap());
@@ -193,37 +157,23 @@ fn descriptor_is_read_with_origin_path_and_checksum() {
 fn wallet_agrees_only_with_networks_of_its_addresses() {
     for (network, chain, agrees) in [
         (WalletNetwork::Main, Chain::Bitcoin, &["main"][..]),
-        (
-            WalletNetwork::Test,
-            Chain::Bitcoin,
-            &["test", "testnet4", "signet"],
-        ),
+        (WalletNetwork::Test, Chain::Bitcoin, &["test", "testnet4", "signet"]),
         (WalletNetwork::Regtest, Chain::Litecoin, &["regtest"]),
         (WalletNetwork::Any, Chain::Base, &["8453", "84532"]),
-        (
-            WalletNetwork::Any,
-            Chain::Tron,
-            &["mainnet", "shasta", "nile"],
-        ),
+        (WalletNetwork::Any, Chain::Tron, &["mainnet", "shasta", "nile"]),
     ] {
         let (main, tests) = chain.row().networks;
         for name in std::iter::once(&main).chain(tests) {
             let expected = agrees.contains(name);
-            assert_eq!(
-                network.agrees_with(chain, name),
-                expected,
-                "{network} {chain} {name}"
-            );
+            assert_eq!(network.agrees_with(chain, name), expected, "{network} {chain} {name}");
         }
     }
 }
 
 #[test]
 fn every_unhardened_index_has_an_address() {
-    let branch = read(Chain::Bitcoin, ZPUB, &WalletHints::default())
-        .unwrap()
-        .receiving_branch()
-        .unwrap();
+    let branch =
+        read(Chain::Bitcoin, ZPUB, &WalletHints::default()).unwrap().receiving_branch().unwrap();
     assert!(branch.derive_address(super::INDEX_END - 1).is_some());
     assert_eq!(branch.derive_address(super::INDEX_END), None);
     assert_eq!(branch.derive_address(u32::MAX), None);

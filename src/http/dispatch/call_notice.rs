@@ -56,13 +56,8 @@ impl CallNotice {
         Some(CallNotice {
             stopwatch: front.clock.stopwatch(),
             method: parts.method.as_str().to_owned(),
-            target: uri
-                .path_and_query()
-                .map_or(path, PathAndQuery::as_str)
-                .to_owned(),
-            operation: route
-                .filter(|route| route.is_documented())
-                .map(|route| route.operation),
+            target: uri.path_and_query().map_or(path, PathAndQuery::as_str).to_owned(),
+            operation: route.filter(|route| route.is_documented()).map(|route| route.operation),
             key: shown_key(&parts.headers),
             body: body.as_ref().cloned().unwrap_or_default(),
         })
@@ -99,11 +94,7 @@ fn is_left_out(route: &'static Route) -> bool {
 /// Returns the key of a call as it is shown: a well-known key in full, another key by its last characters.
 fn shown_key(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let bearer = || {
-        text("authorization")?
-            .split_once(' ')
-            .map(|(_, key)| key.trim())
-    };
+    let bearer = || text("authorization")?.split_once(' ').map(|(_, key)| key.trim());
     let key = text("x-api-key").or_else(bearer)?;
     if is_sandbox_key(key) {
         return Some(key.to_owned());

@@ -27,16 +27,10 @@ pub(super) fn fault_reply(
             reply.with(CONNECTION, "close")
         }
         StatusCode::TOO_MANY_REQUESTS => {
-            let headers = if code == Code::RateLimited {
-                limit::exhausted_headers()
-            } else {
-                Vec::new()
-            };
+            let headers =
+                if code == Code::RateLimited { limit::exhausted_headers() } else { Vec::new() };
             let reply = reply.with(RETRY_AFTER, "1");
-            Reply {
-                headers: [reply.headers, headers].concat(),
-                ..reply
-            }
+            Reply { headers: [reply.headers, headers].concat(), ..reply }
         }
         _ => reply,
     }
@@ -49,11 +43,9 @@ fn code_with_status(route: &Route, status: StatusCode) -> Code {
     let own = route.refusals.iter().copied().find(has_status);
     let of_route = own.or_else(|| route.codes().into_iter().find(has_status));
     let of_all = || Code::ALL.iter().copied().find(has_status);
-    of_route
-        .or_else(of_all)
-        .unwrap_or(if status.is_client_error() {
-            Code::InvalidRequest
-        } else {
-            Code::InternalError
-        })
+    of_route.or_else(of_all).unwrap_or(if status.is_client_error() {
+        Code::InvalidRequest
+    } else {
+        Code::InternalError
+    })
 }

@@ -38,9 +38,7 @@ impl FaultState {
     pub(super) fn new(operations: &[OperationInfo]) -> FaultState {
         let operations = operations.iter().copied();
         FaultState {
-            operations: operations
-                .filter(|operation| !operation.is_control)
-                .collect(),
+            operations: operations.filter(|operation| !operation.is_control).collect(),
             faults: Mutex::default(),
             is_any: AtomicBool::new(false),
         }
@@ -60,11 +58,8 @@ impl FaultState {
             return None;
         }
         let mut faults = self.lock();
-        let is_for = |fault: &&mut Fault| {
-            fault
-                .operation
-                .is_none_or(|wanted| wanted.name == operation.name)
-        };
+        let is_for =
+            |fault: &&mut Fault| fault.operation.is_none_or(|wanted| wanted.name == operation.name);
         let fault = faults.iter_mut().find(is_for)?;
         fault.times = fault.times.saturating_sub(1);
         let met = fault.clone();

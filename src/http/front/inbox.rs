@@ -37,11 +37,7 @@ pub(in crate::http) struct Behaviour {
 }
 
 /// Answer of an inbox that is not configured: status 200 at once.
-const OBLIGING: Behaviour = Behaviour {
-    status: 200,
-    delay_ms: 0,
-    times: None,
-};
+const OBLIGING: Behaviour = Behaviour { status: 200, delay_ms: 0, times: None };
 
 /// All inboxes of a sandbox, by name.
 pub struct Inboxes {
@@ -57,10 +53,7 @@ struct Inbox {
 
 impl Default for Inboxes {
     fn default() -> Inboxes {
-        Inboxes {
-            inboxes: Mutex::default(),
-            arrivals: watch::Sender::new(0),
-        }
+        Inboxes { inboxes: Mutex::default(), arrivals: watch::Sender::new(0) }
     }
 }
 
@@ -78,17 +71,14 @@ impl Inboxes {
         inbox.messages.push(message);
         let behaviour = inbox.next_behaviour();
         drop(inboxes);
-        self.arrivals
-            .send_modify(|count| *count = count.wrapping_add(1));
+        self.arrivals.send_modify(|count| *count = count.wrapping_add(1));
         Some(behaviour)
     }
 
     /// Returns the messages of an inbox, oldest first. `kind` selects one event type.
     pub(in crate::http) fn messages(&self, name: &str, kind: Option<&str>) -> Vec<Message> {
         let inboxes = self.lock();
-        let messages = inboxes
-            .get(name)
-            .map_or(&[] as &[Message], |inbox| &inbox.messages);
+        let messages = inboxes.get(name).map_or(&[] as &[Message], |inbox| &inbox.messages);
         messages
             .iter()
             .filter(|message| kind.is_none_or(|kind| message.has_event_type(kind)))
@@ -150,9 +140,7 @@ impl Message {
         received_at: Time,
     ) -> Message {
         let text = |value: &hyper::header::HeaderValue| {
-            value
-                .to_str()
-                .map_or_else(|_| hex(value.as_bytes()), str::to_owned)
+            value.to_str().map_or_else(|_| hex(value.as_bytes()), str::to_owned)
         };
         Message {
             headers: headers
@@ -166,11 +154,7 @@ impl Message {
 
     /// Returns the message in the form of `GET /sandbox/inbox/{name}`.
     pub(in crate::http) fn view(&self) -> InboxMessage<'_> {
-        InboxMessage {
-            headers: &self.headers,
-            body: &self.body,
-            received_at: self.received_at,
-        }
+        InboxMessage { headers: &self.headers, body: &self.body, received_at: self.received_at }
     }
 
     /// Returns `true` if the message is an event of this type, in the present or the legacy format.

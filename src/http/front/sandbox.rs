@@ -73,12 +73,7 @@ impl Sandbox {
         public_url: &str,
         operations: &[OperationInfo],
     ) -> Sandbox {
-        let SandboxSettings {
-            control,
-            listen,
-            allow_host,
-            allow_remote,
-        } = settings;
+        let SandboxSettings { control, listen, allow_host, allow_remote } = settings;
         Sandbox {
             control,
             hosts: AcceptedHosts::new(&listen, public_url, allow_host, allow_remote),
@@ -105,9 +100,8 @@ impl Sandbox {
         }
         let host = text("host").unwrap_or_default();
         let is_own = |origin: &str| {
-            let origin = SiteUrl::parse(origin)
-                .ok()
-                .filter(|site| site.after_authority().is_empty());
+            let origin =
+                SiteUrl::parse(origin).ok().filter(|site| site.after_authority().is_empty());
             origin.is_some_and(|origin| origin.matches_host_header(host))
         };
         if headers.contains_key("origin") && !text("origin").is_some_and(is_own) {

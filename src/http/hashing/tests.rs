@@ -40,10 +40,7 @@ fn queue_takes_one_password_for_each_client() {
     assert!(poll(first.as_mut()).is_none());
     assert_eq!(has_begun.recv(), Ok(()));
     let twice = pin!(hashing.run("a", |_| (), || ()));
-    assert_eq!(
-        error_code(poll(twice)),
-        Some((Code::TooManyAttempts, Some(1)))
-    );
+    assert_eq!(error_code(poll(twice)), Some((Code::TooManyAttempts, Some(1))));
     let mut others = ["b", "c"].map(|client| Box::pin(hashing.run(client, move |_| client, || ())));
     for other in &mut others {
         assert!(poll(other.as_mut()).is_none());
@@ -57,11 +54,7 @@ fn queue_takes_one_password_for_each_client() {
         runtime.map(|runtime| runtime.block_on(async { (first.await, b.await, c.await) }));
     assert!(matches!(answers, Ok((Ok(()), Ok("b"), Ok("c")))));
     let again = pin!(hashing.run("a", |_| (), || ()));
-    assert_eq!(
-        error_code(poll(again)),
-        None,
-        "the first one has been served"
-    );
+    assert_eq!(error_code(poll(again)), None, "the first one has been served");
 }
 
 #[test]
@@ -80,10 +73,7 @@ fn disconnected_client_leaves_the_queue() {
         let hashed = hashed.clone();
         let client = format!("{client}");
         let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(()), || ()));
-        assert!(
-            poll(gone.as_mut()).is_none(),
-            "there is a place for {client}"
-        );
+        assert!(poll(gone.as_mut()).is_none(), "there is a place for {client}");
     }
     // The running job still counts. Its client may enter the queue again.
     drop(first);

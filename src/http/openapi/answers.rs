@@ -13,11 +13,8 @@ use serde_json::{Map, Value, json};
 pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
     let mut responses = Map::new();
     for answer in route.answers() {
-        let status = if answer.status == 0 {
-            "default".to_owned()
-        } else {
-            answer.status.to_string()
-        };
+        let status =
+            if answer.status == 0 { "default".to_owned() } else { answer.status.to_string() };
         let mut response =
             json!({ "description": answer.about, "headers": headers_of(route, None) });
         let content = match answer.content {
@@ -42,11 +39,8 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
     let refusals = route.codes();
     for code in &refusals {
         let status = error::status(*code);
-        let same: Vec<Code> = refusals
-            .iter()
-            .copied()
-            .filter(|other| error::status(*other) == status)
-            .collect();
+        let same: Vec<Code> =
+            refusals.iter().copied().filter(|other| error::status(*other) == status).collect();
         let about: Vec<&str> = same.iter().map(|code| code.as_str()).collect();
         let about = format!("error is one of: {}", about.join(", "));
         let content = json!({ "application/json": {
@@ -75,10 +69,7 @@ pub(super) fn headers() -> Value {
         headers.extend(public::headers(true).map(|(name, value)| {
             let always = json!({ "type": "string", "const": value });
             let about = "Permission for pages of other sites, which browsers require.";
-            (
-                name.to_owned(),
-                json!({ "required": true, "schema": always, "description": about }),
-            )
+            (name.to_owned(), json!({ "required": true, "schema": always, "description": about }))
         }));
     }
     headers
@@ -104,10 +95,8 @@ fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
         names.extend(cors.map(|(name, _)| name));
     }
     let reference = |name| json!({ "$ref": format!("#/components/headers/{name}") });
-    let headers: Map<String, Value> = names
-        .into_iter()
-        .map(|name| (name.to_owned(), reference(name)))
-        .collect();
+    let headers: Map<String, Value> =
+        names.into_iter().map(|name| (name.to_owned(), reference(name))).collect();
     Value::Object(headers)
 }
 

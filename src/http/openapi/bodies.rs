@@ -6,11 +6,8 @@ use serde_json::{Value, json};
 
 /// Changes the schema of an object so that every optional field may be null. Includes nested objects.
 pub(super) fn let_optional_be_null(schema: &mut Value) {
-    let required: Vec<Value> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .cloned()
-        .unwrap_or_default();
+    let required: Vec<Value> =
+        schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
         let_optional_be_null(property);

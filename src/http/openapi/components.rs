@@ -39,9 +39,7 @@ pub(super) fn components() -> Vec<&'static Component> {
             Content::Component(component) | Content::Events(component) => Some(component),
             Content::AnyJson | Content::Text | Content::Csv | Content::Empty => None,
         });
-        body.into_iter()
-            .chain(answers)
-            .for_each(|component| component.add_components(&mut all));
+        body.into_iter().chain(answers).for_each(|component| component.add_components(&mut all));
     }
     all
 }

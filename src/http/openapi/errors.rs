@@ -56,10 +56,8 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
 /// else in a header.
 fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
-        let problem = param
-            .kind
-            .example_problem()
-            .unwrap_or_else(|| "must be given once".to_owned());
+        let problem =
+            param.kind.example_problem().unwrap_or_else(|| "must be given once".to_owned());
         (format!("{} {problem}", param.name), Some(param.name))
     };
     match (&route.body, route.query.first()) {
@@ -68,10 +66,9 @@ fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
         (None, None) if route.auth() == Auth::Public => {
             ("origin must be printable ASCII".to_owned(), Some("origin"))
         }
-        (None, None) => (
-            "the body ended early: connection closed before message completed".to_owned(),
-            None,
-        ),
+        (None, None) => {
+            ("the body ended early: connection closed before message completed".to_owned(), None)
+        }
     }
 }
 
@@ -98,24 +95,16 @@ fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static 
         Code::InvalidRequest => ("the body must be a JSON object", None),
         Code::NotFound => ("no such path", None),
         Code::Unauthorized => (unauthorized_message(route.auth()), None),
-        Code::WrongKeyType if route.auth() == Auth::Public => (
-            "this takes a public key only; keep the secret one on your server",
-            None,
-        ),
-        Code::WrongKeyType => (
-            "a public key opens /v1/public only; use the secret key here",
-            None,
-        ),
+        Code::WrongKeyType if route.auth() == Auth::Public => {
+            ("this takes a public key only; keep the secret one on your server", None)
+        }
+        Code::WrongKeyType => ("a public key opens /v1/public only; use the secret key here", None),
         Code::Forbidden => (forbidden_message(route), None),
-        Code::AmountTooLarge => (
-            "amount must be at most 50000.00 for this account",
-            Some("amount"),
-        ),
+        Code::AmountTooLarge => {
+            ("amount must be at most 50000.00 for this account", Some("amount"))
+        }
         Code::CoinUnavailable => coin_unavailable_message(route),
-        Code::PaymentInFlight => (
-            "a payment is in progress; no other coin can be selected",
-            None,
-        ),
+        Code::PaymentInFlight => ("a payment is in progress; no other coin can be selected", None),
         Code::InvoiceClosed => ("no coin can be selected for this invoice any more", None),
         Code::InvalidAmount => (
             "amount must be a positive decimal with at most two decimals, like \"19.99\"",
@@ -123,14 +112,12 @@ fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static 
         ),
         Code::BelowMinimum => ("amount must be at least 20.00", Some("amount")),
         Code::InsufficientBalance => ("the balance is smaller than that", Some("amount")),
-        Code::DailyLimit => (
-            "payouts of the last 24 hours reach the account's limit",
-            Some("amount"),
-        ),
-        Code::NoAddress => (
-            "there is no payout address for this coin, or it was set less than 24 hours ago",
-            None,
-        ),
+        Code::DailyLimit => {
+            ("payouts of the last 24 hours reach the account's limit", Some("amount"))
+        }
+        Code::NoAddress => {
+            ("there is no payout address for this coin, or it was set less than 24 hours ago", None)
+        }
         Code::TestMode => ("payouts exist in live mode only", None),
         Code::InvoiceNotRefundable => ("nothing confirmed was paid on this invoice", None),
         Code::InvalidCredentials => ("the email or the password is wrong", None),
@@ -147,17 +134,13 @@ fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static 
         Code::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
         Code::PayloadTooLarge => ("the body must be at most 65536 bytes", None),
         Code::HeadersTooLarge => ("the header must be at most 16384 bytes", None),
-        Code::IdempotencyConflict => (
-            "this Idempotency-Key was used with another body",
-            Some("Idempotency-Key"),
-        ),
+        Code::IdempotencyConflict => {
+            ("this Idempotency-Key was used with another body", Some("Idempotency-Key"))
+        }
         Code::PayoutOpen => ("a payout is already in progress", None),
         Code::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
         Code::InvalidTransition => ("this step is not possible from its present status", None),
-        Code::RateLimited => (
-            "too many invoices are being created; try again in 1 s",
-            None,
-        ),
+        Code::RateLimited => ("too many invoices are being created; try again in 1 s", None),
         Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
         Code::InternalError => ("internal error; search the log for the request id", None),
         Code::Maintenance => ("live invoices and payouts are paused", None),

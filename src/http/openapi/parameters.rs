@@ -18,10 +18,8 @@ const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";
 
 /// Returns the path, query and header parameters of a route.
 pub(super) fn parameters(route: &Route) -> Vec<Value> {
-    let braced = route
-        .path
-        .split('/')
-        .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
+    let braced =
+        route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     let of_path = braced.map(|name| {
         json!({ "name": name, "in": "path", "required": true, "schema": path_schema(route, name) })
     });
@@ -47,16 +45,9 @@ fn path_schema(route: &Route, name: &str) -> Value {
         "chain" => json!({ "type": "string", "examples": Chain::TEXTS }),
         "asset" => json!({ "type": "string", "examples": Asset::ids() }),
         "pool" => one_of(owned(
-            &Chain::with_imported_addresses()
-                .map(Chain::address_pool)
-                .collect::<Vec<_>>(),
+            &Chain::with_imported_addresses().map(Chain::address_pool).collect::<Vec<_>>(),
         )),
-        "file" => one_of(
-            ExportKind::TEXTS
-                .iter()
-                .map(|text| format!("{text}.csv"))
-                .collect(),
-        ),
+        "file" => one_of(ExportKind::TEXTS.iter().map(|text| format!("{text}.csv")).collect()),
         "name" if route.path.starts_with("/sandbox/snapshots/") => {
             json!({ "type": "string", "pattern": SNAPSHOT_PATTERN })
         }

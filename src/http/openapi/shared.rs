@@ -37,9 +37,7 @@ fn visit_answers(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mu
     for operation in operations.flat_map(Map::values_mut) {
         let scheme = operation.pointer("/security/0").and_then(Value::as_object);
         let scheme = scheme.and_then(|scheme| scheme.keys().next().cloned());
-        let responses = operation
-            .get_mut("responses")
-            .and_then(Value::as_object_mut);
+        let responses = operation.get_mut("responses").and_then(Value::as_object_mut);
         let responses = responses.into_iter().flat_map(Map::values_mut);
         for response in responses.filter(|response| response.get("content").is_some()) {
             visit(scheme.as_deref().unwrap_or_default(), response);
@@ -73,16 +71,9 @@ fn answer_name(scheme: &str, response: &Value) -> String {
 fn refusal_name(scheme: &str, json: &Value) -> String {
     let examples = json.get("examples");
     let examples = examples.and_then(Value::as_object);
-    let codes: Vec<&str> = examples
-        .into_iter()
-        .flat_map(Map::keys)
-        .map(String::as_str)
-        .collect();
-    let mut name: String = codes
-        .iter()
-        .take(CODES_IN_NAME_MAX)
-        .map(|code| pascal_case(code))
-        .collect();
+    let codes: Vec<&str> = examples.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+    let mut name: String =
+        codes.iter().take(CODES_IN_NAME_MAX).map(|code| pascal_case(code)).collect();
     if codes.len() > CODES_IN_NAME_MAX {
         name.push_str("OrOthers");
     }
@@ -103,9 +94,7 @@ fn refusal_name(scheme: &str, json: &Value) -> String {
 fn free_name(name: &str, taken: &Map<String, Value>) -> String {
     let numbered = (2..).map(|number| format!("{name}{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    names
-        .find(|name| !taken.contains_key(name))
-        .unwrap_or_default()
+    names.find(|name| !taken.contains_key(name)).unwrap_or_default()
 }
 
 /// Joins words to one name in Pascal case: `not_found` and `not found` become `NotFound`.
@@ -146,10 +135,7 @@ mod tests {
         let reference = json!({ "$ref": "#/components/responses/NotFoundPaymentLink" });
         let paths = Value::Object(paths);
         for pointer in ["/~1a/get", "/~1a/post"] {
-            assert_eq!(
-                paths.pointer(&format!("{pointer}/responses/404")),
-                Some(&reference)
-            );
+            assert_eq!(paths.pointer(&format!("{pointer}/responses/404")), Some(&reference));
         }
         let own = paths.pointer("/~1b/get/responses/404");
         assert_eq!(own, Some(&refusal("not_found", "no such key")));

@@ -24,9 +24,8 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
     let schemes = components.get("securitySchemes").and_then(Value::as_object);
     let schemes = schemes.into_iter().flatten();
     let schemes = schemes.filter(|(name, _)| names.contains(*name));
-    let schemes: Map<String, Value> = schemes
-        .map(|(name, scheme)| (name.clone(), scheme.clone()))
-        .collect();
+    let schemes: Map<String, Value> =
+        schemes.map(|(name, scheme)| (name.clone(), scheme.clone())).collect();
     if !schemes.is_empty() {
         kept.insert("securitySchemes".to_owned(), Value::Object(schemes));
     }

@@ -99,10 +99,7 @@ fn example(kind: EventType) -> Value {
         _ => AccountView::COMPONENT,
     };
     let mut object = component.example();
-    let is_paid = matches!(
-        kind,
-        EventType::InvoiceConfirmed | EventType::InvoiceOverpaid
-    );
+    let is_paid = matches!(kind, EventType::InvoiceConfirmed | EventType::InvoiceOverpaid);
     if let Some(fields) = object.as_object_mut() {
         let status = match kind {
             EventType::AccountApproved => "active",

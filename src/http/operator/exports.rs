@@ -41,16 +41,9 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
         from: call.query.moment("from")?,
         to: call.query.moment("to")?,
     };
-    let file = format!(
-        "attachment; filename={}-{}.csv",
-        wanted.export,
-        scope.mode()
-    );
+    let file = format!("attachment; filename={}-{}.csv", wanted.export, scope.mode());
     let service = Arc::clone(&call.front.service);
-    let place = call
-        .front
-        .long_reads
-        .take_export_permit(member.quota_owner())?;
+    let place = call.front.long_reads.take_export_permit(member.quota_owner())?;
     let body =
         ReplyBody::stream(move |pieces| stream_export(service, place, scope, wanted, pieces));
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))

@@ -48,11 +48,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "Recovery codes, shown only here.",
                 &RecoveryCodesView::COMPONENT,
             )],
-            refusals: &[
-                Code::InvalidCredentials,
-                Code::InvalidTransition,
-                Code::TooManyAttempts,
-            ],
+            refusals: &[Code::InvalidCredentials, Code::InvalidTransition, Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(confirm(call, member))),
             ..PRIVATE
@@ -65,11 +61,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Turns off the user's own second factor by a code. The recovery codes become invalid.",
             body: Body::required(&SecondFactorCode::COMPONENT),
             answers: &[RouteAnswer::empty(204, "Turned off.")],
-            refusals: &[
-                Code::InvalidCredentials,
-                Code::InvalidTransition,
-                Code::TooManyAttempts,
-            ],
+            refusals: &[Code::InvalidCredentials, Code::InvalidTransition, Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(end(call, member))),
             ..PRIVATE
@@ -86,10 +78,7 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
         uri: &begun.uri,
         qr: Qr::encode(&begun.uri),
     })?;
-    Ok(Reply {
-        status: StatusCode::CREATED,
-        ..Reply::ok(json)
-    })
+    Ok(Reply { status: StatusCode::CREATED, ..Reply::ok(json) })
 }
 
 /// POST /dashboard/api/session/second-factor/confirm
@@ -98,16 +87,10 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
     let client = ClientIdentity::of_client(&call).client;
-    let confirming = async move {
-        service
-            .confirm_second_factor(now, real_now, &member, code, client)
-            .await
-    };
+    let confirming =
+        async move { service.confirm_second_factor(now, real_now, &member, code, client).await };
     let codes = attempt.run_counted(&front.throttle, confirming).await?;
-    Ok(Reply::ok(to_raw_value(&RecoveryCodesView {
-        object: "recovery_codes",
-        codes: &codes,
-    })?))
+    Ok(Reply::ok(to_raw_value(&RecoveryCodesView { object: "recovery_codes", codes: &codes })?))
 }
 
 /// POST /dashboard/api/session/second-factor/off
@@ -115,11 +98,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = read_code_attempt(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
-    let ending = async move {
-        service
-            .end_own_second_factor(now, real_now, &member, code)
-            .await
-    };
+    let ending = async move { service.end_own_second_factor(now, real_now, &member, code).await };
     attempt.run_counted(&front.throttle, ending).await?;
     Ok(Reply::nothing())
 }

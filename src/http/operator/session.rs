@@ -47,11 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/session",
             summary: "Returns the session's user.",
-            answers: &[RouteAnswer::json(
-                200,
-                "The session.",
-                &SessionView::COMPONENT,
-            )],
+            answers: &[RouteAnswer::json(200, "The session.", &SessionView::COMPONENT)],
             handler: Handler::Session(|call, member| Box::pin(read(call, member))),
             ..PRIVATE
         },
@@ -71,21 +67,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// POST /dashboard/api/session
 async fn sign_in(call: Call) -> Result<Reply, Error> {
     check_same_site(&call.front, &call.headers)?;
-    let SignIn {
-        email,
-        password,
-        code,
-    } = SignIn::read(&call.body_fields()?)?;
+    let SignIn { email, password, code } = SignIn::read(&call.body_fields()?)?;
     let front = &call.front;
     let turn = ClientIdentity::of_client(&call);
     let proven = password::prove(front, &turn, &email, password).await?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
-    let given = SignInCredentials {
-        proven,
-        code,
-        client: turn.client,
-        real_now: front.clock.real_now(),
-    };
+    let given =
+        SignInCredentials { proven, code, client: turn.client, real_now: front.clock.real_now() };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let signing_in = async move { service.sign_in(now, given).await };
     let begun = attempt.run_counted(&front.throttle, signing_in).await?;
@@ -114,11 +102,7 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
 fn cookie_header(public_url: &str, value: &str, seconds: i64) -> String {
     let name = cookie_name(public_url);
     let is_https = SiteUrl::parse(public_url).is_ok_and(|site| site.is_https());
-    let place = if is_https {
-        "Path=/; Secure"
-    } else {
-        "Path=/dashboard"
-    };
+    let place = if is_https { "Path=/; Secure" } else { "Path=/dashboard" };
     format!("{name}={value}; {place}; Max-Age={seconds}; HttpOnly; SameSite=Strict")
 }
 
@@ -132,8 +116,5 @@ fn session_reply(
     let left = call.front.service.recovery_codes_left(member)?;
     let (user, account) = (member.user(), member.account_id());
     let json = render::operator::session(user, account, left, expires_at)?;
-    Ok(Reply {
-        status,
-        ..Reply::ok(json)
-    })
+    Ok(Reply { status, ..Reply::ok(json) })
 }

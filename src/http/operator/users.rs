@@ -76,11 +76,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             path: "/dashboard/api/users",
             summary: "Lists every user, disabled ones included.",
-            answers: &[RouteAnswer::json(
-                200,
-                "The users, oldest first.",
-                &USER_LIST,
-            )],
+            answers: &[RouteAnswer::json(200, "The users, oldest first.", &USER_LIST)],
             handler: Handler::Operator(|call, operator| Box::pin(list(call, operator))),
             ..PRIVATE
         },
@@ -140,28 +136,17 @@ pub(in crate::http) async fn create_first_operator(
     call: &Call,
     body: &Map<String, Value>,
 ) -> Result<UserWithAccount, Error> {
-    let SetUp {
-        token,
-        email,
-        password,
-    } = SetUp::read(body)?;
+    let SetUp { token, email, password } = SetUp::read(body)?;
     let service = &call.front.service;
     password::check_setup_token(call, &token)?;
     let hash = password::hash(&call.front, &ClientIdentity::of_client(call), password).await?;
-    service
-        .create_first_operator(call.now, token, email, hash)
-        .await
+    service.create_first_operator(call.now, token, email, hash).await
 }
 
 /// GET /dashboard/api/users
 async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
     let users = call.front.service.users()?;
-    Reply::list(
-        &users
-            .iter()
-            .map(view)
-            .collect::<Result<Vec<Json>, Error>>()?,
-    )
+    Reply::list(&users.iter().map(view).collect::<Result<Vec<Json>, Error>>()?)
 }
 
 /// POST /dashboard/api/users
@@ -193,28 +178,21 @@ async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
         None => None,
     };
     let (service, actor) = (&call.front.service, operator.actor());
-    let changed = service
-        .change_user(call.now, actor, id, disabled, hash)
-        .await?;
+    let changed = service.change_user(call.now, actor, id, disabled, hash).await?;
     answer(StatusCode::OK, &changed)
 }
 
 /// DELETE /dashboard/api/users/{id}/second-factor
 async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply, Error> {
     let (service, id) = (&call.front.service, call.uuid("user")?);
-    service
-        .turn_second_factor_off(call.now, &operator, id)
-        .await?;
+    service.turn_second_factor_off(call.now, &operator, id).await?;
     Ok(Reply::nothing())
 }
 
 /// PUT /dashboard/api/session/password
 async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error> {
-    let ChangePassword {
-        password: old,
-        new_password: new,
-        code,
-    } = ChangePassword::read(&call.body_fields()?)?;
+    let ChangePassword { password: old, new_password: new, code } =
+        ChangePassword::read(&call.body_fields()?)?;
     let front = &call.front;
     let (turn, email) = (ClientIdentity::of_member(&member), &member.user().email);
     let replaced = password::prove_and_hash_new(front, &turn, email, old, new).await;
@@ -269,8 +247,5 @@ fn view((user, account): &UserWithAccount) -> Result<Json, Error> {
 }
 
 fn answer(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
-    Ok(Reply {
-        status,
-        ..Reply::ok(view(user)?)
-    })
+    Ok(Reply { status, ..Reply::ok(view(user)?) })
 }

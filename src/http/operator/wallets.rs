@@ -41,16 +41,11 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     let id = call.uuid("wallet")?;
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
-    let place = call
-        .front
-        .long_reads
-        .take_export_permit(operator.quota_owner())?;
+    let place = call.front.long_reads.take_export_permit(operator.quota_owner())?;
     // A missing wallet must be reported by the status, so the first piece is read before the stream starts.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());
-        place
-            .read_piece(move || service.wallet_addresses(&id, funded, 0))
-            .await?
+        place.read_piece(move || service.wallet_addresses(&id, funded, 0)).await?
     };
     let file = format!("attachment; filename=addresses-{id}.csv");
     let body = ReplyBody::stream(move |pieces| {

@@ -41,11 +41,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/checkout/{id}",
             summary: "The page on which an invoice is paid.",
             query: &[
-                Param {
-                    name: "token",
-                    about: "Token of the checkout.",
-                    kind: ParamKind::Any,
-                },
+                Param { name: "token", about: "Token of the checkout.", kind: ParamKind::Any },
                 LANG,
                 Param {
                     name: "parent",
@@ -89,33 +85,15 @@ async fn show(call: Call) -> Result<Reply, Error> {
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
             let state = invoice.status.as_str();
-            render_page(
-                &call,
-                &view,
-                state,
-                Some(WAITING_SECONDS),
-                view.after_deadline(),
-            )
+            render_page(&call, &view, state, Some(WAITING_SECONDS), view.after_deadline())
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
-            render_page(
-                &call,
-                &view,
-                state,
-                Some(CHOOSING_SECONDS),
-                view.coin_choice(),
-            )
+            render_page(&call, &view, state, Some(CHOOSING_SECONDS), view.coin_choice())
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, Some(coin)) => {
             let state = invoice.status.as_str();
-            render_page(
-                &call,
-                &view,
-                state,
-                Some(WAITING_SECONDS),
-                view.first_payment(coin),
-            )
+            render_page(&call, &view, state, Some(WAITING_SECONDS), view.first_payment(coin))
         }
         (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
             let top_up = view.top_up(coin, rest);
@@ -154,11 +132,7 @@ fn render_page(
     body: impl Template,
 ) -> Result<Reply, Error> {
     let account = &view.checkout.account;
-    let query = format!(
-        "&token={}{}",
-        view.token,
-        parent_query(view.parent.as_deref())
-    );
+    let query = format!("&token={}{}", view.token, parent_query(view.parent.as_deref()));
     let is_for_tests = view.checkout.is_for_tests;
     let frame = Frame {
         refresh_seconds: again,
@@ -183,9 +157,7 @@ async fn select(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;
-    let picked = service
-        .select_at_checkout(call.now, call.id(), token, asset.to_owned())
-        .await;
+    let picked = service.select_at_checkout(call.now, call.id(), token, asset.to_owned()).await;
     let is_over =
         |refusal: &Refusal| matches!(refusal.code, Code::PaymentInFlight | Code::InvoiceClosed);
     match picked {
@@ -216,9 +188,7 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
         }
         "late" if now < deadline => return Err(wrong("late is possible after the time to pay")),
         "late" => SimulatedAmount::Exact,
-        case => case
-            .parse()
-            .map_err(|_| wrong("must be exact, under, over, late or clock"))?,
+        case => case.parse().map_err(|_| wrong("must be exact, under, over, late or clock"))?,
     };
     service.simulate_at_checkout(now, id, token, case).await?;
     back_to_page(&call, &form)
@@ -239,10 +209,7 @@ async fn move_clock_to_deadline(
     sandbox.admit_form(&call.headers)?;
     let deadline = checkout.invoice.terms().deadline();
     if call.now < deadline {
-        sandbox
-            .control
-            .move_clock(ClockChange::Set(deadline))
-            .await?;
+        sandbox.control.move_clock(ClockChange::Set(deadline)).await?;
     }
     back_to_page(call, form)
 }

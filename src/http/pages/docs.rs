@@ -41,22 +41,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn show(call: Call) -> Result<Reply, Error> {
     let page = call.front.reference_page(page)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(with_policy(
-        reply,
-        call.policy,
-        &call.policy.header_value(None, None),
-    ))
+    Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }
 
 /// GET /docs/{guide}
 async fn show_guide(call: Call) -> Result<Reply, Error> {
     let guide = guide(call.id()).ok_or_else(|| Refusal::not_found("guide"))?;
     let reply = packed_reply(&guide.page, "text/html; charset=utf-8", &call.headers);
-    Ok(with_policy(
-        reply,
-        call.policy,
-        &call.policy.header_value(None, None),
-    ))
+    Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }
 
 /// Renders the API reference of this server.
@@ -68,6 +60,5 @@ fn page(front: &Front) -> Result<Bytes, Error> {
     }
     let documents: Vec<&[u8]> = documents.iter().map(|document| &**document).collect();
     let page = reference(&front.public_url, is_sandbox, &documents)?.render();
-    page.map(Bytes::from)
-        .map_err(|error| Error::Failed(error.to_string()))
+    page.map(Bytes::from).map_err(|error| Error::Failed(error.to_string()))
 }

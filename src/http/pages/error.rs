@@ -53,13 +53,7 @@ impl<'a> ErrorContext<'a> {
             accepted: accept_language(headers),
             body: body.cloned().unwrap_or_default(),
         });
-        ErrorContext {
-            front,
-            form,
-            uri,
-            request_id,
-            customer,
-        }
+        ErrorContext { front, form, uri, request_id, customer }
     }
 
     /// Returns the second segment of the path: the id of the invoice or payment link.
@@ -127,11 +121,7 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
     };
     reply_with_body(error, request_id, |refusal, status| {
         let (heading, advice) = customer_advice(refusal, status, words);
-        let frame = Frame {
-            root: context.path_to_root(),
-            language,
-            ..service_frame(heading)
-        };
+        let frame = Frame { root: context.path_to_root(), language, ..service_frame(heading) };
         let body = ErrorPage {
             words,
             heading,
@@ -142,10 +132,8 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
             request_id,
             back: customer.and_then(|customer| customer.back_link(context)),
         };
-        page_reply(status, policy, frame, body).unwrap_or_else(|_| Reply {
-            status,
-            ..Reply::nothing()
-        })
+        page_reply(status, policy, frame, body)
+            .unwrap_or_else(|_| Reply { status, ..Reply::nothing() })
     })
 }
 

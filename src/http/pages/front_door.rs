@@ -27,10 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /
 async fn show(call: Call) -> Result<Reply, Error> {
     if call.front.sandbox.is_none() {
-        let reply = Reply {
-            status: StatusCode::FOUND,
-            ..Reply::nothing()
-        };
+        let reply = Reply { status: StatusCode::FOUND, ..Reply::nothing() };
         return Ok(with_page_headers(reply).with(LOCATION, "./dashboard"));
     }
     auth::admit_to_sandbox(&call.front, &call.headers)?;
@@ -45,13 +42,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
         webhook_secret: sandbox::ENDPOINT_SECRET,
         operator: sandbox::OPERATOR,
     };
-    let page = page
-        .render()
-        .map_err(|error| Error::Failed(error.to_string()))?;
+    let page = page.render().map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
-    Ok(with_policy(
-        reply,
-        call.policy,
-        &call.policy.header_value(None, None),
-    ))
+    Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }

@@ -99,11 +99,7 @@ async fn show_qr_image(call: Call) -> Result<Reply, Error> {
     let svg = LinkSvg { qr }.render();
     let svg = svg.map_err(|error| Error::Failed(error.to_string()))?;
     let reply = Reply::text(StatusCode::OK, "image/svg+xml", svg);
-    Ok(with_policy(
-        reply,
-        call.policy,
-        &call.policy.header_value(None, None),
-    ))
+    Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }
 
 /// Formats the price of a payment link.
@@ -132,19 +128,13 @@ async fn pay(call: Call) -> Result<Reply, Error> {
             }
         },
     };
-    match service
-        .create_link_invoice(call.now, call.id(), amount)
-        .await
-    {
+    match service.create_link_invoice(call.now, call.id(), amount).await {
         Ok(begun) => {
             let (id, token) = (begun.invoice_id, begun.token);
             let lang = super::lang_query(lang.unwrap_or_default());
             Ok(see_other(&format!("../checkout/{id}?token={token}{lang}")))
         }
-        Err(Error::Refused(Refusal {
-            code: Code::AmountTooLarge,
-            ..
-        })) => {
+        Err(Error::Refused(Refusal { code: Code::AmountTooLarge, .. })) => {
             let most = price(words, &opened.link, opened.account.invoice_max);
             let problem = fill(words.link_most, &[("amount", &most)]);
             render_page(&call, &opened, speech, named, Some(&problem))

@@ -75,11 +75,7 @@ fn lang_query(lang: &str) -> String {
 }
 
 /// Query parameter for the language of a customer's page.
-const LANG: Param = Param {
-    name: "lang",
-    about: "Language of the page.",
-    kind: ParamKind::Any,
-};
+const LANG: Param = Param { name: "lang", about: "Language of the page.", kind: ParamKind::Any };
 
 /// Returns the frame of a shop's page. `query` contains the parameters of the page except the language.
 fn shop_frame<'a>(
@@ -118,10 +114,7 @@ fn shop_frame<'a>(
 
 /// Returns the frame of a page of the service itself, with paths relative to the root of the server.
 fn service_frame(title: &str) -> Frame<'static> {
-    Frame {
-        title: title.to_owned(),
-        ..Frame::default()
-    }
+    Frame { title: title.to_owned(), ..Frame::default() }
 }
 
 /// Renders a page and adds its headers.
@@ -147,18 +140,12 @@ fn page_reply(
 /// Adds the security headers of a page. `text` is the value of the Content-Security-Policy.
 fn with_policy(reply: Reply, policy: PagePolicy<'_>, text: &str) -> Reply {
     let reply = with_page_headers(reply).with(CONTENT_SECURITY_POLICY, text);
-    if policy.is_isolated {
-        reply.with(OPENER_POLICY, "same-origin")
-    } else {
-        reply
-    }
+    if policy.is_isolated { reply.with(OPENER_POLICY, "same-origin") } else { reply }
 }
 
 /// Adds the headers of all pages, which forbid content sniffing and referrers.
 fn with_page_headers(reply: Reply) -> Reply {
-    reply
-        .with(X_CONTENT_TYPE_OPTIONS, "nosniff")
-        .with(REFERRER_POLICY, "no-referrer")
+    reply.with(X_CONTENT_TYPE_OPTIONS, "nosniff").with(REFERRER_POLICY, "no-referrer")
 }
 
 /// Turns the message of a refusal into a sentence, with a capital letter and a full stop.
@@ -166,18 +153,12 @@ fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase());
     let rest = characters.as_str().trim_end_matches('.');
-    format!(
-        "{}{rest}.",
-        first.map(String::from_iter).unwrap_or_default()
-    )
+    format!("{}{rest}.", first.map(String::from_iter).unwrap_or_default())
 }
 
 /// Redirects with status 303 to `location`, which is relative to the requested page.
 fn see_other(location: &str) -> Reply {
-    let reply = Reply {
-        status: StatusCode::SEE_OTHER,
-        ..Reply::nothing()
-    };
+    let reply = Reply { status: StatusCode::SEE_OTHER, ..Reply::nothing() };
     with_page_headers(reply).with(hyper::header::LOCATION, location)
 }
 
@@ -190,10 +171,9 @@ fn count_creation(call: &Call) -> Result<(), Error> {
     let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
     match call.front.link_limiter.count_networks(&networks, uptime) {
-        Some(verdict) if !verdict.allowed => Err(verdict
-            .refusal()
-            .with_retry_after(verdict.wait_seconds)
-            .into()),
+        Some(verdict) if !verdict.allowed => {
+            Err(verdict.refusal().with_retry_after(verdict.wait_seconds).into())
+        }
         _ => Ok(()),
     }
 }

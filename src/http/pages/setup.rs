@@ -54,11 +54,7 @@ async fn finish(call: Call) -> Result<Reply, Error> {
     let sent = FormFields::parse(&call.body)?;
     let (token, email) = (sent.text("token")?, sent.text("email")?);
     password::check_setup_token(&call, token)?;
-    let fields = [
-        ("token", token),
-        ("email", email),
-        ("password", sent.untrimmed("password")?),
-    ];
+    let fields = [("token", token), ("email", email), ("password", sent.untrimmed("password")?)];
     let fields = fields.map(|(name, text)| (name.to_owned(), Value::from(text)));
     match create_first_operator(&call, &Map::from_iter(fields)).await {
         Ok((user, _)) => {

@@ -17,10 +17,7 @@ pub(super) fn curl_command(
         if at > 0 {
             url.push('/');
         }
-        match segment
-            .strip_prefix('{')
-            .and_then(|name| name.strip_suffix('}'))
-        {
+        match segment.strip_prefix('{').and_then(|name| name.strip_suffix('}')) {
             Some(name) => {
                 url.push('$');
                 url.push_str(&name.to_ascii_uppercase());
@@ -35,10 +32,7 @@ pub(super) fn curl_command(
     }
     command.push_str(key_header(key, server.is_sandbox));
     if let Some(body) = example {
-        command.push_str(&format!(
-            " -d '{}'",
-            on_one_line(body).replace('\'', r"'\''")
-        ));
+        command.push_str(&format!(" -d '{}'", on_one_line(body).replace('\'', r"'\''")));
     }
     command
 }

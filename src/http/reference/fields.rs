@@ -24,9 +24,7 @@ pub(super) fn referenced_name(schema: &Value) -> Option<&str> {
 pub(super) fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
     names.extend(referenced_name(schema).map(str::to_owned));
     match schema {
-        Value::Object(fields) => fields
-            .values()
-            .for_each(|value| collect_names(value, names)),
+        Value::Object(fields) => fields.values().for_each(|value| collect_names(value, names)),
         Value::Array(items) => items.iter().for_each(|value| collect_names(value, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
@@ -38,9 +36,7 @@ impl<'a> Schemas<'a> {
     where
         'a: 's,
     {
-        referenced_name(schema)
-            .and_then(|name| self.0.get(name))
-            .unwrap_or(schema)
+        referenced_name(schema).and_then(|name| self.0.get(name)).unwrap_or(schema)
     }
 
     /// Returns the fields of an object, or of the items of a list.
@@ -117,12 +113,7 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
         _ => Vec::new(),
     };
     for kind in types {
-        match (
-            kind,
-            schema
-                .get("items")
-                .map(|items| (referenced_name(items), items)),
-        ) {
+        match (kind, schema.get("items").map(|items| (referenced_name(items), items))) {
             ("array", Some((Some(name), _))) => {
                 field.objects.push(name.to_owned());
                 kinds.push("list of".to_owned());
@@ -192,7 +183,5 @@ fn add_ranges(schema: &Value, rules: &mut Vec<String>) {
 
 /// Returns a JSON value as people read it: a text without quotes.
 fn display_value(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

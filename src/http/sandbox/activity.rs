@@ -63,11 +63,8 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let news = sandbox.subscribe(activity.map(Arc::as_ref));
     let oldest = activity.map_or(0, |activity| activity.before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
-    let listener = ActivityListener {
-        front: Arc::clone(&call.front),
-        news,
-        last: last.unwrap_or(oldest),
-    };
+    let listener =
+        ActivityListener { front: Arc::clone(&call.front), news, last: last.unwrap_or(oldest) };
     Ok(reply(&call.front, listener))
 }
 
@@ -142,10 +139,7 @@ fn view(call: &Answered) -> CallView<'_> {
 fn part(part: &RecordedBody) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);
-        return BodyView {
-            text: Cow::Owned(text),
-            cut: false,
-        };
+        return BodyView { text: Cow::Owned(text), cut: false };
     }
     let text = match String::from_utf8_lossy(&part.bytes) {
         Cow::Borrowed(text) => masked::mask_body(text),
@@ -153,10 +147,9 @@ fn part(part: &RecordedBody) -> BodyView<'_> {
     };
     let end = text.floor_char_boundary(BODY_BYTES_MAX);
     match text.get(..end) {
-        Some(start) if end < text.len() => BodyView {
-            text: Cow::Owned(start.to_owned()),
-            cut: true,
-        },
+        Some(start) if end < text.len() => {
+            BodyView { text: Cow::Owned(start.to_owned()), cut: true }
+        }
         _ => BodyView { text, cut: false },
     }
 }
@@ -169,9 +162,7 @@ fn delivery(attempted: &RecordedAttempt) -> AttemptView<'_> {
         event: &attempted.event,
         number: attempted.number,
         url: &attempted.url,
-        headers: headers
-            .map(|(name, value)| (*name, value.as_str()))
-            .collect(),
+        headers: headers.map(|(name, value)| (*name, value.as_str())).collect(),
         sent: part(&attempted.sent),
         at: attempted.at,
         status: attempted.status,

@@ -52,11 +52,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 async fn change_clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let SandboxClock {
-        advance,
-        set,
-        frozen,
-    } = SandboxClock::read(&call.body_fields()?)?;
+    let SandboxClock { advance, set, frozen } = SandboxClock::read(&call.body_fields()?)?;
     let step = match (advance, set, frozen) {
         (Some(span_ms), None, None) => ClockChange::Advance(span_ms),
         (None, Some(at), None) => ClockChange::Set(at),

@@ -109,17 +109,12 @@ async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
     call.front.unless_closed(delay).await;
     let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
-    Ok(Reply {
-        status,
-        ..Reply::nothing()
-    })
+    Ok(Reply { status, ..Reply::nothing() })
 }
 
 async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let wait_ms = call.query.text("wait").map(parse_span_ms).transpose();
-    let wait_ms = wait_ms
-        .ok()
-        .filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
+    let wait_ms = wait_ms.ok().filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
     let wait_ms = wait_ms
         .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
     let inboxes = sandbox.control.inboxes();
@@ -137,9 +132,7 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let first_match = tokio::time::timeout(wait, first_match);
     call.front.unless_closed(first_match).await;
     let found = inboxes.messages(name, kind);
-    let data = found
-        .iter()
-        .map(|message| Ok(to_raw_value(&message.view())?));
+    let data = found.iter().map(|message| Ok(to_raw_value(&message.view())?));
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }
 

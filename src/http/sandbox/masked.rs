@@ -216,15 +216,9 @@ mod tests {
             json!({ "words": PHRASE.split(' ').chain(["x1x"]).collect::<Vec<_>>() }),
         ] {
             let masked = masked(&hidden);
-            assert!(
-                !masked.contains("x1x") && masked.contains(HIDDEN),
-                "{masked}"
-            );
+            assert!(!masked.contains("x1x") && masked.contains(HIDDEN), "{masked}");
         }
-        assert_eq!(
-            masked(&json!({ "note": KEY })),
-            json!({ "note": HIDDEN }).to_string()
-        );
+        assert_eq!(masked(&json!({ "note": KEY })), json!({ "note": HIDDEN }).to_string());
         let as_name = masked(&json!({ KEY: 1 }));
         assert!(!as_name.contains(KEY), "{as_name}");
     }
@@ -263,17 +257,11 @@ mod tests {
     #[test]
     fn secrets_in_queries_and_paths_are_hidden() {
         for (text, expected) in [
-            (
-                "limit=5&type=invoice.paid",
-                "limit=5&type=invoice.paid".to_owned(),
-            ),
+            ("limit=5&type=invoice.paid", "limit=5&type=invoice.paid".to_owned()),
             ("token=x1x&a=1", format!("token={HIDDEN}&a=1")),
             ("pass%77ord=x1x", format!("pass%77ord={HIDDEN}")),
             (&format!("q={KEY}"), format!("q={HIDDEN}")),
-            (
-                &format!("q={}", PHRASE.replace(' ', "+")),
-                HIDDEN.to_owned(),
-            ),
+            (&format!("q={}", PHRASE.replace(' ', "+")), HIDDEN.to_owned()),
             (KEY, HIDDEN.to_owned()),
             ("q=%ff", format!("q={HIDDEN}")),
         ] {
@@ -284,14 +272,8 @@ mod tests {
         assert!(!mask_target(&format!("/v1/{KEY}?limit=5")).contains(KEY));
         for path in ["sk_live_x1x", "of%20rt_x1x", "%73k_live_x1x"] {
             let masked = format!("/v1/invoices/{HIDDEN}/select?a=1");
-            assert_eq!(
-                mask_target(&format!("/v1/invoices/{path}/select?a=1")),
-                masked
-            );
+            assert_eq!(mask_target(&format!("/v1/invoices/{path}/select?a=1")), masked);
         }
-        assert_eq!(
-            mask_target("/v1/a/sk_live_sandbox"),
-            "/v1/a/sk_live_sandbox"
-        );
+        assert_eq!(mask_target("/v1/a/sk_live_sandbox"), "/v1/a/sk_live_sandbox");
     }
 }

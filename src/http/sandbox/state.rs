@@ -13,11 +13,8 @@ use std::sync::Arc;
 /// Pattern of a snapshot's name.
 pub(in crate::http) const SNAPSHOT_PATTERN: &str = "^[A-Za-z0-9._-]{1,64}$";
 
-pub(super) const STATE: &[RouteAnswer] = &[RouteAnswer::json(
-    200,
-    "The state.",
-    &SandboxStateView::COMPONENT,
-)];
+pub(super) const STATE: &[RouteAnswer] =
+    &[RouteAnswer::json(200, "The state.", &SandboxStateView::COMPONENT)];
 
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
@@ -84,9 +81,7 @@ async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
 pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
     let (clock, service) = (&call.front.clock, &call.front.service);
     let faults = sandbox.faults.view(service.faults());
-    service
-        .sandbox_state(clock.now(), clock.frozen_at().is_some(), faults)
-        .map(Reply::ok)
+    service.sandbox_state(clock.now(), clock.frozen_at().is_some(), faults).map(Reply::ok)
 }
 
 async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
@@ -109,16 +104,11 @@ async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
 /// Returns the snapshot's name from the path. The name becomes part of a file name.
 fn snapshot_name(call: &Call) -> Result<String, Refusal> {
     let name = call.id();
-    let plain = name
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if plain && (1..=64).contains(&name.len()) {
         Ok(name.to_owned())
     } else {
-        Err(Refusal::field(
-            "name",
-            "must have 1 to 64 letters, digits, '.', '_' or '-'",
-        ))
+        Err(Refusal::field("name", "must have 1 to 64 letters, digits, '.', '_' or '-'"))
     }
 }
 

@@ -21,10 +21,7 @@ pub(super) const BY_EMAIL_MS: i64 = 30 * SECOND_MS;
 /// Clients that have given a right code, at most eight, are counted separately at the same rate, and so is a session.
 /// Only a guesser with such a client's address or with a stolen session can make further guesses there: at most ten
 /// times as many in all.
-pub(super) const BY_USER: Rate = Rate {
-    burst: 20,
-    cost_ms: HOUR_MS,
-};
+pub(super) const BY_USER: Rate = Rate { burst: 20, cost_ms: HOUR_MS };
 
 /// Kind of client: known if the user has signed in from the client before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +49,9 @@ impl Target {
     /// Returns the rate at which all clients together may fail, `None` for a secret that is too long to guess.
     fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
-            Target::User(..) | Target::Nobody(_) => Some(Rate {
-                burst: limits.guesses_of_all_max,
-                cost_ms: BY_EMAIL_MS,
-            }),
+            Target::User(..) | Target::Nobody(_) => {
+                Some(Rate { burst: limits.guesses_of_all_max, cost_ms: BY_EMAIL_MS })
+            }
             Target::Code(..) | Target::OwnCode(_) => Some(BY_USER),
             Target::RecoveryCode(_) | Target::SetUp => None,
         }

@@ -10,18 +10,11 @@ use crate::service::operator::members::CredentialMark;
 const MAX: usize = 1_000;
 
 fn limits() -> PasswordLimits {
-    PasswordLimits {
-        failures_remembered_max: MAX,
-        ..PasswordLimits::default()
-    }
+    PasswordLimits { failures_remembered_max: MAX, ..PasswordLimits::default() }
 }
 
 fn mark(password: u8) -> CredentialMark {
-    CredentialMark {
-        user: 1,
-        password: [password; 32],
-        factor: Some(Time(1)),
-    }
+    CredentialMark { user: 1, password: [password; 32], factor: Some(Time(1)) }
 }
 
 /// Returns the password of a user as the target of an unknown client.
@@ -56,9 +49,7 @@ fn allowed_attempts(
 ) -> usize {
     let step_ms = usize::try_from(SECOND_MS).unwrap_or(1);
     let moments = (0..span_ms).step_by(step_ms);
-    moments
-        .filter(|now| attempt(counts, target, client, *now))
-        .count()
+    moments.filter(|now| attempt(counts, target, client, *now)).count()
 }
 
 #[test]
@@ -87,10 +78,7 @@ fn few_failures_are_free_for_each_email() {
     for email in ["a@x", "A@x", "a@X", "A@X", "a@x", "a@x"] {
         assert!(attempt(&mut counts, &email_target(email), "a", 0));
     }
-    assert!(
-        !attempt(&mut counts, &email_target("a@x"), "a", 0),
-        "in any case"
-    );
+    assert!(!attempt(&mut counts, &email_target("a@x"), "a", 0), "in any case");
 }
 
 #[test]
@@ -153,11 +141,7 @@ fn code_guesses_are_limited_across_clients() {
     // Simulates a guesser who knows the password and uses a new client for each attempt, as fast as allowed.
     let guess = |counts: &mut FailureCounts, client: &str, now: i64| -> i64 {
         counts.record_success(&user_target(1), client);
-        let is_known = if client == "phone" {
-            ClientKind::Known
-        } else {
-            ClientKind::Unknown
-        };
+        let is_known = if client == "phone" { ClientKind::Known } else { ClientKind::Unknown };
         i64::from(attempt(counts, &code(is_known), client, now))
     };
     let (mut by_new, mut at_phone) = (0, 0);
@@ -207,30 +191,16 @@ fn guesses_of_many_clients_spare_known_clients() {
     let mut counts = FailureCounts::new(limits());
     let mut made = 0;
     for client in 0..10_000 {
-        made += i64::from(attempt(
-            &mut counts,
-            &user_target(1),
-            &client.to_string(),
-            0,
-        ));
+        made += i64::from(attempt(&mut counts, &user_target(1), &client.to_string(), 0));
     }
     assert_eq!(made, GUESSES_OF_ALL_MAX);
-    assert!(
-        counts.users.strictly.len() <= 301,
-        "what is kept is bounded"
-    );
+    assert!(counts.users.strictly.len() <= 301, "what is kept is bounded");
     assert!(!attempt(&mut counts, &user_target(1), "new", 0));
-    assert!(
-        !attempt(&mut counts, &user_target(1), "own", 0),
-        "unless it is known"
-    );
+    assert!(!attempt(&mut counts, &user_target(1), "own", 0), "unless it is known");
     for _ in 0..=FREE {
         assert!(attempt(&mut counts, &known_client_target(), "own", 0));
     }
-    assert!(
-        !attempt(&mut counts, &known_client_target(), "own", 0),
-        "strictly as all"
-    );
+    assert!(!attempt(&mut counts, &known_client_target(), "own", 0), "strictly as all");
     assert!(attempt(&mut counts, &user_target(1), "new", BY_EMAIL_MS));
     // A right password from any client ends the wait for all.
     counts.record_success(&user_target(1), "new");
@@ -242,12 +212,7 @@ fn one_client_is_limited_across_emails() {
     let mut counts = FailureCounts::new(limits());
     let mut made = 0;
     for email in 0..1_000 {
-        made += i64::from(attempt(
-            &mut counts,
-            &email_target(&email.to_string()),
-            "a",
-            0,
-        ));
+        made += i64::from(attempt(&mut counts, &email_target(&email.to_string()), "a", 0));
         // A success at the guesser's own account does not raise the limit.
         if attempt(&mut counts, &user_target(1), "a", 0) {
             counts.record_success(&user_target(1), "a");
@@ -289,15 +254,9 @@ fn flood_is_bounded_and_keeps_failures_of_users() {
         assert!(!attempt(&mut counts, &target, "a", 0), "not forgotten");
     }
     for _ in 0..=FREE {
-        assert!(
-            attempt(&mut counts, &user_target(1), "own", 0),
-            "not kept out"
-        );
+        assert!(attempt(&mut counts, &user_target(1), "own", 0), "not kept out");
     }
-    assert!(
-        !attempt(&mut counts, &user_target(1), "own", 0),
-        "and counted"
-    );
+    assert!(!attempt(&mut counts, &user_target(1), "own", 0), "and counted");
     let later = 2 * WAIT_MS_MAX;
     assert!(attempt(&mut counts, &email_target("late@x"), "a", later));
     assert_eq!(counts.others.strictly.len(), 1, "what is over is removed");

@@ -132,10 +132,7 @@ fn ip(text: &str) -> IpAddr {
 
 #[track_caller]
 fn guard(sandbox: bool, allowed: &[&str]) -> Guard {
-    Guard::new(
-        sandbox,
-        allowed.iter().map(|text| text.parse().unwrap()).collect(),
-    )
+    Guard::new(sandbox, allowed.iter().map(|text| text.parse().unwrap()).collect())
 }
 
 /// Returns every known IPv6 notation of an IPv4 address.
@@ -203,11 +200,7 @@ fn sandbox_reaches_loopback_but_no_private_network() {
         assert!(sandbox.permits(true, ip(text)), "{text}");
     }
     let loopback = |text: &str| text.starts_with("127.") || text == "::1";
-    for text in NOT_PUBLIC_V4
-        .iter()
-        .chain(&NOT_PUBLIC_V6)
-        .filter(|text| !loopback(text))
-    {
+    for text in NOT_PUBLIC_V4.iter().chain(&NOT_PUBLIC_V6).filter(|text| !loopback(text)) {
         assert!(!sandbox.permits(true, ip(text)), "{text}");
         assert!(!sandbox.permits(false, ip(text)), "{text}");
     }
@@ -300,16 +293,10 @@ fn invalid_range_is_rejected_with_the_reason() {
         "10.0.0.0/255.0.0.0",
     ] {
         let error = text.parse::<Cidr>().unwrap_err();
-        assert!(
-            error.ends_with("must be a number from 0 to 32"),
-            "{text}: {error}"
-        );
+        assert!(error.ends_with("must be a number from 0 to 32"), "{text}: {error}");
     }
     for text in ["fd00::/129", "fd00::/", "fd00::/300"] {
         let error = text.parse::<Cidr>().unwrap_err();
-        assert!(
-            error.ends_with("must be a number from 0 to 128"),
-            "{text}: {error}"
-        );
+        assert!(error.ends_with("must be a number from 0 to 128"), "{text}: {error}");
     }
 }

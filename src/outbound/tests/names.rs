@@ -19,10 +19,8 @@ struct ListResolver(Mutex<Vec<Vec<IpAddr>>>);
 
 impl ListResolver {
     fn new(lookups: &[&[&str]]) -> Self {
-        let lookups = lookups
-            .iter()
-            .rev()
-            .map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect());
+        let lookups =
+            lookups.iter().rev().map(|ips| ips.iter().map(|ip| ip.parse().unwrap()).collect());
         Self(Mutex::new(lookups.collect()))
     }
 }
@@ -53,10 +51,7 @@ fn address_of_a_name_is_checked_at_each_lookup() {
     assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_eq!(outbound.post(&url, &[], b"{}"), refused);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
-    assert_eq!(
-        outbound.post(&url, &[], b"{}"),
-        no_response("dns: the name has no address", false)
-    );
+    assert_eq!(outbound.post(&url, &[], b"{}"), no_response("dns: the name has no address", false));
 }
 
 #[test]
@@ -68,13 +63,8 @@ fn only_the_permitted_addresses_of_a_name_are_connected_to() {
         guard: Arc::new(Guard::new(false, vec!["10.0.0.0/8".parse().unwrap()])),
     };
     let uri: Uri = "https://shop.example:443/".parse().unwrap();
-    let found = resolver
-        .resolve(&uri, &Config::default(), NextTimeout::default())
-        .unwrap();
-    let found: Vec<String> = found
-        .iter()
-        .map(|address| address.ip().to_string())
-        .collect();
+    let found = resolver.resolve(&uri, &Config::default(), NextTimeout::default()).unwrap();
+    let found: Vec<String> = found.iter().map(|address| address.ip().to_string()).collect();
     assert_eq!(found, ["10.0.0.1", "8.8.8.8", "2606:4700::1111"]);
 }
 
@@ -94,36 +84,23 @@ fn unusual_notations_and_real_names_are_guarded() {
         "0.0.0.0",
     ] {
         for scheme in ["http", "https"] {
-            let error = production
-                .post(&format!("{scheme}://{host}:{port}/"), &[], b"{}")
-                .unwrap_err();
+            let error =
+                production.post(&format!("{scheme}://{host}:{port}/"), &[], b"{}").unwrap_err();
             assert_eq!(error.reason, "address not allowed", "{scheme}://{host}");
         }
     }
     for host in ["[::1]", "[::]", "[::ffff:7f00:1]", "[64:ff9b::7f00:1]"] {
-        let error = production
-            .post(&format!("https://{host}:{port}/"), &[], b"{}")
-            .unwrap_err();
+        let error = production.post(&format!("https://{host}:{port}/"), &[], b"{}").unwrap_err();
         assert_eq!(error.reason, "address not allowed", "{host}");
     }
     for host in ["127.0.0.1.", "localhost.", "user:pass@localhost"] {
-        assert!(
-            production
-                .post(&format!("https://{host}:{port}/"), &[], b"{}")
-                .is_err(),
-            "{host}"
-        );
+        assert!(production.post(&format!("https://{host}:{port}/"), &[], b"{}").is_err(), "{host}");
     }
     assert_eq!(server.connections(), 0);
 }
 
 #[test]
 fn unknown_name_returns_a_dns_reason() {
-    let error = sandbox_client(LONG_MS)
-        .post("https://shop.invalid/", &[], b"{}")
-        .unwrap_err();
-    assert!(
-        error.reason.starts_with("dns: ") && !error.was_sent,
-        "{error:?}"
-    );
+    let error = sandbox_client(LONG_MS).post("https://shop.invalid/", &[], b"{}").unwrap_err();
+    assert!(error.reason.starts_with("dns: ") && !error.was_sent, "{error:?}");
 }

@@ -88,9 +88,7 @@ fn address_sources(db: &Reader<'_>) -> Result<HashMap<i64, AddressSource>, Error
     let mut origins = HashMap::new();
     for row in wallets::all(db)? {
         let wallets = once(row.wallet).chain(wallet_variants(row.wallet));
-        let branches = wallets
-            .filter_map(|wallet| wallet.receiving_branch())
-            .collect();
+        let branches = wallets.filter_map(|wallet| wallet.receiving_branch()).collect();
         origins.insert(row.seq, AddressSource::Branches(branches));
     }
     for (seq, mode, pool) in derived::simulated(db)? {
@@ -105,17 +103,11 @@ fn address_sources(db: &Reader<'_>) -> Result<HashMap<i64, AddressSource>, Error
 /// Returns the wallets of the same key with another network or script type. A wallet that is added again may change
 /// both.
 fn wallet_variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
-    let scripts = ScriptType::ALL
-        .iter()
-        .filter(move |_| wallet.script.is_some());
+    let scripts = ScriptType::ALL.iter().filter(move |_| wallet.script.is_some());
     let networks = WalletNetwork::NAMED.into_iter();
     scripts
         .flat_map(move |script| networks.clone().map(move |network| (*script, network)))
-        .map(move |(script, network)| Wallet {
-            network,
-            script: Some(script),
-            ..wallet
-        })
+        .map(move |(script, network)| Wallet { network, script: Some(script), ..wallet })
         .filter(move |variant| *variant != wallet)
 }
 
@@ -123,9 +115,7 @@ fn wallet_variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
 fn find_difference(origins: &HashMap<i64, AddressSource>, one: &DerivedAddress) -> Option<Finding> {
     let (wallet, index) = (one.wallet, one.index);
     let origin = origins.get(&wallet);
-    let mut derived = origin
-        .into_iter()
-        .flat_map(|origin| origin.possible_addresses(index));
+    let mut derived = origin.into_iter().flat_map(|origin| origin.possible_addresses(index));
     let first = derived.next();
     let is_right =
         |right: &WalletAddress| right.address == one.address && right.script == one.script;

@@ -20,11 +20,8 @@ pub fn check_history(
 ) -> Result<Vec<LogHead>, Error> {
     let mut heads = Vec::new();
     for &log in ChainedLog::ALL {
-        let mut noted: Vec<LogHead> = noted
-            .iter()
-            .filter(|head| head.log == log)
-            .copied()
-            .collect();
+        let mut noted: Vec<LogHead> =
+            noted.iter().filter(|head| head.log == log).copied().collect();
         let mut walk = LogVerifier::new(db, log)?;
         history::each_row(db, log, |row| {
             for finding in walk.verify_row(&row) {
@@ -37,11 +34,7 @@ pub fn check_history(
         for head in noted {
             report(missing_head_finding(db, &head)?);
         }
-        heads.push(LogHead {
-            log,
-            seq: walk.seq,
-            link: walk.link,
-        });
+        heads.push(LogHead { log, seq: walk.seq, link: walk.link });
     }
     Ok(heads)
 }
@@ -65,13 +58,7 @@ impl LogVerifier {
         let first = history::chain_start(db, log)?;
         let start = first.map(|(last, link)| (HashChainStart::new(log), last, link));
         let first = first.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
-        Ok(LogVerifier {
-            log,
-            start,
-            first,
-            seq: 0,
-            link: first.1,
-        })
+        Ok(LogVerifier { log, start, first, seq: 0, link: first.1 })
     }
 
     /// Returns `true` if a head is the start of the log, before its first chained row.
@@ -95,10 +82,7 @@ impl LogVerifier {
             found.push(self.finding(
                 row.seq,
                 format!("the row after {}", next.saturating_sub(1)),
-                format!(
-                    "behind row {}: rows were removed",
-                    row.seq.saturating_sub(1)
-                ),
+                format!("behind row {}: rows were removed", row.seq.saturating_sub(1)),
             ));
         }
         let right = self.link.next_link(self.log, &row.form);
@@ -130,12 +114,7 @@ impl LogVerifier {
     }
 
     fn finding(&self, seq: i64, is: String, should: String) -> Finding {
-        Finding {
-            rule: 9,
-            about: format!("{} {seq}", self.log),
-            is,
-            should,
-        }
+        Finding { rule: 9, about: format!("{} {seq}", self.log), is, should }
     }
 }
 
@@ -168,9 +147,7 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Erro
 /// Returns the head of a log from the detail of a restore. `of` is `copy` or `replaced`.
 fn noted_head(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
-    let mut heads = heads
-        .iter()
-        .filter_map(|head| head.as_str()?.parse::<LogHead>().ok());
+    let mut heads = heads.iter().filter_map(|head| head.as_str()?.parse::<LogHead>().ok());
     heads.find(|head| head.log == log)
 }
 

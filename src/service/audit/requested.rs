@@ -14,12 +14,7 @@ pub(super) fn check_terms(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> R
         let about = format!("{} {}", transfer.kind, transfer.id);
         for (is, should) in differences(&transfer) {
             let about = about.clone();
-            report(Finding {
-                rule: 8,
-                about,
-                is,
-                should,
-            });
+            report(Finding { rule: 8, about, is, should });
         }
     })?)
 }

@@ -38,10 +38,7 @@ fn check_transfer(
     report(Finding {
         rule: 2,
         about: format!("{} {}", of.kind, of.id),
-        is: format!(
-            "paid, with {} confirmed or seen",
-            of.asset.format_units(verdict.amount_seen)
-        ),
+        is: format!("paid, with {} confirmed or seen", of.asset.format_units(verdict.amount_seen)),
         should: "paid by confirmed outputs of at least its amount, or in review".to_owned(),
     });
     Ok(())

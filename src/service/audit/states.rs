@@ -21,10 +21,7 @@ pub(super) fn check_value_hashes(
         })?;
     }
     check_pools(db, &mut noted, report)?;
-    let mut gone: Vec<_> = noted
-        .into_iter()
-        .filter(|(_, link)| link.is_some())
-        .collect();
+    let mut gone: Vec<_> = noted.into_iter().filter(|(_, link)| link.is_some()).collect();
     gone.sort();
     for (name, _) in gone {
         report(finding(&name, "not there", "there, by the audit log"));
@@ -38,9 +35,7 @@ fn check_pools(
     noted: &mut HashMap<String, Option<String>>,
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
-    let names = noted
-        .keys()
-        .filter(|name| states::parse_pool_import_name(name).is_some());
+    let names = noted.keys().filter(|name| states::parse_pool_import_name(name).is_some());
     let mut ends = Vec::new();
     for name in names.cloned().collect::<Vec<_>>() {
         let right = noted.remove(&name).flatten();
@@ -75,10 +70,5 @@ fn compare_hash(name: &str, right: Option<String>, link: &str, report: &mut dyn 
 }
 
 fn finding(about: &str, is: &str, should: &str) -> Finding {
-    Finding {
-        rule: 10,
-        about: about.to_owned(),
-        is: is.to_owned(),
-        should: should.to_owned(),
-    }
+    Finding { rule: 10, about: about.to_owned(), is: is.to_owned(), should: should.to_owned() }
 }

@@ -76,13 +76,7 @@ pub(super) fn check_deposits(
                     render::customer::deposit(deposit, deposit.gross, &OnChain::default())?;
                 let about = format!("deposit {}", deposit.id);
                 let is_fixed = |field: &str| DEPOSIT_FIELDS.contains(&field);
-                report_differences(
-                    &about,
-                    &told,
-                    &parse_object(rendered.get()),
-                    is_fixed,
-                    report,
-                );
+                report_differences(&about, &told, &parse_object(rendered.get()), is_fixed, report);
             }
         }
     }
@@ -113,9 +107,7 @@ pub(super) fn check_invoice(
         return Ok(());
     }
     let text = |field: &str| told.get(field).and_then(Value::as_str).unwrap_or_default();
-    let mut quoted = quotes
-        .iter()
-        .filter(|quote| quote.asset.id == text("asset"));
+    let mut quoted = quotes.iter().filter(|quote| quote.asset.id == text("asset"));
     let quote = quoted.find(|quote| {
         quote.quoted.rate.to_string() == text("rate")
             && quote.address == text("depositAddress")
@@ -156,14 +148,9 @@ fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool 
         return false;
     };
     let mut sums = BTreeSet::from([0]);
-    for payment in payments
-        .iter()
-        .filter(|payment| payment.asset == quote.asset)
-    {
-        let more: Vec<u128> = sums
-            .iter()
-            .filter_map(|sum| payment.amount.0.checked_add(*sum))
-            .collect();
+    for payment in payments.iter().filter(|payment| payment.asset == quote.asset) {
+        let more: Vec<u128> =
+            sums.iter().filter_map(|sum| payment.amount.0.checked_add(*sum)).collect();
         sums.extend(more);
         if sums.len() > SUMS_MAX {
             return true;
@@ -179,10 +166,7 @@ fn newest_object(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<Event
     };
     // Another check reports a body that is not JSON.
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
-    Ok(body
-        .pointer("/data/object")
-        .and_then(Value::as_object)
-        .cloned())
+    Ok(body.pointer("/data/object").and_then(Value::as_object).cloned())
 }
 
 /// Parses a rendered object.

@@ -113,9 +113,7 @@ impl Service {
         self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
         self.unconfirm_sent_above(tx, chain, height)?;
         // Observations whose confirmation could not be taken back are in no block either. Each step tries again.
-        Ok(observations_on_chain::remove_from_blocks_above(
-            tx, chain, height, now,
-        )?)
+        Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
     }
 
     /// Applies a change to observations of a chain, each by its transaction and position.
@@ -176,11 +174,7 @@ impl Service {
             cursor.stopped = before.stopped;
         }
         match &step.outcome {
-            ChainStepOutcome::Started {
-                to,
-                complete,
-                scanned_to,
-            } => {
+            ChainStepOutcome::Started { to, complete, scanned_to } => {
                 (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
                 chain_cursors::put(tx, &cursor)?;
                 chains::mark_scanned_to(tx, chain, *scanned_to)?;
@@ -210,11 +204,7 @@ impl Service {
                 balances::store_balance_check(tx, now, looked)?;
                 chain_cursors::put(tx, &cursor)?;
             }
-            ChainStepOutcome::HeightFound {
-                at,
-                height,
-                lacks_before,
-            } => {
+            ChainStepOutcome::HeightFound { at, height, lacks_before } => {
                 chain_cursors::put(tx, &cursor)?;
                 let unread = lacks_before.unwrap_or(*at);
                 self.record_dated_height(tx, now, chain, (unread, *height))?;
@@ -282,9 +272,7 @@ impl Service {
         let Some(to) = &rescanned.to else {
             return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
         };
-        self.settle_touched_once(tx, now, || {
-            self.unconfirm(tx, now, chain, &rescanned.missing)
-        })?;
+        self.settle_touched_once(tx, now, || self.unconfirm(tx, now, chain, &rescanned.missing))?;
         for conflict in &rescanned.conflicts {
             self.record_conflict(tx, now, chain, conflict)?;
         }

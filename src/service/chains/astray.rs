@@ -44,17 +44,11 @@ impl Service {
         let detail = json!({
             "chain": chain, "txid": txid, "address": address, "index": index, "nextIndex": row.next_index,
         });
-        let entry = Entry {
-            action: "wallet.stop",
-            account: None,
-            object: Some(id),
-            detail: &detail,
-        };
+        let entry =
+            Entry { action: "wallet.stop", account: None, object: Some(id), detail: &detail };
         record(tx, now, chain.as_str(), &entry)?;
-        let (problem, mend) = (
-            stopped_wallet_problem(id, index),
-            stopped_wallet_remedy(pool, index),
-        );
+        let (problem, mend) =
+            (stopped_wallet_problem(id, index), stopped_wallet_remedy(pool, index));
         log::error!("wallet stopped: chain={chain} txid={txid} reason={problem}; {mend}");
         Ok(true)
     }

@@ -35,12 +35,7 @@ pub(super) fn next_balance_batch(
     let is_last = accounts.len() < ACCOUNTS_MAX;
     // After the last address, the next check starts at the first.
     let after = accounts.last().filter(|_| !is_last).cloned();
-    Ok(Some(BalanceBatch {
-        asset,
-        accounts,
-        from,
-        after: after.unwrap_or_default(),
-    }))
+    Ok(Some(BalanceBatch { asset, accounts, from, after: after.unwrap_or_default() }))
 }
 
 /// Stores each address whose balance exceeds the known amount, and removes each whose balance does not.
@@ -52,9 +47,7 @@ pub(super) fn store_balance_check(
     let BalanceCheck { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
     let Some(held) = held else {
-        return Ok(unexplained::save_search_position(
-            tx, chain, &walk.from, now,
-        )?);
+        return Ok(unexplained::save_search_position(tx, chain, &walk.from, now)?);
     };
     for (address, balance) in walk.accounts.iter().zip(held) {
         let known = known_received(tx, asset, address, *height)?;
@@ -78,12 +71,7 @@ pub(super) fn store_balance_check(
             unexplained::remove(tx, chain, address)?;
         }
     }
-    Ok(unexplained::save_search_position(
-        tx,
-        chain,
-        &walk.after,
-        now,
-    )?)
+    Ok(unexplained::save_search_position(tx, chain, &walk.after, now)?)
 }
 
 /// Returns the total amount known to have reached an address in a coin, in blocks up to this height.

@@ -153,10 +153,7 @@ fn read_claim(
     // `canonical_txid` returns a text that is not hexadecimal unchanged.
     let digits = txid.strip_prefix("0x").filter(|digits| digits.len() == 64);
     if !digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
-        return Err(Refusal::field(
-            "txid",
-            "must be 0x and 64 hexadecimal digits",
-        ));
+        return Err(Refusal::field("txid", "must be 0x and 64 hexadecimal digits"));
     }
     let address =
         address::parse_on_named_network(asset.chain, network, &ClaimPayment::address(fields)?);
@@ -174,9 +171,7 @@ fn read_claim(
         asset,
         address,
         amount,
-        ordinal: ordinal
-            .and_then(|ordinal| u32::try_from(ordinal).ok())
-            .unwrap_or(1),
+        ordinal: ordinal.and_then(|ordinal| u32::try_from(ordinal).ok()).unwrap_or(1),
         asked_by,
         asked_at: now,
         outcome: None,
@@ -215,10 +210,8 @@ pub(super) fn at_claimed_position<'s>(
     if !is_of_contract || observations::by_key(tx, &seen.key())?.is_some() {
         return Ok(Cow::Borrowed(seen));
     }
-    let claimed = claims::match_observation(tx, seen)?.map(|position| Observation {
-        position,
-        ..seen.clone()
-    });
+    let claimed = claims::match_observation(tx, seen)?
+        .map(|position| Observation { position, ..seen.clone() });
     Ok(claimed.map_or(Cow::Borrowed(seen), Cow::Owned))
 }
 
@@ -270,12 +263,7 @@ fn write_claim_audit_entry(
         "chain": asset.chain, "txid": claim.txid, "asset": asset.id, "address": claim.address,
         "amount": asset.format_units(claim.amount), "ordinal": claim.ordinal, "came": came,
     });
-    let noted = Entry {
-        action,
-        account: None,
-        object: Some(&claim.id),
-        detail: &detail,
-    };
+    let noted = Entry { action, account: None, object: Some(&claim.id), detail: &detail };
     audit_log::record(tx, now, &claim.asked_by, &noted)
 }
 

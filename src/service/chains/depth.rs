@@ -136,10 +136,7 @@ impl OnChainReader<'_> {
         };
         let explorer_url = chain.explorer_url(&cursor.network, shown.txid);
         if shown.state != PaymentState::Seen {
-            return Ok(OnChain {
-                explorer_url,
-                ..OnChain::default()
-            });
+            return Ok(OnChain { explorer_url, ..OnChain::default() });
         }
         let block = observations::by_seq(db, shown.observation)?.seen.block;
         let height = cursor.reached.block.height;

@@ -155,15 +155,13 @@ impl Service {
 
     /// Records whether a chain's node lacks a block that it should have.
     pub fn report_missing_block(&self, chain: Chain, lacks_block: bool) {
-        self.live
-            .update_state(chain, |said| said.lacks_block = lacks_block);
+        self.live.update_state(chain, |said| said.lacks_block = lacks_block);
     }
 
     /// Takes the log lines that were recorded for a chain since the last call.
     pub fn take_log_lines(&self, chain: Chain) -> Vec<String> {
         let mut lines = Vec::new();
-        self.live
-            .update_state(chain, |said| lines = std::mem::take(&mut said.lines));
+        self.live.update_state(chain, |said| lines = std::mem::take(&mut said.lines));
         lines
     }
 
@@ -180,14 +178,12 @@ impl Service {
 
     /// Records the time of a request for the newest block of a chain.
     pub fn report_head_request(&self, chain: Chain, now: Time) {
-        self.live
-            .update_state(chain, |said| said.asked_since = Some(now));
+        self.live.update_state(chain, |said| said.asked_since = Some(now));
     }
 
     /// Records the end of a request for the newest block, with or without success.
     pub fn report_head_response(&self, chain: Chain) {
-        self.live
-            .update_state(chain, |said| said.asked_since = None);
+        self.live.update_state(chain, |said| said.asked_since = None);
     }
 
     /// Records the height of the newest block of a chain's node.
@@ -213,14 +209,12 @@ impl Service {
 
     /// Records the current fee estimate of a chain's node.
     pub fn report_fee_estimate(&self, chain: Chain, estimate: FeeEstimate) {
-        self.live
-            .update_state(chain, |said| said.fee_estimate = Some(estimate));
+        self.live.update_state(chain, |said| said.fee_estimate = Some(estimate));
     }
 
     /// Adds to the number of requests to a chain's nodes.
     pub fn report_request_count(&self, now: Time, chain: Chain, more: u64) {
-        self.live
-            .update_state(chain, |said| said.requests.add(now, more));
+        self.live.update_state(chain, |said| said.requests.add(now, more));
     }
 
     /// Returns the canonical text of an address to which money may be sent.

@@ -81,9 +81,7 @@ impl PolledAddresses {
         let mut branch = None;
         let mut derive = |index| {
             let branch = branch.get_or_insert_with(|| row.wallet.receiving_branch());
-            let derived = branch
-                .as_ref()
-                .and_then(|branch| branch.derive_address(index));
+            let derived = branch.as_ref().and_then(|branch| branch.derive_address(index));
             // Derivation fails for one index in 2^127.
             derived.map(|derived| derived.address).unwrap_or_default()
         };
@@ -156,11 +154,7 @@ struct PollList {
 impl PollList {
     fn push(&mut self, address: String, since: Time, is_daily: bool) {
         if !address.is_empty() && self.seen.insert(address.clone()) {
-            self.list.push(PolledAddress {
-                address,
-                since,
-                is_daily,
-            });
+            self.list.push(PolledAddress { address, since, is_daily });
         }
     }
 }
@@ -180,10 +174,7 @@ impl DueMinutes {
         let to = minute(now);
         let day_before = to.saturating_sub(MINUTES);
         let after = looked_at.map_or(day_before, minute);
-        DueMinutes {
-            after: after.clamp(day_before, to),
-            to,
-        }
+        DueMinutes { after: after.clamp(day_before, to), to }
     }
 
     fn is_empty(&self) -> bool {
@@ -216,10 +207,7 @@ mod tests {
                 }
                 at = next;
             }
-            assert!(
-                counts.iter().all(|count| (2..=3).contains(count)),
-                "{pause}: {counts:?}"
-            );
+            assert!(counts.iter().all(|count| (2..=3).contains(count)), "{pause}: {counts:?}");
         }
         let now = Time(1_700_000_000_000);
         for since in [None, Some(Time(0)), Some(now.plus_ms(-MINUTES * MINUTE_MS))] {

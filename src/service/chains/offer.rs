@@ -122,10 +122,6 @@ impl Service {
         currency: Currency,
     ) -> Result<Option<String>, Error> {
         let why = self.no_offer_reasons(db, mode, now, &[currency])?;
-        Ok(
-            why.map(|why| {
-                format!("no coin is on offer, so nobody can pay this invoice now: {why}")
-            }),
-        )
+        Ok(why.map(|why| format!("no coin is on offer, so nobody can pay this invoice now: {why}")))
     }
 }

@@ -34,11 +34,7 @@ fn earliest_read_back(now: Time) -> Time {
 
 /// Returns the time from which a chain is read for addresses that were given out at `given_out`.
 fn read_back_start(chain: Chain, now: Time, given_out: Time) -> Time {
-    if chain.is_queried_by_address() {
-        given_out
-    } else {
-        given_out.max(earliest_read_back(now))
-    }
+    if chain.is_queried_by_address() { given_out } else { given_out.max(earliest_read_back(now)) }
 }
 
 impl Service {
@@ -92,10 +88,7 @@ mod tests {
         let given_out = Time(DAY_MS);
         let later = |days: i64| given_out.plus_ms(days * DAY_MS);
         for (days, of_tron) in [(29, given_out), (30, given_out), (100, later(70))] {
-            assert_eq!(
-                read_back_start(Chain::Tron, later(days), given_out),
-                of_tron
-            );
+            assert_eq!(read_back_start(Chain::Tron, later(days), given_out), of_tron);
             let of_solana = read_back_start(Chain::Solana, later(days), given_out);
             assert_eq!(of_solana, given_out);
         }

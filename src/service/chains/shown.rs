@@ -18,8 +18,7 @@ impl Service {
         self.read_snapshot(|db| {
             let scanned = chains::lagging_chains(db)?;
             let each = self.live.chain_states();
-            each.map(|(chain, said)| chain_view(db, now, (chain, said), &scanned))
-                .collect()
+            each.map(|(chain, said)| chain_view(db, now, (chain, said), &scanned)).collect()
         })
     }
 

@@ -94,20 +94,14 @@ impl SpareAddresses {
         let end = row.next_index.saturating_add(ABOVE).min(INDEX_END);
         let goes_on =
             |of: &WalletFingerprints| of.next <= row.next_index && of.derives == row.wallet;
-        if !self
-            .lock()
-            .iter()
-            .any(|of| of.wallet == row.seq && goes_on(of))
-        {
+        if !self.lock().iter().any(|of| of.wallet == row.seq && goes_on(of)) {
             // Indexes below the wallet's first one are included: they were handed out elsewhere and can still be
             // paid.
             let from = row.next_index.saturating_sub(BELOW);
             let mut missing = unused(from..row.next_index)?;
             missing.push(row.next_index..end);
-            let (pool, count) = (
-                row.wallet.chain.address_pool(),
-                missing.iter().map(Range::len).sum::<usize>(),
-            );
+            let (pool, count) =
+                (row.wallet.chain.address_pool(), missing.iter().map(Range::len).sum::<usize>());
             if count > LONG {
                 log::info!(
                     "deriving unused addresses before more blocks are read: pool={pool} wallet={} count={count}",
@@ -182,25 +176,18 @@ impl Service {
         let _filling = spare.filling.lock().unwrap_or_else(PoisonError::into_inner);
         let rows = self.read(|db| Ok(wallets::all(db)?))?;
         let pool = chain.address_pool();
-        for row in rows
-            .iter()
-            .filter(|of| of.wallet.chain.address_pool() == pool)
-        {
+        for row in rows.iter().filter(|of| of.wallet.chain.address_pool() == pool) {
             let Some(range) = spare.next_to_derive(row, |below| self.unowned_ranges(row, below))?
             else {
                 continue;
             };
             let branch = row.wallet.receiving_branch();
             let derive = |index: u32| {
-                let derived = branch
-                    .as_ref()
-                    .and_then(|branch| branch.derive_address(index));
+                let derived = branch.as_ref().and_then(|branch| branch.derive_address(index));
                 // Derivation fails for one index in 2^127.
                 let address = derived.map(|derived| derived.address).unwrap_or_default();
                 let next = row.next_index;
-                let distance = index
-                    .checked_sub(next)
-                    .unwrap_or(next.saturating_add(ABOVE));
+                let distance = index.checked_sub(next).unwrap_or(next.saturating_add(ABOVE));
                 look_for(&address, distance);
                 spare.fingerprint(&address)
             };
@@ -286,26 +273,17 @@ mod tests {
     fn each_spare_address_is_derived_once() {
         let spare = SpareAddresses::default();
         let unused = [3..5, 10..2000];
-        assert_eq!(
-            ranges_to_derive(&spare, 3000, &unused),
-            [3000..3000 + ABOVE, 10..2000, 3..5]
-        );
+        assert_eq!(ranges_to_derive(&spare, 3000, &unused), [3000..3000 + ABOVE, 10..2000, 3..5]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
         // The next index went back after a typing error.
-        assert_eq!(
-            ranges_to_derive(&spare, 50, &[7..9]),
-            [50..50 + ABOVE, 7..9]
-        );
+        assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + ABOVE]);
         // The next index advances, because indexes were handed out or skipped.
         assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
         // The next index is far too high after a typing error.
         let far = 2_000_000_000;
-        assert_eq!(
-            ranges_to_derive(&spare, far, &[]),
-            [far - BELOW..far + ABOVE]
-        );
+        assert_eq!(ranges_to_derive(&spare, far, &[]), [far - BELOW..far + ABOVE]);
         let end = INDEX_END;
         assert_eq!(ranges_to_derive(&spare, end, &[]), [end - BELOW..end]);
         assert_eq!(ranges_to_derive(&spare, end, &[]), []);

@@ -109,10 +109,7 @@ impl Service {
                 self.book_payment(tx, now, (invoice, payment), confirmed)?;
             (invoice, payment)
         } else {
-            (
-                self.settle_invoice(tx, now, invoice, SettleCause::Other)?,
-                payment,
-            )
+            (self.settle_invoice(tx, now, invoice, SettleCause::Other)?, payment)
         };
         let owned = ObservationOwner::Payment(Box::new(owned));
         Ok(Assignment { account, owned })
@@ -134,10 +131,8 @@ impl Service {
         let customer = customers::by_ref(tx, account.seq, seen.mode, reference)?
             .ok_or_else(|| Refusal::not_found("customer"))?;
         if seen.asset.chain.row().customer_family.is_none() {
-            let problem = format!(
-                "cannot receive {}: customers have no address on its chain",
-                seen.asset.id
-            );
+            let problem =
+                format!("cannot receive {}: customers have no address on its chain", seen.asset.id);
             return Err(Refusal::field("customer", problem).into());
         }
         let deposit = self.insert_seen_deposit(tx, now, &customer, (observed.seq, seen), None)?;
@@ -149,10 +144,7 @@ impl Service {
         } else {
             ObservationOwner::Deposit(Box::new(deposit))
         };
-        Ok(Assignment {
-            account: account.seq,
-            owned,
-        })
+        Ok(Assignment { account: account.seq, owned })
     }
 }
 
@@ -194,11 +186,6 @@ fn write_audit_entry(
     });
     let account = Some(assigned.account);
     let action = "unmatched_payment.assign";
-    let noted = Entry {
-        action,
-        account,
-        object: Some(id),
-        detail: &detail,
-    };
+    let noted = Entry { action, account, object: Some(id), detail: &detail };
     audit_log::record(tx, now, actor, &noted)
 }

@@ -151,12 +151,7 @@ impl Service {
             ref_id: &deposit.id,
             source: BookingSource::Deposit(deposit.seq),
         };
-        let step = PaymentChange {
-            value: deposit.gross,
-            was_confirmed,
-            before,
-            next,
-        };
+        let step = PaymentChange { value: deposit.gross, was_confirmed, before, next };
         book_change(tx, now, &booking, step)?;
         if confirms {
             let on_chain = self.on_chain_reader().read(tx, &deposit)?;
@@ -176,7 +171,5 @@ impl Service {
 
 /// Returns the fee on a deposit at the current fee rate of its account.
 fn fee_on(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
-    Ok(deposit
-        .gross
-        .fee(accounts::by_seq(tx, deposit.account)?.fee)?)
+    Ok(deposit.gross.fee(accounts::by_seq(tx, deposit.account)?.fee)?)
 }

@@ -81,11 +81,7 @@ impl IntakeOutcome {
 
     /// Returns the outcome for an observation that was stored before.
     pub(super) fn already_stored(owned: ObservationOwner) -> IntakeOutcome {
-        IntakeOutcome {
-            owned,
-            is_new: false,
-            refusal: None,
-        }
+        IntakeOutcome { owned, is_new: false, refusal: None }
     }
 }
 
@@ -106,9 +102,7 @@ pub(super) fn owner_of(db: &Reader<'_>, observation: i64) -> Result<ObservationO
     }
     let unmatched = unmatched_payments::of_observation(db, observation)?;
     let none = || Error::Failed(format!("observation {observation} belongs to nothing"));
-    Ok(ObservationOwner::Unmatched(Box::new(
-        unmatched.ok_or_else(none)?,
-    )))
+    Ok(ObservationOwner::Unmatched(Box::new(unmatched.ok_or_else(none)?)))
 }
 
 /// Recipient of a new observation.
@@ -137,12 +131,7 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
             InputSource::Coinbase => None,
             InputSource::Address(address) => Some(address.clone()),
             InputSource::Output(txid, position) => {
-                let place = ObservationKey {
-                    mode,
-                    chain,
-                    txid: txid.clone(),
-                    position: *position,
-                };
+                let place = ObservationKey { mode, chain, txid: txid.clone(), position: *position };
                 observations::by_key(db, &place)?.map(|spent| spent.seen.address)
             }
         };
@@ -194,10 +183,7 @@ pub(super) fn find_recipient(
     }
     let is_newly_made = seen.spends.contains(&InputSource::Coinbase);
     match owner {
-        None => Ok((
-            Recipient::Nobody(UnmatchedReason::UnknownAddress),
-            (None, None),
-        )),
+        None => Ok((Recipient::Nobody(UnmatchedReason::UnknownAddress), (None, None))),
         Some(AddressOwner::Customer(seq)) => {
             let customer = customers::by_seq(db, seq)?;
             let address_of = (Some(customer.account), None);

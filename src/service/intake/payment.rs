@@ -54,10 +54,7 @@ impl Service {
                 Err(NoRate) => quote.quoted.clone(),
             }
         };
-        if !quoted
-            .rate
-            .is_worth_a_cent(seen.amount, quote.asset.decimals)
-        {
+        if !quoted.rate.is_worth_a_cent(seen.amount, quote.asset.decimals) {
             return Ok(Err(UnmatchedReason::Dust));
         }
         let mut payment = Payment {
@@ -124,15 +121,13 @@ impl Service {
         seen: (i64, &Observation),
         replaced: Option<&ObservationOwner>,
     ) -> Result<Result<ObservationOwner, UnmatchedReason>, Error> {
-        Ok(
-            match self.record_payment(tx, now, &invoice, quote, seen, replaced)? {
-                Err(reason) => Err(reason),
-                Ok(payment) => {
-                    let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
-                    Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
-                }
-            },
-        )
+        Ok(match self.record_payment(tx, now, &invoice, quote, seen, replaced)? {
+            Err(reason) => Err(reason),
+            Ok(payment) => {
+                let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
+                Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
+            }
+        })
     }
 
     /// Changes the state of a payment, books the change and settles the invoice. Returns the JSON of the invoice if an
@@ -172,11 +167,7 @@ impl Service {
         };
         book_change(tx, now, &booking, step)?;
         let confirms = next == PaymentState::Confirmed;
-        let cause = if confirms {
-            SettleCause::Confirmed
-        } else {
-            SettleCause::Other
-        };
+        let cause = if confirms { SettleCause::Confirmed } else { SettleCause::Other };
         let (invoice, told) = self.settle_and_render(tx, now, invoice, cause)?;
         payment.state = next;
         payment.was_confirmed |= confirms;
@@ -191,13 +182,10 @@ impl Service {
 /// `invalid_request` if the value is more than can be booked.
 pub(super) fn fiat_value(rate: Rate, amount: Units, asset: &Asset) -> Result<Cents, Refusal> {
     let value = rate.value(amount, asset.decimals);
-    value
-        .ok()
-        .filter(|value| *value <= Cents::AMOUNT_MAX)
-        .ok_or_else(|| {
-            let most = Cents::AMOUNT_MAX;
-            Refusal::field("amount", format!("must be worth at most {most} in fiat"))
-        })
+    value.ok().filter(|value| *value <= Cents::AMOUNT_MAX).ok_or_else(|| {
+        let most = Cents::AMOUNT_MAX;
+        Refusal::field("amount", format!("must be worth at most {most} in fiat"))
+    })
 }
 
 /// A change of the state of a payment or a deposit.

@@ -42,10 +42,7 @@ fn bitcoin_observation(
         address: address.to_owned(),
         amount: Units(100_000),
         seen_at,
-        block: block.map(|height| Block {
-            height,
-            hash: format!("hash{height}"),
-        }),
+        block: block.map(|height| Block { height, hash: format!("hash{height}") }),
         spends: Vec::new(),
     }
 }
@@ -75,19 +72,9 @@ fn late_payment_uses_newest_rate_or_else_its_quote() {
     assert_eq!(in_time, fixed_rate(bitcoin(), Currency::Eur, NOW));
     let late = NOW.plus_ms(HOUR_MS);
     let stale = late.plus_ms(-FRESH_MS_MAX - 1);
-    let rate = |at| RateQuote {
-        at,
-        ..in_time.clone()
-    };
+    let rate = |at| RateQuote { at, ..in_time.clone() };
     for (txid, service, faults, seen_at, on_time, expected) in [
-        (
-            "a",
-            &simulated,
-            Faults::default(),
-            NOW,
-            true,
-            in_time.clone(),
-        ),
+        ("a", &simulated, Faults::default(), NOW, true, in_time.clone()),
         ("b", &simulated, Faults::default(), late, false, rate(late)),
         ("c", &simulated, STALE, late, false, rate(stale)),
         ("d", &real, Faults::default(), late, false, in_time.clone()),
@@ -99,11 +86,7 @@ fn late_payment_uses_newest_rate_or_else_its_quote() {
             unreachable!("{txid} is no payment");
         };
         let (_, payment) = *both;
-        assert_eq!(
-            (payment.on_time, payment.quoted),
-            (on_time, expected),
-            "{txid}"
-        );
+        assert_eq!((payment.on_time, payment.quoted), (on_time, expected), "{txid}");
     }
 }
 
@@ -141,16 +124,12 @@ fn change_deposit_state(
     next: PaymentState,
 ) -> Deposit {
     let of = ObservationOwner::Deposit(Box::new(of));
-    expect_deposit(write(service, move |service, tx| {
-        service.change_owned(tx, now, of, next)
-    }))
+    expect_deposit(write(service, move |service, tx| service.change_owned(tx, now, of, next)))
 }
 
 /// Returns the height of the block of an observation.
 fn block_height_of(service: &Arc<Service>, observation: i64) -> Option<u32> {
-    let observed = write(service, move |_, tx| {
-        Ok(observations::by_seq(tx, observation)?)
-    });
+    let observed = write(service, move |_, tx| Ok(observations::by_seq(tx, observation)?));
     observed.seen.block.map(|block| block.height)
 }
 
@@ -192,11 +171,7 @@ fn first_block_fixes_the_rate_of_a_deposit() {
     let confirmed = change(5, again, PaymentState::Confirmed);
     assert_eq!(block_height_of(&simulated, observation), Some(8));
     let orphaned = change(6, fixed(&confirmed, 2), PaymentState::Seen);
-    assert_eq!(
-        block_height_of(&simulated, observation),
-        None,
-        "its block is given up"
-    );
+    assert_eq!(block_height_of(&simulated, observation), None, "its block is given up");
     let again = expect_deposit(see(7, "a", Some(9)));
     assert_eq!(fixed(&orphaned, 2).seq, again.seq);
     fixed(&change(8, again, PaymentState::Confirmed), 2);
@@ -208,10 +183,7 @@ fn first_block_fixes_the_rate_of_a_deposit() {
     assert_eq!((shown.quoted.clone(), shown.fixed_at), (rate(at(11)), None));
     let confirmed = change(12, shown, PaymentState::Confirmed);
     let as_stored = see(13, "c", Some(10));
-    assert_eq!(
-        fixed(&confirmed, 12).gross,
-        fixed(&expect_deposit(as_stored), 12).gross
-    );
+    assert_eq!(fixed(&confirmed, 12).gross, fixed(&expect_deposit(as_stored), 12).gross);
 }
 
 #[test]
@@ -237,10 +209,7 @@ fn deposit_keeps_its_first_rate_if_none_is_known_later() {
         bitcoin_observation(&address, "b", NOW, None),
     ));
     let amount = Units(u128::MAX);
-    let grown = Deposit {
-        amount,
-        ..shown.clone()
-    };
+    let grown = Deposit { amount, ..shown.clone() };
     let confirmed = change_deposit_state(&simulated, later, grown, PaymentState::Confirmed);
     assert_eq!(
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),
@@ -280,13 +249,7 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
         }))
     };
     let none = refusal_of(give(&real));
-    assert_eq!(
-        (none.code, none.param.as_deref()),
-        (Code::CoinUnavailable, Some("customer"))
-    );
+    assert_eq!((none.code, none.param.as_deref()), (Code::CoinUnavailable, Some("customer")));
     let given: Value = serde_json::from_str(give(&simulated).unwrap().get()).unwrap();
-    assert!(
-        given.get("deposit").is_some_and(Value::is_string),
-        "{given}"
-    );
+    assert!(given.get("deposit").is_some_and(Value::is_string), "{given}");
 }

@@ -40,12 +40,8 @@ impl Service {
         let detail = json!({
             "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
         });
-        let noted = Entry {
-            action: "unmatched_payment.undo",
-            account,
-            object: Some(id),
-            detail: &detail,
-        };
+        let noted =
+            Entry { action: "unmatched_payment.undo", account, object: Some(id), detail: &detail };
         audit_log::record(tx, now, actor, &noted)?;
         let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         self.unmatched_payment(tx, now, &reopened)

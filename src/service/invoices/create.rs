@@ -109,12 +109,7 @@ impl Service {
                 Ok((invoice, object))
             }
         };
-        Ok(PreparedInvoice {
-            account,
-            draft,
-            warnings,
-            invoice,
-        })
+        Ok(PreparedInvoice { account, draft, warnings, invoice })
     }
 
     /// Makes the checks in their documented order, then creates the invoice.
@@ -233,10 +228,7 @@ impl Service {
         let mut warnings = drawn.warnings.clone();
         warnings.extend(difference_warnings(&drawn.draft, &existing));
         let json = render::invoice(&existing, &self.links, &warnings)?;
-        Ok(Some((
-            CreateOutcome::Existing,
-            Box::<str>::from(json).into_string(),
-        )))
+        Ok(Some((CreateOutcome::Existing, Box::<str>::from(json).into_string())))
     }
 }
 
@@ -262,16 +254,10 @@ fn not_written_error() -> Error {
 fn difference_warnings(draft: &CreateInvoice, existing: &Invoice) -> Vec<String> {
     let mut warnings = Vec::new();
     if draft.amount != Some(existing.amount) {
-        warnings.push(format!(
-            "this orderId exists with another amount: {}",
-            existing.amount
-        ));
+        warnings.push(format!("this orderId exists with another amount: {}", existing.amount));
     }
     if draft.currency != existing.currency {
-        warnings.push(format!(
-            "this orderId exists in another currency: {}",
-            existing.currency
-        ));
+        warnings.push(format!("this orderId exists in another currency: {}", existing.currency));
     }
     warnings
 }
@@ -298,16 +284,8 @@ pub(in crate::service) fn new_invoice(
         coin: None,
         amount_received: None,
         picked_quote: None,
-        redirect_url: draft
-            .redirect_url
-            .as_ref()
-            .or(account.success_url.as_ref())
-            .cloned(),
-        cancel_url: draft
-            .cancel_url
-            .as_ref()
-            .or(account.cancel_url.as_ref())
-            .cloned(),
+        redirect_url: draft.redirect_url.as_ref().or(account.success_url.as_ref()).cloned(),
+        cancel_url: draft.cancel_url.as_ref().or(account.cancel_url.as_ref()).cloned(),
         webhook_url: draft.webhook_url.clone(),
         metadata: draft.metadata.clone(),
         customer_email: draft.customer_email.clone(),

@@ -26,9 +26,7 @@ pub(super) fn use_up_code(
     }
     let is_right = match code {
         None => {
-            return Err(
-                Refusal::for_param(Code::SecondFactorRequired, "code", CODE_MISSING).into(),
-            );
+            return Err(Refusal::for_param(Code::SecondFactorRequired, "code", CODE_MISSING).into());
         }
         Some(EnteredCode::OfApp(digits)) => {
             let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);

@@ -170,12 +170,8 @@ impl Service {
             check_resendable(&again)?;
             restart_delivery(tx, account, &again, now)?;
             let action = "delivery.resend";
-            let noted = Entry {
-                action,
-                account: Some(account),
-                object: Some(&id),
-                detail: &json!({}),
-            };
+            let noted =
+                Entry { action, account: Some(account), object: Some(&id), detail: &json!({}) };
             audit_log::record(tx, now, &actor, &noted)?;
             let delivery = delivery_pages::by_id(tx, account, mode, &id)?.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(tx, &id)?;
@@ -258,11 +254,8 @@ impl Service {
                     return Err(Refusal::field("endpoint", problem).into());
                 }
             }
-            let which = ResendQuery {
-                since,
-                endpoint: endpoint.clone(),
-                until: events::last_seq(db)?,
-            };
+            let which =
+                ResendQuery { since, endpoint: endpoint.clone(), until: events::last_seq(db)? };
             let first = DeliveryPosition {
                 event: events::last_seq_before(db, account, mode, since)?,
                 ..DeliveryPosition::END
@@ -280,9 +273,7 @@ fn restart_delivery(
     now: Time,
 ) -> Result<(), Error> {
     let queue = receiver_queue(&again.url, account, again.endpoint.as_deref());
-    Ok(delivery_pages::resend(
-        tx, &again.id, &again.url, &queue, now,
-    )?)
+    Ok(delivery_pages::resend(tx, &again.id, &again.url, &queue, now)?)
 }
 
 /// Refuses a delivery that cannot be sent again.
@@ -316,10 +307,7 @@ fn render_with_attempts(
 ) -> Result<Json, Error> {
     let attempts = attempts.iter();
     let attempts = attempts.map(|(number, attempt)| attempt_view(*number, attempt));
-    Ok(to_raw_value(&DeliveryView {
-        base: delivery_view(delivery),
-        attempts: attempts.collect(),
-    })?)
+    Ok(to_raw_value(&DeliveryView { base: delivery_view(delivery), attempts: attempts.collect() })?)
 }
 
 /// Returns the fields of a delivery, without its attempts.

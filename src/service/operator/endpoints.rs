@@ -52,14 +52,7 @@ pub fn create(
     endpoint.seq = endpoints::insert(tx, account, &endpoint, now)?;
     let base = EndpointView::new(&endpoint);
     let detail = to_value(&base)?;
-    write_audit_entry(
-        tx,
-        actor,
-        (account, &endpoint),
-        "endpoint.create",
-        &detail,
-        now,
-    )?;
+    write_audit_entry(tx, actor, (account, &endpoint), "endpoint.create", &detail, now)?;
     let secret = &endpoint.secret;
     Ok(to_raw_value(&CreatedEndpointView { base, secret })?)
 }
@@ -79,14 +72,7 @@ pub fn update(
     endpoints::update(tx, endpoint)?;
     let view = EndpointView::new(endpoint);
     let detail = to_value(&view)?;
-    write_audit_entry(
-        tx,
-        actor,
-        (account, endpoint),
-        "endpoint.change",
-        &detail,
-        now,
-    )?;
+    write_audit_entry(tx, actor, (account, endpoint), "endpoint.change", &detail, now)?;
     Ok(to_raw_value(&view)?)
 }
 
@@ -98,14 +84,7 @@ pub fn remove(tx: &Tx<'_>, actor: &str, account: i64, id: &str, now: Time) -> Re
     let endpoint = find(tx, account, id)?;
     endpoints::remove(tx, account, id, now)?;
     let detail = json!({ "url": endpoint.url });
-    write_audit_entry(
-        tx,
-        actor,
-        (account, &endpoint),
-        "endpoint.remove",
-        &detail,
-        now,
-    )
+    write_audit_entry(tx, actor, (account, &endpoint), "endpoint.remove", &detail, now)
 }
 
 /// Returns an endpoint's secret and writes an entry in the audit log.
@@ -153,9 +132,7 @@ pub fn roll_secret(
 pub fn find(db: &Reader<'_>, account: i64, id: &str) -> Result<WebhookEndpoint, Error> {
     let of_account = endpoints::of_account(db, account)?.into_iter();
     let mut found = of_account.filter(|endpoint| endpoint.id == id);
-    found
-        .next()
-        .ok_or_else(|| Refusal::not_found("endpoint").into())
+    found.next().ok_or_else(|| Refusal::not_found("endpoint").into())
 }
 
 /// Writes a change of an endpoint to the audit log.
@@ -167,19 +144,11 @@ fn write_audit_entry(
     detail: &Value,
     now: Time,
 ) -> Result<(), Error> {
-    let entry = Entry {
-        action,
-        account: Some(account),
-        object: Some(&endpoint.id),
-        detail,
-    };
+    let entry = Entry { action, account: Some(account), object: Some(&endpoint.id), detail };
     audit_log::record(tx, now, actor, &entry)
 }
 
 /// Returns a secret for the response, and the time until which the previous secret also signs.
 fn render_secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
-    Ok(to_raw_value(&SigningSecretView {
-        secret: text,
-        previous_until: until,
-    })?)
+    Ok(to_raw_value(&SigningSecretView { secret: text, previous_until: until })?)
 }

@@ -28,12 +28,8 @@ impl Service {
         wanted: &ExportLinesQuery,
         after: i64,
     ) -> Result<Option<(String, i64)>, Error> {
-        let page = exports::ExportQuery {
-            from: wanted.from,
-            to: wanted.to,
-            after,
-            limit: PAGE_ROWS,
-        };
+        let page =
+            exports::ExportQuery { from: wanted.from, to: wanted.to, after, limit: PAGE_ROWS };
         let (account, mode) = (scope.account(), scope.mode());
         let rows = self
             .read(|db| Ok::<_, Error>(exports::page(db, account, mode, wanted.export, &page)?))?;

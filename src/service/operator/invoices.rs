@@ -16,10 +16,7 @@ use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, qu
 use serde_json::json;
 
 /// Limits of the invoices that one search reads, so that other requests do not wait long.
-const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope {
-    count: 50_000,
-    bytes: 2 << 20,
-};
+const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope { count: 50_000, bytes: 2 << 20 };
 
 /// Search that finds one invoice, if there is any.
 const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
@@ -115,10 +112,8 @@ impl Service {
     pub fn invoice_detail(&self, scope: &Scope, id: &str) -> Result<Json, Error> {
         self.read_snapshot(|db| {
             let invoice = owned_invoice(db, scope, id)?;
-            let (quotes, payments) = (
-                quotes::of_invoice(db, invoice.seq)?,
-                payments::of_invoice(db, invoice.seq)?,
-            );
+            let (quotes, payments) =
+                (quotes::of_invoice(db, invoice.seq)?, payments::of_invoice(db, invoice.seq)?);
             let judged: Vec<PaymentFacts> = payments.iter().map(PaymentFacts::from).collect();
             let sums = Sums::new(&invoice.terms(), &judged);
             let on_chain = self.on_chain_reader().read_each(db, &payments)?;
@@ -162,10 +157,7 @@ impl Service {
                 refunds: &refunds,
             };
             let entries = timeline(&history, now);
-            entries
-                .iter()
-                .map(|entry| Ok(render::timeline_entry(entry)?))
-                .collect()
+            entries.iter().map(|entry| Ok(render::timeline_entry(entry)?)).collect()
         })
     }
 

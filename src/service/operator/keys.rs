@@ -59,19 +59,10 @@ pub fn create(
     check_key_limit(tx, account, now)?;
     let (id, text) = rules::create(tx, account, class, mode, now)?;
     let detail = json!({ "class": class, "mode": mode });
-    let noted = Entry {
-        action: "key.create",
-        account: Some(account),
-        object: Some(&id),
-        detail: &detail,
-    };
+    let noted =
+        Entry { action: "key.create", account: Some(account), object: Some(&id), detail: &detail };
     audit_log::record(tx, now, actor, &noted)?;
-    Ok(CreatedKey {
-        id,
-        class,
-        mode,
-        text,
-    })
+    Ok(CreatedKey { id, class, mode, text })
 }
 
 /// Imports a key in the legacy format and returns its ID.
@@ -99,12 +90,8 @@ pub fn import(
     check_key_limit(tx, account, now)?;
     let id = rules::insert_key(tx, account, KeyClass::Legacy, mode, text, now)?;
     let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
-    let noted = Entry {
-        action: "key.import",
-        account: Some(account),
-        object: Some(&id),
-        detail: &detail,
-    };
+    let noted =
+        Entry { action: "key.import", account: Some(account), object: Some(&id), detail: &detail };
     audit_log::record(tx, now, actor, &noted)?;
     Ok(id)
 }
@@ -148,19 +135,9 @@ pub fn roll(
     let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;
     let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
     let (account, of) = (Some(old.account), Some(old.id.as_str()));
-    let noted = Entry {
-        action: "key.roll",
-        account,
-        object: of,
-        detail: &detail,
-    };
+    let noted = Entry { action: "key.roll", account, object: of, detail: &detail };
     audit_log::record(tx, now, actor, &noted)?;
-    Ok(CreatedKey {
-        id,
-        class: old.class,
-        mode: old.mode,
-        text,
-    })
+    Ok(CreatedKey { id, class: old.class, mode: old.mode, text })
 }
 
 /// Revokes a key, of this account if one is given.
@@ -177,12 +154,7 @@ pub fn revoke(
     let key = find_valid(tx, account, id, now)?;
     rules::revoke(tx, &key.id, now)?;
     let (account, of) = (Some(key.account), Some(key.id.as_str()));
-    let noted = Entry {
-        action: "key.revoke",
-        account,
-        object: of,
-        detail: &json!({}),
-    };
+    let noted = Entry { action: "key.revoke", account, object: of, detail: &json!({}) };
     audit_log::record(tx, now, actor, &noted)
 }
 

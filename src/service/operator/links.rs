@@ -31,12 +31,7 @@ impl Service {
         link.seq = payment_links::insert(tx, &link)?;
         let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
         let (account, object) = (Some(link.account), Some(link.id.as_str()));
-        let noted = Entry {
-            action: "payment_link.create",
-            account,
-            object,
-            detail: &detail,
-        };
+        let noted = Entry { action: "payment_link.create", account, object, detail: &detail };
         audit_log::record(tx, now, actor, &noted)?;
         Ok(render::payment_link(&link, &self.links)?)
     }
@@ -56,12 +51,7 @@ impl Service {
         payment_links::update(tx, link)?;
         let detail = json!({ "name": link.name, "amount": link.amount, "active": link.active });
         let (account, object) = (Some(link.account), Some(link.id.as_str()));
-        let noted = Entry {
-            action: "payment_link.change",
-            account,
-            object,
-            detail: &detail,
-        };
+        let noted = Entry { action: "payment_link.change", account, object, detail: &detail };
         audit_log::record(tx, now, actor, &noted)?;
         Ok(render::payment_link(link, &self.links)?)
     }
@@ -99,10 +89,7 @@ impl Service {
 fn check_price(db: &Reader<'_>, link: &PaymentLink) -> Result<(), Error> {
     let account = accounts::by_seq(db, link.account)?;
     match link.amount {
-        Some(amount) => account
-            .check_price(Some(amount))
-            .map(drop)
-            .map_err(Error::from),
+        Some(amount) => account.check_price(Some(amount)).map(drop).map_err(Error::from),
         None => Ok(()),
     }
 }

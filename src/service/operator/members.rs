@@ -75,9 +75,7 @@ impl Member {
     pub fn quota_owner(&self) -> QuotaOwner {
         match self.user.account {
             Some(account) => QuotaOwner::Users { account },
-            None => QuotaOwner::Operator {
-                user: self.user.seq,
-            },
+            None => QuotaOwner::Operator { user: self.user.seq },
         }
     }
 
@@ -134,9 +132,7 @@ pub(super) fn remember_client(
 impl Credentials {
     /// Returns the mark of the user, or `None` if the email is unknown.
     pub fn mark(&self) -> Option<CredentialMark> {
-        self.found
-            .as_ref()
-            .map(|(user, hash)| CredentialMark::new(user, hash))
+        self.found.as_ref().map(|(user, hash)| CredentialMark::new(user, hash))
     }
 
     /// Returns the user if the password is right. Takes the same time if the user does not exist.
@@ -148,10 +144,7 @@ impl Credentials {
         let is_right = hasher.is_right(password, hash);
         let found = self.found.filter(|(user, _)| is_right && is_enabled(user));
         let (user, password_hash) = found.ok_or_else(wrong_credentials)?;
-        Ok(VerifiedUser {
-            user,
-            password_hash,
-        })
+        Ok(VerifiedUser { user, password_hash })
     }
 }
 
@@ -265,11 +258,7 @@ impl Service {
             sessions::insert(tx, &hash, user.seq, now, expires_at, real_now)?;
             new_member(tx, user, hash, real_now)
         });
-        Ok(NewSession {
-            member: member.await?,
-            cookie,
-            expires_at,
-        })
+        Ok(NewSession { member: member.await?, cookie, expires_at })
     }
 
     /// Records that a member has given the password again.
@@ -309,8 +298,7 @@ impl Service {
     /// Ends the session with this cookie.
     pub async fn sign_out(self: &Arc<Self>, cookie: &str) -> Result<(), Error> {
         let hash = apikey::hash(cookie);
-        self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?))
-            .await
+        self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?)).await
     }
 
     /// Returns the scope of an account. An operator may use every account, other users only their own account.
@@ -337,16 +325,8 @@ fn new_member(
     session: [u8; 32],
     password_at: Time,
 ) -> Result<Member, Error> {
-    let account = user
-        .account
-        .map(|seq| accounts::by_seq(db, seq))
-        .transpose()?;
-    Ok(Member {
-        user,
-        account_id: account.map(|account| account.id),
-        session,
-        password_at,
-    })
+    let account = user.account.map(|seq| accounts::by_seq(db, seq)).transpose()?;
+    Ok(Member { user, account_id: account.map(|account| account.id), session, password_at })
 }
 
 /// Creates a user. `password_hash` comes from [`Hasher::hash`].

@@ -31,9 +31,5 @@ pub fn declare_own_address(
         let detail = json!({ "chain": pool });
         write_audit_entry(tx, now, actor, "own_address.add", &address, &detail)?;
     }
-    Ok(to_raw_value(&OwnAddressView {
-        chain: pool,
-        address: &address,
-        created_at: now,
-    })?)
+    Ok(to_raw_value(&OwnAddressView { chain: pool, address: &address, created_at: now })?)
 }

@@ -38,31 +38,26 @@ impl Hasher {
             version: Some(Version::V0x13.into()),
             params: (&params).try_into().map_err(failed)?,
             salt: Some(salt.as_salt()),
-            hash: Some(
-                self.argon2_output(password, salt.as_salt(), params)
-                    .map_err(failed)?,
-            ),
+            hash: Some(self.argon2_output(password, salt.as_salt(), params).map_err(failed)?),
         };
         Ok(hash.to_string())
     }
 
     /// Returns `true` if the password has this hash. Without a hash it returns `false` after the same time.
     pub fn is_right(&mut self, password: &str, hash: Option<&str>) -> bool {
-        let computed = PasswordHash::new(hash.unwrap_or(NOBODYS))
-            .ok()
-            .and_then(|stored| {
-                let is_ours = stored.algorithm == Algorithm::Argon2id.ident()
-                    && stored.version == Some(Version::V0x13.into());
-                let params = Params::try_from(&stored).ok().filter(|params| {
-                    is_ours
-                        && params.m_cost() <= MEMORY_KIB_MAX
-                        && params.t_cost() <= PASSES_MAX
-                        && params.p_cost() <= PASSES_MAX
-                });
-                let computed = self.argon2_output(password, stored.salt?, params?).ok()?;
-                // `Output` compares in constant time.
-                Some(computed == stored.hash?)
+        let computed = PasswordHash::new(hash.unwrap_or(NOBODYS)).ok().and_then(|stored| {
+            let is_ours = stored.algorithm == Algorithm::Argon2id.ident()
+                && stored.version == Some(Version::V0x13.into());
+            let params = Params::try_from(&stored).ok().filter(|params| {
+                is_ours
+                    && params.m_cost() <= MEMORY_KIB_MAX
+                    && params.t_cost() <= PASSES_MAX
+                    && params.p_cost() <= PASSES_MAX
             });
+            let computed = self.argon2_output(password, stored.salt?, params?).ok()?;
+            // `Output` compares in constant time.
+            Some(computed == stored.hash?)
+        });
         computed == Some(true) && hash.is_some()
     }
 
@@ -100,17 +95,10 @@ mod tests {
     fn only_the_right_password_matches_its_salted_hash() {
         let mut hasher = Hasher::default();
         let made = hasher.hash("correct horse").unwrap_or_default();
-        assert!(
-            made.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"),
-            "{made}"
-        );
+        assert!(made.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{made}");
         assert!(hasher.is_right("correct horse", Some(&made)));
         assert!(!hasher.is_right("correct horsf", Some(&made)));
-        assert_ne!(
-            hasher.hash("correct horse").unwrap_or_default(),
-            made,
-            "salted"
-        );
+        assert_ne!(hasher.hash("correct horse").unwrap_or_default(), made, "salted");
         let by_the_crate = PasswordHash::new(&made)
             .and_then(|made| Argon2::default().verify_password(b"correct horse", &made));
         assert_eq!(by_the_crate, Ok(()));
@@ -119,10 +107,7 @@ mod tests {
     #[test]
     fn unknown_user_costs_a_full_hash_and_never_matches() {
         let mut hasher = Hasher::default();
-        assert!(
-            PasswordHash::new(NOBODYS).is_ok(),
-            "it is computed, not refused"
-        );
+        assert!(PasswordHash::new(NOBODYS).is_ok(), "it is computed, not refused");
         assert!(!hasher.is_right("", None) && !hasher.is_right("nobody", None));
         assert_eq!(hasher.memory.len(), 19_456, "as costly as any");
     }

@@ -37,10 +37,7 @@ impl Service {
             if !users::begin_second_factor(tx, user.seq, &secret.0)? {
                 return Err(already_on_error());
             }
-            Ok(NewSecret {
-                secret: secret.to_base32(),
-                uri: secret.otpauth_uri(&user),
-            })
+            Ok(NewSecret { secret: secret.to_base32(), uri: secret.otpauth_uri(&user) })
         })
         .await
     }

@@ -25,11 +25,8 @@ const RECENT_MS: i64 = 30 * DAY_MS;
 const SALES_DAYS: i64 = 30;
 
 /// Statuses of an open invoice.
-const OPEN: [InvoiceStatus; 3] = [
-    InvoiceStatus::Created,
-    InvoiceStatus::AwaitingPayment,
-    InvoiceStatus::Detected,
-];
+const OPEN: [InvoiceStatus; 3] =
+    [InvoiceStatus::Created, InvoiceStatus::AwaitingPayment, InvoiceStatus::Detected];
 
 impl Service {
     /// Returns the counts and sums of an account, in the caller's mode.
@@ -110,10 +107,7 @@ fn counts_by_status(
 ) -> Vec<InvoiceCountView> {
     let statuses = statuses.iter().copied();
     statuses
-        .map(|status| InvoiceCountView {
-            status,
-            count: count_of_status(found, status),
-        })
+        .map(|status| InvoiceCountView { status, count: count_of_status(found, status) })
         .collect()
 }
 
@@ -129,9 +123,8 @@ fn sales(
     let found = summary::sales_by_day(db, account, mode, start_of_day(first))?;
     let of = |currency: Currency| {
         let of_currency = found.iter().filter(|(other, ..)| *other == currency);
-        let days: Vec<(i64, i64, Cents)> = of_currency
-            .map(|(_, day, count, amount)| (*day, *count, *amount))
-            .collect();
+        let days: Vec<(i64, i64, Cents)> =
+            of_currency.map(|(_, day, count, amount)| (*day, *count, *amount)).collect();
         DailySalesView::from_days(currency, first, today, &days)
     };
     Ok(Currency::ALL.iter().copied().map(of).collect())

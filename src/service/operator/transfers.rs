@@ -167,10 +167,7 @@ impl Service {
         limit: u32,
     ) -> Result<Page, Error> {
         let rendered = found.iter().map(|transfer| {
-            Ok((
-                transfer.id.clone(),
-                self.render_for_operator(db, now, transfer)?,
-            ))
+            Ok((transfer.id.clone(), self.render_for_operator(db, now, transfer)?))
         });
         Page::from_entries(rendered, limit)
     }
@@ -238,10 +235,7 @@ impl Service {
         let address = transfer.to_address.as_str();
         let uri =
             network.and_then(|network| payment_uri(asset, &network, address, terms.amount_crypto));
-        Ok(Some(SendingData {
-            code: uri.clone().unwrap_or_else(|| address.to_owned()),
-            uri,
-        }))
+        Ok(Some(SendingData { code: uri.clone().unwrap_or_else(|| address.to_owned()), uri }))
     }
 
     /// Changes a transfer for an operator. Missing values are generated in simulated mode.

@@ -56,12 +56,9 @@ impl Service {
             let only_open = wanted.looked == UnmatchedFilter::Open;
             let page = PageBounds::with_one_more(before.map(|found| found.seq), wanted.limit);
             let found = unmatched_payments::page(db, only_open, page)?;
-            let shown = found.iter().map(|payment| {
-                Ok((
-                    payment.id.clone(),
-                    self.unmatched_payment(db, now, payment)?,
-                ))
-            });
+            let shown = found
+                .iter()
+                .map(|payment| Ok((payment.id.clone(), self.unmatched_payment(db, now, payment)?)));
             Page::from_entries(shown, wanted.limit)
         })
     }
@@ -124,9 +121,7 @@ impl Service {
             let became = payments::of_observation(db, payment.observation)?;
             let deposit = deposits::of_observation(db, payment.observation)?;
             let is_booked = became.as_ref().is_some_and(|became| became.was_confirmed)
-                || deposit
-                    .as_ref()
-                    .is_some_and(|deposit| deposit.was_confirmed);
+                || deposit.as_ref().is_some_and(|deposit| deposit.was_confirmed);
             around.payment = became.map(|became| became.id);
             around.deposit = deposit.map(|deposit| deposit.id);
             around.can_be_undone = !is_booked;
@@ -143,12 +138,8 @@ impl Service {
         currency: Currency,
     ) -> Result<Option<Cents>, Error> {
         let rate = self.fresh_rate(db, payment.mode, payment.asset, currency, now)?;
-        let worth = rate.ok().map(|quoted| {
-            quoted
-                .rate
-                .value(payment.amount, payment.asset.decimals)
-                .ok()
-        });
+        let worth =
+            rate.ok().map(|quoted| quoted.rate.value(payment.amount, payment.asset.decimals).ok());
         Ok(worth.flatten())
     }
 }
@@ -174,9 +165,9 @@ fn likely_recipient(
     }
     let chain = payment.asset.chain;
     Ok(match owner(db, payment.mode, chain, &payment.address)? {
-        Some(AddressOwner::Invoice(seq)) => Some(AssignmentCandidate::Invoice {
-            invoice: invoices::by_seq(db, seq)?.id,
-        }),
+        Some(AddressOwner::Invoice(seq)) => {
+            Some(AssignmentCandidate::Invoice { invoice: invoices::by_seq(db, seq)?.id })
+        }
         Some(AddressOwner::Customer(seq)) if chain.row().customer_family.is_some() => {
             let customer = customers::by_seq(db, seq)?;
             Some(AssignmentCandidate::Customer {

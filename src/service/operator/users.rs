@@ -96,8 +96,7 @@ impl Service {
         new: NewUser,
         password_hash: String,
     ) -> Result<UserWithAccount, Error> {
-        self.write(move |_, tx| insert_user(tx, &actor, &new, &password_hash, now))
-            .await
+        self.write(move |_, tx| insert_user(tx, &actor, &new, &password_hash, now)).await
     }
 
     /// Enables or disables a user, or changes the password by its hash.
@@ -207,11 +206,7 @@ pub fn change(
             let message = "disabled must stay false: this is the last operator who can sign in";
             return Err(Refusal::for_param(Code::InvalidTransition, "disabled", message).into());
         }
-        let action = if disabled {
-            "user.disable"
-        } else {
-            "user.enable"
-        };
+        let action = if disabled { "user.disable" } else { "user.enable" };
         record_user_change(tx, actor, action, &user, now)?;
     }
     if let Some(hash) = password_hash {
@@ -224,10 +219,7 @@ pub fn change(
 
 /// Returns all users, oldest first.
 pub fn list(db: &Reader<'_>) -> Result<Vec<UserWithAccount>, Error> {
-    users::all(db)?
-        .into_iter()
-        .map(|user| with_account_id(db, user))
-        .collect()
+    users::all(db)?.into_iter().map(|user| with_account_id(db, user)).collect()
 }
 
 /// Returns the user with this email.
@@ -252,9 +244,6 @@ pub(super) fn find_by_id(db: &Reader<'_>, user_id: &str) -> Result<User, Error> 
 }
 
 pub(super) fn with_account_id(db: &Reader<'_>, user: User) -> Result<UserWithAccount, Error> {
-    let account = user
-        .account
-        .map(|seq| accounts::by_seq(db, seq))
-        .transpose()?;
+    let account = user.account.map(|seq| accounts::by_seq(db, seq)).transpose()?;
     Ok((user, account.map(|account| account.id)))
 }

@@ -84,12 +84,7 @@ pub fn addresses(
     let behind = last.index.saturating_add(1);
     let mut all = Vec::new();
     let mut rows = rows.iter().peekable();
-    while let Some(FundedAddress {
-        index,
-        address,
-        came,
-    }) = rows.next()
-    {
+    while let Some(FundedAddress { index, address, came }) = rows.next() {
         let came = match came {
             None if funded => continue,
             None => None,
@@ -103,11 +98,7 @@ pub fn addresses(
                 Some((asset.id, asset.format_units(sum)))
             }
         };
-        all.push(AddressReceipt {
-            index: *index,
-            address: address.clone(),
-            came,
-        });
+        all.push(AddressReceipt { index: *index, address: address.clone(), came });
     }
     Ok(Some((all, behind)))
 }

@@ -77,12 +77,8 @@ impl WalletToAdd {
             }
             None => {
                 let from = first_index_of_new_wallet(db)?;
-                let reached = WalletIndexes {
-                    next: from,
-                    least: from,
-                    highest: None,
-                    stopped: None,
-                };
+                let reached =
+                    WalletIndexes { next: from, least: from, highest: None, stopped: None };
                 (reached, self.next.map(|next| next.max(from)))
             }
         };
@@ -95,12 +91,8 @@ impl WalletToAdd {
 /// # Errors
 /// `not_found`.
 pub fn find(db: &Reader<'_>, id: &str) -> Result<WalletRow, Error> {
-    let found = id::parse(id)
-        .map(|id| wallets::by_id(db, &id))
-        .transpose()?;
-    found
-        .flatten()
-        .ok_or_else(|| Refusal::not_found("wallet").into())
+    let found = id::parse(id).map(|id| wallets::by_id(db, &id)).transpose()?;
+    found.flatten().ok_or_else(|| Refusal::not_found("wallet").into())
 }
 
 /// Returns all wallets, as they are stored.
@@ -126,8 +118,7 @@ pub fn list(db: &Reader<'_>) -> Result<Vec<Json>, Error> {
 /// [`Error`] if the file cannot be read.
 pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
     let all = wallets::all(db)?.into_iter();
-    all.map(|row| Ok((row.id.clone(), gap_limit(db, &row)?)))
-        .collect()
+    all.map(|row| Ok((row.id.clone(), gap_limit(db, &row)?))).collect()
 }
 
 /// Returns the number of consecutive unused addresses that the owner's wallet software must scan past.
@@ -181,9 +172,7 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<
     let wallet = &wanted.wallet;
     let known = find_known(tx, wallet)?;
     let (reached, next_index) = wanted.indexes_and_next(tx, known.as_ref())?;
-    let id = known
-        .as_ref()
-        .map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
+    let id = known.as_ref().map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
     let new = NewWallet {
         id: &id,
         name: wanted.name.as_deref(),
@@ -258,12 +247,7 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
 /// Returns the first addresses of a wallet.
 fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     let branch = wallet.receiving_branch();
-    let derive = |index| {
-        branch
-            .as_ref()?
-            .derive_address(index)
-            .map(|derived| derived.address)
-    };
+    let derive = |index| branch.as_ref()?.derive_address(index).map(|derived| derived.address);
     let addresses: Option<Vec<_>> = (0..SHOWN).map(derive).collect();
     addresses.ok_or_else(|| Error::Failed("a wallet has no addresses".to_owned()))
 }
@@ -287,9 +271,7 @@ fn render_wallet(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
         retired_at: row.retired_at,
         stopped_at: row.stopped_at,
         stopped_index: row.stopped_index,
-        problem: row
-            .stopped_index
-            .map(|index| wallet::stopped_wallet_problem(&row.id, index)),
+        problem: row.stopped_index.map(|index| wallet::stopped_wallet_problem(&row.id, index)),
     })?)
 }
 
@@ -302,11 +284,6 @@ pub(super) fn write_audit_entry(
     object: &str,
     detail: &Value,
 ) -> Result<(), Error> {
-    let entry = Entry {
-        action,
-        account: None,
-        object: Some(object),
-        detail,
-    };
+    let entry = Entry { action, account: None, object: Some(object), detail };
     audit_log::record(tx, now, actor, &entry)
 }

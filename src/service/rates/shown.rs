@@ -34,11 +34,7 @@ fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
         symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
     each.map(|(coin, currency)| {
         let market = market(db, coin, currency, now)?;
-        Ok(CoinState {
-            coin,
-            currency,
-            market,
-        })
+        Ok(CoinState { coin, currency, market })
     })
     .collect()
 }
@@ -101,9 +97,6 @@ impl Service {
         let Some((coin, currency, why)) = without.first() else {
             return Ok("ok".to_owned());
         };
-        Ok(format!(
-            "{} missing; {coin} in {currency}: {why}",
-            without.len()
-        ))
+        Ok(format!("{} missing; {coin} in {currency}: {why}", without.len()))
     }
 }

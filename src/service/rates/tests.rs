@@ -25,20 +25,8 @@ fn fresh_and_newest_rates_follow_mode_and_faults() {
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     // Columns: service, faults, mode, time of the fresh rate, time of the newest rate.
     for (service, faults, mode, fresh, newest) in [
-        (
-            &simulated,
-            Faults::default(),
-            Mode::Test,
-            Some(NOW),
-            Some(NOW),
-        ),
-        (
-            &simulated,
-            Faults::default(),
-            Mode::Live,
-            Some(NOW),
-            Some(NOW),
-        ),
+        (&simulated, Faults::default(), Mode::Test, Some(NOW), Some(NOW)),
+        (&simulated, Faults::default(), Mode::Live, Some(NOW), Some(NOW)),
         (&simulated, STALE, Mode::Test, Some(NOW), Some(NOW)),
         (&simulated, STALE, Mode::Live, None, Some(just_stale)),
         (&real, Faults::default(), Mode::Test, Some(NOW), Some(NOW)),
@@ -61,12 +49,7 @@ fn fresh_and_newest_rates_follow_mode_and_faults() {
                 ))
             };
             let answered = service.read(ask).unwrap();
-            assert_eq!(
-                answered,
-                (expected(fresh), expected(newest)),
-                "{mode} {}",
-                asset.id
-            );
+            assert_eq!(answered, (expected(fresh), expected(newest)), "{mode} {}", asset.id);
         }
         let offered =
             service.read(|db| service.offered_coins(db, NOW, mode, Currency::Usd, Bps(0)));
@@ -75,9 +58,7 @@ fn fresh_and_newest_rates_follow_mode_and_faults() {
             .filter_map(|asset| Some((asset, fixed_rate(asset, Currency::Usd, fresh?))))
             .collect();
         assert_eq!(offered.unwrap(), expected, "{mode}");
-        let listed = service
-            .read(|db| service.listed_coins(db, NOW, mode))
-            .unwrap();
+        let listed = service.read(|db| service.listed_coins(db, NOW, mode)).unwrap();
         assert_eq!(listed.len(), expected.len());
     }
 }
@@ -89,22 +70,13 @@ fn coin_without_fresh_rate_cannot_be_selected() {
     let id = create_live_invoice(&simulated);
     let caller = live_caller(&simulated);
     let pick = |service: &Arc<Service>| {
-        refusal_of(block_on(service.select_coin(
-            NOW,
-            &caller,
-            &id,
-            "BTC".to_owned(),
-        )))
+        refusal_of(block_on(service.select_coin(NOW, &caller, &id, "BTC".to_owned())))
     };
     simulated.set_faults(STALE);
     let stale = pick(&simulated);
     assert_eq!(
         (stale.code, stale.param.as_deref(), stale.message.as_str()),
-        (
-            Code::CoinUnavailable,
-            Some("asset"),
-            "BTC has no fresh rate"
-        )
+        (Code::CoinUnavailable, Some("asset"), "BTC has no fresh rate")
     );
     assert_eq!(pick(&real).code, Code::CoinUnavailable);
     // Received money is priced at the newest known rate.
@@ -116,14 +88,8 @@ fn coin_without_fresh_rate_cannot_be_selected() {
         }
     };
     let none = refusal_of(real.write_and_wait(quote.clone()));
-    assert_eq!(
-        (none.code, none.message.as_str()),
-        (Code::CoinUnavailable, "BTC has no rate")
-    );
+    assert_eq!((none.code, none.message.as_str()), (Code::CoinUnavailable, "BTC has no rate"));
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     let made = write(&simulated, quote);
-    assert_eq!(
-        made.quoted,
-        fixed_rate(bitcoin(), Currency::Eur, just_stale)
-    );
+    assert_eq!(made.quoted, fixed_rate(bitcoin(), Currency::Eur, just_stale));
 }

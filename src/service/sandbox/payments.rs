@@ -162,12 +162,7 @@ impl Service {
         (txid, position): (String, u32),
         (amount, spends): (Units, &[InputSource]),
     ) -> Result<Option<IntakeOutcome>, Error> {
-        let place = ObservationKey {
-            mode: target.mode,
-            chain: target.asset.chain,
-            txid,
-            position,
-        };
+        let place = ObservationKey { mode: target.mode, chain: target.asset.chain, txid, position };
         let known = observations::by_key(tx, &place)?;
         let amount = match &known {
             Some(known) if !is_to_target(known, &target) => {
@@ -211,7 +206,7 @@ impl Service {
             for name in ["amount", "txid"] {
                 if step != Step::Replaced && fields.get(name).is_some() {
                     return Err(
-                        Refusal::field(name, "is allowed only with state \"replaced\"").into(),
+                        Refusal::field(name, "is allowed only with state \"replaced\"").into()
                     );
                 }
             }
@@ -232,7 +227,7 @@ impl Service {
                 (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
                     let message = format!("a payment that is {state} cannot be {step}");
                     return Err(
-                        Refusal::for_param(Code::InvalidTransition, "state", message).into(),
+                        Refusal::for_param(Code::InvalidTransition, "state", message).into()
                     );
                 }
             };
@@ -308,11 +303,9 @@ fn is_to_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
 fn render_owner(owned: &ObservationOwner) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
         ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
-        ObservationOwner::Deposit(deposit) => (
-            &deposit.id,
-            &deposit.txid,
-            deposit.status.payment_state().as_str(),
-        ),
+        ObservationOwner::Deposit(deposit) => {
+            (&deposit.id, &deposit.txid, deposit.status.payment_state().as_str())
+        }
         ObservationOwner::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
         ObservationOwner::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
         ObservationOwner::Sent(_) => {

@@ -59,9 +59,7 @@ impl PaymentTarget {
 /// Parses an amount of a coin.
 pub(super) fn parse_amount(text: Option<String>, asset: &Asset) -> Result<Option<Units>, Refusal> {
     let amount = text.map(|text| Units::parse(&text, asset.decimals));
-    amount
-        .transpose()
-        .map_err(|problem| Refusal::field("amount", problem))
+    amount.transpose().map_err(|problem| Refusal::field("amount", problem))
 }
 
 impl Service {
@@ -134,11 +132,7 @@ fn target_at_address(
         Some(Err(_)) | None => address,
     };
     let is_told = has_amount && matches!(parsed, Some(Ok(_)));
-    let found = address_owner(
-        db,
-        asset.filter(|_| matches!(parsed, Some(Ok(_)))),
-        canonical,
-    )?;
+    let found = address_owner(db, asset.filter(|_| matches!(parsed, Some(Ok(_)))), canonical)?;
     if let Some((mode, owner)) = found {
         let at = (mode, canonical);
         return match owner {
@@ -155,13 +149,7 @@ fn target_at_address(
         Network::Main => Mode::Live,
         Network::Test => Mode::Test,
     };
-    Ok(PaymentTarget {
-        mode,
-        asset,
-        address,
-        due: None,
-        picked: None,
-    })
+    Ok(PaymentTarget { mode, asset, address, due: None, picked: None })
 }
 
 /// Returns the owner and the mode of an address on the coin's chain. Without a coin, looks on all chains.
@@ -203,13 +191,9 @@ fn target_of_invoice(
     quotes.sort_by_key(|quote| Some(quote.asset.id) != own);
     match (quotes.into_iter().next(), asset) {
         (Some(quote), _) => PaymentTarget::at_quote(db, &invoice, quote),
-        (None, Some(asset)) if is_told => Ok(PaymentTarget {
-            mode,
-            asset,
-            address: address.to_owned(),
-            due: None,
-            picked: None,
-        }),
+        (None, Some(asset)) if is_told => {
+            Ok(PaymentTarget { mode, asset, address: address.to_owned(), due: None, picked: None })
+        }
         (None, _) => Err(coin_unavailable("this coin was never quoted at this address").into()),
     }
 }
@@ -240,11 +224,5 @@ fn target_of_customer(
             return Err(Refusal::field("asset", problem).into());
         }
     };
-    Ok(PaymentTarget {
-        mode,
-        asset,
-        address: address.to_owned(),
-        due: None,
-        picked: None,
-    })
+    Ok(PaymentTarget { mode, asset, address: address.to_owned(), due: None, picked: None })
 }

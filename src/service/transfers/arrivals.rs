@@ -39,22 +39,13 @@ pub(in crate::service) fn classify_arrival(
 ) -> Result<Arrival, Error> {
     let chain = seen.asset.chain;
     let all = transfers::list_to_address(db, seen.mode, chain, &seen.address)?;
-    if all
-        .iter()
-        .any(|transfer| transfer.txid.as_ref() == Some(&seen.txid))
-    {
+    if all.iter().any(|transfer| transfer.txid.as_ref() == Some(&seen.txid)) {
         return Ok(Arrival::Attached);
     }
-    let of_coin = all
-        .into_iter()
-        .filter(|transfer| transfer.asset == seen.asset);
-    let watched: Vec<Transfer> = of_coin
-        .filter(|transfer| is_watched(transfer, now))
-        .collect();
+    let of_coin = all.into_iter().filter(|transfer| transfer.asset == seen.asset);
+    let watched: Vec<Transfer> = of_coin.filter(|transfer| is_watched(transfer, now)).collect();
     let is_running = |transfer: &Transfer| transfer.sending == Some(SendingState::Running);
-    let mut fits = watched
-        .iter()
-        .filter(|transfer| is_exact_amount(transfer, seen));
+    let mut fits = watched.iter().filter(|transfer| is_exact_amount(transfer, seen));
     if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running))
         && !only.is_held()
     {
@@ -104,8 +95,7 @@ fn is_exact_amount(of: &Transfer, seen: &Observation) -> bool {
 
 /// Returns `true` if an arrival is exactly the amount of a transfer, and was first seen after its approval.
 fn is_amount_of(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
-    of.approved_at
-        .is_some_and(|at| seen_at >= start_of_second(at))
+    of.approved_at.is_some_and(|at| seen_at >= start_of_second(at))
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
 
@@ -146,10 +136,8 @@ impl Service {
         let is_late = !to.iter().any(is_awaited);
         for transfer in to {
             transfer_proposals::put(tx, transfer.seq, &arrival)?;
-            let has_failed = matches!(
-                transfer.status,
-                TransferStatus::Failed | TransferStatus::Cancelled
-            );
+            let has_failed =
+                matches!(transfer.status, TransferStatus::Failed | TransferStatus::Cancelled);
             if has_failed
                 && is_late
                 && is_amount(transfer)
@@ -230,11 +218,7 @@ pub(super) fn open_review(
 ) -> Result<(), Error> {
     let id = id::new(now).to_string();
     if transfer_reviews::open_review(tx, &id, of.seq, kind, problem, now)? {
-        log::warn!(
-            "review opened: {}={} kind={kind} reason={problem}",
-            of.kind,
-            of.id
-        );
+        log::warn!("review opened: {}={} kind={kind} reason={problem}", of.kind, of.id);
     }
     Ok(())
 }

@@ -154,14 +154,7 @@ impl Service {
             after.clear_sending();
             transfers::update(tx, &after, of.status)?;
             let detail = json!({ "transaction": txid, "from": TxidSource::Chain });
-            write_audit_entry(
-                tx,
-                now,
-                StepActor::Chain.actor_name(),
-                "attach",
-                &after,
-                &detail,
-            )?;
+            write_audit_entry(tx, now, StepActor::Chain.actor_name(), "attach", &after, &detail)?;
             sent_transactions::insert(tx, mode, chain, txid)?;
         }
         self.record_seen_transaction(tx, now, seen)?;

@@ -91,11 +91,7 @@ impl Service {
             let by_person = request.reason.is_some();
             let settlement = Settlement {
                 txid: Some(given.or_else(|| of.txid.clone()).unwrap_or_else(made_up)),
-                by: if by_person {
-                    SettledBy::Person
-                } else {
-                    SettledBy::Unchecked
-                },
+                by: if by_person { SettledBy::Person } else { SettledBy::Unchecked },
                 reason: request.reason,
             };
             return self.settle_by_hand(tx, now, by, of, settlement);
@@ -104,11 +100,8 @@ impl Service {
         let given = given.map(|text| parse_txid_on(chain, text)).transpose()?;
         let missing = || Refusal::field("txid", "must be given: the transaction that sent it");
         if request.reason.is_some() && !is_reopened {
-            let settlement = Settlement {
-                txid: given,
-                by: SettledBy::Person,
-                reason: request.reason,
-            };
+            let settlement =
+                Settlement { txid: given, by: SettledBy::Person, reason: request.reason };
             return self.settle_by_hand(tx, now, by, of, settlement);
         }
         let given = given.ok_or_else(missing)?;
@@ -121,11 +114,7 @@ impl Service {
             );
             return Err(Refusal::field("unverified", problem).into());
         }
-        let settlement = Settlement {
-            txid: Some(given),
-            by: SettledBy::Unchecked,
-            reason: None,
-        };
+        let settlement = Settlement { txid: Some(given), by: SettledBy::Unchecked, reason: None };
         self.settle_by_hand(tx, now, by, of, settlement)
     }
 

@@ -93,19 +93,12 @@ pub(in crate::service) fn read_facts(
     };
     let scanned_to = if is_real {
         // If the chain was never read, no deadline starts.
-        chains::lagging_chains(db)?
-            .scanned_to(chain)
-            .unwrap_or(Time(0))
-            .min(now)
+        chains::lagging_chains(db)?.scanned_to(chain).unwrap_or(Time(0)).min(now)
     } else {
         now
     };
     Ok(StoredFacts {
-        is_watched: if is_real {
-            has_node
-        } else {
-            transaction.is_some()
-        },
+        is_watched: if is_real { has_node } else { transaction.is_some() },
         transaction,
         outputs,
         reviews: transfer_reviews::of_transfer(db, of.seq)?,
@@ -151,18 +144,13 @@ impl Service {
         let verdict = facts.verdict(of);
         match of.status {
             TransferStatus::Processing if verdict.is_covered => {
-                let settlement = Settlement {
-                    txid: None,
-                    by: SettledBy::Chain,
-                    reason: None,
-                };
+                let settlement = Settlement { txid: None, by: SettledBy::Chain, reason: None };
                 let paid =
                     self.apply_step(tx, now, StepActor::Chain, of, TransferStep::Pay(settlement))?;
                 if verdict.is_overpaid {
                     let (sent, id) = (paid.asset.format_units(verdict.amount_seen), paid.asset.id);
-                    let amount = paid
-                        .terms
-                        .map(|terms| paid.asset.format_units(terms.amount_crypto));
+                    let amount =
+                        paid.terms.map(|terms| paid.asset.format_units(terms.amount_crypto));
                     let amount = amount.unwrap_or_default();
                     let problem = format!("{sent} {id} were sent, of {amount}");
                     open_review(tx, now, &paid, (ReviewKind::Overpaid, &problem))?;
@@ -235,10 +223,9 @@ impl Service {
         of: &Transfer,
         is_forced: bool,
     ) -> Result<(), Error> {
-        let signed_nothing = matches!(
-            of.sending,
-            Some(SendingState::Declined | SendingState::Retry)
-        ) && of.txid.is_none();
+        let signed_nothing =
+            matches!(of.sending, Some(SendingState::Declined | SendingState::Retry))
+                && of.txid.is_none();
         let was_handed_over = of.dispatch.handed_over_at.is_some() && !signed_nothing;
         if is_forced
             || !was_handed_over
@@ -284,15 +271,10 @@ impl Service {
         request: &MoveRequest,
     ) -> Result<Transfer, Error> {
         let id = request.review.as_deref().unwrap_or_default();
-        let reason = request
-            .reason
-            .as_deref()
-            .ok_or_else(|| Refusal::field("reason", "must be given"))?;
+        let reason =
+            request.reason.as_deref().ok_or_else(|| Refusal::field("reason", "must be given"))?;
         let reviews = transfer_reviews::of_transfer(tx, of.seq)?;
-        let open = reviews
-            .iter()
-            .filter(is_open)
-            .find(|review| review.id == id);
+        let open = reviews.iter().filter(is_open).find(|review| review.id == id);
         let missing = "must be the id of an open review of this transfer";
         let open = open.ok_or_else(|| Refusal::field("review", missing))?;
         let is_adjusted = request.action == TransferAction::Adjust;
@@ -328,14 +310,7 @@ fn end_automatically(
 ) -> Result<(), Error> {
     transfer_reviews::end_review(tx, review.seq, reason, now)?;
     let detail = json!({ "review": review.id, "kind": review.kind, "reason": reason });
-    write_audit_entry(
-        tx,
-        now,
-        StepActor::Chain.actor_name(),
-        "resolve",
-        of,
-        &detail,
-    )
+    write_audit_entry(tx, now, StepActor::Chain.actor_name(), "resolve", of, &detail)
 }
 
 /// Books the amount of a transfer back if its transaction is gone. Books the amount out if the transaction arrived

@@ -42,11 +42,8 @@ impl Service {
                 .iter()
                 .filter(|output| output.transfer == Some(of.seq))
                 .filter(|output| output.state == PaymentState::Seen);
-            let counts = counts.map(|output| {
-                output
-                    .height
-                    .map_or(0, |block| block_confirmations(block, height))
-            });
+            let counts = counts
+                .map(|output| output.height.map_or(0, |block| block_confirmations(block, height)));
             confirmations = counts.min();
             let tiers = confirmation_tiers::for_asset(db, asset)?;
             confirmations_needed = confirmations.map(|_| tiers.needed_for(None));
@@ -58,10 +55,7 @@ impl Service {
                 txid: of.txid.clone(),
                 confirmations,
                 confirmations_needed,
-                amount_seen: of
-                    .txid
-                    .is_some()
-                    .then(|| asset.format_units(verdict.amount_seen)),
+                amount_seen: of.txid.is_some().then(|| asset.format_units(verdict.amount_seen)),
                 problem: verdict.problem,
             },
             proposals: proposals

@@ -91,11 +91,7 @@ impl Service {
         };
         known.block_height = found.block.as_ref().map(|block| block.height);
         known.is_reverted = !found.is_done && found.block.is_some();
-        known.first_seen_at = known
-            .first_seen_at
-            .or(found.time)
-            .or(Some(now))
-            .min(Some(now));
+        known.first_seen_at = known.first_seen_at.or(found.time).or(Some(now)).min(Some(now));
         known.last_seen_at = Some(now);
         if !found.spends.is_empty() {
             known.spends.clone_from(&found.spends);
@@ -152,10 +148,7 @@ impl Service {
             let mut after = transfer.clone();
             after.dispatch.watched_from = Some(height);
             transfers::update(tx, &after, transfer.status)?;
-            if transfer
-                .approved_at
-                .is_some_and(|approved| approved < unread)
-            {
+            if transfer.approved_at.is_some_and(|approved| approved < unread) {
                 let problem = format!(
                     "it was approved before block {height}, the first one that is read for it: 30 days back, or as far as the \
                      node has blocks. What was sent before that is unknown. Look at its destination"
@@ -174,9 +167,7 @@ impl Service {
         height: u32,
     ) -> Result<(), Error> {
         sent_transactions::roll_back_above(tx, chain, height)?;
-        Ok(transfer_proposals::remove_from_blocks_above(
-            tx, chain, height,
-        )?)
+        Ok(transfer_proposals::remove_from_blocks_above(tx, chain, height)?)
     }
 }
 
@@ -190,11 +181,7 @@ fn mark_absent(known: &mut AttachedTransaction) {
 /// Returns the problem of a node without traces, which cannot tell whether a contract paid the destination.
 fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<String> {
     let change = balances.first()?;
-    let BalanceChange {
-        address,
-        before,
-        after,
-    } = change;
+    let BalanceChange { address, before, after } = change;
     Some(format!(
         "whether transaction {txid} pays {address} cannot be told by this node, as a contract may have sent it: its balance \
          was {} base units before that block and {} after it",
@@ -208,9 +195,7 @@ fn order_read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(
     let watched_from = attached.iter();
     let watched_from = watched_from.filter_map(|transfer| transfer.dispatch.watched_from);
     let from = watched_from.min();
-    from.map_or(Ok(()), |from| {
-        order_rescan_unless_covered(tx, now, chain, from)
-    })
+    from.map_or(Ok(()), |from| order_rescan_unless_covered(tx, now, chain, from))
 }
 
 /// Returns the transactions that the next step looks up by ID at a node.

@@ -131,9 +131,7 @@ fn prevent_repeats_in(
     let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
     let held = CopyChanges {
         indexes,
-        retired: RETIRE_POOL
-            .execute(&tx, &[])?
-            .saturating_add(add_pool_addresses(&tx, replaced)?),
+        retired: RETIRE_POOL.execute(&tx, &[])?.saturating_add(add_pool_addresses(&tx, replaced)?),
         transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
         servers: HOLD_SERVERS.execute(&tx, &[])?,
         deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,

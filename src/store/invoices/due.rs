@@ -24,11 +24,8 @@ values! {
 
 /// The statements of the expiry worker.
 #[cfg(test)]
-pub(in crate::store) const EXPIRY: [&str; 3] = [
-    due_waiting_for::SQL,
-    first_expiry_after::SQL,
-    waited_for_chains::SQL,
-];
+pub(in crate::store) const EXPIRY: [&str; 3] =
+    [due_waiting_for::SQL, first_expiry_after::SQL, waited_for_chains::SQL];
 
 /// Returns open invoices whose deadline has passed, longest overdue first. Leaves out invoices that wait for a chain
 /// that lags.

@@ -26,9 +26,7 @@ pub(super) fn save_wallet_indexes(conn: &Connection) -> Result<(), StoreError> {
     for (wallet, mode, pool, next_index) in WALLETS.all_on_conn(conn, &[])? {
         let mut pools = Chain::first_of_each_pool();
         let of_nothing = || StoreError::Failed(format!("there is no pool {pool:?}"));
-        let chain = pools
-            .find(|chain| chain.address_pool() == pool)
-            .ok_or_else(of_nothing)?;
+        let chain = pools.find(|chain| chain.address_pool() == pool).ok_or_else(of_nothing)?;
         for index in 0..u64::try_from(next_index).unwrap_or(0) {
             let address = address::simulated_address(mode, chain, index);
             let derived = named_params! {

@@ -56,11 +56,7 @@ fn read_of_a_moved_file_is_refused_and_refuses_writes() {
                     "{refused:?}"
                 );
                 let refusing = readers.health.refusal();
-                assert_eq!(
-                    refusing,
-                    Some(WriteRefusal::FileMoved),
-                    "no write is taken in"
-                );
+                assert_eq!(refusing, Some(WriteRefusal::FileMoved), "no write is taken in");
                 // The connection that was open before continues to read.
                 read(db)
             });
@@ -76,9 +72,7 @@ fn read_transaction_sees_one_snapshot() {
         let mut coins = ["BTC", "ETH"].into_iter();
         let mut write = || {
             let row = named_params! { ":asset": coins.next(), ":since": 0 };
-            crate::store::coins_off::INSERT
-                .execute(&writer, row)
-                .unwrap();
+            crate::store::coins_off::INSERT.execute(&writer, row).unwrap();
         };
         let switched_off = |db: &crate::store::Reader<'_>| {
             let off = crate::store::coins_off::all(db)?;

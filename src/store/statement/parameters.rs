@@ -28,10 +28,7 @@ impl Names {
     pub(in crate::store) const fn parse(sql: &str) -> Names {
         let text = sql.as_bytes();
         assert!(text.len() <= u16::MAX as usize, "too long a statement");
-        let mut names = Names {
-            places: [(0, 0); NAMES_MAX],
-            count: 0,
-        };
+        let mut names = Names { places: [(0, 0); NAMES_MAX], count: 0 };
         let mut at = 0;
         while at < text.len() {
             let start = at;

@@ -27,22 +27,12 @@ fn fresh_schema() -> MutexGuard<'static, Connection> {
 pub(in crate::store) fn check(sql: &str, columns: &[&str]) {
     let conn = fresh_schema();
     let mut statements = Batch::new(&conn, sql);
-    let statement = statements
-        .next()
-        .map_err(|error| format!("{sql}: {error}"))
-        .unwrap()
-        .unwrap();
+    let statement = statements.next().map_err(|error| format!("{sql}: {error}")).unwrap().unwrap();
     assert!(statements.next().unwrap().is_none(), "two in one: {sql}");
     assert_eq!(statement.column_names(), columns, "{sql}");
     let numbers = 1..=statement.parameter_count();
-    let names: Vec<_> = numbers
-        .map(|number| statement.parameter_name(number).unwrap())
-        .collect();
-    assert_eq!(
-        names,
-        Names::parse(sql).all(sql).collect::<Vec<_>>(),
-        "{sql}"
-    );
+    let names: Vec<_> = numbers.map(|number| statement.parameter_name(number).unwrap()).collect();
+    assert_eq!(names, Names::parse(sql).all(sql).collect::<Vec<_>>(), "{sql}");
 }
 
 /// Runs [`check`], and also checks that the statement has these parameters.
@@ -132,22 +122,14 @@ fn watcher_statements_scan_no_table() {
     }
     // The lookup of an address uses all columns of the unique key.
     let plan = query_plan(addresses::owner_columns::SQL);
-    assert!(
-        plan.first()
-            .unwrap()
-            .contains("mode=? AND pool=? AND address=?"),
-        "{plan:?}"
-    );
+    assert!(plan.first().unwrap().contains("mode=? AND pool=? AND address=?"), "{plan:?}");
 }
 
 // These statements run at every step of the sender.
 #[test]
 fn transfers_to_send_are_found_by_index() {
     let plan = query_plan(transfers::to_send::SQL);
-    assert!(
-        plan.first().unwrap().contains("transfers_approved"),
-        "{plan:?}"
-    );
+    assert!(plan.first().unwrap().contains("transfers_approved"), "{plan:?}");
     assert_no_table_scan(transfers::with_running_command::SQL);
 }
 
@@ -155,29 +137,20 @@ fn transfers_to_send_are_found_by_index() {
 #[test]
 fn lists_of_transfers_read_only_fitting_rows() {
     for (sql, found) in [
-        (
-            transfers::page_of_account::SQL,
-            "account=? AND mode=? AND kind=? AND seq<?",
-        ),
+        (transfers::page_of_account::SQL, "account=? AND mode=? AND kind=? AND seq<?"),
         (
             transfers::page_of_account_by_status::SQL,
             "account=? AND mode=? AND kind=? AND status=? AND seq<?",
         ),
         (transfers::page_of_all::SQL, "mode=? AND kind=? AND seq<?"),
-        (
-            transfers::page_of_all_by_status::SQL,
-            "mode=? AND kind=? AND status=? AND seq<?",
-        ),
+        (transfers::page_of_all_by_status::SQL, "mode=? AND kind=? AND status=? AND seq<?"),
         (transfers::count_refunds::SQL, "invoice=?"),
     ] {
         let plan = query_plan(sql);
         let mut lines = plan.iter();
         let of_transfers = lines.find(|line| line.contains(&format!("({found})")));
         assert!(of_transfers.is_some(), "{sql}: {plan:?}");
-        assert!(
-            plan.iter().all(|line| line.starts_with("SEARCH ")),
-            "{sql}: {plan:?}"
-        );
+        assert!(plan.iter().all(|line| line.starts_with("SEARCH ")), "{sql}: {plan:?}");
     }
 }
 
@@ -195,11 +168,7 @@ fn steps_of_expiry(invoices: i64) -> Vec<i32> {
     migrate::create_schema(&conn, migrate::NEWEST).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
     for number in 1..=invoices {
-        let waits_for = if number % 2 == 0 {
-            "bitcoin"
-        } else {
-            "bitcoin,ethereum"
-        };
+        let waits_for = if number % 2 == 0 { "bitcoin" } else { "bitcoin,ethereum" };
         let params = named_params! { ":number": number, ":waits_for": waits_for };
         WAITING.execute(&conn, params).unwrap();
     }
@@ -228,15 +197,9 @@ fn invoices_that_wait_for_a_lagging_chain_are_not_read() {
         let scan = plan.iter().find(|line| line.contains("SCAN i"));
         assert_eq!(scan, None, "{sql}: {plan:?}");
         let mut lines = plan.iter();
-        assert!(
-            lines.any(|line| line.contains("INDEX invoices_open")),
-            "{sql}: {plan:?}"
-        );
+        assert!(lines.any(|line| line.contains("INDEX invoices_open")), "{sql}: {plan:?}");
     }
     let (few, many) = (steps_of_expiry(10), steps_of_expiry(3_000));
     assert_eq!(few, many);
-    assert!(
-        many.iter().all(|steps| (1..200).contains(steps)),
-        "{many:?}"
-    );
+    assert!(many.iter().all(|steps| (1..200).contains(steps)), "{many:?}");
 }

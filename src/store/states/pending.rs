@@ -30,26 +30,20 @@ impl PendingChanges {
 impl Tx<'_> {
     /// Records the change of a value that is never removed.
     pub(in crate::store) fn note_value_change(&self, kind: ValueKind, seq: i64) {
-        self.pending
-            .add(ChangedValue::Value(kind, ValueKey::Number(seq), None));
+        self.pending.add(ChangedValue::Value(kind, ValueKey::Number(seq), None));
     }
 
     /// Records the change of an API key.
     pub(in crate::store) fn note_key_change(&self, id: &str) {
         let key = ValueKey::Text(id.to_owned());
-        self.pending
-            .add(ChangedValue::Value(ValueKind::Key, key, None));
+        self.pending.add(ChangedValue::Value(ValueKind::Key, key, None));
     }
 
     /// Records the change or removal of an account's payout address.
     pub(in crate::store) fn note_payout_address_change(&self, account: i64, chain: &str) {
         let name = format!("payout_address {account} {chain}");
         let kind = ValueKind::PayoutAddress;
-        self.pending.add(ChangedValue::Value(
-            kind,
-            ValueKey::Number(account),
-            Some(name),
-        ));
+        self.pending.add(ChangedValue::Value(kind, ValueKey::Number(account), Some(name)));
     }
 
     /// Records the change or removal of a setting of a coin.

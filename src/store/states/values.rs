@@ -87,10 +87,9 @@ impl ValueKind {
             ValueKind::Key
             | ValueKind::CoinOff
             | ValueKind::Confirmations
-            | ValueKind::NetworkFee => (
-                ValueKey::Text(String::new()),
-                ValueKey::Text("~".to_owned()),
-            ),
+            | ValueKind::NetworkFee => {
+                (ValueKey::Text(String::new()), ValueKey::Text("~".to_owned()))
+            }
         }
     }
 }
@@ -215,10 +214,7 @@ pub fn pool_hash(
     POOL.each(db, params, |address| {
         form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
-    Ok(HashLink::for_value(
-        &super::pool_import_name(pool, first, last),
-        &form,
-    ))
+    Ok(HashLink::for_value(&super::pool_import_name(pool, first, last), &form))
 }
 
 /// Returns the number of addresses of each pool that are outside the given ranges.

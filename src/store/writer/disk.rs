@@ -76,10 +76,7 @@ impl WriterThread {
         let is_sound = self.health.refusal() != Some(WriteRefusal::DiskFailed);
         if found == PlaceState::Moved && self.file.alone && is_sound {
             // The log still belongs to this file, so a checkpoint moves its pages to the moved file.
-            let moved = self
-                .file
-                .conn
-                .execute_batch("pragma wal_checkpoint(truncate)");
+            let moved = self.file.conn.execute_batch("pragma wal_checkpoint(truncate)");
             if let Err(error) = moved {
                 log::warn!("last checkpoint failed: error={error}");
             }
@@ -97,10 +94,7 @@ impl WriterThread {
                 self.health.refuse(WriteRefusal::Locked, &holder);
             } else {
                 // A command writes only once or twice, and never checks whether the lock was released.
-                log::error!(
-                    "write refused: reason={} holder={holder}",
-                    WriteRefusal::Locked
-                );
+                log::error!("write refused: reason={} holder={holder}", WriteRefusal::Locked);
             }
         }
     }
@@ -177,11 +171,7 @@ impl WriterThread {
 
     /// Returns `true` if the log file exceeds its maximum size.
     fn is_log_large(&self) -> bool {
-        let log = self
-            .file
-            .conn
-            .path()
-            .map(|path| with_suffix(Path::new(path), "-wal"));
+        let log = self.file.conn.path().map(|path| with_suffix(Path::new(path), "-wal"));
         log.and_then(|log| std::fs::metadata(log).ok())
             .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
     }
@@ -193,24 +183,22 @@ impl WriterThread {
             return;
         }
         let moved =
-            self.run_checkpoint("pragma wal_checkpoint(noop)")
-                .and_then(|(written, moved)| {
-                    if written < LOG_PAGES_MAX || moved == written {
-                        Ok(())
-                    } else if self.has_litestream()? {
-                        if written >= LEFT_PAGES_MAX && self.cut_log()? {
-                            log::warn!(
-                                "write-ahead log cut off, Litestream does not run: pages={written}"
-                            );
-                        }
-                        Ok(())
-                    } else if self.is_log_large() {
-                        self.cut_log().map(drop)
-                    } else {
-                        self.run_checkpoint("pragma wal_checkpoint(passive)")
-                            .map(drop)
+            self.run_checkpoint("pragma wal_checkpoint(noop)").and_then(|(written, moved)| {
+                if written < LOG_PAGES_MAX || moved == written {
+                    Ok(())
+                } else if self.has_litestream()? {
+                    if written >= LEFT_PAGES_MAX && self.cut_log()? {
+                        log::warn!(
+                            "write-ahead log cut off, Litestream does not run: pages={written}"
+                        );
                     }
-                });
+                    Ok(())
+                } else if self.is_log_large() {
+                    self.cut_log().map(drop)
+                } else {
+                    self.run_checkpoint("pragma wal_checkpoint(passive)").map(drop)
+                }
+            });
         self.log_failure(moved);
     }
 

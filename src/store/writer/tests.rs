@@ -102,9 +102,7 @@ fn submit(
 
 /// Waits for the answer of a job. An error is returned as text.
 fn wait_for_answer(answered: AnswerReceiver) -> Result<(), String> {
-    let answer = answered
-        .blocking_recv()
-        .map_err(|_| "no answer".to_owned())?;
+    let answer = answered.blocking_recv().map_err(|_| "no answer".to_owned())?;
     answer.map_err(|error| error.to_string())
 }
 
@@ -168,9 +166,7 @@ fn failed_job_rolls_back_its_own_rows_only() {
             insert_account(tx, "c")?;
             panic_quietly()
         }),
-        submit(&store, |tx| {
-            insert_account(tx, "d").and_then(|()| insert_account(tx, "a"))
-        }),
+        submit(&store, |tx| insert_account(tx, "d").and_then(|()| insert_account(tx, "a"))),
         submit(&store, |tx| {
             // A job that ignores the error of a statement keeps its other rows.
             assert!(insert_account(tx, "a").is_err());
@@ -184,11 +180,7 @@ fn failed_job_rolls_back_its_own_rows_only() {
     assert_eq!(c, Err("a write panicked".to_owned()));
     assert!(d.is_err_and(|text| text.contains("UNIQUE")));
     assert_eq!(account_names(&store), ["a", "e"]);
-    assert_eq!(
-        told.try_iter().count(),
-        2,
-        "one commit for the first, one for the five"
-    );
+    assert_eq!(told.try_iter().count(), 2, "one commit for the first, one for the five");
 }
 
 #[test]
@@ -204,10 +196,7 @@ fn failed_job_alone_in_its_batch_rolls_back() {
         panic_quietly()
     });
     assert!(wait_for_answer(panics).is_err());
-    assert_eq!(
-        wait_for_answer(submit(&store, |tx| insert_account(tx, "c"))),
-        Ok(())
-    );
+    assert_eq!(wait_for_answer(submit(&store, |tx| insert_account(tx, "c"))), Ok(()));
     assert_eq!(account_names(&store), ["c"]);
 }
 
@@ -223,11 +212,7 @@ fn answer_comes_after_the_commit() {
     running.recv_timeout(PATIENCE).unwrap();
     assert!(first.try_recv().is_err(), "its batch still runs");
     assert_eq!(account_names(&beside), [""; 0]);
-    assert_eq!(
-        told.try_iter().count(),
-        1,
-        "nobody is told of what may not come"
-    );
+    assert_eq!(told.try_iter().count(), 1, "nobody is told of what may not come");
     assert_eq!(second.release(), Ok(()));
     assert_eq!(account_names(&beside), ["a", "b"]);
     assert_eq!(wait_for_answer(first), Ok(()));
@@ -257,9 +242,8 @@ fn full_queue_refuses_a_job() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::run(&store, |_| Ok(()));
-    let waiting: Vec<AnswerReceiver> = (0..WAITING_MAX)
-        .map(|_| submit(&store, |_| Ok(())))
-        .collect();
+    let waiting: Vec<AnswerReceiver> =
+        (0..WAITING_MAX).map(|_| submit(&store, |_| Ok(()))).collect();
     assert_eq!(store.waiting_count(), WAITING_MAX);
     let refused = store.submit_once(|_| Ok::<(), StoreError>(()));
     assert!(matches!(refused, Err(StoreError::Overloaded)));
@@ -269,10 +253,7 @@ fn full_queue_refuses_a_job() {
         assert_eq!(wait_for_answer(answered), Ok(()));
     }
     assert_eq!(store.waiting_count(), 0);
-    assert_eq!(
-        wait_for_answer(submit(&store, |tx| insert_account(tx, "a"))),
-        Ok(())
-    );
+    assert_eq!(wait_for_answer(submit(&store, |tx| insert_account(tx, "a"))), Ok(()));
 }
 
 #[test]
@@ -320,21 +301,12 @@ fn write_of_another_process_invalidates_caches() {
     let folder = TempFile::new();
     let (store, told) = folder.open();
     let (beside, told_beside) = folder.open();
-    assert_eq!(
-        wait_for_answer(submit(&beside, |tx| insert_account(tx, "a"))),
-        Ok(())
-    );
+    assert_eq!(wait_for_answer(submit(&beside, |tx| insert_account(tx, "a"))), Ok(()));
     assert_foreign_write_next(&told);
     let own = told_beside.recv_timeout(PATIENCE).unwrap();
     assert!(!own.everything, "one's own write is not another's");
-    assert_eq!(
-        wait_for_answer(submit(&beside, |tx| insert_account(tx, "b"))),
-        Ok(())
-    );
-    assert_eq!(
-        wait_for_answer(submit(&store, |tx| insert_account(tx, "c"))),
-        Ok(())
-    );
+    assert_eq!(wait_for_answer(submit(&beside, |tx| insert_account(tx, "b"))), Ok(()));
+    assert_eq!(wait_for_answer(submit(&store, |tx| insert_account(tx, "c"))), Ok(()));
     assert_foreign_write_next(&told);
 }
 

@@ -27,12 +27,8 @@ mod tests {
     #[test]
     fn app_page_escapes_every_field() {
         let hostile = "{{x}}\"'><b>&";
-        let page = AppPage {
-            title: hostile,
-            root: hostile,
-            script: hostile,
-            without_script: hostile,
-        };
+        let page =
+            AppPage { title: hostile, root: hostile, script: hostile, without_script: hostile };
         let page = page.render().unwrap();
         let escaped = "{{x}}&#34;&#39;&#62;&#60;b&#62;&#38;";
         assert_eq!(page.matches(escaped).count(), 7, "{page}");

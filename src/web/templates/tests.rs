@@ -30,26 +30,15 @@ fn words() -> &'static Words {
 }
 
 fn way_out() -> Option<ExitLink<'static>> {
-    Some(ExitLink {
-        kind: HOSTILE,
-        url: SiteOrAppUrl::parse(URL)?,
-        text: HOSTILE,
-    })
+    Some(ExitLink { kind: HOSTILE, url: SiteOrAppUrl::parse(URL)?, text: HOSTILE })
 }
 
 fn hidden() -> HiddenFields {
-    HiddenFields {
-        token: hostile(),
-        lang: Some(HOSTILE),
-        parent: Some(hostile()),
-    }
+    HiddenFields { token: hostile(), lang: Some(HOSTILE), parent: Some(hostile()) }
 }
 
 fn left() -> Option<TimeLeft> {
-    Some(TimeLeft {
-        seconds: 10,
-        text: hostile(),
-    })
+    Some(TimeLeft { seconds: 10, text: hostile() })
 }
 
 fn coins() -> CoinOptions<'static> {
@@ -63,11 +52,7 @@ fn coins() -> CoinOptions<'static> {
         is_for_tests: true,
         due: hostile(),
     };
-    CoinOptions {
-        invoice_id: HOSTILE,
-        hidden: hidden(),
-        coins: vec![coin(), coin()],
-    }
+    CoinOptions { invoice_id: HOSTILE, hidden: hidden(), coins: vec![coin(), coin()] }
 }
 
 /// Number of times that a choice of two coins and its form show the hostile text.
@@ -76,16 +61,8 @@ const COINS: usize = 2 * 8 + 4;
 /// Asserts that the page shows the hostile text this many times, and escapes it each time.
 #[track_caller]
 fn assert_escaped(body: impl Template, times: usize) {
-    let shop = Shop {
-        name: HOSTILE,
-        logo: SiteUrl::parse(URL).ok(),
-    };
-    let link = LanguageLink {
-        href: hostile(),
-        tag: HOSTILE,
-        name: HOSTILE,
-        is_current: true,
-    };
+    let shop = Shop { name: HOSTILE, logo: SiteUrl::parse(URL).ok() };
+    let link = LanguageLink { href: hostile(), tag: HOSTILE, name: HOSTILE, is_current: true };
     let frame = Frame {
         title: hostile(),
         root: hostile(),
@@ -115,10 +92,7 @@ fn live<Body: Template>(body: Body, trial: Option<SimulationButtons>) -> LiveChe
     LiveCheckout {
         words: words(),
         state: HOSTILE,
-        live: PageUpdates {
-            poll_seconds: 10,
-            events: Some(hostile()),
-        },
+        live: PageUpdates { poll_seconds: 10, events: Some(hostile()) },
         hidden: hidden(),
         trial,
         body,
@@ -136,14 +110,8 @@ fn checkout_page_escapes_every_field() {
         way_out: way_out(),
     };
     assert_escaped(choose(), 3 + COINS + 2);
-    let no_coins = CoinOptions {
-        coins: Vec::new(),
-        ..coins()
-    };
-    let without = CoinChoicePage {
-        coins: no_coins,
-        ..choose()
-    };
+    let no_coins = CoinOptions { coins: Vec::new(), ..coins() };
+    let without = CoinChoicePage { coins: no_coins, ..choose() };
     assert_escaped(without, 3 + 2);
     let trial = SimulationButtons {
         invoice_id: hostile(),
@@ -184,10 +152,7 @@ fn payment_page_escapes_every_field() {
         only_network: hostile(),
         steps: [hostile(), hostile(), hostile()],
         rate: hostile(),
-        until: Moment {
-            moment: hostile(),
-            text: hostile(),
-        },
+        until: Moment { moment: hostile(), text: hostile() },
         other_coins: Some(coins()),
         way_out: way_out(),
     };
@@ -262,17 +227,12 @@ fn other_pages_escape_every_field() {
 
 #[test]
 fn parent_origin_is_escaped_and_scripts_are_files() {
-    let frame = Frame {
-        parent: Some(hostile()),
-        script: Some("folder/file.js"),
-        ..Frame::default()
-    };
+    let frame =
+        Frame { parent: Some(hostile()), script: Some("folder/file.js"), ..Frame::default() };
     let body = SetupDone { email: "" };
     let page = Page { frame, body }.render().unwrap_or_default();
     let named = format!("<meta name=\"coffer-parent\" content=\"{ESCAPED}\">");
     assert!(page.contains(&named), "{page}");
-    let files = page
-        .matches("<script type=\"module\" src=\"assets/")
-        .count();
+    let files = page.matches("<script type=\"module\" src=\"assets/").count();
     assert_eq!((files, page.matches("<script").count()), (2, 2), "{page}");
 }

@@ -70,10 +70,7 @@ async fn failed_exit_or_invalid_answer_is_an_error() {
         ("echo '[]'", "no JSON object"),
         ("echo '{} {}'", "no JSON object"),
         ("printf '\\377{}'", "no JSON object"),
-        (
-            "printf '{\"a\": \"'; head -c 70000 /dev/zero",
-            "over 65536 bytes",
-        ),
+        ("printf '{\"a\": \"'; head -c 70000 /dev/zero", "over 65536 bytes"),
         ("yes", "over 65536 bytes"),
     ] {
         let why_not = run_script(script, 60_000).await.unwrap_err();
@@ -125,18 +122,11 @@ async fn remaining_child_processes_are_killed_at_the_end() {
         ("yes", Err("over 65536 bytes")),
         ("wait", Err("longer than 500 ms")),
         // A background process keeps stdout open.
-        (
-            "echo '{}'; sleep 1000 2>/dev/null &",
-            Err("longer than 500 ms"),
-        ),
+        ("echo '{}'; sleep 1000 2>/dev/null &", Err("longer than 500 ms")),
     ] {
         let fifo = Fifo::new();
         let quiet = quiet.replace("FIFO", &fifo.path.display().to_string());
-        let timeout_ms = if outcome == Err("longer than 500 ms") {
-            500
-        } else {
-            60_000
-        };
+        let timeout_ms = if outcome == Err("longer than 500 ms") { 500 } else { 60_000 };
         let answered = run_script(&format!("{quiet} {script}"), timeout_ms).await;
         match (answered, outcome) {
             (Ok(answer), Ok(())) => assert_eq!(answer, Map::new(), "{script}"),
@@ -161,10 +151,7 @@ async fn dropped_run_kills_the_command_and_its_children() {
 async fn missing_program_is_reported_as_not_started() {
     let (_stop, hears) = watch::channel(false);
     let command = Command {
-        program: Program {
-            path: "/nowhere/at/all".into(),
-            arguments: Vec::new(),
-        },
+        program: Program { path: "/nowhere/at/all".into(), arguments: Vec::new() },
         timeout: Duration::from_secs(60),
         stop: hears,
         stop_grace: Duration::ZERO,

@@ -7,9 +7,7 @@ use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, p
 
 /// Returns `true` if the receiver accepted the delivery.
 pub(super) fn is_success(attempt: &DeliveryAttempt) -> bool {
-    attempt
-        .status
-        .is_some_and(|status| (200..300).contains(&status))
+    attempt.status.is_some_and(|status| (200..300).contains(&status))
 }
 
 /// Returns the activity notification about an attempt.
@@ -42,21 +40,13 @@ pub(super) fn make_attempt(
     due: &DueDelivery,
 ) -> (DeliveryAttempt, Option<OutgoingDelivery>) {
     let (at, stopwatch) = (clock.now(), clock.stopwatch());
-    let outgoing = prepare_delivery(due, clock.real_now()).map_err(|error| NoResponse {
-        reason: error.to_string(),
-        was_sent: false,
+    let outgoing = prepare_delivery(due, clock.real_now())
+        .map_err(|error| NoResponse { reason: error.to_string(), was_sent: false });
+    let answer = outgoing.as_ref().map_err(NoResponse::clone).and_then(|outgoing| {
+        let headers: Vec<(&str, &str)> =
+            outgoing.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        outbound.post(&due.url, &headers, outgoing.body.as_bytes())
     });
-    let answer = outgoing
-        .as_ref()
-        .map_err(NoResponse::clone)
-        .and_then(|outgoing| {
-            let headers: Vec<(&str, &str)> = outgoing
-                .headers
-                .iter()
-                .map(|(name, value)| (*name, value.as_str()))
-                .collect();
-            outbound.post(&due.url, &headers, outgoing.body.as_bytes())
-        });
     let latency_ms = stopwatch.ms();
     let outgoing = outgoing.ok();
     let signed = outgoing.as_ref().map(|sent| sent.signed.clone());

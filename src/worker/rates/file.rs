@@ -16,12 +16,7 @@ pub(super) struct RateFile {
 impl RateFile {
     /// Returns the rate file at this path, which is not read yet.
     pub(super) fn new(path: PathBuf) -> RateFile {
-        RateFile {
-            path,
-            told: Vec::new(),
-            problem: None,
-            kept_at: None,
-        }
+        RateFile { path, told: Vec::new(), problem: None, kept_at: None }
     }
 
     /// Reads the rate file. Returns `true` if the contents or the read error have changed.

@@ -54,11 +54,7 @@ pub(super) struct FailureStreak {
 
 impl FailureStreak {
     pub(super) fn record_result(&mut self, is_success: bool) {
-        self.failures = if is_success {
-            0
-        } else {
-            self.failures.saturating_add(1)
-        };
+        self.failures = if is_success { 0 } else { self.failures.saturating_add(1) };
     }
 
     /// Returns the rest of the pause, in milliseconds.
@@ -120,10 +116,7 @@ impl QueueState {
         self.speed = speed;
         if speed == QueueSpeed::Slow {
             let slow = self.under_way.total();
-            self.under_way = AttemptCounts {
-                slow,
-                ..AttemptCounts::default()
-            };
+            self.under_way = AttemptCounts { slow, ..AttemptCounts::default() };
         }
     }
 }

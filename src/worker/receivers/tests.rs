@@ -15,11 +15,7 @@ const HANGING_MS: i64 = 10_000;
 
 /// Returns a queue with a due delivery, tried before or not.
 fn waiting_queue(name: &str, was_tried: bool) -> WaitingQueue {
-    WaitingQueue {
-        queue: name.to_owned(),
-        due_at: Time(0),
-        was_tried,
-    }
+    WaitingQueue { queue: name.to_owned(), due_at: Time(0), was_tried }
 }
 
 /// Begins as many attempts as a queue may have. Returns their number.
@@ -50,16 +46,12 @@ fn end_attempt(receivers: &mut ReceiverStates, name: &str, speed: QueueSpeed, la
 
 /// Returns names of queues of one account.
 fn queue_names(origin: &str, count: usize, account: &str) -> Vec<String> {
-    (0..count)
-        .map(|number| format!("https://{origin}{number} {account}"))
-        .collect()
+    (0..count).map(|number| format!("https://{origin}{number} {account}")).collect()
 }
 
 /// Returns names of queues, each of a different account.
 fn queue_names_of_new_accounts(count: usize) -> Vec<String> {
-    (0..count)
-        .map(|number| format!("https://shop{number} account{number}"))
-        .collect()
+    (0..count).map(|number| format!("https://shop{number} account{number}")).collect()
 }
 
 #[test]
@@ -72,13 +64,7 @@ fn share_grows_with_success_and_falls_with_failure() {
     }
     assert_eq!(shares, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
     assert_eq!(fill_queue(&mut receivers, "a 1"), SHARE_FIRST);
-    assert_eq!(
-        (
-            receivers.free_slots("a 1"),
-            receivers.under_way_count("a 1")
-        ),
-        (0, SHARE_FIRST)
-    );
+    assert_eq!((receivers.free_slots("a 1"), receivers.under_way_count("a 1")), (0, SHARE_FIRST));
 }
 
 #[test]
@@ -89,13 +75,7 @@ fn idle_queues_are_remembered() {
     receivers.refresh(&[], 0);
     let begun = fill_queues(&mut receivers, &queue_names_of_new_accounts(1_000));
     assert_eq!(begun, OTHERS_MAX);
-    assert_eq!(
-        (
-            receivers.free_slots("quick 1"),
-            receivers.free_slots("slow 2")
-        ),
-        (4, 0)
-    );
+    assert_eq!((receivers.free_slots("quick 1"), receivers.free_slots("slow 2")), (4, 0));
 }
 
 #[test]
@@ -157,10 +137,7 @@ fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
     // The receiver rejects deliveries, but quickly.
     make_attempt(&mut receivers, "https://refusing 1", false, 1);
     for account in 0..1_000 {
-        fill_queues(
-            &mut receivers,
-            &queue_names("hanging", 4, &format!("h{account}")),
-        );
+        fill_queues(&mut receivers, &queue_names("hanging", 4, &format!("h{account}")));
     }
     assert_eq!(receivers.under_way.total(), OTHERS_MAX);
     assert_eq!(receivers.free_slots("https://refusing 1"), 1);
@@ -180,10 +157,7 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
         make_attempt(&mut receivers, "https://busy 1", true, 1);
     }
     for account in 2..5 {
-        fill_queues(
-            &mut receivers,
-            &queue_names("hanging", 1_000, &account.to_string()),
-        );
+        fill_queues(&mut receivers, &queue_names("hanging", 1_000, &account.to_string()));
     }
     assert!(receivers.under_way.not_quick_count() > CROWD);
     assert_eq!(receivers.free_slots("https://busy 1"), SHARE_MAX);
@@ -193,10 +167,7 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
 fn new_queue_begins_with_one_attempt_beside_many() {
     let mut receivers = ReceiverStates::default();
     let hanging = queue_names("hanging", QUEUES_FEW, "1");
-    let begun: Vec<usize> = hanging
-        .iter()
-        .map(|name| fill_queue(&mut receivers, name))
-        .collect();
+    let begun: Vec<usize> = hanging.iter().map(|name| fill_queue(&mut receivers, name)).collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
     // The account has many queues, so its new queue begins with one attempt.
     assert_eq!(fill_queue(&mut receivers, "new 1"), 1);
@@ -204,10 +175,7 @@ fn new_queue_begins_with_one_attempt_beside_many() {
     assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("new 2"), SHARE_FIRST);
     // With many attempts in all accounts, a new queue of any account begins with one attempt.
-    fill_queues(
-        &mut receivers,
-        &queue_names_of_new_accounts(CROWD / SHARE_FIRST),
-    );
+    fill_queues(&mut receivers, &queue_names_of_new_accounts(CROWD / SHARE_FIRST));
     assert_eq!(receivers.free_slots("new 2"), 1);
 }
 
@@ -272,16 +240,9 @@ fn failing_origins_of_an_account_share_their_pauses() {
 #[test]
 fn queues_are_sorted_by_last_turn_then_by_due_time() {
     let mut receivers = ReceiverStates::default();
-    let mut all: Vec<WaitingQueue> = ["a", "b", "d", "e"]
-        .map(|name| waiting_queue(name, false))
-        .into();
-    all.insert(
-        2,
-        WaitingQueue {
-            due_at: Time(1),
-            ..waiting_queue("c", false)
-        },
-    );
+    let mut all: Vec<WaitingQueue> =
+        ["a", "b", "d", "e"].map(|name| waiting_queue(name, false)).into();
+    all.insert(2, WaitingQueue { due_at: Time(1), ..waiting_queue("c", false) });
     for name in ["b", "a", "d", "b"] {
         make_attempt(&mut receivers, name, false, 1);
     }
@@ -293,30 +254,15 @@ fn queues_are_sorted_by_last_turn_then_by_due_time() {
 #[test]
 fn queue_that_failed_before_a_restart_is_slow_after_it() {
     let mut receivers = ReceiverStates::default();
-    receivers.refresh(
-        &[
-            waiting_queue("failed 1", true),
-            waiting_queue("new 1", false),
-        ],
-        0,
-    );
-    assert_eq!(
-        (
-            receivers.free_slots("failed 1"),
-            receivers.free_slots("new 1")
-        ),
-        (1, 4)
-    );
+    receivers.refresh(&[waiting_queue("failed 1", true), waiting_queue("new 1", false)], 0);
+    assert_eq!((receivers.free_slots("failed 1"), receivers.free_slots("new 1")), (1, 4));
     for account in 0..1_000 {
         for name in queue_names("failed", 4, &account.to_string()) {
             receivers.refresh(&[waiting_queue(&name, true)], 0);
             fill_queue(&mut receivers, &name);
         }
     }
-    assert_eq!(
-        (receivers.under_way.slow, receivers.free_slots("new 1")),
-        (SLOW_MAX, 1)
-    );
+    assert_eq!((receivers.under_way.slow, receivers.free_slots("new 1")), (SLOW_MAX, 1));
     // A queue that this process has tried keeps its speed.
     let mut receivers = ReceiverStates::default();
     make_attempt(&mut receivers, "quick 1", true, 1);

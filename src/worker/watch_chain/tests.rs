@@ -95,16 +95,9 @@ pub(super) fn start_watch(service: &Arc<Service>, chain: Chain, ours: &[String])
 }
 
 /// Returns the number of histories for each coin and the first seed, from the environment.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the length of a test is no setting"
-)]
+#[expect(clippy::disallowed_methods, reason = "the length of a test is no setting")]
 fn requested_histories() -> (u64, u64) {
-    let number = |name| {
-        std::env::var(name)
-            .ok()
-            .map(|text| text.parse::<u64>().unwrap())
-    };
+    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let many = number("COFFER_HISTORIES").map_or(HISTORIES, |many| many / 2);
     (many, number("COFFER_SEED").unwrap_or(1))
 }
@@ -136,10 +129,7 @@ fn run_histories(asset: &str) {
     print_line(&format!("{asset}: {many} from seed {first} on: {counts:?}"));
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "whoever runs the tests can play it again"
-)]
+#[expect(clippy::print_stderr, reason = "whoever runs the tests can play it again")]
 fn print_line(text: &str) {
     eprintln!("{text}");
 }

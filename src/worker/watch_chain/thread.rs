@@ -62,10 +62,7 @@ impl PollIntervals {
         let pace = PollIntervals::for_chain(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
         let (otherwise, expected) = (polls(pace.otherwise), polls(pace.expected));
-        (
-            cost.requests_per_day(otherwise),
-            cost.requests_per_day(expected),
-        )
+        (cost.requests_per_day(otherwise), cost.requests_per_day(expected))
     }
 }
 
@@ -216,10 +213,7 @@ impl FollowerState {
             self.watch.poll_head(node.as_mut(), self.clock.now())?;
         }
         let begins = || log::debug!("waiting for the first rates: chain={}", self.watch.chain);
-        if !self
-            .waker
-            .wait_for_rates(&self.clock, self.pace.for_rates, begins)
-        {
+        if !self.waker.wait_for_rates(&self.clock, self.pace.for_rates, begins) {
             return Err(StepError::Closed);
         }
         let stands = self.watch.make_step(node.as_mut(), self.clock.now())?;
@@ -291,15 +285,9 @@ impl FollowerState {
                     // The next part of a rescan does not wait for the next poll.
                     return Pause::fixed(Duration::ZERO);
                 }
-                let most = if self.is_money_expected() {
-                    self.pace.expected
-                } else {
-                    self.pace.otherwise
-                };
-                Pause {
-                    most,
-                    expected: Some(self.pace.expected),
-                }
+                let most =
+                    if self.is_money_expected() { self.pace.expected } else { self.pace.otherwise };
+                Pause { most, expected: Some(self.pace.expected) }
             }
             ChainProgress::NodeLags(lag) => {
                 let problem = format!("missing={}", lag.lacks);
@@ -319,10 +307,7 @@ impl FollowerState {
     /// was shown recently.
     fn is_money_expected(&self) -> bool {
         let uptime = self.clock.uptime();
-        if self
-            .asked_at
-            .is_some_and(|at| uptime.since_ms(at) < EXPECTED_MS)
-        {
+        if self.asked_at.is_some_and(|at| uptime.since_ms(at) < EXPECTED_MS) {
             return true;
         }
         let service = self.watch.service().ok();

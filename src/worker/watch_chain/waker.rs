@@ -23,10 +23,7 @@ pub struct Pause {
 impl Pause {
     /// Returns a pause that expected money does not shorten.
     pub const fn fixed(most: Duration) -> Pause {
-        Pause {
-            most,
-            expected: None,
-        }
+        Pause { most, expected: None }
     }
 }
 
@@ -124,11 +121,7 @@ impl ChainWaker {
             if woken.stop || left.is_zero() {
                 return !woken.stop;
             }
-            let left = if news.is_some() {
-                left.min(NEWS_EVERY)
-            } else {
-                left
-            };
+            let left = if news.is_some() { left.min(NEWS_EVERY) } else { left };
             let rested = self.changed.wait_timeout(woken, left);
             let (woken, waited) = rested.unwrap_or_else(PoisonError::into_inner);
             let stop = woken.stop;

@@ -52,11 +52,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
     let base = case_with_body("valid", &sent);
     let mut all = vec![base.clone()];
     if let Some(fields) = &operation.fields {
-        all.extend(faulty_bodies(
-            fields,
-            valid.and_then(Value::as_object),
-            is_brief,
-        ));
+        all.extend(faulty_bodies(fields, valid.and_then(Value::as_object), is_brief));
     }
     if !operation.is_read() {
         all.extend(malformed_bodies(&sent));
@@ -74,15 +70,11 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
             format!("{name}=1&{name}=1"),
         ]
     });
-    all.extend(
-        queries
-            .chain(["surprise=1".to_owned(), "%zz".to_owned()])
-            .map(|query| Case {
-                name: format!("?{}", shorten(&query)),
-                query,
-                ..base.clone()
-            }),
-    );
+    all.extend(queries.chain(["surprise=1".to_owned(), "%zz".to_owned()]).map(|query| Case {
+        name: format!("?{}", shorten(&query)),
+        query,
+        ..base.clone()
+    }));
     if operation.path.contains('{') {
         let ids = ["x", "%07", "..%2f", "01a1fd55-7a80-7af2-9132-00000000FFFF"];
         all.extend(ids.map(|id| Case {
@@ -145,16 +137,10 @@ fn faulty_bodies(
         ];
         let count = if is_brief { 2 } else { faults.len() };
         for (name, value) in faults.into_iter().take(count) {
-            all.push(case_with_body(
-                &format!("{field} {name}"),
-                &with(field, value),
-            ));
+            all.push(case_with_body(&format!("{field} {name}"), &with(field, value)));
         }
     }
-    all.push(case_with_body(
-        "an unknown field",
-        &with("surprise", json!(1)),
-    ));
+    all.push(case_with_body("an unknown field", &with("surprise", json!(1))));
     if let Some((field, value)) = valid.iter().next() {
         let body = Value::Object(valid.clone()).to_string();
         let twice = format!("{{\"{field}\":{value},{}", &body[1..]);
@@ -171,10 +157,7 @@ fn malformed_bodies(valid: &str) -> Vec<Case> {
         case_with_body("an empty object", "{}"),
         case_with_body("half a body", if cut.is_empty() { "{" } else { cut }),
         case_with_body("an array", "[]"),
-        case_with_body(
-            "a body of 70 000 bytes",
-            &format!("{{\"a\":\"{}\"}}", "x".repeat(70_000)),
-        ),
+        case_with_body("a body of 70 000 bytes", &format!("{{\"a\":\"{}\"}}", "x".repeat(70_000))),
     ]
 }
 

@@ -33,29 +33,19 @@ fn sandbox_responses_match_golden_files() {
 #[track_caller]
 fn assert_responses_match(is_wanted: fn(&str) -> bool) {
     let operations = document::operations();
-    let tags: BTreeSet<&str> = operations
-        .iter()
-        .map(|operation| operation.tag.as_str())
-        .collect();
+    let tags: BTreeSet<&str> = operations.iter().map(|operation| operation.tag.as_str()).collect();
     let recorder = ResponseRecorder::new();
     for tag in tags {
         // Other tests cover the tag `Process`: documents, counters and probes.
         if !is_wanted(tag) || tag == "Process" {
             continue;
         }
-        let of_tag: Vec<_> = operations
-            .iter()
-            .filter(|operation| operation.tag == tag)
-            .collect();
+        let of_tag: Vec<_> = operations.iter().filter(|operation| operation.tag == tag).collect();
         assert_matches(&golden_file_name(tag), &recorder.golden_text(&of_tag));
     }
 }
 
 fn golden_file_name(tag: &str) -> String {
-    let words = tag
-        .to_lowercase()
-        .replace(": ", " ")
-        .replace(", ", " ")
-        .replace(' ', "-");
+    let words = tag.to_lowercase().replace(": ", " ").replace(", ", " ").replace(' ', "-");
     format!("answers/{words}.txt")
 }

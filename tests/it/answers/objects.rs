@@ -72,12 +72,8 @@ impl SeededObjects {
             ("deposits", shop.get("/v1/deposits", Some(TEST)).json()),
             ("deliveries", interface.get("deliveries")),
         ];
-        objects
-            .ids
-            .extend(lists.map(|(name, list)| (name, first_id(&list))));
-        objects
-            .ids
-            .extend(NAMED.map(|(name, id)| (name, id.to_owned())));
+        objects.ids.extend(lists.map(|(name, list)| (name, first_id(&list))));
+        objects.ids.extend(NAMED.map(|(name, id)| (name, id.to_owned())));
         objects
     }
 
@@ -88,8 +84,7 @@ impl SeededObjects {
         let refund = json!({ "invoice": self.invoice_paid, "amount": "5.00" });
         let refund = id_of_created(&shop.post("/sandbox/refunds", None, refund));
         let customer = |rest: &str, body: Value| {
-            shop.post(&format!("/v1/customers/ada/{rest}"), Some(TEST), body)
-                .expect(201)
+            shop.post(&format!("/v1/customers/ada/{rest}"), Some(TEST), body).expect(201)
         };
         customer("addresses", json!({}));
         customer("simulate", json!({ "asset": "BTC", "amount": "0.001" }));
@@ -119,15 +114,10 @@ impl SeededObjects {
         let wallet = json!({ "chain": "bitcoin", "key": WALLET });
         let token = [("authorization", "Bearer rt_sandbox")];
         let server = r#"{"type":"kvm","hostname":"a.test","cpu":1,"ramMb":512,"diskGb":5}"#;
-        let server = interface
-            .shop
-            .send("POST", "/reseller/servers", &token, server);
+        let server = interface.shop.send("POST", "/reseller/servers", &token, server);
         self.ids.extend([
             ("keys", of_account("keys", key)),
-            (
-                "reseller-tokens",
-                of_account("reseller-tokens", Value::Null),
-            ),
+            ("reseller-tokens", of_account("reseller-tokens", Value::Null)),
             ("payment-links", of_account("payment-links", link)),
             ("users", of_operator("users", user)),
             ("wallets", of_operator("wallets", wallet)),

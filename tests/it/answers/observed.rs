@@ -26,13 +26,7 @@ pub fn describe_response(answer: &Response, audit: &[String]) -> String {
     if body.len() > BODY_BYTES_MAX {
         let end = body.floor_char_boundary(BODY_BYTES_MAX);
         let sum = checksum(&body);
-        writeln!(
-            text,
-            "   {}… ({} bytes, {sum:08x})",
-            body[..end].trim_end(),
-            body.len()
-        )
-        .unwrap();
+        writeln!(text, "   {}… ({} bytes, {sum:08x})", body[..end].trim_end(), body.len()).unwrap();
     } else if !body.is_empty() {
         writeln!(text, "   {}", body.trim_end().replace('\n', "\n   ")).unwrap();
     }

@@ -86,8 +86,7 @@ impl ResponseTable {
         let at = match self.rows.iter().position(|(name, _)| name == case) {
             Some(at) => at,
             None => {
-                self.rows
-                    .push((case.to_owned(), [None; Situation::ALL.len()]));
+                self.rows.push((case.to_owned(), [None; Situation::ALL.len()]));
                 self.rows.len() - 1
             }
         };
@@ -154,9 +153,7 @@ impl ResponseRecorder {
             if situation == Situation::Locked {
                 self.file.execute_batch("rollback").unwrap();
                 let shop = &self.world.interface.shop;
-                assert!(polling::wait_until(
-                    || shop.get("/readyz", None).status == 200
-                ));
+                assert!(polling::wait_until(|| shop.get("/readyz", None).status == 200));
             }
         }
         let mut text = String::from(
@@ -173,9 +170,7 @@ impl ResponseRecorder {
         self.restore("plain");
         let by_operator = |method: &str, path: String, body: Value| {
             let interface = &self.world.interface;
-            interface
-                .send(&interface.operator, method, &path, &body)
-                .expect(200);
+            interface.send(&interface.operator, method, &path, &body).expect(200);
         };
         let account = &self.world.interface.account;
         match situation {
@@ -238,23 +233,13 @@ impl ResponseRecorder {
             }
         }
         if situation == Situation::Replay {
-            let key = case
-                .idempotency_key
-                .get_or_insert_with(|| "replay".to_owned())
-                .clone();
+            let key = case.idempotency_key.get_or_insert_with(|| "replay".to_owned()).clone();
             let mut first = case_with_body(
                 "",
-                &operation
-                    .example
-                    .as_ref()
-                    .map(Value::to_string)
-                    .unwrap_or_default(),
+                &operation.example.as_ref().map(Value::to_string).unwrap_or_default(),
             );
-            first.body = self
-                .world
-                .valid_body(operation)
-                .map(|body| body.to_string())
-                .unwrap_or_default();
+            first.body =
+                self.world.valid_body(operation).map(|body| body.to_string()).unwrap_or_default();
             first.idempotency_key = Some(key);
             self.world.send(operation, &first, Owner::Own);
         }
@@ -266,15 +251,8 @@ impl ResponseRecorder {
             && (answer.status < 400 || situation == Situation::Replay || !operation.is_read())
         {
             if operation.tag.starts_with("Sandbox") {
-                self.world
-                    .interface
-                    .shop
-                    .send("DELETE", "/sandbox/faults", &[], "")
-                    .expect(204);
-                self.world
-                    .interface
-                    .shop
-                    .send("DELETE", "/sandbox/inbox/other", &[], "");
+                self.world.interface.shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
+                self.world.interface.shop.send("DELETE", "/sandbox/inbox/other", &[], "");
             }
             if !operation.is_read() {
                 self.restore("situation");
@@ -284,8 +262,7 @@ impl ResponseRecorder {
     }
 
     fn restore(&self, snapshot: &str) {
-        self.post(&format!("/sandbox/snapshots/{snapshot}/restore"))
-            .expect(200);
+        self.post(&format!("/sandbox/snapshots/{snapshot}/restore")).expect(200);
     }
 
     #[track_caller]

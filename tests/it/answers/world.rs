@@ -61,15 +61,10 @@ impl SeededSandbox {
             _ => operation.example.clone()?,
         };
         for name in ["invoice", "invoiceId"] {
-            let is_to_pay = matches!(
-                operation.id.as_str(),
-                "sandboxPutPayment" | "createCheckoutSession"
-            );
-            let id = if is_to_pay {
-                &self.objects.invoice_open
-            } else {
-                &self.objects.invoice_paid
-            };
+            let is_to_pay =
+                matches!(operation.id.as_str(), "sandboxPutPayment" | "createCheckoutSession");
+            let id =
+                if is_to_pay { &self.objects.invoice_open } else { &self.objects.invoice_paid };
             if let Some(value) = body.get_mut(name) {
                 *value = json!(id);
             }
@@ -122,9 +117,7 @@ impl SeededSandbox {
         if let Some(key) = &case.idempotency_key {
             headers.push(("Idempotency-Key", key));
         }
-        self.interface
-            .shop
-            .send(&operation.method, &path, &headers, &case.body)
+        self.interface.shop.send(&operation.method, &path, &headers, &case.body)
     }
 
     fn credential_header(

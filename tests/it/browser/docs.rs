@@ -18,9 +18,7 @@ fn reference_lists_every_operation_webhook_and_error() {
         for (path, methods) in document["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
                 let (id, method) = (&operation["operationId"], method.to_uppercase());
-                once(format!(
-                    "id={id} data-method=\"{method}\" data-path=\"{path}\""
-                ));
+                once(format!("id={id} data-method=\"{method}\" data-path=\"{path}\""));
             }
         }
         for (name, _) in document["webhooks"].as_object().into_iter().flatten() {
@@ -50,12 +48,7 @@ fn every_guide_is_listed_and_its_links_work() {
         .collect();
     let pages: BTreeMap<&str, String> = names
         .iter()
-        .map(|name| {
-            (
-                &**name,
-                shop.get(&format!("/docs/{name}"), None).expect(200).text,
-            )
-        })
+        .map(|name| (&**name, shop.get(&format!("/docs/{name}"), None).expect(200).text))
         .collect();
     assert!(pages.len() >= 20);
     for (name, page) in &pages {
@@ -81,10 +74,7 @@ fn every_guide_is_listed_and_its_links_work() {
                 _ if ["guide", "guides"].contains(&place) => {}
                 Some(page) => {
                     let place = format!(" id=\"{place}\"");
-                    assert!(
-                        place == " id=\"\"" || page.contains(&place),
-                        "{link} in {name}"
-                    );
+                    assert!(place == " id=\"\"" || page.contains(&place), "{link} in {name}");
                 }
                 None => {
                     assert!(to.starts_with("../"), "{link} in {name}");
@@ -122,10 +112,7 @@ fn all_readers_get_the_same_guide_compressed_if_accepted() {
         assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"));
     }
     let shop = Shop::open();
-    assert_eq!(
-        shop.get("/docs/webhooks", None).expect(200).text,
-        plain.text
-    );
+    assert_eq!(shop.get("/docs/webhooks", None).expect(200).text, plain.text);
 }
 
 #[test]
@@ -134,24 +121,13 @@ fn reference_shows_url_of_the_server_and_no_sandbox() {
     let running = served.start(&[]);
     let page = send(&agent(), "GET", &format!("{}/docs", running.url), &[], "");
     assert_eq!(page.status, 200);
-    assert!(
-        page.text
-            .contains(&format!("curl {}/v1/invoices", running.url))
-    );
+    assert!(page.text.contains(&format!("curl {}/v1/invoices", running.url)));
     assert!(page.text.contains("$SECRET_KEY") && page.text.contains("id=\"createInvoice\""));
-    for of_sandbox in [
-        "sk_test_sandbox",
-        "data-path=\"/sandbox",
-        "data-sandbox",
-        "href=\"./\"",
-    ] {
+    for of_sandbox in ["sk_test_sandbox", "data-path=\"/sandbox", "data-sandbox", "href=\"./\""] {
         assert!(!page.text.contains(of_sandbox), "{of_sandbox}");
     }
     let policy = &page.headers["content-security-policy"];
-    assert!(
-        policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
-        "{policy}"
-    );
+    assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
 }
 
 #[test]
@@ -160,9 +136,7 @@ fn reference_command_creates_an_invoice() {
     let page = shop.get("/docs", None).expect(200).text;
     let text = page.replace("&#34;", "\"").replace("&#39;", "'");
     let (_, rest) = text.split_once("id=\"createInvoice\"").unwrap();
-    let (_, rest) = rest
-        .split_once("<pre class=\"curl\" tabindex=\"0\"><code>")
-        .unwrap();
+    let (_, rest) = rest.split_once("<pre class=\"curl\" tabindex=\"0\"><code>").unwrap();
     let (command, _) = rest.split_once("</code>").unwrap();
     let output = Command::new("sh").args(["-euc", command]).output().unwrap();
     let created: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -225,16 +199,10 @@ fn is_accepted(checker: &SignatureChecker, header: &str, secret: &str, body: &st
 fn signature_checkers_of_the_reference_work() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
-    let state = shop
-        .update_account(json!({ "endpoints": [{ "url": inbox }] }))
-        .json();
+    let state = shop.update_account(json!({ "endpoints": [{ "url": inbox }] })).json();
     let secret = state["account"]["endpoints"][0]["secret"].as_str().unwrap();
-    shop.post(
-        "/v1/invoices",
-        Some(TEST),
-        json!({ "amount": "20.00", "currency": "EUR" }),
-    )
-    .expect(201);
+    shop.post("/v1/invoices", Some(TEST), json!({ "amount": "20.00", "currency": "EUR" }))
+        .expect(201);
     let messages = shop.get("/sandbox/inbox/shop?wait=10s", None).json();
     let message = &messages["data"][0];
     let header = message["headers"]["x-service-signature"].as_str().unwrap();
@@ -254,10 +222,7 @@ fn signature_checkers_of_the_reference_work() {
         ] {
             let taken = is_accepted(checker, header, secret, body);
             let program = checker.program;
-            assert!(
-                taken.is_none_or(|taken| taken == is_signed),
-                "{program} {header} {secret}"
-            );
+            assert!(taken.is_none_or(|taken| taken == is_signed), "{program} {header} {secret}");
         }
     }
 }

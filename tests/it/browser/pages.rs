@@ -47,14 +47,9 @@ fn all_browser_tests_pass() {
         return;
     }
     let folder = Path::new(ROOT).join("tests/browser");
-    let files = fs::read_dir(&folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
+    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
     let files: Vec<PathBuf> = files
-        .filter(|file| {
-            file.to_str()
-                .is_some_and(|file| file.ends_with(".test.mjs"))
-        })
+        .filter(|file| file.to_str().is_some_and(|file| file.ends_with(".test.mjs")))
         .collect();
     assert!(!files.is_empty());
     // By default, Node runs as many files at once as there are cores, less one: with two cores, one after another.
@@ -75,26 +70,18 @@ fn page_scripts_match_types_of_the_documents() {
     let shop = Shop::open();
     let folder = Path::new(ROOT).join("target/web");
     fs::create_dir_all(&folder).unwrap();
-    for (path, name) in [
-        ("/v1/openapi.json", "openapi"),
-        ("/sandbox/openapi.json", "controls"),
-    ] {
+    for (path, name) in [("/v1/openapi.json", "openapi"), ("/sandbox/openapi.json", "controls")] {
         let document = folder.join(format!("{name}.json"));
         fs::write(&document, shop.get(path, None).expect(200).text).unwrap();
         let mut types = Command::new(npm_program("openapi-typescript"));
-        types
-            .arg(&document)
-            .arg("-o")
-            .arg(folder.join(format!("{name}.d.ts")));
+        types.arg(&document).arg("-o").arg(folder.join(format!("{name}.d.ts")));
         match tools::run_tool(&mut types, untested) {
             Some(output) => assert_passed(&output),
             None => return,
         }
     }
     let mut check = Command::new(npm_program("tsc"));
-    check
-        .arg("-p")
-        .arg(Path::new(ROOT).join("src/web/jsconfig.json"));
+    check.arg("-p").arg(Path::new(ROOT).join("src/web/jsconfig.json"));
     if let Some(output) = tools::run_tool(&mut check, untested) {
         assert_passed(&output);
     }

@@ -44,10 +44,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let made = payer.pay(&[(&nobody, 12_345_678)]);
     let read = node.call("getrawtransaction", json!([made.txid, 1]));
     let script = &read["vout"][0]["scriptPubKey"];
-    assert_eq!(
-        (&script["address"], script.get("addresses")),
-        (&json!(nobody), None)
-    );
+    assert_eq!((&script["address"], script.get("addresses")), (&json!(nobody), None));
     let expected = vec![(made.txid.clone(), 0, nobody.clone(), 12_345_678)];
     let waiting = seen.mempool(&[], &watch).unwrap();
     assert_eq!(payment_tuples(&waiting.received), expected);
@@ -63,17 +60,9 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);
     let place = seen.block_of(&made.txid).unwrap().unwrap();
-    assert_eq!(
-        (place.height, place.hash),
-        (mined, blocks[0].block.hash.clone())
-    );
-    let gone = seen
-        .mempool(std::slice::from_ref(&made.txid), &watch)
-        .unwrap();
-    assert_eq!(
-        (gone.received, gone.vanished),
-        (Vec::new(), vec![made.txid])
-    );
+    assert_eq!((place.height, place.hash), (mined, blocks[0].block.hash.clone()));
+    let gone = seen.mempool(std::slice::from_ref(&made.txid), &watch).unwrap();
+    assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![made.txid]));
 }
 
 #[test]
@@ -106,31 +95,21 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     };
     let mut counter = UtxoShop::open(&node, "BTC", "tr");
     let dues = counter.create_invoices(2);
-    let [first, second] = &dues[..] else {
-        unreachable!("two were made")
-    };
+    let [first, second] = &dues[..] else { unreachable!("two were made") };
     assert!(first.address.starts_with("bcrt1p"), "{}", first.address);
     let price = first.amount;
     counter.payer.use_version_3();
     let free = counter.payer.sign_without_fee(&[(&first.address, price)]);
     let rest = free.rest.clone().unwrap();
-    let pays = counter
-        .payer
-        .sign_spend(vec![rest], &[(&second.address, price)]);
+    let pays = counter.payer.sign_spend(vec![rest], &[(&second.address, price)]);
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);
     // A replacement of the first transaction also removes the second one, which spends its change.
     let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
-    counter.assert_invoices(&[
-        (first, "detected", price / 2),
-        (second, "awaiting_payment", 0),
-    ]);
+    counter.assert_invoices(&[(first, "detected", price / 2), (second, "awaiting_payment", 0)]);
     counter.mine_until_confirmed();
-    counter.assert_invoices(&[
-        (first, "underpaid", price / 2),
-        (second, "awaiting_payment", 0),
-    ]);
+    counter.assert_invoices(&[(first, "underpaid", price / 2), (second, "awaiting_payment", 0)]);
     let booked = "select group_concat(txid, ' ') from observations where state <> 'dropped'";
     counter.wait_for_query(booked, &other.txid);
     counter.assert_ledger_matches_chain();
@@ -149,24 +128,16 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     assert!(pruned.as_u64().unwrap() > 1, "{pruned}");
     let mut seen = utxo_client(Chain::Bitcoin, &node.url(), LIMITS);
     let text = "it has pruned the block at height 1".to_owned();
-    assert_eq!(
-        seen.blocks(1, 1, &WatchList::default()),
-        Err(NodeError::Wrong(text))
-    );
+    assert_eq!(seen.blocks(1, 1, &WatchList::default()), Err(NodeError::Wrong(text)));
     let dues = counter.create_invoices(1);
-    counter
-        .till
-        .run_coffer(&["rescan", "bitcoin", "--from", "1"]);
+    counter.till.run_coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.start_synced();
     // The chain has caught up since the failed rescan, but the problem of the rescan is still shown.
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";
-    assert_eq!(
-        (&bitcoin["problem"], &bitcoin["keepsUp"]),
-        (&json!(problem), &json!(true))
-    );
+    assert_eq!((&bitcoin["problem"], &bitcoin["keepsUp"]), (&json!(problem), &json!(true)));
     drop(running);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(&dues[0], "confirmed", dues[0].amount)]);

@@ -34,12 +34,7 @@ impl ClaimShop {
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
         parse_output(&run_wallet(&served.file, &["add", "evm", "--yes"], EVM));
-        Some(ClaimShop {
-            rates: format!("fixed:{}", rates.display()),
-            anvil,
-            blind,
-            served,
-        })
+        Some(ClaimShop { rates: format!("fixed:{}", rates.display()), anvil, blind, served })
     }
 
     /// Starts the server with this node and waits until it has read the final blocks.
@@ -47,8 +42,7 @@ impl ClaimShop {
     fn start(&self, node: &str) -> RunningServer {
         let node = format!("ethereum={node}");
         let running =
-            self.served
-                .start(&["--rates", &self.rates, "--test-networks", "--node", &node]);
+            self.served.start(&["--rates", &self.rates, "--test-networks", "--node", &node]);
         let last = self.anvil.height().saturating_sub(8);
         let read = format!(
             "select (exists (select 1 from chain_cursors where complete_height >= {last})) || \
@@ -70,10 +64,7 @@ impl ClaimShop {
     fn status(&self, invoice: &Value) -> String {
         let sql = "select status from invoices where id = ?1";
         let id = invoice["id"].as_str().unwrap();
-        self.served
-            .open_file()
-            .query_row(sql, [id], |row| row.get(0))
-            .unwrap()
+        self.served.open_file().query_row(sql, [id], |row| row.get(0)).unwrap()
     }
 
     /// Returns transaction, position, amount and state of each observation, as text.
@@ -82,10 +73,7 @@ impl ClaimShop {
         let sql =
             "select coalesce(group_concat(position || ' ' || amount || ' ' || state, ', '), '')
             from (select * from observations order by txid, position)";
-        self.served
-            .open_file()
-            .query_row(sql, [], |row| row.get(0))
-            .unwrap()
+        self.served.open_file().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     #[track_caller]
@@ -101,14 +89,11 @@ fn claim(running: &RunningServer, body: &Value) -> Response {
 /// Returns the outcome and reason of each claim, newest first.
 #[track_caller]
 fn claim_outcomes(running: &RunningServer) -> Vec<(String, String)> {
-    let listed = running
-        .operator_request("GET", CLAIMS, &Value::Null)
-        .expect(200);
+    let listed = running.operator_request("GET", CLAIMS, &Value::Null).expect(200);
     let listed = listed.json()["data"].clone();
     let text = |claim: &Value, field: &str| claim[field].as_str().unwrap_or_default().to_owned();
     let all = listed.as_array().unwrap().iter();
-    all.map(|claim| (text(claim, "outcome"), text(claim, "reason")))
-        .collect()
+    all.map(|claim| (text(claim, "outcome"), text(claim, "reason"))).collect()
 }
 
 /// Sends three transactions: a contract pays the first invoice, one transaction fails, and one is not final. Returns
@@ -182,9 +167,7 @@ fn claimed_contract_payment_is_booked_once() {
     };
     let blind = shop.blind.url();
     let (invoices, [paid, failed, young]) = send_unseen_payments(&shop);
-    let [one, two] = invoices
-        .each_ref()
-        .map(|invoice| &invoice["depositAddress"]);
+    let [one, two] = invoices.each_ref().map(|invoice| &invoice["depositAddress"]);
     let of = |txid: &Value, address: &Value| json!({ "txid": txid, "address": address, "amount": "0.01" });
     let right = of(&paid, one);
     let mut running = shop.start(&blind);
@@ -193,25 +176,14 @@ fn claimed_contract_payment_is_booked_once() {
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let unknown = json!(format!("0x{:064x}", 7));
     // The last claim names an address that the transaction did not pay.
-    for wrong in [
-        of(&failed, one),
-        of(&unknown, one),
-        of(&young, one),
-        of(&paid, two),
-    ] {
+    for wrong in [of(&failed, one), of(&unknown, one), of(&young, one), of(&paid, two)] {
         claim(&running, &wrong).expect(201);
     }
     running.process.kill();
     drop(running);
     let mut running = shop.start(&blind);
     let came = claim_outcomes(&running);
-    let parts = [
-        "so much more cannot have",
-        "final",
-        "knows no such",
-        "failed in block",
-        "",
-    ];
+    let parts = ["so much more cannot have", "final", "knows no such", "failed in block", ""];
     assert_eq!(came.len(), parts.len(), "{came:?}");
     for ((outcome, reason), part) in came.iter().zip(parts) {
         assert_eq!(outcome == "recorded", part.is_empty(), "{came:?}");
@@ -250,14 +222,8 @@ fn invalid_claim_names_the_wrong_field() {
         ("txid", Value::Null),
         ("txid", json!("0x1")),
         ("txid", json!("z".repeat(66))),
-        (
-            "address",
-            json!("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"),
-        ),
-        (
-            "address",
-            json!("0x1111111111111111111111111111111111111111"),
-        ),
+        ("address", json!("bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq")),
+        ("address", json!("0x1111111111111111111111111111111111111111")),
         ("amount", json!("0")),
         ("amount", json!("-1")),
         ("amount", json!("0.0000000000000000001")),

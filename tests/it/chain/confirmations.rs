@@ -23,11 +23,7 @@ impl<'t> ConfirmationShop<'t> {
     fn open(till: &'t TestnetShop, chain: &'static str, symbol: &str) -> ConfirmationShop<'t> {
         let running = till.start();
         till.wait_for_rate(chain, symbol);
-        ConfirmationShop {
-            till,
-            chain,
-            running,
-        }
+        ConfirmationShop { till, chain, running }
     }
 
     #[track_caller]
@@ -42,11 +38,7 @@ impl<'t> ConfirmationShop<'t> {
 
     #[track_caller]
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         self.till.call_api(&self.running, method, path, &body)
     }
 
@@ -57,9 +49,7 @@ impl<'t> ConfirmationShop<'t> {
         self.running = self.till.start();
         let chain = self.chain;
         let query = format!("select height || '' from chain_cursors where chain = '{chain}'");
-        self.till
-            .served
-            .wait_for_query(&query, &[&height.to_string()]);
+        self.till.served.wait_for_query(&query, &[&height.to_string()]);
     }
 
     /// Returns the checkout page of an invoice.
@@ -75,10 +65,7 @@ impl<'t> ConfirmationShop<'t> {
     fn read_as_operator(&self, invoice: &Value, what: &str) -> Value {
         let (account, id) = (&self.till.served.account, invoice["id"].as_str().unwrap());
         let path = format!("/dashboard/api/accounts/{account}/invoices/{id}{what}");
-        self.running
-            .operator_request("GET", &path, &NULL)
-            .expect(200)
-            .json()
+        self.running.operator_request("GET", &path, &NULL).expect(200).json()
     }
 
     /// Asserts the number of confirmations, and the number needed, wherever the only payment of an invoice is shown.
@@ -113,9 +100,7 @@ impl<'t> ConfirmationShop<'t> {
     fn payment_steps(&self, invoice: &Value) -> Vec<Value> {
         let timeline = self.read_as_operator(invoice, "/timeline")["data"].clone();
         let told = timeline.as_array().unwrap().iter();
-        told.filter(|entry| entry["kind"] == "payment")
-            .cloned()
-            .collect()
+        told.filter(|entry| entry["kind"] == "payment").cloned().collect()
     }
 
     /// Returns status, confirmations and needed confirmations of each deposit.
@@ -136,14 +121,8 @@ impl<'t> ConfirmationShop<'t> {
         self.till.wait_for_event("invoice.confirmed", invoice);
         let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
         assert_eq!(payment["state"], "confirmed");
-        for of in [
-            &payment,
-            &self.payment_steps(invoice).last().unwrap()["payment"],
-        ] {
-            assert_eq!(
-                [&of["confirmations"], &of["confirmationsNeeded"]],
-                [&NULL; 2]
-            );
+        for of in [&payment, &self.payment_steps(invoice).last().unwrap()["payment"]] {
+            assert_eq!([&of["confirmations"], &of["confirmationsNeeded"]], [&NULL; 2]);
         }
         let page = self.checkout_page(invoice);
         assert!(!page.contains("confirmation"), "{page}");
@@ -176,10 +155,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     counter.assert_confirmations(&large, 1, json!(12));
     assert!(counter.checkout_page(&small).contains("TEST."));
     let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
-    assert_eq!(
-        payment["explorerUrl"], NULL,
-        "explorers of the main network are not linked"
-    );
+    assert_eq!(payment["explorerUrl"], NULL, "explorers of the main network are not linked");
     node.mine(1);
     counter.restart_and_read(103);
     counter.assert_confirmations(&small, 2, json!(3));
@@ -187,10 +163,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     counter.restart_and_read(104);
     counter.assert_paid(&small);
     counter.assert_confirmations(&large, 3, json!(12));
-    assert_eq!(
-        counter.read_as_operator(&large, "")["testNetwork"],
-        "regtest"
-    );
+    assert_eq!(counter.read_as_operator(&large, "")["testNetwork"], "regtest");
     node.mine(8);
     counter.restart_and_read(112);
     counter.assert_confirmations(&large, 11, json!(12));
@@ -210,9 +183,7 @@ fn assert_operator_setting_applies(
 ) {
     let set = |counter: &ConfirmationShop<'_>, confirmations: u32| {
         let body = json!({ "confirmations": { "LTC": [{ "confirmations": confirmations }] } });
-        let answer = counter
-            .running
-            .operator_request("PUT", "/dashboard/api/settings", &body);
+        let answer = counter.running.operator_request("PUT", "/dashboard/api/settings", &body);
         answer.expect(200);
     };
     let invoice = counter.create_invoice("20.00", "EUR", "LTC");
@@ -224,10 +195,7 @@ fn assert_operator_setting_applies(
     counter.till.wait_for_event("invoice.detected", &invoice);
     counter.assert_confirmations(&invoice, 4, json!(200));
     let payment = counter.read_as_operator(paid, "")["payments"][0].clone();
-    assert_eq!(
-        payment["state"], "confirmed",
-        "the confirmed payment stays confirmed"
-    );
+    assert_eq!(payment["state"], "confirmed", "the confirmed payment stays confirmed");
     set(counter, 5);
     counter.assert_confirmations(&invoice, 4, json!(5));
     set(counter, 4);
@@ -242,25 +210,15 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         return;
     };
     let till = TestnetShop::new(&["--node", &format!("ethereum={}", node.url)]);
-    parse_output(&run_wallet(
-        &till.served.file,
-        &["add", "evm", "--yes"],
-        EVM,
-    ));
+    parse_output(&run_wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
     let mut counter = ConfirmationShop::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });
-    counter
-        .running
-        .operator_request("PATCH", &account, &enabled)
-        .expect(200);
+    counter.running.operator_request("PATCH", &account, &enabled).expect(200);
     let small = counter.create_invoice("20.00", "EUR", "ETH");
     let large = counter.create_invoice("2500.00", "EUR", "ETH");
     let families = counter.call("POST", "/v1/customers/ada/addresses", &NULL);
-    let customer = families["addresses"][0]["address"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let customer = families["addresses"][0]["address"].as_str().unwrap().to_owned();
     let first = node.height();
     for (invoice, milli) in [(&small, 10), (&large, 1250)] {
         let address = invoice["depositAddress"].as_str().unwrap();
@@ -278,10 +236,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     let url = format!("https://etherscan.io/tx/{}", txid.as_str().unwrap());
     assert_eq!(listed["explorerUrl"], url);
     let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
-    let url = format!(
-        "https://etherscan.io/tx/{}",
-        payment["txid"].as_str().unwrap()
-    );
+    let url = format!("https://etherscan.io/tx/{}", payment["txid"].as_str().unwrap());
     assert_eq!(payment["explorerUrl"], url);
     let page = counter.checkout_page(&small);
     assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
@@ -304,10 +259,7 @@ fn assert_confirmed_when_final(
     [small, large]: [&Value; 2],
 ) {
     counter.restart_and_read(first + 4);
-    let both = [
-        json!(["detected", 1, "final"]),
-        json!(["detected", 2, "final"]),
-    ];
+    let both = [json!(["detected", 1, "final"]), json!(["detected", 2, "final"])];
     assert_eq!(counter.deposits(), both);
     node.mine(2);
     counter.restart_and_read(first + 6);
@@ -321,15 +273,9 @@ fn assert_confirmed_when_final(
     node.mine(2);
     counter.restart_and_read(first + 12);
     let confirmed = "select group_concat(state) from (select state from observations)";
-    counter
-        .till
-        .served
-        .wait_for_query(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
+    counter.till.served.wait_for_query(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
     assert_eq!(
         counter.deposits(),
-        [
-            json!(["confirmed", NULL, NULL]),
-            json!(["confirmed", NULL, NULL])
-        ]
+        [json!(["confirmed", NULL, NULL]), json!(["confirmed", NULL, NULL])]
     );
 }

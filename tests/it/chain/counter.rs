@@ -81,26 +81,10 @@ impl<'a> UtxoShop<'a> {
         let account = master.derive_priv(&secp, &path).unwrap();
         let public = Xpub::from_priv(&secp, &account).to_string();
         let chain = node.chain.to_string();
-        let add = [
-            "add",
-            &chain,
-            "--yes",
-            "--script",
-            script,
-            "--network",
-            "regtest",
-        ];
+        let add = ["add", &chain, "--yes", "--script", script, "--network", "regtest"];
         let added = parse_output(&run_wallet(&till.served.file, &add, &public));
-        let counter = UtxoShop {
-            till,
-            node,
-            payer,
-            coin,
-            script,
-            account,
-            ahead,
-            strays: Vec::new(),
-        };
+        let counter =
+            UtxoShop { till, node, payer, coin, script, account, ahead, strays: Vec::new() };
         counter.assert_node_derives(&added[0], &public);
         let running = counter.till.start();
         counter.till.wait_for_rate(&chain, coin);
@@ -115,9 +99,7 @@ impl<'a> UtxoShop<'a> {
         let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
         // Litecoin nodes reject the key prefixes of other networks.
         let read = read.unwrap();
-        let derived = self
-            .node
-            .call("deriveaddresses", json!([read["descriptor"], 2]));
+        let derived = self.node.call("deriveaddresses", json!([read["descriptor"], 2]));
         assert_eq!(added["addresses"], derived, "{added}");
     }
 
@@ -152,12 +134,7 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn unassigned_address(&mut self) -> String {
         let next = "select next_index from wallets";
-        let next: u32 = self
-            .till
-            .served
-            .open_file()
-            .query_row(next, [], |row| row.get(0))
-            .unwrap();
+        let next: u32 = self.till.served.open_file().query_row(next, [], |row| row.get(0)).unwrap();
         let index = next + self.ahead;
         let script = self.payer.script_of(&self.wallet_key(index)).to_bytes();
         let stray = address::script_address(self.node.chain, "regtest", &script).unwrap();
@@ -170,10 +147,7 @@ impl<'a> UtxoShop<'a> {
     pub fn start_synced(&self) -> RunningServer {
         let chain = self.node.chain;
         let tip = self.node.call_text("getbestblockhash", json!([]));
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap()
-            .as_millis();
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
         let running = self.till.start();
         let seen = format!(
             "select coalesce((select c.hash = '{tip}' and s.scanned_to >= {since} \
@@ -192,12 +166,8 @@ impl<'a> UtxoShop<'a> {
             let id = due.invoice["id"].as_str().unwrap();
             let stored = format!("select status from invoices where id = '{id}'");
             self.till.served.wait_for_query(&stored, &[status]);
-            let read = self
-                .till
-                .call_api(&running, "GET", &format!("/v1/invoices/{id}"), "");
-            let received = Some(*received)
-                .filter(|received| *received > 0)
-                .map(format_units);
+            let read = self.till.call_api(&running, "GET", &format!("/v1/invoices/{id}"), "");
+            let received = Some(*received).filter(|received| *received > 0).map(format_units);
             assert_eq!(
                 (&read["status"], read["amountReceived"].as_str()),
                 (&json!(status), received.as_deref()),
@@ -219,11 +189,7 @@ impl<'a> UtxoShop<'a> {
         let query = "select group_concat(substr(type, 9), ' ') from \
             (select type from events where object_id = ?1 order by seq)";
         let id = due.invoice["id"].as_str().unwrap();
-        self.till
-            .served
-            .open_file()
-            .query_row(query, [id], |row| row.get(0))
-            .unwrap()
+        self.till.served.open_file().query_row(query, [id], |row| row.get(0)).unwrap()
     }
 
     /// Returns the confirmations that the price needs.
@@ -246,11 +212,7 @@ impl<'a> UtxoShop<'a> {
         let script = self.node.script_of(address);
         let mut keys = (0..100).map(|index| self.wallet_key(index));
         let key = keys.find(|key| self.payer.script_of(key).to_hex_string() == script);
-        Coin {
-            at: outpoint(txid, position),
-            amount,
-            key: key.unwrap(),
-        }
+        Coin { at: outpoint(txid, position), amount, key: key.unwrap() }
     }
 
     fn wallet_key(&self, index: u32) -> SecretKey {
@@ -285,10 +247,7 @@ impl<'a> UtxoShop<'a> {
         assert_eq!(booked, on_chain);
         let owners: BTreeSet<&str> = sums.keys().map(String::as_str).collect();
         let expected = ["payment", "deposit", "own", "unmatched"];
-        assert!(
-            owners.is_subset(&expected.into()),
-            "each output has one owner: {sums:?}"
-        );
+        assert!(owners.is_subset(&expected.into()), "each output has one owner: {sums:?}");
         let total: u64 = on_chain.values().map(|(_, amount)| amount).sum();
         assert_eq!(sums.values().sum::<u64>(), total);
         self.assert_unspent_matches_node(&scripts, &on_chain, &spent);
@@ -311,10 +270,7 @@ impl<'a> UtxoShop<'a> {
     ) {
         let waiting = self.node.call("getrawmempool", json!([]));
         assert_eq!(waiting, json!([]), "all outputs are confirmed");
-        let wanted: Vec<String> = scripts
-            .keys()
-            .map(|script| format!("raw({script})"))
-            .collect();
+        let wanted: Vec<String> = scripts.keys().map(|script| format!("raw({script})")).collect();
         let held = self.node.call("scantxoutset", json!(["start", wanted]));
         let unspent = on_chain.iter().filter(|(place, _)| !spent.contains(place));
         let unspent: u64 = unspent.map(|(_, (_, amount))| amount).sum();
@@ -325,16 +281,10 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     fn addresses_by_script(&self) -> BTreeMap<String, String> {
         let file = self.till.served.open_file();
-        let mut rows = file
-            .prepare("select address from addresses where mode = 'live'")
-            .unwrap();
+        let mut rows = file.prepare("select address from addresses where mode = 'live'").unwrap();
         let addresses = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        let addresses = addresses
-            .map(Result::unwrap)
-            .chain(self.strays.iter().cloned());
-        addresses
-            .map(|address| (self.node.script_of(&address), address))
-            .collect()
+        let addresses = addresses.map(Result::unwrap).chain(self.strays.iter().cloned());
+        addresses.map(|address| (self.node.script_of(&address), address)).collect()
     }
 
     /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and the ids of all
@@ -369,12 +319,7 @@ impl<'a> UtxoShop<'a> {
             let block = self.node.call("getblock", json!([hash, 2]));
             block["tx"].as_array().unwrap().iter().for_each(&mut read);
         }
-        for txid in self
-            .node
-            .call("getrawmempool", json!([]))
-            .as_array()
-            .unwrap()
-        {
+        for txid in self.node.call("getrawmempool", json!([])).as_array().unwrap() {
             read(&self.node.call("getrawtransaction", json!([txid, 1])));
         }
         (found, spent)

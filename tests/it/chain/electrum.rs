@@ -79,8 +79,7 @@ fn false_electrum_responses_change_nothing() {
         assert!(polling::wait_until(|| liar.fault_count() >= 2), "{lie:?}");
         let is_harmless = lie == ElectrumFault::UnknownScripts;
         if !is_harmless {
-            till.served
-                .wait_for_query(CONFIRMED, &[&(paid - 1).to_string()]);
+            till.served.wait_for_query(CONFIRMED, &[&(paid - 1).to_string()]);
             let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
             ready.expect(200);
         }
@@ -149,8 +148,7 @@ fn electrum_notification_reveals_a_payment() {
     till.served.wait_for_query(&read, &["1"]);
     let since = Instant::now();
     node.pay(&to, "0.25");
-    till.served
-        .wait_for_query("select count(*) || '' from observations", &["1"]);
+    till.served.wait_for_query("select count(*) || '' from observations", &["1"]);
     // The Electrum server polls the mempool of its node five times a second.
     eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
     assert!(running.process.close_input());
@@ -223,10 +221,7 @@ fn addresses_over_the_server_limit_use_more_connections() {
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     assert!(liar.fault_count() > 0);
     let remarks = electrum.remarks().join("; ");
-    assert!(
-        remarks.contains("at most 100 addresses a connection"),
-        "{remarks}"
-    );
+    assert!(remarks.contains("at most 100 addresses a connection"), "{remarks}");
     for to in &ours {
         let txid = node.pay(to, "0.25");
         assert!(polling::wait_until(|| electrum.has_notification()));
@@ -302,19 +297,11 @@ fn guide_commands_take_a_first_payment_without_a_node() {
     };
     let named = format!("{0},{0}", server.url());
     let is_there = |command: &str| {
-        let there = command.replace(
-            "electrums://one.example:50002,electrums://two.example:50002",
-            &named,
-        );
-        there.replace(
-            "add litecoin",
-            "add litecoin --script wpkh --network regtest",
-        )
+        let there =
+            command.replace("electrums://one.example:50002,electrums://two.example:50002", &named);
+        there.replace("add litecoin", "add litecoin --script wpkh --network regtest")
     };
-    let before: Vec<String> = commands[..6]
-        .iter()
-        .map(|command| is_there(command))
-        .collect();
+    let before: Vec<String> = commands[..6].iter().map(|command| is_there(command)).collect();
     let set_up = format!("{}\nexport -p >env", before.join("\n"));
     let said = shell(set_up).output().unwrap();
     let said = String::from_utf8(said.stdout).unwrap();

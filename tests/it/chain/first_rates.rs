@@ -25,10 +25,7 @@ impl EtherShop {
         let node = format!("ethereum={}", node.url);
         let rates = exchanges.rates_setting(&["binance", "coingecko"]);
         let settings = ["--test-networks", "--node", &node, "--rates", &rates];
-        EtherShop {
-            served,
-            settings: settings.map(str::to_owned).to_vec(),
-        }
+        EtherShop { served, settings: settings.map(str::to_owned).to_vec() }
     }
 
     #[track_caller]
@@ -79,8 +76,7 @@ fn first_payments_wait_for_the_first_rates() {
         scope.spawn(|| serve_rates_once_waiting(&shop, &log, &exchanges));
         shop.start_logging(&log)
     });
-    shop.served
-        .wait_for_query("select count(*) || '' from deposits", &["1"]);
+    shop.served.wait_for_query("select count(*) || '' from deposits", &["1"]);
     let unmatched =
         running.operator_request("GET", "/dashboard/api/unmatched-payments", &Value::Null);
     assert_eq!(unmatched.expect(200).json()["data"], json!([]));
@@ -99,10 +95,7 @@ fn serve_rates_once_waiting(shop: &EtherShop, log: &Path, exchanges: &Exchanges)
     };
     assert!(polling::wait_until(waits));
     let seen = "select count(*) from observations";
-    let seen = shop
-        .served
-        .open_file()
-        .query_row(seen, [], |row| row.get(0));
+    let seen = shop.served.open_file().query_row(seen, [], |row| row.get(0));
     assert_eq!(seen, Ok(0), "no payment is booked before the first rates");
     for source in ["binance", "coingecko"] {
         exchanges.set_reply(source, SourceReply::Ether(2_000));

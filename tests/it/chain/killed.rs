@@ -74,8 +74,7 @@ impl RandomPayer for LitecoindPayer {
                 let address = self.node.to_litecoin_address(self.chain, address);
                 amounts.insert(address, format!("0.{:08}", amount(dice)).into());
             }
-            self.sent
-                .push(self.node.call_text("sendmany", json!(["", amounts])));
+            self.sent.push(self.node.call_text("sendmany", json!(["", amounts])));
         }
         self.node.mine(1);
     }
@@ -90,8 +89,7 @@ impl RandomPayer for LitecoindPayer {
         for txid in &self.sent {
             let known = self.node.call("gettransaction", json!([txid, true]));
             if known["confirmations"] == 0 {
-                self.node
-                    .call("sendrawtransaction", json!([known["hex"], 0]));
+                self.node.call("sendrawtransaction", json!([known["hex"], 0]));
             }
         }
         self.node.mine(blocks);
@@ -131,8 +129,7 @@ impl RandomPayer for BitcoindPayer<'_> {
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
         let script = format!("raw({script:x})");
-        self.node
-            .call("generatetodescriptor", json!([depth + 1, script]));
+        self.node.call("generatetodescriptor", json!([depth + 1, script]));
     }
 
     fn mine_empty(&self, blocks: u32) {
@@ -204,9 +201,7 @@ impl RandomPayer for AnvilPayer {
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        let came = self
-            .node
-            .received_by(to, (self.coin, (self.asset, &self.token)));
+        let came = self.node.received_by(to, (self.coin, (self.asset, &self.token)));
         // The sums of the payments must equal the balances.
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, self.asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
@@ -282,10 +277,7 @@ fn assert_file_agrees(till: &TestnetShop, payer: &impl RandomPayer, to: BTreeSet
     for _ in 0..BURIALS_MAX {
         payer.mine_empty(DEEP);
         let mut running = till.start();
-        let read = format!(
-            "select (height = {}) || '' from chain_cursors",
-            payer.height()
-        );
+        let read = format!("select (height = {}) || '' from chain_cursors", payer.height());
         till.served.wait_for_query(&read, &["1"]);
         assert!(running.process.close_input());
         let seen = "select count(*) from observations where state = 'seen'";
@@ -295,18 +287,10 @@ fn assert_file_agrees(till: &TestnetShop, payer: &impl RandomPayer, to: BTreeSet
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let (came, booked) = (payer.received_by(&to), booked_amounts(&file));
-    let wrong: Vec<_> = came
-        .iter()
-        .filter(|(place, value)| booked.get(*place) != Some(*value))
-        .collect();
-    assert!(
-        wrong.is_empty(),
-        "missing or different in the file: {wrong:?}"
-    );
-    let wrong: Vec<_> = booked
-        .keys()
-        .filter(|place| !came.contains_key(*place))
-        .collect();
+    let wrong: Vec<_> =
+        came.iter().filter(|(place, value)| booked.get(*place) != Some(*value)).collect();
+    assert!(wrong.is_empty(), "missing or different in the file: {wrong:?}");
+    let wrong: Vec<_> = booked.keys().filter(|place| !came.contains_key(*place)).collect();
     assert!(wrong.is_empty(), "only in the file: {wrong:?}");
     came.len()
 }
@@ -324,12 +308,7 @@ fn kill_on_utxo_chain(
     node.fund_wallet();
     let (_liar, url) = url(&node);
     let till = TestnetShop::with_utxo_chain(chain, &url);
-    let mut wallet = LitecoindPayer {
-        node,
-        chain,
-        asset,
-        sent: Vec::new(),
-    };
+    let mut wallet = LitecoindPayer { node, chain, asset, sent: Vec::new() };
     pay_and_kill(&till, chain, &[asset], &mut wallet);
 }
 
@@ -343,17 +322,8 @@ fn kill_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'static s
     node.mine(5);
     let till = TestnetShop::with_account_chain(chain, &node.url, (asset, &token));
     let assets = [asset, asset, coin];
-    let assets = if coin.is_empty() {
-        &assets[..1]
-    } else {
-        &assets
-    };
-    let mut payer = AnvilPayer {
-        node,
-        token,
-        asset,
-        coin,
-    };
+    let assets = if coin.is_empty() { &assets[..1] } else { &assets };
+    let mut payer = AnvilPayer { node, token, asset, coin };
     pay_and_kill(&till, chain, assets, &mut payer);
 }
 
@@ -375,11 +345,7 @@ fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
     };
     let payer = payer::Payer::with_coins(&node, 150);
     let till = TestnetShop::with_utxo_chain("bitcoin", &node.url());
-    let mut payer = BitcoindPayer {
-        node: &node,
-        payer,
-        reorganised: 0,
-    };
+    let mut payer = BitcoindPayer { node: &node, payer, reorganised: 0 };
     pay_and_kill(&till, "bitcoin", &["BTC"], &mut payer);
 }
 

@@ -41,17 +41,14 @@ struct UtxoPayer {
 
 impl LyingNodePayer for UtxoPayer {
     fn pay_in_block_and_mempool(&self, time: u64) {
-        self.node
-            .pay(&self.to, &format!("0.{:08}", 1_000_000 + time));
+        self.node.pay(&self.to, &format!("0.{:08}", 1_000_000 + time));
         self.node.mine(1);
-        self.node
-            .pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
+        self.node.pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
     }
 
     fn received_by(&self) -> ReceivedAmounts {
         self.node.mine(1);
-        self.node
-            .received_by(&BTreeSet::from([self.to.clone()]), self.asset)
+        self.node.received_by(&BTreeSet::from([self.to.clone()]), self.asset)
     }
 
     fn confirm_all(&self) -> String {
@@ -77,8 +74,7 @@ impl LyingNodePayer for EvmPayer {
 
     fn received_by(&self) -> ReceivedAmounts {
         let ours = self.to.iter().cloned().collect();
-        self.node
-            .received_by(&ours, ("ETH", ("USDC-ERC20", &self.token)))
+        self.node.received_by(&ours, ("ETH", ("USDC-ERC20", &self.token)))
     }
 
     fn confirm_all(&self) -> String {
@@ -122,9 +118,7 @@ fn assert_problem_reported(running: &RunningServer, chain: &str, told: &str) {
     };
     let found = told.is_empty() || polling::wait_until(|| says().contains(&wanted));
     assert!(found, "{wanted}: {}", says());
-    running
-        .operator_request("GET", "/readyz", &Value::Null)
-        .expect(200);
+    running.operator_request("GET", "/readyz", &Value::Null).expect(200);
 }
 
 /// Returns the output of `doctor`.
@@ -253,29 +247,18 @@ fn lies_of_an_ethereum_node_are_not_booked() {
 #[test]
 fn slow_node_delays_no_other_chain() {
     let untested = "nodes that send one byte at a time";
-    let (Some(outputs), Some(accounts)) = (
-        Litecoind::start(&[], untested),
-        Node::start(84_532, untested),
-    ) else {
+    let (Some(outputs), Some(accounts)) =
+        (Litecoind::start(&[], untested), Node::start(84_532, untested))
+    else {
         return;
     };
     let (_inner, dogecoin) = RpcProxy::start_dogecoin(&outputs);
     let before_each = [
-        (
-            "litecoin",
-            RpcProxy::start(&outputs.url()),
-            "getblockchaininfo",
-        ),
+        ("litecoin", RpcProxy::start(&outputs.url()), "getblockchaininfo"),
         ("dogecoin", RpcProxy::start(&dogecoin), "getblockhash"),
-        (
-            "base",
-            RpcProxy::start(&accounts.url),
-            "eth_getBlockByNumber",
-        ),
+        ("base", RpcProxy::start(&accounts.url), "eth_getBlockByNumber"),
     ];
-    let named = before_each
-        .each_ref()
-        .map(|(chain, liar, _)| format!("{chain}={}", liar.url()));
+    let named = before_each.each_ref().map(|(chain, liar, _)| format!("{chain}={}", liar.url()));
     let nodes: Vec<&str> = named.iter().flat_map(|node| ["--node", node]).collect();
     let till = TestnetShop::new(&nodes);
     for (_, liar, method) in &before_each {
@@ -296,10 +279,7 @@ fn slow_node_delays_no_other_chain() {
     let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
     let ready = ready.expect(200).text;
     for (chain, ..) in &before_each {
-        assert!(
-            ready.contains(&format!("{chain}: its node has not answered for ")),
-            "{ready}"
-        );
+        assert!(ready.contains(&format!("{chain}: its node has not answered for ")), "{ready}");
     }
     assert!(running.process.close_input());
     let nothing = "select count(*) || '' from observations";

@@ -14,11 +14,7 @@ use serde_json::json;
 fn start_and_wait_for_log(till: &TestnetShop, said: &str) -> RunningServer {
     let running = till.start_with_debug_log();
     let logged = || std::fs::read_to_string(till.log_path()).unwrap();
-    assert!(
-        polling::wait_until(|| logged().contains(said)),
-        "{}",
-        logged()
-    );
+    assert!(polling::wait_until(|| logged().contains(said)), "{}", logged());
     running
 }
 
@@ -26,17 +22,10 @@ fn start_and_wait_for_log(till: &TestnetShop, said: &str) -> RunningServer {
 #[track_caller]
 fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> {
     let logged = running.stop_and_read_log(&till.log_path());
-    for sent in [
-        "coffer:regtest",
-        "Y29mZmVyOnJlZ3Rlc3Q",
-        "getblock",
-        "jsonrpc",
-    ] {
+    for sent in ["coffer:regtest", "Y29mZmVyOnJlZ3Rlc3Q", "getblock", "jsonrpc"] {
         assert!(!logged.contains(sent), "{logged}");
     }
-    let of_chain = logged
-        .lines()
-        .filter(|line| line.contains(" chain=litecoin"));
+    let of_chain = logged.lines().filter(|line| line.contains(" chain=litecoin"));
     let lines = of_chain.filter_map(|line| line.split_once("] "));
     // The rates come from a file, so the server logs this line or not, depending on timing.
     let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
@@ -64,10 +53,7 @@ fn chain_state_change_is_logged_once() {
         |height: u32| format!("connected: chain=litecoin network=regtest height={height}");
     assert_eq!(
         stop_and_read_log(&till, running),
-        [
-            connected(101),
-            "following started: chain=litecoin height=101".to_owned()
-        ]
+        [connected(101), "following started: chain=litecoin height=101".to_owned()]
     );
     let txid = node.pay(invoice["depositAddress"].as_str().unwrap(), "0.25");
     let mined = node.mine(1);
@@ -75,10 +61,7 @@ fn chain_state_change_is_logged_once() {
     let seen = "select coalesce((select block_height from observations), '') || ''";
     till.served.wait_for_query(seen, &["102"]);
     let payment = |what: &str| format!("payment {what}: chain=litecoin txid={txid}");
-    assert_eq!(
-        stop_and_read_log(&till, running),
-        [connected(102), payment("seen")]
-    );
+    assert_eq!(stop_and_read_log(&till, running), [connected(102), payment("seen")]);
     reorganise_and_catch_up(&till, &node, &mined[0], payment("confirmed"));
     reorganise_past_watched_depth(&till, &node);
 }
@@ -98,10 +81,7 @@ fn reorganise_and_catch_up(
     let at_head = "select height || '' from chain_cursors";
     till.served.wait_for_query(at_head, &["103"]);
     let reorganised = "reorg: chain=litecoin fork=101 depth=1 payments=1".to_owned();
-    assert_eq!(
-        stop_and_read_log(till, running),
-        [connected(103), reorganised]
-    );
+    assert_eq!(stop_and_read_log(till, running), [connected(103), reorganised]);
     node.mine(150);
     let running = start_and_wait_for_log(till, "caught up");
     let caught_up = [

@@ -39,14 +39,10 @@ fn litecoin_paid_during_downtime_confirms_an_invoice() {
     till.wait_for_event("invoice.confirmed", &invoice);
     let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
     let paid = till.call_api(&running, "GET", &path, "");
-    assert_eq!(
-        (&paid["status"], &paid["amountReceived"]),
-        (&json!("confirmed"), &json!("0.25"))
-    );
+    assert_eq!((&paid["status"], &paid["amountReceived"]), (&json!("confirmed"), &json!("0.25")));
     drop(running);
     let seen = "select group_concat(txid || ' ' || state) from observations";
-    till.served
-        .wait_for_query(seen, &[&format!("{txid} confirmed")]);
+    till.served.wait_for_query(seen, &[&format!("{txid} confirmed")]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     pay_unassigned_address_and_rescan(&till, &node, &txid, seen);
 }
@@ -57,57 +53,30 @@ fn assert_progress_shown(running: &RunningServer) {
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let chains = chains.expect(200).json()["data"].clone();
     assert_eq!(
-        [
-            &chains[0]["chain"],
-            &chains[0]["network"],
-            &chains[0]["keepsUp"],
-            &chains[0]["problem"]
-        ],
-        [
-            &json!("litecoin"),
-            &json!("regtest"),
-            &json!(true),
-            &Value::Null
-        ]
+        [&chains[0]["chain"], &chains[0]["network"], &chains[0]["keepsUp"], &chains[0]["problem"]],
+        [&json!("litecoin"), &json!("regtest"), &json!(true), &Value::Null]
     );
     let shown = chains[0]["node"].as_str().unwrap();
     assert!(shown.starts_with("http://127.0.0.1:"), "{shown}");
     assert_eq!(chains[0]["height"], 101);
     assert!(chains[0]["requests"].as_u64() > Some(0), "{chains}");
     assert_eq!(chains[0]["requestsPerDay"], Value::Null);
-    let counted = running
-        .operator_request("GET", "/metrics", &Value::Null)
-        .text;
+    let counted = running.operator_request("GET", "/metrics", &Value::Null).text;
     let counted = counted
         .lines()
         .find_map(|line| line.strip_prefix("coffer_chain_requests_total{chain=\"litecoin\"} "));
     assert!(counted.unwrap().parse::<u64>().unwrap() > 0);
     let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
-    assert!(
-        ready.text.contains("chains: litecoin ok\n"),
-        "{}",
-        ready.text
-    );
+    assert!(ready.text.contains("chains: litecoin ok\n"), "{}", ready.text);
 }
 
 #[track_caller]
 fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid: &str, seen: &str) {
     // A payment to an address that this file has not assigned is stored as unmatched.
-    let said = WalletHints {
-        script: Some(ScriptType::Wpkh),
-        network: Some(WalletNetwork::Regtest),
-    };
-    let branch = read(Chain::Litecoin, TPUB, &said)
-        .unwrap()
-        .receiving_branch();
-    let at = |index| {
-        branch
-            .as_ref()
-            .unwrap()
-            .derive_address(index)
-            .unwrap()
-            .address
-    };
+    let said =
+        WalletHints { script: Some(ScriptType::Wpkh), network: Some(WalletNetwork::Regtest) };
+    let branch = read(Chain::Litecoin, TPUB, &said).unwrap().receiving_branch();
+    let at = |index| branch.as_ref().unwrap().derive_address(index).unwrap().address;
     let stray = node.pay(&at(900), "0.5");
     let running = till.start();
     let unmatched = "select coalesce((select txid from observations \
@@ -119,17 +88,11 @@ fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid:
     let seen = format!("{seen} where address = '{FIRST_ADDRESS}'");
     // A rescan from the first block changes nothing.
     let said = till.run_coffer(&["rescan", "litecoin", "--from", "1"]);
-    assert!(
-        said.contains("litecoin is read again from block 1 on"),
-        "{said}"
-    );
+    assert!(said.contains("litecoin is read again from block 1 on"), "{said}");
     let running = till.start();
-    till.served.wait_for_query(
-        "select count(*) || '' from rescans where ended_at is not null",
-        &["1"],
-    );
     till.served
-        .wait_for_query(&seen, &[&format!("{txid} confirmed")]);
+        .wait_for_query("select count(*) || '' from rescans where ended_at is not null", &["1"]);
+    till.served.wait_for_query(&seen, &[&format!("{txid} confirmed")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let doctor = [&["doctor"][..], &till.settings()[..5]].concat();
@@ -159,29 +122,18 @@ fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     assert!(chains.text.contains(why), "{}", chains.text);
     let said = till.run_coffer(&[&["doctor"][..], &till.settings()[..5]].concat());
-    assert!(
-        said.contains(&format!("wrong: {problem}; mend: ")),
-        "{said}"
-    );
+    assert!(said.contains(&format!("wrong: {problem}; mend: ")), "{said}");
     assert!(
         said.contains("`coffer wallet add litecoin --next N` with the same key, N at least 901")
     );
     let noted = running.operator_request("GET", "/dashboard/api/audit-log", &Value::Null);
-    assert_eq!(
-        noted.text.matches("\"wallet.stop\"").count(),
-        1,
-        "{}",
-        noted.text
-    );
+    assert_eq!(noted.text.matches("\"wallet.stop\"").count(), 1, "{}", noted.text);
     let add = |next| till.add_wallet("litecoin", TPUB, &["--next", next]);
     let refused = String::from_utf8(add("900").stderr).unwrap();
     assert!(refused.contains("next must be at least 901"), "{refused}");
     parse_output(&add("901"));
     assert_eq!(till.offered_assets(running), ["LTC"]);
-    assert_eq!(
-        till.create_invoice(running, "LTC")["depositAddress"],
-        address
-    );
+    assert_eq!(till.create_invoice(running, "LTC")["depositAddress"], address);
 }
 
 #[test]

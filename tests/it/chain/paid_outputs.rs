@@ -50,14 +50,9 @@ fn play_history(mut counter: UtxoShop<'_>) {
     play_ignored_outputs(&mut counter);
     counter.assert_ledger_matches_chain();
     // A rescan of all blocks changes nothing.
-    let said = counter
-        .till
-        .run_coffer(&["rescan", &counter.node.chain.to_string(), "--from", "1"]);
+    let said = counter.till.run_coffer(&["rescan", &counter.node.chain.to_string(), "--from", "1"]);
     assert!(said.contains("is read again from block 1 on"), "{said}");
-    counter.wait_for_query(
-        "select count(*) || '' from rescans where ended_at is not null",
-        "1",
-    );
+    counter.wait_for_query("select count(*) || '' from rescans where ended_at is not null", "1");
     counter.assert_ledger_matches_chain();
 }
 
@@ -70,23 +65,12 @@ fn play_simple_payments(counter: &mut UtxoShop<'_>) {
     };
     let customer = counter.customer_address("ada");
     let price = exact.amount;
-    for (due, amount) in [
-        (exact, price),
-        (under, price / 2),
-        (over, 2 * price),
-        (second, price),
-    ] {
+    for (due, amount) in [(exact, price), (under, price / 2), (over, 2 * price), (second, price)] {
         counter.payer.pay(&[(&due.address, amount)]);
     }
-    counter
-        .payer
-        .pay(&[(&one.address, price), (&other.address, price)]);
+    counter.payer.pay(&[(&one.address, price), (&other.address, price)]);
     let mut to = vec![(beside.address.as_str(), price)];
-    to.extend(
-        customer
-            .as_ref()
-            .map(|customer| (customer.as_str(), 3 * price)),
-    );
+    to.extend(customer.as_ref().map(|customer| (customer.as_str(), 3 * price)));
     counter.payer.pay(&to);
     counter.assert_invoices(&[
         (exact, "detected", price),
@@ -115,51 +99,34 @@ fn play_simple_payments(counter: &mut UtxoShop<'_>) {
     ]);
     counter.wait_for_query(deposits, if has_customers { "1 1.0" } else { "0 0.0" });
     let rest = price - price / 2;
-    counter
-        .payer
-        .pay(&[(&under.address, rest), (&second.address, price)]);
+    counter.payer.pay(&[(&under.address, rest), (&second.address, price)]);
     counter.assert_invoices(&[(under, "detected", price), (second, "confirmed", 2 * price)]);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(under, "confirmed", price), (second, "overpaid", 2 * price)]);
     assert_eq!(counter.event_types(exact), "created detected confirmed");
-    assert_eq!(
-        counter.event_types(under),
-        "created detected underpaid detected confirmed"
-    );
-    assert_eq!(
-        counter.event_types(second),
-        "created detected confirmed overpaid"
-    );
+    assert_eq!(counter.event_types(under), "created detected underpaid detected confirmed");
+    assert_eq!(counter.event_types(second), "created detected confirmed overpaid");
 }
 
 /// Replaces transactions by others that raise only the fee, pay more, pay less, or pay another address.
 #[track_caller]
 fn play_replacements(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(6);
-    let [same, more, less, lost, parent, child] = &dues[..] else {
-        unreachable!("six were made")
-    };
+    let [same, more, less, lost, parent, child] = &dues[..] else { unreachable!("six were made") };
     let price = same.amount;
     let simple = dues.iter().take(5);
-    let made: Vec<SignedTransaction> = simple
-        .map(|due| counter.payer.pay(&[(&due.address, price)]))
-        .collect();
+    let made: Vec<SignedTransaction> =
+        simple.map(|due| counter.payer.pay(&[(&due.address, price)])).collect();
     // A second transaction spends the change of the last transaction, and is dropped together with it.
     let rest = made[4].rest.clone().unwrap();
-    let on_top = counter
-        .payer
-        .sign_spend(vec![rest], &[(&child.address, price)]);
+    let on_top = counter.payer.sign_spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
     let seen = dues.iter().map(|due| (due, "detected", price));
     counter.assert_invoices(&seen.collect::<Vec<_>>());
     let nobody = foreign_address(counter.node);
     counter.payer.replace(&made[0], &[(&same.address, price)]);
-    counter
-        .payer
-        .replace(&made[1], &[(&more.address, 2 * price)]);
-    counter
-        .payer
-        .replace(&made[2], &[(&less.address, price / 2)]);
+    counter.payer.replace(&made[1], &[(&more.address, 2 * price)]);
+    counter.payer.replace(&made[2], &[(&less.address, price / 2)]);
     counter.payer.replace(&made[3], &[(&nobody, price)]);
     counter.payer.replace(&made[4], &[(&parent.address, price)]);
     counter.assert_invoices(&[
@@ -191,20 +158,12 @@ fn play_replacements(counter: &mut UtxoShop<'_>) {
 #[track_caller]
 fn play_reorgs(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(3);
-    let [waits, gone, moved] = &dues[..] else {
-        unreachable!("three were made")
-    };
+    let [waits, gone, moved] = &dues[..] else { unreachable!("three were made") };
     let price = waits.amount;
-    let made: Vec<SignedTransaction> = dues
-        .iter()
-        .map(|due| counter.payer.pay(&[(&due.address, price)]))
-        .collect();
+    let made: Vec<SignedTransaction> =
+        dues.iter().map(|due| counter.payer.pay(&[(&due.address, price)])).collect();
     let first = counter.mine_until_confirmed().remove(0);
-    let all = |status| {
-        dues.iter()
-            .map(move |due| (due, status, price))
-            .collect::<Vec<_>>()
-    };
+    let all = |status| dues.iter().map(move |due| (due, status, price)).collect::<Vec<_>>();
     counter.assert_invoices(&all("confirmed"));
 
     counter.node.call("invalidateblock", json!([first]));
@@ -252,18 +211,11 @@ fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
 #[track_caller]
 fn play_late_payments(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(1);
-    let [late] = &dues[..] else {
-        unreachable!("one was made")
-    };
+    let [late] = &dues[..] else { unreachable!("one was made") };
     let running = counter.start_synced();
-    let (account, id) = (
-        &counter.till.served.account,
-        late.invoice["id"].as_str().unwrap(),
-    );
+    let (account, id) = (&counter.till.served.account, late.invoice["id"].as_str().unwrap());
     let path = format!("/dashboard/api/accounts/{account}/invoices/{id}/cancel");
-    running
-        .operator_request("POST", &path, &Value::Null)
-        .expect(200);
+    running.operator_request("POST", &path, &Value::Null).expect(200);
     drop(running);
     // Block times have a resolution of one second. The clock of the node is set ahead, so that each block is later
     // than the cancellation.
@@ -282,27 +234,19 @@ fn play_late_payments(counter: &mut UtxoShop<'_>) {
 #[track_caller]
 fn play_own_transfers(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(3);
-    let [paid, swept, unpaid] = &dues[..] else {
-        unreachable!("three were made")
-    };
-    let ours = counter
-        .customer_address("bob")
-        .unwrap_or_else(|| unpaid.address.clone());
+    let [paid, swept, unpaid] = &dues[..] else { unreachable!("three were made") };
+    let ours = counter.customer_address("bob").unwrap_or_else(|| unpaid.address.clone());
     let price = paid.amount;
     let first = counter.payer.pay(&[(&paid.address, price)]);
     counter.assert_invoices(&[(paid, "detected", price)]);
     let coin = counter.spendable_coin(&first.txid, 0, &paid.address, price);
-    let moves = counter
-        .payer
-        .sign_spend(vec![coin], &[(&unpaid.address, price - FEE)]);
+    let moves = counter.payer.sign_spend(vec![coin], &[(&unpaid.address, price - FEE)]);
     counter.payer.send(&moves);
     counter.assert_invoices(&[(paid, "detected", price), (unpaid, "awaiting_payment", 0)]);
     // The payment and the transfer that spends it are in one block before the server polls.
     let second = counter.payer.pay(&[(&swept.address, price)]);
     let coin = counter.spendable_coin(&second.txid, 0, &swept.address, price);
-    let moves = counter
-        .payer
-        .sign_spend(vec![coin], &[(&ours, price - FEE)]);
+    let moves = counter.payer.sign_spend(vec![coin], &[(&ours, price - FEE)]);
     counter.payer.send(&moves);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[
@@ -317,17 +261,11 @@ fn play_own_transfers(counter: &mut UtxoShop<'_>) {
 #[track_caller]
 fn play_ignored_outputs(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(2);
-    let [made, dust] = &dues[..] else {
-        unreachable!("two were made")
-    };
+    let [made, dust] = &dues[..] else { unreachable!("two were made") };
     let stray = counter.unassigned_address();
-    counter
-        .node
-        .call("generatetoaddress", json!([1, made.address]));
+    counter.node.call("generatetoaddress", json!([1, made.address]));
     // No node relays outputs as small as these, but a miner may include them in a block.
-    let tiny = counter
-        .payer
-        .sign(&[(&dust.address, 0), (&dust.address, 7)]);
+    let tiny = counter.payer.sign(&[(&dust.address, 0), (&dust.address, 7)]);
     counter.payer.mine_only(&[&tiny.raw]);
     counter.payer.pay(&[(&stray, 50_000)]);
     counter.mine_until_confirmed();

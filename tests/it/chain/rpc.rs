@@ -41,18 +41,9 @@ fn method_failure(code: i64, message: &str) -> CallFailure {
 #[test]
 fn client_reads_every_shape_of_result_and_error() {
     for (text, expected) in [
-        (
-            r#"{"result":"a","error":null,"id":0}"#,
-            Ok(Some("a".to_owned())),
-        ),
-        (
-            r#"{"id":0,"jsonrpc":"2.0","result":"a"}"#,
-            Ok(Some("a".to_owned())),
-        ),
-        (
-            r#" {"jsonrpc":"2.0","id":0,"more":[{}],"result":null} "#,
-            Ok(None),
-        ),
+        (r#"{"result":"a","error":null,"id":0}"#, Ok(Some("a".to_owned()))),
+        (r#"{"id":0,"jsonrpc":"2.0","result":"a"}"#, Ok(Some("a".to_owned()))),
+        (r#" {"jsonrpc":"2.0","id":0,"more":[{}],"result":null} "#, Ok(None)),
         (
             r#"{"result":null,"error":{"code":-5,"message":"No such\ntransaction"},"id":0}"#,
             Err(method_failure(-5, "No such transaction")),
@@ -92,16 +83,8 @@ fn failures_are_classified() {
         (200, r#"{"result":"a","id":0}{}"#, "Lied"),
         (200, r#"{"id":0}"#, "Lied"),
         (200, "[]", "Lied"),
-        (
-            200,
-            r#"{"error":{"code":-32005,"message":"no"},"id":0}"#,
-            "Limited",
-        ),
-        (
-            200,
-            r#"{"error":{"code":-32000,"message":"Rate limit exceeded"},"id":0}"#,
-            "Limited",
-        ),
+        (200, r#"{"error":{"code":-32005,"message":"no"},"id":0}"#, "Limited"),
+        (200, r#"{"error":{"code":-32000,"message":"Rate limit exceeded"},"id":0}"#, "Limited"),
         (500, r#"{"error":"too many requests","id":null}"#, "Limited"),
     ] {
         let said = call_with_reply(status, text);
@@ -119,17 +102,11 @@ fn failures_are_classified() {
     ] {
         let (_node, mut rpc) = client_with_reply(does.clone());
         let told = format!("{:?}", rpc.call::<String>("a", &json!([])));
-        assert!(
-            told.starts_with(&format!("Err(Node({expected}")),
-            "{does:?}: {told}"
-        );
+        assert!(told.starts_with(&format!("Err(Node({expected}")), "{does:?}: {told}");
     }
     let node = Receiver::start_replying(Reply::Hang);
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
-    let limits = Limits {
-        timeout_ms: 50,
-        ..LIMITS
-    };
+    let limits = Limits { timeout_ms: 50, ..LIMITS };
     let hanging = Rpc::new(endpoints, Vec::new(), limits).call::<String>("a", &json!([]));
     let late = NodeError::Unreachable("no answer in time".to_owned());
     assert_eq!(hanging, Err(CallFailure::Node(late)));
@@ -175,26 +152,11 @@ fn batch_responses_are_matched_to_calls_in_any_order() {
 fn batch_with_a_missing_or_foreign_response_is_rejected() {
     let cases: [(BatchChange, &str); 6] = [
         (|answers| answers[1..].to_vec().into(), "Unreachable"),
-        (
-            |answers| json!([answers[0], answers[0], answers[2]]),
-            "Lied",
-        ),
-        (
-            |answers| json!([answers[0], answers[1], answers[2], answers[2]]),
-            "Lied",
-        ),
-        (
-            |answers| json!([answers[0], answers[1], { "id": 77, "result": 1 }]),
-            "Lied",
-        ),
-        (
-            |answers| json!([answers[0], answers[1], { "id": null, "result": 1 }]),
-            "Lied",
-        ),
-        (
-            |answers| json!([answers[0], answers[1], { "id": 2, "result": "1" }]),
-            "Lied",
-        ),
+        (|answers| json!([answers[0], answers[0], answers[2]]), "Lied"),
+        (|answers| json!([answers[0], answers[1], answers[2], answers[2]]), "Lied"),
+        (|answers| json!([answers[0], answers[1], { "id": 77, "result": 1 }]), "Lied"),
+        (|answers| json!([answers[0], answers[1], { "id": null, "result": 1 }]), "Lied"),
+        (|answers| json!([answers[0], answers[1], { "id": 2, "result": "1" }]), "Lied"),
     ];
     for (change, expected) in cases {
         let (_node, mut rpc) = start_echo_node(change);

@@ -111,10 +111,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
                     assert_eq!(status, "awaiting_payment", "{name}");
                 }
                 // On chains with one block for each transaction, the first payments may already be confirmed.
-                "late" => assert!(
-                    ["expired", "paid_late"].contains(&status.as_str()),
-                    "{status}"
-                ),
+                "late" => assert!(["expired", "paid_late"].contains(&status.as_str()), "{status}"),
                 _ if payer.has_mempool() => assert_eq!(status, "detected", "{name}"),
                 _ => assert_ne!(status, "awaiting_payment", "{name}"),
             }
@@ -274,11 +271,7 @@ fn play_scenario(till: &TestnetShop, payer: &impl ScenarioPayer) {
     // Litecoin and Dogecoin have no customer addresses.
     let customer = (!payer.has_mempool()).then(|| customer_address(till, &running, chain));
     let invoices = NAMES.map(|name| (name, till.create_invoice(&running, asset)));
-    let play = Scenario {
-        till,
-        payer,
-        invoices: invoices.into(),
-    };
+    let play = Scenario { till, payer, invoices: invoices.into() };
     running.process.kill();
     expire_invoice(&file, &play.invoices["late"]);
     let count = play.make_first_payments(customer.as_deref());
@@ -299,10 +292,8 @@ fn play_scenario(till: &TestnetShop, payer: &impl ScenarioPayer) {
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let customers = usize::from(customer.is_some());
-    let mut to: BTreeSet<String> = NAMES
-        .iter()
-        .map(|name| play.deposit_address(name).to_owned())
-        .collect();
+    let mut to: BTreeSet<String> =
+        NAMES.iter().map(|name| play.deposit_address(name).to_owned()).collect();
     to.extend(customer);
     let booked = booked_amounts(&file);
     assert_eq!(booked.len(), count);

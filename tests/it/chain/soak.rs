@@ -66,19 +66,9 @@ fn start_utxo_chain(chain: &'static str, asset: &'static str) -> Option<SoakChai
         _ => FaultyProxy::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
     };
     let sent = Vec::new();
-    let payer = Box::new(LitecoindPayer {
-        node,
-        chain,
-        asset,
-        sent,
-    });
+    let payer = Box::new(LitecoindPayer { node, chain, asset, sent });
     let to = Vec::new();
-    Some(SoakChain {
-        chain,
-        payer,
-        front,
-        to,
-    })
+    Some(SoakChain { chain, payer, front, to })
 }
 
 /// Starts an EVM chain, and returns it with the setting of its token.
@@ -94,19 +84,9 @@ fn start_evm_chain(
     node.mine(5);
     let front = FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
-    let payer = Box::new(AnvilPayer {
-        node,
-        token,
-        asset,
-        coin,
-    });
+    let payer = Box::new(AnvilPayer { node, token, asset, coin });
     let to = Vec::new();
-    let side = SoakChain {
-        chain,
-        payer,
-        front,
-        to,
-    };
+    let side = SoakChain { chain, payer, front, to };
     Some((side, setting))
 }
 
@@ -131,12 +111,7 @@ fn start_chains() -> Option<(Vec<SoakChain>, Vec<String>)> {
     let front = FaultyProxy::Tron(node.start_another());
     let payer = Box::new(TronPayer(node));
     let to = Vec::new();
-    sides.push(SoakChain {
-        chain: "tron",
-        payer,
-        front,
-        to,
-    });
+    sides.push(SoakChain { chain: "tron", payer, front, to });
     tokens.push(format!("{TRON_TOKEN}={}", encode_address(TOKEN)));
     let node = Surfpool::start(UNTESTED)?;
     tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
@@ -164,20 +139,11 @@ fn open_shop(sides: &[SoakChain], tokens: &[String]) -> TestnetShop {
         parse_output(&till.add_wallet(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
-        parse_output(&run_wallet(
-            &till.served.file,
-            &["add", family, "--yes"],
-            EVM,
-        ));
+        parse_output(&run_wallet(&till.served.file, &["add", family, "--yes"], EVM));
     }
     let pool: Vec<String> = (0..20).map(address_without_key).collect();
     let import = ["import", "solana", "-"];
-    parse_output(&run_subcommand(
-        "pool",
-        &till.served.file,
-        &import,
-        &pool.join("\n"),
-    ));
+    parse_output(&run_subcommand("pool", &till.served.file, &import, &pool.join("\n")));
     till
 }
 
@@ -200,13 +166,7 @@ fn paid_assets(chain: &str) -> &'static [&'static str] {
 fn wait_until_read(till: &TestnetShop, sides: &[SoakChain]) {
     let heights: Vec<String> = sides
         .iter()
-        .map(|side| {
-            format!(
-                "(chain = '{}' and height = {})",
-                side.chain,
-                side.payer.height()
-            )
-        })
+        .map(|side| format!("(chain = '{}' and height = {})", side.chain, side.payer.height()))
         .collect();
     let read = format!(
         "select (count(*) = {}) || '' from chain_cursors where {}",
@@ -220,10 +180,7 @@ fn wait_until_read(till: &TestnetShop, sides: &[SoakChain]) {
 #[track_caller]
 fn anonymous_memory_kb(running: &RunningServer) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", running.process.id())).unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("RssAnon:"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("RssAnon:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 

@@ -32,13 +32,7 @@ impl TestnetShop {
         let rates = served.path("rates.json");
         std::fs::write(&rates, RATES).unwrap();
         let rates = format!("fixed:{}", rates.display());
-        let common = [
-            "--rates",
-            &rates,
-            "--test-networks",
-            "--webhook-allow",
-            "127.0.0.0/8",
-        ];
+        let common = ["--rates", &rates, "--test-networks", "--webhook-allow", "127.0.0.0/8"];
         let settings = settings.iter().chain(&common);
         TestnetShop {
             settings: settings.map(|text| (*text).to_owned()).collect(),
@@ -67,11 +61,7 @@ impl TestnetShop {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = TestnetShop::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
-        parse_output(&run_wallet(
-            &till.served.file,
-            &["add", family, "--yes"],
-            EVM,
-        ));
+        parse_output(&run_wallet(&till.served.file, &["add", family, "--yes"], EVM));
         till
     }
 
@@ -83,12 +73,7 @@ impl TestnetShop {
         let (url, usdc, usdt) = (format!("solana={url}"), token(USDC), token(USDT));
         let till = TestnetShop::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
         let pool = node.pool_addresses(0, 40).join("\n");
-        parse_output(&run_subcommand(
-            "pool",
-            &till.served.file,
-            &["import", "solana", "-"],
-            &pool,
-        ));
+        parse_output(&run_subcommand("pool", &till.served.file, &["import", "solana", "-"], &pool));
         till
     }
 
@@ -126,8 +111,7 @@ impl TestnetShop {
     #[track_caller]
     pub fn start_with_debug_log(&self) -> RunningServer {
         let settings = self.settings();
-        self.served
-            .start_logging_with("trace", &self.log_path(), &settings)
+        self.served.start_logging_with("trace", &self.log_path(), &settings)
     }
 
     pub fn log_path(&self) -> PathBuf {
@@ -162,13 +146,7 @@ impl TestnetShop {
     #[track_caller]
     pub fn call_api(&self, running: &RunningServer, method: &str, path: &str, body: &str) -> Value {
         let url = format!("{}{path}", running.url);
-        let answer = send(
-            &agent(),
-            method,
-            &url,
-            &[("X-API-Key", self.served.key.as_str())],
-            body,
-        );
+        let answer = send(&agent(), method, &url, &[("X-API-Key", self.served.key.as_str())], body);
         assert!(answer.status < 300, "{path}: {}", answer.text);
         answer.json()
     }
@@ -181,13 +159,7 @@ impl TestnetShop {
             told["type"] == kind && told["data"]["object"]["id"] == invoice["id"]
         };
         (1..)
-            .find_map(|count| {
-                self.receiver
-                    .wait_for_requests(count)
-                    .iter()
-                    .find(is_it)
-                    .cloned()
-            })
+            .find_map(|count| self.receiver.wait_for_requests(count).iter().find(is_it).cloned())
             .unwrap()
     }
 
@@ -214,8 +186,6 @@ impl TestnetShop {
     pub fn offered_assets(&self, running: &RunningServer) -> Vec<String> {
         let listed = self.call_api(running, "GET", "/v1/currencies", "");
         let listed = listed["data"].as_array().unwrap().iter();
-        listed
-            .map(|coin| coin["id"].as_str().unwrap().to_owned())
-            .collect()
+        listed.map(|coin| coin["id"].as_str().unwrap().to_owned()).collect()
     }
 }

@@ -25,9 +25,7 @@ fn start_node(options: &[&str]) -> Option<Litecoind> {
 fn output_position(node: &Litecoind, txid: &str, address: &str) -> u32 {
     let read = node.call("gettransaction", json!([txid, true, true]));
     let outputs = read["decoded"]["vout"].as_array().unwrap();
-    let place = outputs
-        .iter()
-        .position(|output| output["scriptPubKey"]["addresses"][0] == address);
+    let place = outputs.iter().position(|output| output["scriptPubKey"]["addresses"][0] == address);
     u32::try_from(place.unwrap()).unwrap()
 }
 
@@ -47,30 +45,10 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
     let twice = node.pay(segwit, "0.1");
     let other = node.pay(&node.new_address("bech32"), "3");
     let mut expected = vec![
-        (
-            to_three.clone(),
-            output_position(&node, &to_three, legacy),
-            legacy.clone(),
-            10_001,
-        ),
-        (
-            to_three.clone(),
-            output_position(&node, &to_three, nested),
-            nested.clone(),
-            150_000_000,
-        ),
-        (
-            to_three.clone(),
-            output_position(&node, &to_three, segwit),
-            segwit.clone(),
-            200_000_001,
-        ),
-        (
-            twice.clone(),
-            output_position(&node, &twice, segwit),
-            segwit.clone(),
-            10_000_000,
-        ),
+        (to_three.clone(), output_position(&node, &to_three, legacy), legacy.clone(), 10_001),
+        (to_three.clone(), output_position(&node, &to_three, nested), nested.clone(), 150_000_000),
+        (to_three.clone(), output_position(&node, &to_three, segwit), segwit.clone(), 200_000_001),
+        (twice.clone(), output_position(&node, &twice, segwit), segwit.clone(), 10_000_000),
     ];
     expected.sort();
     let waiting = seen.mempool(&[], &watch).unwrap();
@@ -84,9 +62,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         assert!(matches!(&one.spends[0], InputSource::Output(txid, _) if txid.len() == 64));
     }
     // Payments in transactions that the caller has already stored are not returned again.
-    let rest = seen
-        .mempool(std::slice::from_ref(&to_three), &watch)
-        .unwrap();
+    let rest = seen.mempool(std::slice::from_ref(&to_three), &watch).unwrap();
     assert_eq!(
         payment_tuples(&rest.received),
         vec![expected.iter().find(|one| one.0 == twice).unwrap().clone()]
@@ -119,10 +95,7 @@ fn assert_moved_to_block(
     received.sort();
     assert_eq!(received, expected);
     let gone = seen.mempool(waited, watch).unwrap();
-    assert_eq!(
-        (gone.received, gone.vanished),
-        (Vec::new(), waited.to_vec())
-    );
+    assert_eq!((gone.received, gone.vanished), (Vec::new(), waited.to_vec()));
     let place = seen.block_of(&waited[0]).unwrap().unwrap();
     assert_eq!((place.height, &place.hash), (102, &hash));
     assert_eq!(seen.hash_at(102).unwrap(), Some(hash));
@@ -139,9 +112,7 @@ fn client_reports_coinbase_and_spent_outputs() {
     node.call("generatetoaddress", json!([1, address]));
     let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     let blocks = seen.blocks(102, 102, &watch).unwrap();
-    let [made] = &blocks[0].received[..] else {
-        unreachable!("{blocks:?}")
-    };
+    let [made] = &blocks[0].received[..] else { unreachable!("{blocks:?}") };
     assert_eq!(
         (made.spends.as_slice(), made.amount.0),
         (&[InputSource::Coinbase][..], 5_000_000_000)
@@ -149,19 +120,13 @@ fn client_reports_coinbase_and_spent_outputs() {
 
     let paid = node.pay(&node.new_address("legacy"), "1");
     let spent = node.call("gettransaction", json!([paid, true, true]))["decoded"]["vin"][0].clone();
-    let (from, at) = (
-        spent["txid"].as_str().unwrap(),
-        spent["vout"].as_u64().unwrap(),
-    );
+    let (from, at) = (spent["txid"].as_str().unwrap(), spent["vout"].as_u64().unwrap());
     let at = u32::try_from(at).unwrap();
     let watch = WatchList::default().with_output(from, at);
     let expected = vec![(InputSource::Output(from.to_owned(), at), paid.clone())];
     for _ in 0..2 {
         let waiting = seen.mempool(&[], &watch).unwrap();
-        assert_eq!(
-            (waiting.spent, waiting.received),
-            (expected.clone(), Vec::new())
-        );
+        assert_eq!((waiting.spent, waiting.received), (expected.clone(), Vec::new()));
     }
     node.mine(1);
     assert_eq!(seen.blocks(103, 103, &watch).unwrap()[0].spent, expected);
@@ -179,9 +144,7 @@ fn client_reports_a_replacement_and_the_replaced_transaction() {
     let bumped = node.call("bumpfee", json!([first]));
     let second = bumped["txid"].as_str().unwrap().to_owned();
     assert_ne!(first, second);
-    let InputSource::Output(from, at) = &before[0].spends[0] else {
-        unreachable!("{before:?}")
-    };
+    let InputSource::Output(from, at) = &before[0].spends[0] else { unreachable!("{before:?}") };
     let watch = watch.with_output(from, *at);
     let after = seen.mempool(std::slice::from_ref(&first), &watch).unwrap();
     assert_eq!(after.vanished, vec![first]);
@@ -206,35 +169,19 @@ fn reorg_unconfirms_an_indexed_transaction() {
 
     node.call("invalidateblock", json!([lost]));
     assert_eq!(seen.hash_at(102), Ok(None));
-    assert_eq!(
-        seen.block_of(&paid),
-        Ok(None),
-        "the transaction is in the mempool again"
-    );
+    assert_eq!(seen.block_of(&paid), Ok(None), "the transaction is in the mempool again");
     assert_eq!(seen.head().unwrap().block.height, 101);
     assert_eq!(seen.mempool(&[], &watch).unwrap().received.len(), 1);
 
     // A replacement spends the same input, but the index of the node still returns the replaced transaction.
-    let bumped = node.call("bumpfee", json!([paid]))["txid"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let bumped = node.call("bumpfee", json!([paid]))["txid"].as_str().unwrap().to_owned();
     let hashes = node.mine(2);
     let stale = node.call("getrawtransaction", json!([paid, 1]));
-    assert_eq!(
-        (&stale["blockhash"], &stale["confirmations"]),
-        (&json!(lost), &json!(0))
-    );
+    assert_eq!((&stale["blockhash"], &stale["confirmations"]), (&json!(lost), &json!(0)));
     assert_eq!(seen.block_of(&paid), Ok(None));
     let blocks = seen.blocks(101, 103, &watch).unwrap();
     assert_eq!(blocks[1].block.hash, hashes[0]);
-    assert_eq!(
-        paid_in_blocks(&blocks)
-            .iter()
-            .map(|one| &one.0)
-            .collect::<Vec<_>>(),
-        [&bumped]
-    );
+    assert_eq!(paid_in_blocks(&blocks).iter().map(|one| &one.0).collect::<Vec<_>>(), [&bumped]);
 
     // The first branch becomes active again, because it is longer by one block.
     node.call("invalidateblock", json!([hashes[0]]));
@@ -253,9 +200,7 @@ fn node_without_txindex_finds_blocks_of_unspent_outputs() {
     let paid = node.pay(&node.new_address("bech32"), "1");
     assert_eq!(seen.block_of(&paid), Ok(None));
     let hash = node.mine(3).remove(0);
-    let error = node
-        .try_call("getrawtransaction", json!([paid, 1]))
-        .unwrap_err();
+    let error = node.try_call("getrawtransaction", json!([paid, 1])).unwrap_err();
     assert_eq!(error["code"], -5);
     let block = seen.block_of(&paid).unwrap().unwrap();
     assert_eq!((block.height, block.hash), (102, hash));
@@ -273,11 +218,8 @@ fn pruned_node_suffices_and_may_restart() {
     node.mine(1);
     let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
     let head = seen.head().unwrap();
-    let received = paid_in_blocks(
-        &seen
-            .blocks(head.block.height, head.block.height, &watch)
-            .unwrap(),
-    );
+    let received =
+        paid_in_blocks(&seen.blocks(head.block.height, head.block.height, &watch).unwrap());
     assert_eq!(received[0].0, paid);
     // The client continues after the node restarts.
     node.stop();
@@ -308,23 +250,12 @@ fn dogecoin_rpc_subset_suffices() {
     assert_eq!(blocks.len(), 8);
     let amounts = |received: Vec<(String, u32, String, u128)>| -> BTreeSet<_> {
         let kept = received.into_iter();
-        kept.map(|(txid, position, _, amount)| (txid, position, amount))
-            .collect()
+        kept.map(|(txid, position, _, amount)| (txid, position, amount)).collect()
     };
-    assert_eq!(
-        amounts(paid_in_blocks(&blocks)),
-        amounts(paid_in_blocks(&expected))
-    );
+    assert_eq!(amounts(paid_in_blocks(&blocks)), amounts(paid_in_blocks(&expected)));
     let written = paid_in_blocks(&blocks);
-    assert!(
-        written.iter().all(|one| one.2.starts_with('n')),
-        "{written:?}"
-    );
-    assert_eq!(
-        proxy.call_count("getblock"),
-        8 + 1,
-        "the numeric verbosity is tried once"
-    );
+    assert!(written.iter().all(|one| one.2.starts_with('n')), "{written:?}");
+    assert_eq!(proxy.call_count("getblock"), 8 + 1, "the numeric verbosity is tried once");
 }
 
 #[test]
@@ -334,10 +265,7 @@ fn node_of_another_network_is_rejected() {
     let text = "it is a node of litecoin (regtest)".to_owned();
     assert_eq!(seen.network(), Err(NodeError::Wrong(text.clone())));
     assert_eq!(seen.head(), Err(NodeError::Wrong(text.clone())));
-    assert_eq!(
-        seen.blocks(1, 1, &WatchList::default()),
-        Err(NodeError::Wrong(text))
-    );
+    assert_eq!(seen.blocks(1, 1, &WatchList::default()), Err(NodeError::Wrong(text)));
 
     let wrong = node.url().replace("regtest", "guessed");
     let refused = utxo_client(Chain::Litecoin, &wrong, LIMITS).network();

@@ -66,10 +66,7 @@ impl LyingNode {
         self.liar.clear_faults();
         self.liar.inject(method, lie);
         let told = format!("{:?}", ask(self));
-        assert!(
-            told.starts_with(&format!("Err({expected}")),
-            "{method}: {told}"
-        );
+        assert!(told.starts_with(&format!("Err({expected}")), "{method}: {told}");
         self.assert_honest();
     }
 }
@@ -126,17 +123,11 @@ fn block_that_was_not_requested_is_rejected() {
         (Fault::result(Value::Null), "Lied"),
         (Fault::result(json!("00ff")), "Lied"),
         (Fault::error(-5, "Block not found"), "Behind"),
-        (
-            Fault::error(-1, "Block not available (pruned data)"),
-            "Wrong",
-        ),
+        (Fault::error(-1, "Block not available (pruned data)"), "Wrong"),
         (Fault::error(-28, "Loading block index..."), "Unreachable"),
         (Fault::error(-32601, "Method not found"), "Wrong"),
         (Fault::error(-32005, "limit exceeded"), "Limited"),
-        (
-            patch_block(move |block| block["previousblockhash"] = json!("cd".repeat(32))),
-            "Lied",
-        ),
+        (patch_block(move |block| block["previousblockhash"] = json!("cd".repeat(32))), "Lied"),
         (
             patch_block(|block| drop(block.as_object_mut().unwrap().remove("previousblockhash"))),
             "Lied",
@@ -149,22 +140,14 @@ fn block_that_was_not_requested_is_rejected() {
             "Lied",
         ),
         (mutate(|output| output["value"] = parse("-1")), "Lied"),
-        (
-            mutate(|output| output["value"] = parse("0.000000001")),
-            "Lied",
-        ),
+        (mutate(|output| output["value"] = parse("0.000000001")), "Lied"),
         (mutate(|output| output["value"] = parse("1e400")), "Lied"),
         (mutate(|output| output["value"] = json!("1")), "Lied"),
         (mutate(|output| output["n"] = json!(0)), "Lied"),
         (mutate(|output| output["n"] = Value::Null), "Lied"),
-        (
-            mutate(|output| output["scriptPubKey"]["hex"] = json!("0g")),
-            "Lied",
-        ),
+        (mutate(|output| output["scriptPubKey"]["hex"] = json!("0g")), "Lied"),
     ] {
-        scene.assert_fails(("getblock", lie), expected, |scene| {
-            scene.blocks().map(drop)
-        });
+        scene.assert_fails(("getblock", lie), expected, |scene| scene.blocks().map(drop));
     }
 }
 
@@ -177,23 +160,11 @@ fn inconsistent_head_is_rejected() {
     for (method, lie, expected) in [
         ("getblockchaininfo", patch("blocks", json!(103)), "Lied"),
         ("getblockchaininfo", patch("blocks", json!("102")), "Lied"),
-        (
-            "getblockchaininfo",
-            patch("bestblockhash", json!(other)),
-            "Lied",
-        ),
-        (
-            "getblockchaininfo",
-            patch("bestblockhash", json!("ab".repeat(32))),
-            "Behind",
-        ),
+        ("getblockchaininfo", patch("bestblockhash", json!(other)), "Lied"),
+        ("getblockchaininfo", patch("bestblockhash", json!("ab".repeat(32))), "Behind"),
         ("getnetworkinfo", patch("connections", json!(-1)), "Lied"),
         ("getblockheader", patch("height", json!(50)), "Behind"),
-        (
-            "getblockheader",
-            patch("hash", json!("ab".repeat(32))),
-            "Lied",
-        ),
+        ("getblockheader", patch("hash", json!("ab".repeat(32))), "Lied"),
         ("getblockheader", patch("confirmations", json!(0)), "Behind"),
         ("getblockheader", patch("time", json!(u64::MAX)), "Lied"),
     ] {
@@ -204,20 +175,14 @@ fn inconsistent_head_is_rejected() {
         (Fault::result(json!("x")), "Lied"),
         (Fault::error(-8, "Block height out of range"), "Unreachable"),
     ] {
-        scene.assert_fails(("getblockhash", lie), expected, |scene| {
-            scene.seen.head().map(drop)
-        });
+        scene.assert_fails(("getblockhash", lie), expected, |scene| scene.seen.head().map(drop));
     }
     for (method, name, value) in [
         ("getblockchaininfo", "initialblockdownload", json!(true)),
         ("getblockchaininfo", "headers", json!(103)),
     ] {
         scene.liar.inject(method, patch(name, value));
-        assert_eq!(
-            scene.seen.head().map(|head| head.is_complete),
-            Ok(false),
-            "{name}"
-        );
+        assert_eq!(scene.seen.head().map(|head| head.is_complete), Ok(false), "{name}");
         scene.assert_honest();
     }
 }
@@ -242,11 +207,7 @@ fn each_head_request_checks_the_network_again() {
         scene.liar.inject("getblockhash", Fault::change(first));
         let refused = Err(NodeError::Wrong(text.to_owned()));
         assert_eq!(scene.seen.head().map(drop), refused, "at each head request");
-        assert_eq!(
-            scene.blocks().map(drop),
-            refused,
-            "after the first rejection"
-        );
+        assert_eq!(scene.blocks().map(drop), refused, "after the first rejection");
         assert_eq!(scene.seen.network().map(drop), refused);
         scene.assert_honest();
     }
@@ -261,18 +222,11 @@ fn inconsistent_mempool_is_rejected() {
         ("getrawmempool", Fault::result(json!(["x"])), "Lied"),
         ("getrawmempool", Fault::result(json!([7])), "Lied"),
         ("getrawmempool", Fault::result(Value::Null), "Lied"),
-        (
-            "getrawtransaction",
-            patch("txid", json!("ab".repeat(32))),
-            "Lied",
-        ),
+        ("getrawtransaction", patch("txid", json!("ab".repeat(32))), "Lied"),
         ("getrawtransaction", patch("vin", Value::Null), "Lied"),
         (
             "getrawtransaction",
-            patch(
-                "vout",
-                json!([{ "value": 1, "scriptPubKey": { "hex": "" } }]),
-            ),
+            patch("vout", json!([{ "value": 1, "scriptPubKey": { "hex": "" } }])),
             "Lied",
         ),
         ("getmempoolentry", Fault::error(-1, "no"), "Unreachable"),
@@ -285,10 +239,7 @@ fn inconsistent_mempool_is_rejected() {
     }
     // A transaction that the node cannot return is not a payment, and the client requests it again.
     scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
-    scene.liar.inject(
-        "getmempoolentry",
-        Fault::error(-5, "Transaction not in mempool"),
-    );
+    scene.liar.inject("getmempoolentry", Fault::error(-5, "Transaction not in mempool"));
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
     scene.assert_honest();
     let asked = scene.liar.call_count("getrawtransaction");
@@ -299,26 +250,17 @@ fn inconsistent_mempool_is_rejected() {
         "only new transactions are fetched"
     );
     // The node reports an empty mempool once: the payment is dropped, and returns with the next response.
-    let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0]
-        .txid
-        .clone();
+    let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0].txid.clone();
     scene.liar.inject("getrawmempool", Fault::result(json!([])));
-    let gone = scene
-        .seen
-        .mempool(std::slice::from_ref(&there), &scene.watch)
-        .unwrap();
+    let gone = scene.seen.mempool(std::slice::from_ref(&there), &scene.watch).unwrap();
     assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![there]));
     scene.assert_honest();
 }
 
 #[test]
 fn broken_slow_or_endless_response_is_an_error() {
-    let limits = Limits {
-        timeout_ms: 500,
-        answer_bytes_max: 1024 * 1024,
-        failures_max: u32::MAX,
-        ..LIMITS
-    };
+    let limits =
+        Limits { timeout_ms: 500, answer_bytes_max: 1024 * 1024, failures_max: u32::MAX, ..LIMITS };
     let Some(mut scene) = start_lying_node(limits) else {
         return;
     };
@@ -336,18 +278,14 @@ fn broken_slow_or_endless_response_is_an_error() {
         });
     }
     for lie in [Fault::Dropped(1), Fault::Truncated(30)] {
-        scene.assert_fails(("getblockhash", lie), "Unreachable", |scene| {
-            scene.blocks().map(drop)
-        });
+        scene.assert_fails(("getblockhash", lie), "Unreachable", |scene| scene.blocks().map(drop));
     }
     scene.liar.inject("getblockhash", Fault::Reversed);
     let paid = |blocks: Vec<_>| paid_in_blocks(&blocks).len();
     assert_eq!(scene.blocks().map(paid), Ok(1));
     // A large unknown field is skipped, but its bytes count.
     let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
-    scene.assert_fails(("getblock", huge), "Limited", |scene| {
-        scene.blocks().map(drop)
-    });
+    scene.assert_fails(("getblock", huge), "Limited", |scene| scene.blocks().map(drop));
 }
 
 #[test]
@@ -366,20 +304,14 @@ fn node_without_its_newest_block_is_behind() {
     assert_eq!(scene.seen.hash_at(102), Ok(None));
     assert_eq!(scene.seen.head(), Err(NodeError::Behind));
     assert_eq!(scene.blocks().map(|blocks| blocks.len()), Ok(2));
-    assert_eq!(
-        scene.seen.blocks(102, 102, &scene.watch),
-        Err(NodeError::Behind)
-    );
+    assert_eq!(scene.seen.blocks(102, 102, &scene.watch), Err(NodeError::Behind));
     scene.assert_honest();
     // The index returns a transaction of a block that is not on the active chain.
     let stale = patch("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));
     scene.assert_honest();
-    assert_eq!(
-        scene.seen.block_of(&scene.paid).unwrap().unwrap().height,
-        102
-    );
+    assert_eq!(scene.seen.block_of(&scene.paid).unwrap().unwrap().height, 102);
 }
 
 #[test]

@@ -14,16 +14,8 @@ fn other_site_cannot_move_the_sandbox_clock() {
     // The checkout page itself sends `Origin: null` because of its referrer policy.
     let move_by = |headers: &[(&str, &str)]| {
         let form = ("content-type", "application/x-www-form-urlencoded");
-        let (headers, path) = (
-            [headers, &[form]].concat(),
-            format!("/checkout/{id}/simulate"),
-        );
-        shop.send(
-            "POST",
-            &path,
-            &headers,
-            &format!("token={token}&case=clock"),
-        )
+        let (headers, path) = ([headers, &[form]].concat(), format!("/checkout/{id}/simulate"));
+        shop.send("POST", &path, &headers, &format!("token={token}&case=clock"))
     };
     let before = shop.now();
     for (origin, site) in [
@@ -83,10 +75,7 @@ fn only_test_checkout_has_simulation_buttons() {
     get_checkout_page(&shop, &invoice).assert_hides(&["/simulate"]);
 
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "ETH" });
-    let live = shop
-        .post("/v1/invoices", Some(LIVE), body)
-        .expect(201)
-        .json();
+    let live = shop.post("/v1/invoices", Some(LIVE), body).expect(201).json();
     get_checkout_page(&shop, &live).assert_hides(&["/simulate"]);
     let (_, token) = checkout_path_and_token(&live);
     let id = live["id"].as_str().unwrap();
@@ -105,11 +94,8 @@ fn checkout_uses_the_language_of_the_customer() {
         let headers = [("accept-language", accepted)];
         Page::from_response(shop.send("GET", &format!("{path}{more}"), &headers, ""))
     };
-    let german = [
-        "<html lang=\"de\" dir=\"ltr\">",
-        "<h1>0,25 LTC senden</h1>",
-        "data-exact=\"0.25\"",
-    ];
+    let german =
+        ["<html lang=\"de\" dir=\"ltr\">", "<h1>0,25 LTC senden</h1>", "data-exact=\"0.25\""];
     page("", "sv, de-AT;q=0.7, en;q=0.5").assert_shows(200, &german);
     page("", "sv").assert_shows(200, &["<html lang=\"en\"", "<h1>Send 0.25 LTC</h1>"]);
     let arabic = [
@@ -118,22 +104,14 @@ fn checkout_uses_the_language_of_the_customer() {
         "name=\"lang\" value=\"ar\"",
     ];
     page("&lang=ar", "de").assert_shows(200, &arabic);
-    page("&lang=%3Cb%3E", "de")
-        .assert_shows(200, &german)
-        .assert_hides(&["<b>", "name=\"lang\""]);
-    let links = [
-        "?lang=ja&#38;token=",
-        "aria-current=\"true\">Deutsch<",
-        "hreflang=\"zh-Hans\"",
-    ];
+    page("&lang=%3Cb%3E", "de").assert_shows(200, &german).assert_hides(&["<b>", "name=\"lang\""]);
+    let links = ["?lang=ja&#38;token=", "aria-current=\"true\">Deutsch<", "hreflang=\"zh-Hans\""];
     page("", "de").assert_shows(200, &links);
     // The account's setting has priority over the browser. An unsupported language falls back to English.
     shop.execute_sql("update accounts set checkout_lang = 'pt-BR'");
     let other = shop.create_invoice("20.00", json!({}));
-    get_checkout_page(&shop, &other).assert_shows(
-        200,
-        &["<html lang=\"pt\"", "Escolha uma criptomoeda", "20,00 EUR"],
-    );
+    get_checkout_page(&shop, &other)
+        .assert_shows(200, &["<html lang=\"pt\"", "Escolha uma criptomoeda", "20,00 EUR"]);
     page("", "de").assert_shows(200, &["<html lang=\"pt\""]);
     page("&lang=de", "de").assert_shows(200, &german);
     shop.execute_sql("update accounts set checkout_lang = 'sv'");
@@ -157,10 +135,8 @@ fn brand_color_is_allowed_by_policy_and_has_contrast() {
     let shop = Shop::open();
     shop.execute_sql("update accounts set branding_color = '#ffd400'");
     let page = get_checkout_page(&shop, &shop.create_invoice("20.00", json!({})));
-    let page = page.assert_shows(
-        200,
-        &["<style>:root{--brand:#ffd400;--on-brand:#000000}</style>"],
-    );
+    let page =
+        page.assert_shows(200, &["<style>:root{--brand:#ffd400;--on-brand:#000000}</style>"]);
     let policy = &page.0.headers["content-security-policy"];
     assert_eq!(policy.matches("'sha256-").count(), 2, "{policy}");
     // The database itself rejects a value that is no color.

@@ -29,11 +29,8 @@ fn error_page_uses_the_language_of_the_checkout() {
     set_origins_and_language(&shop, "[]", "auto");
     let invoice = shop.create_invoice("20.00", json!({}));
     let (path, token) = checkout_path_and_token(&invoice);
-    let in_german = [
-        "<html lang=\"de\" dir=\"ltr\">",
-        "Seite nicht gefunden",
-        "nennen Sie diese Nummer:",
-    ];
+    let in_german =
+        ["<html lang=\"de\" dir=\"ltr\">", "Seite nicht gefunden", "nennen Sie diese Nummer:"];
     for page in [NOWHERE, &path, "/checkout/x", "/l/x", "/l/x/qr"] {
         get_in_german(&shop, page)
             .assert_error(404)
@@ -42,8 +39,7 @@ fn error_page_uses_the_language_of_the_checkout() {
         let picked = format!("{page}?lang=ar");
         get_in_german(&shop, &picked)
             .assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
-        shop.get_page(page)
-            .assert_shows(404, &["lang=\"en\"", "Page not found"]);
+        shop.get_page(page).assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
     // The language is that of the form, otherwise of the account, otherwise of the browser.
     set_origins_and_language(&shop, "[]", "fr");
@@ -67,18 +63,12 @@ fn payment_link_explains_errors_in_the_payers_language() {
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     let pay = |body: &str| Page::from_response(shop.submit(&path, &[GERMAN], body));
     let unread = "x".repeat(70_000);
-    for (body, said) in [
-        ("lang=pl", "Wróć"),
-        ("lang=%ff", "Gehen Sie zurück"),
-        (&unread, "Gehen Sie zurück"),
-    ] {
+    for (body, said) in
+        [("lang=pl", "Wróć"), ("lang=%ff", "Gehen Sie zurück"), (&unread, "Gehen Sie zurück")]
+    {
         let wrong = format!("{body}&amount=1&amount=2");
         let page = pay(&wrong);
-        assert!(
-            page.0.status == 400 || page.0.status == 413,
-            "{}",
-            page.0.status
-        );
+        assert!(page.0.status == 400 || page.0.status == 413, "{}", page.0.status);
         assert!(page.0.text.contains(said), "{}", page.0.text);
     }
     shop.update_account(json!({ "status": "suspended" }));
@@ -98,10 +88,7 @@ fn operator_errors_are_exact_and_in_english() {
     for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
         get_in_german(&shop, path)
             .assert_error(status)
-            .assert_shows(
-                status,
-                &["lang=\"en\"", "If you ask for help, give this number:"],
-            );
+            .assert_shows(status, &["lang=\"en\"", "If you ask for help, give this number:"]);
     }
 }
 
@@ -112,21 +99,14 @@ fn checkout_error_may_be_framed_like_the_checkout() {
     let (path, token) = checkout_path_and_token(&invoice);
     let unread = "x".repeat(70_000);
     let long = [("x-long", "x".repeat(17_000))];
-    let long: Vec<_> = long
-        .iter()
-        .map(|(name, value)| (*name, value.as_str()))
-        .collect();
+    let long: Vec<_> = long.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let refusals = |path: &str| {
         [
             shop.submit(&format!("{path}/select"), &[], &unread),
             shop.submit(&format!("{path}/simulate"), &[], &unread),
             shop.submit(&format!("{path}/select"), &[], "token=%ff"),
             shop.submit(&format!("{path}/select"), &[], ""),
-            shop.submit(
-                &format!("{path}/simulate"),
-                &[],
-                &format!("token={token}&case=no"),
-            ),
+            shop.submit(&format!("{path}/simulate"), &[], &format!("token={token}&case=no")),
             shop.submit(&format!("{path}/other"), &[], ""),
             shop.send("GET", &format!("{path}/select"), &[], ""),
             shop.send("DELETE", path, &[], ""),
@@ -135,31 +115,23 @@ fn checkout_error_may_be_framed_like_the_checkout() {
             shop.send("GET", &format!("{path}?token=a&token=b"), &[], ""),
         ]
     };
-    for (origins, framed_by) in [
-        ("[]", "*"),
-        ("[\"https://shop.example\"]", "'self' https://shop.example"),
-    ] {
+    for (origins, framed_by) in
+        [("[]", "*"), ("[\"https://shop.example\"]", "'self' https://shop.example")]
+    {
         set_origins_and_language(&shop, origins, "auto");
         for (path, framed_by) in [(&*path, framed_by), (NOWHERE, "'none'")] {
             for refused in refusals(path) {
                 assert!(refused.status >= 400, "{}", refused.status);
                 let policy =
                     Page::from_response(refused).0.headers["content-security-policy"].clone();
-                assert!(
-                    policy.ends_with(&format!("; frame-ancestors {framed_by}")),
-                    "{policy}"
-                );
+                assert!(policy.ends_with(&format!("; frame-ancestors {framed_by}")), "{policy}");
             }
         }
     }
     // Other sites cannot frame a payment link or its error pages.
     let link = LinkClient::sign_in(&shop)
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let page = shop.submit(
-        &format!("/l/{}", link["id"].as_str().unwrap()),
-        &[],
-        &unread,
-    );
+    let page = shop.submit(&format!("/l/{}", link["id"].as_str().unwrap()), &[], &unread);
     let policy = Page::from_response(page).0.headers["content-security-policy"].clone();
     assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
 }

@@ -45,10 +45,7 @@ fn stream_path(invoice: &Value) -> String {
 fn stream_sends_every_change_and_resumes() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("20.00", json!({}));
-    let (other, path) = (
-        shop.create_invoice("20.00", json!({})),
-        stream_path(&invoice),
-    );
+    let (other, path) = (shop.create_invoice("20.00", json!({})), stream_path(&invoice));
     let mut stream = open_stream(&shop, &path, "");
     let (first, data) = next_event(&mut stream).unwrap();
     let known = json!({
@@ -68,15 +65,11 @@ fn stream_sends_every_change_and_resumes() {
     let mut resumed = open_stream(&shop, &since, "");
     let header = format!("Last-Event-ID: {second}\r\n");
     let mut again = open_stream(&shop, &format!("{path}&since=x"), &header);
-    for (since, header) in [
-        (format!("&since={first}"), ""),
-        (String::new(), "Last-Event-ID: \u{e4}\r\n"),
-    ] {
+    for (since, header) in
+        [(format!("&since={first}"), ""), (String::new(), "Last-Event-ID: \u{e4}\r\n")]
+    {
         let mut behind = open_stream(&shop, &format!("{path}{since}"), header);
-        assert_eq!(
-            next_event(&mut behind).unwrap(),
-            (second.clone(), data.clone())
-        );
+        assert_eq!(next_event(&mut behind).unwrap(), (second.clone(), data.clone()));
     }
     shop.simulate(id(&invoice), "exact");
     for stream in [&mut stream, &mut resumed, &mut again] {
@@ -85,10 +78,7 @@ fn stream_sends_every_change_and_resumes() {
             assert_eq!(last["status"], "detected");
             last = next_event(stream).unwrap().1;
         }
-        assert_eq!(
-            (&last["paid"], &last["amountReceived"]),
-            (&json!(true), &json!("0.25"))
-        );
+        assert_eq!((&last["paid"], &last["amountReceived"]), (&json!(true), &json!("0.25")));
     }
 }
 
@@ -110,19 +100,12 @@ fn stream_is_chunked_and_ignores_client_data() {
 #[test]
 fn stopping_server_ends_every_stream_cleanly() {
     // The stopping server waits only 1 ms for each client.
-    let limits = ConnectionLimits {
-        drain_client_ms: 1,
-        ..ConnectionLimits::default()
-    };
+    let limits = ConnectionLimits { drain_client_ms: 1, ..ConnectionLimits::default() };
     for _ in 0..4 {
-        let shop = Shop::with_config(Config {
-            limits,
-            ..Config::sandbox()
-        });
+        let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
         let invoice = shop.create_invoice("20.00", json!({}));
-        let mut streams: Vec<EventStream> = (0..200)
-            .map(|_| EventStream::open_chunked(&shop, &stream_path(&invoice)))
-            .collect();
+        let mut streams: Vec<EventStream> =
+            (0..200).map(|_| EventStream::open_chunked(&shop, &stream_path(&invoice))).collect();
         streams.iter_mut().for_each(|stream| {
             stream.read_chunk();
         });
@@ -146,10 +129,8 @@ fn stream_reports_expired_invoice() {
 #[test]
 fn token_opens_only_the_stream_of_its_invoice() {
     let shop = Shop::open();
-    let (one, other) = (
-        shop.create_invoice("20.00", json!({})),
-        shop.create_invoice("20.00", json!({})),
-    );
+    let (one, other) =
+        (shop.create_invoice("20.00", json!({})), shop.create_invoice("20.00", json!({})));
     let (path, strange) = (stream_path(&one), stream_path(&other));
     let (_, token) = strange.split_once("?token=").unwrap();
     let (bare, _) = path.split_once('?').unwrap();
@@ -165,14 +146,8 @@ fn token_opens_only_the_stream_of_its_invoice() {
 
 #[test]
 fn idle_stream_is_evicted_and_ends_with_the_server() {
-    let limits = ConnectionLimits {
-        connections_max: 4,
-        ..ConnectionLimits::default()
-    };
-    let shop = Shop::with_config(Config {
-        limits,
-        ..Config::sandbox()
-    });
+    let limits = ConnectionLimits { connections_max: 4, ..ConnectionLimits::default() };
+    let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
     let invoice = shop.create_invoice("20.00", json!({}));
     let listen = || {
         let mut stream = open_stream(&shop, &stream_path(&invoice), "");

@@ -11,8 +11,7 @@ fn late_payer_is_not_asked_to_pay_again() {
         [(); 3].map(|()| shop.create_invoice("20.00", json!({ "asset": "LTC" })));
     let vanished = shop.pay(json!({ "invoice": failed["id"] }));
     shop.move_payment(&vanished, "dropped");
-    shop.cancel_invoice(cancelled["id"].as_str().unwrap())
-        .expect(200);
+    shop.cancel_invoice(cancelled["id"].as_str().unwrap()).expect(200);
     shop.advance("20m");
     for (invoice, heading, unpaid) in [
         (&expired, "The time to pay is over", "Nothing was paid"),
@@ -22,16 +21,11 @@ fn late_payer_is_not_asked_to_pay_again() {
         let heading = format!("<h1>{heading}</h1>");
         let told = "Do not pay again";
         get_checkout_page(&shop, invoice)
-            .assert_shows(
-                200,
-                &[&heading, unpaid, "data-events=", "data-poll-seconds"],
-            )
+            .assert_shows(200, &[&heading, unpaid, "data-events=", "data-poll-seconds"])
             .assert_hides(&[told, "http-equiv"]);
         let late = shop.pay(json!({ "invoice": invoice["id"] }));
         let seen = [&*heading, told, "0.25 LTC", "http-equiv=\"refresh\""];
-        get_checkout_page(&shop, invoice)
-            .assert_shows(200, &seen)
-            .assert_hides(&[unpaid]);
+        get_checkout_page(&shop, invoice).assert_shows(200, &seen).assert_hides(&[unpaid]);
         shop.move_payment(&late, "dropped");
         get_checkout_page(&shop, invoice).assert_hides(&[told, "http-equiv"]);
     }
@@ -60,26 +54,12 @@ fn expired_page_requests_no_payment_while_the_chain_is_behind() {
         "http-equiv=\"refresh\" content=\"10\"",
     ];
     let address = invoice["depositAddress"].as_str().unwrap();
-    let asked = [
-        address,
-        "0.25 LTC",
-        "/select\"",
-        "<svg class=\"qr\"",
-        "left\"",
-    ];
-    get_checkout_page(&shop, &invoice)
-        .assert_shows(200, &held)
-        .assert_hides(&asked);
+    let asked = [address, "0.25 LTC", "/select\"", "<svg class=\"qr\"", "left\""];
+    get_checkout_page(&shop, &invoice).assert_shows(200, &held).assert_hides(&asked);
     let (path, token) = checkout_path_and_token(&invoice);
     let late = select_coin(&shop, &path, &format!("token={token}&asset=BTC"));
-    assert_eq!(
-        late.status, 303,
-        "the page says that it is over: {}",
-        late.text
-    );
-    get_checkout_page(&shop, &invoice)
-        .assert_shows(200, &held)
-        .assert_hides(&asked);
+    assert_eq!(late.status, 303, "the page says that it is over: {}", late.text);
+    get_checkout_page(&shop, &invoice).assert_shows(200, &held).assert_hides(&asked);
     lags(false);
     get_checkout_page(&shop, &invoice)
         .assert_shows(200, &["data-state=\"expired\"", "Nothing was paid in time"]);
@@ -101,9 +81,7 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
         "http-equiv=\"refresh\" content=\"10\"",
     ];
     let part = pay(&invoice, "0.05");
-    get_checkout_page(&shop, &invoice)
-        .assert_shows(200, &missing)
-        .assert_hides(&["/select\""]);
+    get_checkout_page(&shop, &invoice).assert_shows(200, &missing).assert_hides(&["/select\""]);
     let seen = ["<h1>Your payment was seen</h1>"];
     let rest = pay(&invoice, "0.2");
     get_checkout_page(&shop, &invoice)
@@ -116,9 +94,7 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
     get_checkout_page(&shop, &invoice).assert_shows(200, &arrived);
     // The page does not request a difference within the account's tolerance.
     pay(&tolerated, "0.24875");
-    get_checkout_page(&shop, &tolerated)
-        .assert_shows(200, &seen)
-        .assert_hides(&["more</h1>"]);
+    get_checkout_page(&shop, &tolerated).assert_shows(200, &seen).assert_hides(&["more</h1>"]);
     // The page requests nothing after the deadline.
     pay(&invoice, "0.1");
     get_checkout_page(&shop, &invoice)

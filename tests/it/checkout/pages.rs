@@ -51,8 +51,7 @@ fn selected_coin_shows_its_address() {
             "http-equiv=\"refresh\"",
         ],
     );
-    page.assert_hides(&HIDDEN)
-        .assert_hides(&["shop.example/thanks"]);
+    page.assert_hides(&HIDDEN).assert_hides(&["shop.example/thanks"]);
 
     let (path, token) = checkout_path_and_token(&invoice);
     let picked = select_coin(&shop, &path, &format!("token={token}&asset=LTC"));
@@ -74,8 +73,7 @@ fn selected_coin_shows_its_address() {
             "value=\"BTC\"",
         ],
     );
-    page.assert_hides(&HIDDEN)
-        .assert_hides(&["litecoin:", "value=\"LTC\"", "shop.example/thanks"]);
+    page.assert_hides(&HIDDEN).assert_hides(&["litecoin:", "value=\"LTC\"", "shop.example/thanks"]);
 }
 
 #[test]
@@ -89,12 +87,8 @@ fn page_shows_seen_and_confirmed_payment_and_return_link() {
     shop.move_payment(&payment, "confirmed");
     let page = get_checkout_page(&shop, &invoice);
     let way_back = "href=\"https://shop.example/thanks?a=1&#38;b=2\"";
-    let page = page.assert_shows(
-        200,
-        &["<h1>Paid</h1>", "Your payment has arrived", way_back],
-    );
-    page.assert_hides(&HIDDEN)
-        .assert_hides(&["http-equiv", "shop.example/cart", "<form"]);
+    let page = page.assert_shows(200, &["<h1>Paid</h1>", "Your payment has arrived", way_back]);
+    page.assert_hides(&HIDDEN).assert_hides(&["http-equiv", "shop.example/cart", "<form"]);
 }
 
 /// Submits the form that selects a coin.
@@ -111,8 +105,7 @@ fn every_status_has_a_page() {
         let invoice =
             shop.create_invoice("20.00", json!({ "cancelUrl": "https://shop.example/cart" }));
         let path = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
-        shop.post(&path, Some(TEST), json!({ "case": case, "asset": "LTC" }))
-            .expect(200);
+        shop.post(&path, Some(TEST), json!({ "case": case, "asset": "LTC" })).expect(200);
         invoice
     };
     let over = simulated("over");
@@ -125,17 +118,14 @@ fn every_status_has_a_page() {
             &[
                 "<h1>Send 0.125 LTC more</h1>",
                 "0.125 LTC has arrived, less than was due. Send the rest to the same address.",
-                shop.get_invoice(under["id"].as_str().unwrap())["depositAddress"]
-                    .as_str()
-                    .unwrap(),
+                shop.get_invoice(under["id"].as_str().unwrap())["depositAddress"].as_str().unwrap(),
                 "shop.example/cart",
                 "http-equiv=\"refresh\"",
             ],
         )
         .assert_hides(&["/select\""]);
     let cancelled = shop.create_invoice("20.00", json!({}));
-    shop.cancel_invoice(cancelled["id"].as_str().unwrap())
-        .expect(200);
+    shop.cancel_invoice(cancelled["id"].as_str().unwrap()).expect(200);
     get_checkout_page(&shop, &cancelled)
         .assert_shows(200, &["<h1>Cancelled</h1>"])
         .assert_hides(&["http-equiv", "/select\""]);
@@ -151,12 +141,7 @@ fn every_status_has_a_page() {
         .assert_shows(200, &["The time to pay is over"])
         .assert_hides(&["http-equiv", "/select\""]);
     get_checkout_page(&shop, &gone).assert_shows(200, &["did not go through"]);
-    let over_and_less = [
-        "Not paid in full",
-        "0.125 LTC",
-        "0.25 LTC",
-        "shop.example/cart",
-    ];
+    let over_and_less = ["Not paid in full", "0.125 LTC", "0.25 LTC", "shop.example/cart"];
     get_checkout_page(&shop, &under)
         .assert_shows(200, &over_and_less)
         .assert_hides(&["http-equiv", "/select\""]);
@@ -170,25 +155,13 @@ fn every_status_has_a_page() {
 #[test]
 fn token_opens_only_its_invoice() {
     let shop = Shop::open();
-    let (one, other) = (
-        shop.create_invoice("20.00", json!({})),
-        shop.create_invoice("21.00", json!({})),
-    );
-    let ((path, token), (_, wrong)) = (
-        checkout_path_and_token(&one),
-        checkout_path_and_token(&other),
-    );
+    let (one, other) =
+        (shop.create_invoice("20.00", json!({})), shop.create_invoice("21.00", json!({})));
+    let ((path, token), (_, wrong)) =
+        (checkout_path_and_token(&one), checkout_path_and_token(&other));
     let upper = token.to_uppercase();
     let longer = format!("{token}0");
-    for tried in [
-        "",
-        &wrong,
-        &token[..31],
-        &longer,
-        &upper,
-        "%00",
-        &"x".repeat(5_000),
-    ] {
+    for tried in ["", &wrong, &token[..31], &longer, &upper, "%00", &"x".repeat(5_000)] {
         shop.get_page(&format!("{path}?token={tried}"))
             .assert_error(404)
             .assert_hides(&["20.00", "Sandbox Shop"]);
@@ -197,18 +170,12 @@ fn token_opens_only_its_invoice() {
     }
     shop.get_page(&path).assert_error(404);
     let unknown = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
-    shop.get_page(&format!("{unknown}?token={token}"))
-        .assert_error(404);
+    shop.get_page(&format!("{unknown}?token={token}")).assert_error(404);
     shop.get_page("/checkout/x?token=y").assert_error(404);
-    shop.get_page(&format!("/checkout/{}?token=a&token=b", "x"))
-        .assert_error(400);
-    assert_eq!(
-        shop.get_invoice(one["id"].as_str().unwrap())["status"],
-        "created"
-    );
+    shop.get_page(&format!("/checkout/{}?token=a&token=b", "x")).assert_error(400);
+    assert_eq!(shop.get_invoice(one["id"].as_str().unwrap())["status"], "created");
     let read = format!("/v1/invoices/{}", one["id"].as_str().unwrap());
-    shop.get(&read, Some(&token))
-        .assert_error(401, "unauthorized", None);
+    shop.get(&read, Some(&token)).assert_error(401, "unauthorized", None);
 }
 
 #[test]
@@ -234,11 +201,7 @@ fn invalid_selection_shows_an_error_and_changes_nothing() {
     select(&format!("token={token}&asset=LTC"));
     shop.pay(json!({ "invoice": id }));
     let late = select(&format!("token={token}&asset=BTC"));
-    assert_eq!(
-        late.status, 303,
-        "the page says what became of it: {}",
-        late.text
-    );
+    assert_eq!(late.status, 303, "the page says what became of it: {}", late.text);
     assert_eq!(shop.get_invoice(id)["asset"], "LTC");
 }
 
@@ -248,10 +211,8 @@ fn shop_name_is_escaped() {
     shop.execute_sql(
         "update accounts set name = '<script>alert(\"1\")</script>', branding_logo_url = 'https://img.example/a?b=''c''&d={{e}}'",
     );
-    let invoice = shop.create_invoice(
-        "20.00",
-        json!({ "description": "\"><script>x</script>{{token}}" }),
-    );
+    let invoice =
+        shop.create_invoice("20.00", json!({ "description": "\"><script>x</script>{{token}}" }));
     let page = shop.send(
         "GET",
         &format!(
@@ -263,19 +224,10 @@ fn shop_name_is_escaped() {
         "",
     );
     assert!(!page.text.contains("<script>"), "{}", page.text);
-    assert!(
-        page.text
-            .contains("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;")
-    );
-    assert!(
-        page.text
-            .contains("&#34;&#62;&#60;script&#62;x&#60;/script&#62;{{token}}")
-    );
+    assert!(page.text.contains("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;"));
+    assert!(page.text.contains("&#34;&#62;&#60;script&#62;x&#60;/script&#62;{{token}}"));
     let policy = &page.headers["content-security-policy"];
-    assert!(
-        policy.contains("img-src 'self' https://img.example;"),
-        "{policy}"
-    );
+    assert!(policy.contains("img-src 'self' https://img.example;"), "{policy}");
     let logo = "<img src=\"https://img.example/a?b=&#39;c&#39;&#38;d={{e}}\" alt";
     assert!(page.text.contains(logo), "{}", page.text);
     for url in [
@@ -295,10 +247,7 @@ fn shop_name_is_escaped() {
 fn sandbox_marks_live_pages_as_simulated() {
     let shop = Shop::open();
     let body = json!({ "amount": "20.00", "currency": "USD", "asset": "ETH" });
-    let invoice = shop
-        .post("/v1/invoices", Some(LIVE), body)
-        .expect(201)
-        .json();
+    let invoice = shop.post("/v1/invoices", Some(LIVE), body).expect(201).json();
     let page = get_checkout_page(&shop, &invoice).assert_shows(200, &["TEST.", "USD", "ETH"]);
     let policy = &page.0.headers["content-security-policy"];
     assert!(policy.contains("frame-ancestors *"), "{policy}");

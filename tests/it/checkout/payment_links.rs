@@ -17,12 +17,8 @@ fn link_path(link: &Value) -> String {
 fn create_from_link(shop: &Shop, link: &Value, body: &str) -> Value {
     let answer = shop.submit(&link_path(link), &[], body);
     assert_eq!(answer.status, 303, "{}", answer.text);
-    let location = answer.headers["location"]
-        .strip_prefix("..")
-        .unwrap()
-        .to_owned();
-    shop.get_page(&location)
-        .assert_shows(200, &["Choose a coin"]);
+    let location = answer.headers["location"].strip_prefix("..").unwrap().to_owned();
+    shop.get_page(&location).assert_shows(200, &["Choose a coin"]);
     let id = location.split(['/', '?']).nth(2).unwrap();
     shop.get_invoice(id)
 }
@@ -47,16 +43,10 @@ fn link_with_fixed_price_sets_the_amount() {
     let page = page.assert_hides(&["<input", "http-equiv"]);
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
     let invoice = create_from_link(&shop, &link, "amount=0.01");
-    assert_eq!(
-        (&invoice["amount"], &invoice["currency"]),
-        (&json!("3.50"), &json!("USD"))
-    );
+    assert_eq!((&invoice["amount"], &invoice["currency"]), (&json!("3.50"), &json!("USD")));
     assert_eq!(invoice["paymentLinkId"], link["id"]);
     assert_eq!(invoice["description"], "Hot & strong");
-    assert_eq!(
-        shop.event_types(invoice["id"].as_str().unwrap(), TEST),
-        ["invoice.created"]
-    );
+    assert_eq!(shop.event_types(invoice["id"].as_str().unwrap(), TEST), ["invoice.created"]);
     let second = create_from_link(&shop, &link, "");
     assert_ne!(second["id"], invoice["id"], "each submission makes one");
 }
@@ -66,18 +56,11 @@ fn payer_enters_an_open_price() {
     let shop = Shop::open();
     let link =
         LinkClient::sign_in(&shop).create_test_link(json!({ "name": "Gift", "currency": "EUR" }));
-    shop.get_page(&link_path(&link)).assert_shows(
-        200,
-        &[
-            "<label for=\"amount\">Amount in EUR</label>",
-            "id=\"amount\"",
-        ],
-    );
-    for (sent, amount) in [
-        ("amount=12.5", "12.50"),
-        ("amount=+7+", "7.00"),
-        ("amount=1%2C25", "1.25"),
-    ] {
+    shop.get_page(&link_path(&link))
+        .assert_shows(200, &["<label for=\"amount\">Amount in EUR</label>", "id=\"amount\""]);
+    for (sent, amount) in
+        [("amount=12.5", "12.50"), ("amount=+7+", "7.00"), ("amount=1%2C25", "1.25")]
+    {
         let invoice = create_from_link(&shop, &link, sent);
         assert_eq!(invoice["amount"], amount);
         assert_eq!(invoice["description"], "Gift");
@@ -111,24 +94,13 @@ fn unavailable_link_shows_an_error_page() {
     let interface = LinkClient::sign_in(&shop);
     let link = interface
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    interface
-        .update(&link, json!({ "active": false }))
-        .expect(200);
-    for path in [
-        &link_path(&link)[..],
-        "/l/019d9f7b-6a00-7000-8000-000000000001",
-        "/l/x",
-    ] {
-        shop.get_page(path)
-            .assert_error(404)
-            .assert_hides(&["coffee"]);
+    interface.update(&link, json!({ "active": false })).expect(200);
+    for path in [&link_path(&link)[..], "/l/019d9f7b-6a00-7000-8000-000000000001", "/l/x"] {
+        shop.get_page(path).assert_error(404).assert_hides(&["coffee"]);
         Page::from_response(shop.submit(path, &[], "")).assert_error(404);
     }
-    interface
-        .update(&link, json!({ "active": true }))
-        .expect(200);
-    shop.get_page(&link_path(&link))
-        .assert_shows(200, &["A coffee"]);
+    interface.update(&link, json!({ "active": true })).expect(200);
+    shop.get_page(&link_path(&link)).assert_shows(200, &["A coffee"]);
     shop.update_account(json!({ "status": "suspended" }));
     Page::from_response(shop.submit(&link_path(&link), &[], "")).assert_error(403);
     shop.update_account(json!({ "status": "active", "maintenance": true }));
@@ -148,15 +120,9 @@ fn test_link_on_a_server_creates_marked_test_invoices() {
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
     for (query, livemode) in [("?mode=test", false), ("?mode=live", true), ("", true)] {
         let path = format!("{links}{query}");
-        let link = running
-            .operator_request("POST", &path, &body)
-            .expect(201)
-            .json();
+        let link = running.operator_request("POST", &path, &body).expect(201).json();
         assert_eq!(link["livemode"], livemode, "{query}");
-        let listed = running
-            .operator_request("GET", &path, &Value::Null)
-            .expect(200)
-            .json();
+        let listed = running.operator_request("GET", &path, &Value::Null).expect(200).json();
         let all = listed["data"].as_array().unwrap();
         assert!(all.iter().all(|link| link["livemode"] == livemode));
         let get = |path: &str| {
@@ -171,26 +137,14 @@ fn test_link_on_a_server_creates_marked_test_invoices() {
         let checkout = send(&agent(), "POST", &url, &[], "").expect(200).text;
         assert_eq!(says_test(&checkout), !livemode, "{query}");
         let mode = if livemode { "live" } else { "test" };
-        let path = format!(
-            "{}/invoices?mode={mode}",
-            links.replace("/payment-links", "")
-        );
-        let made = running
-            .operator_request("GET", &path, &Value::Null)
-            .expect(200)
-            .json();
+        let path = format!("{}/invoices?mode={mode}", links.replace("/payment-links", ""));
+        let made = running.operator_request("GET", &path, &Value::Null).expect(200).json();
         let made = &made["data"][0];
-        assert_eq!(
-            (&made["paymentLinkId"], &made["livemode"]),
-            (&link["id"], &json!(livemode))
-        );
+        assert_eq!((&made["paymentLinkId"], &made["livemode"]), (&link["id"], &json!(livemode)));
     }
     let modes = "select group_concat(json_extract(detail, '$.mode'), ' ') from audit_log
         where action = 'payment_link.create'";
-    let noted: String = served
-        .open_file()
-        .query_row(modes, [], |row| row.get(0))
-        .unwrap();
+    let noted: String = served.open_file().query_row(modes, [], |row| row.get(0)).unwrap();
     assert_eq!(noted, "test live live");
 }
 
@@ -211,13 +165,8 @@ fn each_client_of_a_link_is_rate_limited() {
     let refused = from("198.51.100.9, 198.51.100.1");
     assert!(refused.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     Page::from_response(refused).assert_error(429);
-    assert_eq!(
-        from("198.51.100.2").status,
-        303,
-        "another client has its own"
-    );
-    shop.get_page(&link_path(&link))
-        .assert_shows(200, &["A coffee"]);
+    assert_eq!(from("198.51.100.2").status, 303, "another client has its own");
+    shop.get_page(&link_path(&link)).assert_shows(200, &["A coffee"]);
 }
 
 #[test]
@@ -234,9 +183,7 @@ fn networks_have_separate_rate_limits() {
     let made = |clients: &mut dyn Iterator<Item = String>| {
         let from =
             |client: String| shop.submit(&link_path(&link), &[("x-forwarded-for", &client)], "");
-        clients
-            .filter(|client| from(client.clone()).status == 303)
-            .count()
+        clients.filter(|client| from(client.clone()).status == 303).count()
     };
     // 150 clients have addresses in one IPv4 /24 network, and 150 clients have /64 networks in one IPv6 /48 network.
     let made_v4 = made(&mut (0..150).map(|host| format!("198.51.100.{host}")));
@@ -245,14 +192,7 @@ fn networks_have_separate_rate_limits() {
     assert!((100..105).contains(&made_v4), "{made_v4}");
     assert!((100..105).contains(&made_v6), "{made_v6}");
     // Clients of other networks have their own limits.
-    assert_eq!(
-        made(
-            &mut ["198.51.101.1", "2001:db8:2::1"]
-                .map(str::to_owned)
-                .into_iter()
-        ),
-        2
-    );
+    assert_eq!(made(&mut ["198.51.101.1", "2001:db8:2::1"].map(str::to_owned).into_iter()), 2);
 }
 
 #[test]
@@ -260,10 +200,8 @@ fn link_has_a_limited_number_of_open_invoices() {
     let shop = Shop::open();
     let interface = LinkClient::sign_in(&shop);
     let body = json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" });
-    let (link, other) = (
-        interface.create_test_link(body.clone()),
-        interface.create_test_link(body),
-    );
+    let (link, other) =
+        (interface.create_test_link(body.clone()), interface.create_test_link(body));
     let first = create_from_link(&shop, &link, "");
     shop.advance("1m");
     for _ in 1..600 {
@@ -276,16 +214,13 @@ fn link_has_a_limited_number_of_open_invoices() {
     // Other links, and invoices of the account itself, are not limited.
     create_from_link(&shop, &other, "");
     shop.create_invoice("3.50", json!({}));
-    shop.get_page(&link_path(&link))
-        .assert_shows(200, &["A coffee"]);
+    shop.get_page(&link_path(&link)).assert_shows(200, &["A coffee"]);
     // Paid, cancelled and expired invoices are not open.
     let pay = format!("/v1/invoices/{}/simulate", first["id"].as_str().unwrap());
-    shop.post(&pay, Some(TEST), json!({ "asset": "BTC" }))
-        .expect(200);
+    shop.post(&pay, Some(TEST), json!({ "asset": "BTC" })).expect(200);
     let second = create_from_link(&shop, &link, "");
     Page::from_response(shop.submit(&link_path(&link), &[], "")).assert_error(429);
-    shop.cancel_invoice(second["id"].as_str().unwrap())
-        .expect(200);
+    shop.cancel_invoice(second["id"].as_str().unwrap()).expect(200);
     create_from_link(&shop, &link, "");
     Page::from_response(shop.submit(&link_path(&link), &[], "")).assert_error(429);
     shop.advance("20m");
@@ -294,20 +229,13 @@ fn link_has_a_limited_number_of_open_invoices() {
 
 #[test]
 fn only_a_trusted_proxy_sets_the_client_address() {
-    let config = Config {
-        link_invoices_per_minute: 1,
-        ..Config::sandbox()
-    };
+    let config = Config { link_invoices_per_minute: 1, ..Config::sandbox() };
     let shop = Shop::with_config(config);
     let link = LinkClient::sign_in(&shop)
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let from = |client: &str| {
-        shop.submit(&link_path(&link), &[("x-forwarded-for", client)], "")
-            .status
-    };
-    let answers: Vec<u16> = (0..11)
-        .map(|last| from(&format!("198.51.100.{last}")))
-        .collect();
+    let from =
+        |client: &str| shop.submit(&link_path(&link), &[("x-forwarded-for", client)], "").status;
+    let answers: Vec<u16> = (0..11).map(|last| from(&format!("198.51.100.{last}"))).collect();
     assert_eq!(answers[..10], [303; 10]);
     assert_eq!(answers[10], 429);
 }
@@ -322,17 +250,8 @@ fn link_has_a_printable_qr_code() {
     let url = link["url"].as_str().unwrap();
     let id = link["id"].as_str().unwrap();
     let code = format!("/l/{id}/qr");
-    let said = [
-        "A &#60;b&#62;coffee",
-        "3.50 EUR",
-        url,
-        "role=\"img\"",
-        "href=\"qr.svg\"",
-        "TEST.",
-    ];
-    shop.get_page(&code)
-        .assert_shows(200, &said)
-        .assert_hides(&["<b>"]);
+    let said = ["A &#60;b&#62;coffee", "3.50 EUR", url, "role=\"img\"", "href=\"qr.svg\"", "TEST."];
+    shop.get_page(&code).assert_shows(200, &said).assert_hides(&["<b>"]);
     shop.get_page(&format!("{code}?lang=de"))
         .assert_shows(200, &["3,50 EUR", "Zum Bezahlen scannen"]);
     let picture = shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "");
@@ -341,9 +260,7 @@ fn link_has_a_printable_qr_code() {
     assert!(picture.headers["content-security-policy"].contains("script-src 'self'"));
     let is_drawn = picture.text.starts_with("<svg xmlns=") && picture.text.contains("d=\"M4 4h7");
     assert!(is_drawn, "{}", picture.text);
-    interface
-        .update(&link, json!({ "active": false }))
-        .expect(200);
+    interface.update(&link, json!({ "active": false })).expect(200);
     shop.get_page(&code).assert_error(404);
     Page::from_response(shop.send("GET", &format!("/l/{id}/qr.svg"), &[], "")).assert_error(404);
 }
@@ -353,27 +270,18 @@ fn payment_link_keeps_the_selected_language() {
     let shop = Shop::open();
     let link =
         LinkClient::sign_in(&shop).create_test_link(json!({ "name": "Gift", "currency": "EUR" }));
-    let german = [
-        "<html lang=\"de\"",
-        "Betrag in EUR",
-        "Zum Beispiel 19,99",
-        "name=\"lang\" value=\"de\"",
-    ];
-    shop.get_page(&format!("{}?lang=de", link_path(&link)))
-        .assert_shows(200, &german);
+    let german =
+        ["<html lang=\"de\"", "Betrag in EUR", "Zum Beispiel 19,99", "name=\"lang\" value=\"de\""];
+    shop.get_page(&format!("{}?lang=de", link_path(&link))).assert_shows(200, &german);
     let wrong = Page::from_response(shop.submit(&link_path(&link), &[], "amount=x&lang=de"));
     wrong.assert_shows(
         400,
-        &[
-            "Geben Sie einen Betrag wie 19,99 ein.",
-            "name=\"lang\" value=\"de\"",
-        ],
+        &["Geben Sie einen Betrag wie 19,99 ein.", "name=\"lang\" value=\"de\""],
     );
     let made = shop.submit(&link_path(&link), &[], "amount=12,50&lang=de");
     assert_eq!(made.status, 303, "{}", made.text);
     let location = &made.headers["location"];
     assert!(location.ends_with("&lang=de"), "{location}");
     let page = location.strip_prefix("..").unwrap();
-    shop.get_page(page)
-        .assert_shows(200, &["<h1>12,50 EUR bezahlen</h1>"]);
+    shop.get_page(page).assert_shows(200, &["<h1>12,50 EUR bezahlen</h1>"]);
 }

@@ -21,12 +21,7 @@ fn assert_cors(answer: &Response) {
 
 /// Returns the field names of an object in order.
 fn field_names(object: &Value) -> Vec<&str> {
-    object
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect()
+    object.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
 #[test]
@@ -68,11 +63,7 @@ fn configuration_belongs_to_the_mode_of_the_key() {
 fn checkout_session_returns_the_checkout_url() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("20.00", json!({}));
-    let answer = shop.post(
-        SESSIONS,
-        Some(PK_TEST),
-        json!({ "invoiceId": invoice["id"] }),
-    );
+    let answer = shop.post(SESSIONS, Some(PK_TEST), json!({ "invoiceId": invoice["id"] }));
     let answer = answer.expect(200);
     assert_cors(&answer);
     let session = answer.json();
@@ -105,11 +96,7 @@ fn checkout_session_requires_own_invoice_in_mode_of_key() {
         answer.assert_error(404, "not_found", None);
         assert_cors(&answer);
     }
-    for body in [
-        json!({}),
-        json!({ "invoiceId": null }),
-        json!({ "invoiceId": 1 }),
-    ] {
+    for body in [json!({}), json!({ "invoiceId": null }), json!({ "invoiceId": 1 })] {
         let answer = shop.post(SESSIONS, Some(PK_TEST), body);
         answer.assert_error(400, "invalid_request", Some("invoiceId"));
         assert_cors(&answer);
@@ -137,11 +124,7 @@ fn public_routes_require_a_public_key() {
         }
         let bearer = format!("Bearer {TEST}");
         call(&[("Authorization", &bearer)]).assert_error(403, "wrong_key_type", None);
-        for headers in [
-            &[][..],
-            &[("X-API-Key", "pk_test_unknown")],
-            &[("X-API-Key", "")],
-        ] {
+        for headers in [&[][..], &[("X-API-Key", "pk_test_unknown")], &[("X-API-Key", "")]] {
             let answer = call(headers);
             answer.assert_error(401, "unauthorized", None);
             assert_eq!(answer.headers["www-authenticate"], "Bearer");
@@ -195,22 +178,12 @@ fn public_errors_allow_cross_origin_reads() {
     assert_cors(&answer);
     let allow = shop.send("DELETE", CONFIG, &[key], "").headers["allow"].clone();
     assert_eq!(allow, "GET, OPTIONS, HEAD");
-    for path in [
-        "/v1/merchant",
-        "/v1/public",
-        "/v1/publicx",
-        "/livez",
-        "/sandbox",
-    ] {
+    for path in ["/v1/merchant", "/v1/public", "/v1/publicx", "/livez", "/sandbox"] {
         let answer = shop.get(path, Some(TEST));
-        let named = answer
-            .headers
-            .keys()
-            .find(|name| name.starts_with("access-control"));
+        let named = answer.headers.keys().find(|name| name.starts_with("access-control"));
         assert_eq!(named, None, "{path}");
     }
-    shop.send("OPTIONS", "/v1/merchant", &[], "")
-        .assert_error(405, "method_not_allowed", None);
+    shop.send("OPTIONS", "/v1/merchant", &[], "").assert_error(405, "method_not_allowed", None);
 }
 
 #[test]
@@ -225,12 +198,7 @@ fn public_key_works_from_allowed_origins_only() {
     from("https://shop.example").expect(200);
     from("HTTPS://Shop.Example").expect(200);
     shop.get(CONFIG, Some(PK_TEST)).expect(200);
-    for foreign in [
-        "https://shop.example.evil",
-        "http://shop.example",
-        "null",
-        "",
-    ] {
+    for foreign in ["https://shop.example.evil", "http://shop.example", "null", ""] {
         let answer = from(foreign);
         answer.assert_error(403, "forbidden", None);
         assert_cors(&answer);

@@ -47,13 +47,7 @@ impl RunningServer {
         let rates = rates.expect(200).json();
         assert_eq!(rates["needed"], true);
         let is_it = |row: &&Value| row["coin"] == "BTC" && row["currency"] == "EUR";
-        rates["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .find(is_it)
-            .unwrap()
-            .clone()
+        rates["data"].as_array().unwrap().iter().find(is_it).unwrap().clone()
     }
 
     /// Returns the problem of each source, as `source: problem`.
@@ -68,9 +62,7 @@ impl RunningServer {
 
     #[track_caller]
     pub(super) fn readiness_details(&self) -> String {
-        self.operator_request("GET", "/readyz?verbose", &Value::Null)
-            .expect(200)
-            .text
+        self.operator_request("GET", "/readyz?verbose", &Value::Null).expect(200).text
     }
 }
 
@@ -78,9 +70,7 @@ impl RunningServer {
     /// Returns the number of missing rates in `/metrics`.
     #[track_caller]
     pub(super) fn missing_rates(&self) -> String {
-        let metrics = self
-            .operator_request("GET", "/metrics", &Value::Null)
-            .expect(200);
+        let metrics = self.operator_request("GET", "/metrics", &Value::Null).expect(200);
         let mut lines = metrics.text.lines();
         let line = lines.find_map(|line| line.strip_prefix("coffer_rates_missing "));
         line.unwrap().to_owned()
@@ -98,9 +88,7 @@ impl RunningServer {
 #[track_caller]
 pub(super) fn run_doctor(file: &Path, rates: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command
-        .args(["doctor", "--rates", rates, "--file"])
-        .arg(file);
+    command.args(["doctor", "--rates", rates, "--file"]).arg(file);
     String::from_utf8(command.output().unwrap().stdout).unwrap()
 }
 
@@ -198,24 +186,14 @@ fn disagreeing_or_single_sources_give_no_rate() {
     served.wait_for_query(TRIED, &[tried]);
     let apart = "the sources lie more than 3 % apart: kraken 60000, coinbase 62000";
     let bitcoin = running.bitcoin_rate();
-    assert_eq!(
-        (&bitcoin["rate"], &bitcoin["newest"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&bitcoin["rate"], &bitcoin["newest"]), (&Value::Null, &Value::Null));
     assert_eq!(bitcoin["problem"], apart);
     assert_eq!(
         running.source_problems(),
-        [
-            "binance: answered 503",
-            "coinbase: null",
-            "coingecko: answered 451",
-            "kraken: null"
-        ]
+        ["binance: answered 503", "coinbase: null", "coingecko: answered 451", "kraken: null"]
     );
     assert!(
-        running
-            .readiness_details()
-            .contains(&format!("rates: 16 missing; BTC in EUR: {apart}\n"))
+        running.readiness_details().contains(&format!("rates: 16 missing; BTC in EUR: {apart}\n"))
     );
     let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
     assert!(
@@ -230,10 +208,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(
-        TRIED,
-        &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"],
-    );
+    served.wait_for_query(TRIED, &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"]);
     assert_eq!(
         running.bitcoin_rate()["problem"],
         "only kraken has reported a rate in the last 3 minutes, and 2 sources must agree"
@@ -252,10 +227,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     served.age_rates(81_000);
     let bitcoin = running.bitcoin_rate();
     assert_eq!(bitcoin["rate"], Value::Null);
-    assert_eq!(
-        bitcoin["problem"],
-        "rates of coinbase, kraken are older than 3 minutes"
-    );
+    assert_eq!(bitcoin["problem"], "rates of coinbase, kraken are older than 3 minutes");
     assert_eq!(bitcoin["newest"]["rate"], "60000");
     assert!(bitcoin["newest"]["ageSeconds"].as_i64().unwrap() >= 181);
     drop(running);
@@ -270,10 +242,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     );
     let bitcoin = running.bitcoin_rate();
     assert_eq!(bitcoin["rate"], Value::Null);
-    assert_eq!(
-        bitcoin["problem"],
-        "rates of coinbase are older than 3 minutes"
-    );
+    assert_eq!(bitcoin["problem"], "rates of coinbase are older than 3 minutes");
     assert_eq!(bitcoin["newest"]["rate"], "60000");
 }
 
@@ -285,13 +254,7 @@ fn hanging_source_does_not_delay_others() {
     let mut running = served.start_with_sources(&exchanges, &SOURCES);
     served.wait_for_query(TRIED, &["binance 1 0, coinbase 1 0"]);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60050");
-    assert_eq!(
-        (
-            exchanges.request_count("kraken"),
-            exchanges.request_count("coingecko")
-        ),
-        (1, 1)
-    );
+    assert_eq!((exchanges.request_count("kraken"), exchanges.request_count("coingecko")), (1, 1));
     assert!(running.process.close_input());
 }
 
@@ -300,10 +263,7 @@ fn sources_are_not_asked_without_a_live_key() {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";
-    served
-        .open_file()
-        .execute_batch(&keys.replace("{}", "1"))
-        .unwrap();
+    served.open_file().execute_batch(&keys.replace("{}", "1")).unwrap();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     assert!(
         running
@@ -313,14 +273,8 @@ fn sources_are_not_asked_without_a_live_key() {
     let rates = running.operator_request("GET", "/dashboard/api/rates", &Value::Null);
     assert_eq!(rates.expect(200).json()["needed"], false);
     let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
-    assert!(
-        said.contains("ok: rates (no active account has a live key"),
-        "{said}"
-    );
-    assert_eq!(
-        SOURCES.map(|source| exchanges.request_count(source)),
-        [0; 4]
-    );
+    assert!(said.contains("ok: rates (no active account has a live key"), "{said}");
+    assert_eq!(SOURCES.map(|source| exchanges.request_count(source)), [0; 4]);
     // Rates are fetched as soon as an account has a live key.
     let path = format!("/dashboard/api/accounts/{}/keys", served.account);
     let body = json!({ "mode": "live", "class": "secret" });

@@ -24,10 +24,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
         "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";
     let missing = format!("{}: No such file or directory (os error 2)", path.display());
     served.wait_for_query(problem, &[&missing]);
-    assert_eq!(
-        running.bitcoin_rate()["problem"],
-        "no source has reported a rate"
-    );
+    assert_eq!(running.bitcoin_rate()["problem"], "no source has reported a rate");
     write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
     let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
     served.wait_for_query(rate, &["60000 file"]);
@@ -50,10 +47,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
         running.source_problems()
     );
     let said = run_doctor(&served.file, &setting);
-    assert!(
-        said.contains("wrong: rates: ") && said.contains("is not a JSON object"),
-        "{said}"
-    );
+    assert!(said.contains("wrong: rates: ") && said.contains("is not a JSON object"), "{said}");
     assert!(!said.contains("check the sources"), "{said}");
     write(r#"{"BTC": {"EUR": "62000"}}"#);
     served.wait_for_query(rate, &["62000 file"]);
@@ -70,17 +64,10 @@ fn coin_not_in_the_rate_file_needs_no_rate() {
     let running = served.start(&["--rates", &setting]);
     served.wait_for_query("select count(*) || '' from rate_figures", &["1"]);
     assert_eq!(running.missing_rates(), "0");
-    assert!(
-        running.readiness_details().contains("rates: ok\n"),
-        "{}",
-        running.readiness_details()
-    );
+    assert!(running.readiness_details().contains("rates: ok\n"), "{}", running.readiness_details());
     let said = run_doctor(&served.file, &setting);
     assert!(!said.contains("wrong: rates"), "{said}");
-    assert!(
-        said.contains("ok: rate of BTC: 62000 EUR (0 s old, file)\n"),
-        "{said}"
-    );
+    assert!(said.contains("ok: rate of BTC: 62000 EUR (0 s old, file)\n"), "{said}");
     assert!(said.contains("ok: rate of LTC: none, "), "{said}");
 }
 
@@ -92,21 +79,11 @@ fn unusable_rate_setting_is_rejected_at_start() {
             "kraken",
             "--rates kraken: must name at least 2 of kraken, coinbase, binance, coingecko, as two must agree, or fixed:FILE",
         ),
-        (
-            "kraken,bitstamp",
-            "--rates kraken,bitstamp: \"bitstamp\" is not a source",
-        ),
+        ("kraken,bitstamp", "--rates kraken,bitstamp: \"bitstamp\" is not a source"),
         ("", "must name at least 2"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args([
-            "serve",
-            "--listen",
-            "127.0.0.1:0",
-            "--rates",
-            rates,
-            "--file",
-        ]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--rates", rates, "--file"]);
         let output = command.arg(&served.file).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{rates}");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -122,14 +99,8 @@ fn payout_uses_the_current_rate_without_spread() {
     served.wait_for_query(TRIED, &[ALL_TOLD]);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let spread = json!({ "rateSpreadBps": 250 });
-    running
-        .operator_request("PATCH", &path, &spread)
-        .expect(200);
-    let payee = [
-        "BTC",
-        "bitcoin",
-        "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
-    ];
+    running.operator_request("PATCH", &path, &spread).expect(200);
+    let payee = ["BTC", "bitcoin", "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu"];
     let payout = served.request_payout_to(&running, payee);
     let path = format!("/dashboard/api/payouts/{payout}");
     let approve = || {
@@ -140,11 +111,7 @@ fn payout_uses_the_current_rate_without_spread() {
     let refused = approve();
     refused.assert_error(400, "invalid_request", Some("rate"));
     let message = refused.json()["message"].as_str().unwrap().to_owned();
-    for said in [
-        "no fresh market rate of BTC in EUR",
-        "the newest known is 60000",
-        "3 min old",
-    ] {
+    for said in ["no fresh market rate of BTC in EUR", "the newest known is 60000", "3 min old"] {
         assert!(message.contains(said), "{message}");
     }
     let exchanges = Exchanges::start([61_000; 4].map(Bitcoin));
@@ -155,10 +122,7 @@ fn payout_uses_the_current_rate_without_spread() {
         &["61000"],
     );
     let body = json!({ "action": "approve", "networkFee": "0.00001" });
-    let approved = running
-        .operator_request("POST", &path, &body)
-        .expect(200)
-        .json();
+    let approved = running.operator_request("POST", &path, &body).expect(200).json();
     assert_eq!(approved["rate"], "61000");
 }
 
@@ -168,10 +132,7 @@ fn spread_of_the_account_lowers_the_rate() {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let path = format!("/dashboard/api/accounts/{}", served.account);
-    let account = running
-        .operator_request("GET", &path, &Value::Null)
-        .expect(200)
-        .json();
+    let account = running.operator_request("GET", &path, &Value::Null).expect(200).json();
     assert_eq!(account["rateSpreadBps"], 0);
     let patch =
         |value: Value| running.operator_request("PATCH", &path, &json!({ "rateSpreadBps": value }));
@@ -191,10 +152,7 @@ fn spread_of_the_account_lowers_the_rate() {
     );
     let detail = running.operator_request(
         "GET",
-        &format!(
-            "/dashboard/api/accounts/{}/invoices/{test}?mode=test",
-            served.account
-        ),
+        &format!("/dashboard/api/accounts/{}/invoices/{test}?mode=test", served.account),
         &Value::Null,
     );
     let detail = detail.expect(200).json();
@@ -208,10 +166,7 @@ impl Installation {
     fn create_test_invoice(&self, running: &RunningServer) -> (String, String) {
         let path = format!("/dashboard/api/accounts/{}/keys", self.account);
         let body = json!({ "mode": "test", "class": "secret" });
-        let key = running
-            .operator_request("POST", &path, &body)
-            .expect(201)
-            .json();
+        let key = running.operator_request("POST", &path, &body).expect(201).json();
         let key = key["key"].as_str().unwrap().to_owned();
         let body = json!({ "amount": "100.00", "currency": "EUR" }).to_string();
         let url = format!("{}/v1/invoices", running.url);

@@ -51,8 +51,7 @@ fn quote_keeps_its_rate_source() {
         shop.advance("1m");
         // The second selection of the same coin keeps the quote.
         let path = format!("/v1/invoices/{id}/select");
-        shop.post(&path, Some(key), json!({ "asset": "LTC" }))
-            .expect(200);
+        shop.post(&path, Some(key), json!({ "asset": "LTC" })).expect(200);
     }
     assert_eq!(shop.query_text(quotes), kept);
     shop.assert_audit_clean();
@@ -61,12 +60,9 @@ fn quote_keeps_its_rate_source() {
 #[test]
 fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
     let shop = Shop::open();
-    for (key, is_stale, age) in [
-        (TEST, false, "0"),
-        (LIVE, false, "0"),
-        (TEST, true, "0"),
-        (LIVE, true, JUST_STALE),
-    ] {
+    for (key, is_stale, age) in
+        [(TEST, false, "0"), (LIVE, false, "0"), (TEST, true, "0"), (LIVE, true, JUST_STALE)]
+    {
         let id = shop.create_litecoin_invoice(key);
         // Simulates a rate that was half of the current one when the coin was selected.
         shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
@@ -80,18 +76,9 @@ fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
         let in_time = pay("1");
         shop.advance("1h");
         let late = pay("1");
-        assert_eq!(
-            shop.rate_and_age("payments", "created_at", &in_time),
-            "40 fixed 60000"
-        );
-        assert_eq!(
-            shop.rate_and_age("payments", "created_at", &late),
-            format!("80 fixed {age}")
-        );
-        assert_eq!(
-            shop.invoice_ledger(&id, key),
-            "sale 40.00, fee -0.40, sale 80.00, fee -0.80"
-        );
+        assert_eq!(shop.rate_and_age("payments", "created_at", &in_time), "40 fixed 60000");
+        assert_eq!(shop.rate_and_age("payments", "created_at", &late), format!("80 fixed {age}"));
+        assert_eq!(shop.invoice_ledger(&id, key), "sale 40.00, fee -0.40, sale 80.00, fee -0.80");
         shop.set_rates_stale(false);
     }
 }
@@ -104,10 +91,7 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
         let address = shop.customer_address(key, "ada", "utxo");
         shop.set_rates_stale(true);
         let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
-        assert_eq!(
-            shop.rate_and_age("deposits", "created_at", &id),
-            format!("60000 fixed {age}")
-        );
+        assert_eq!(shop.rate_and_age("deposits", "created_at", &id), format!("60000 fixed {age}"));
         // Simulates a rate that was different when the payment was seen.
         shop.execute_sql(&format!(
             "update deposits set rate = '50000', gross = 5000, fee = 50 where id = '{id}'"
@@ -117,18 +101,12 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
         shop.advance("10m");
         shop.move_payment(&id, "confirmed");
         shop.assert_deposit(key, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
-        assert_eq!(
-            shop.rate_and_age("deposits", "fixed_at", &id),
-            "60000 fixed 0"
-        );
+        assert_eq!(shop.rate_and_age("deposits", "fixed_at", &id), "60000 fixed 0");
         // A reorg does not change the fixed rate.
         shop.advance("10m");
         for state in ["orphaned", "confirmed"] {
             shop.move_payment(&id, state);
-            assert_eq!(
-                shop.rate_and_age("deposits", "created_at", &id),
-                "60000 fixed -600000"
-            );
+            assert_eq!(shop.rate_and_age("deposits", "created_at", &id), "60000 fixed -600000");
         }
         shop.assert_audit_clean();
     }
@@ -139,10 +117,7 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
     let shop = Shop::open();
     let funded = shop.fund_balance(LIVE, "500.00", "EUR");
     let refund = shop.create_refund(&funded, Some("30.00"));
-    let (open, test) = (
-        shop.create_litecoin_invoice(LIVE),
-        shop.create_litecoin_invoice(TEST),
-    );
+    let (open, test) = (shop.create_litecoin_invoice(LIVE), shop.create_litecoin_invoice(TEST));
     shop.set_rates_stale(true);
     for (key, id, coins) in [(LIVE, &open, 0), (TEST, &test, COINS.len())] {
         let list = shop.get("/v1/currencies", Some(key)).expect(200).json();
@@ -177,11 +152,7 @@ fn older_file_uses_the_fixed_table_as_source() {
                 continue;
             }
             let rates = format!("select rate from {table} order by seq");
-            assert_eq!(
-                text_column(&file, &rates),
-                text_column(&old, &rates),
-                "{version}"
-            );
+            assert_eq!(text_column(&file, &rates), text_column(&old, &rates), "{version}");
             let sources = format!("select distinct rate_source from {table}");
             assert_eq!(text_column(&file, &sources), ["fixed"], "{version}");
         }

@@ -89,19 +89,12 @@ fn simulation_without_selection_uses_first_possible_coin() {
         let id = shop.create_invoice(amount, json!({}))["id"].clone();
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
         let paid = shop.post(&path, Some(TEST), json!({})).expect(200).json();
-        assert_eq!(
-            (&paid["asset"], &paid["status"]),
-            (&json!(asset), &json!("confirmed"))
-        );
+        assert_eq!((&paid["asset"], &paid["status"]), (&json!(asset), &json!("confirmed")));
     }
     let picked = shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", picked.as_str().unwrap());
     let paid = shop.post(&path, Some(TEST), json!({ "asset": "BTC" }));
-    assert_eq!(
-        paid.expect(200).json()["asset"],
-        "LTC",
-        "the one that is picked"
-    );
+    assert_eq!(paid.expect(200).json()["asset"], "LTC", "the one that is picked");
 }
 
 #[test]
@@ -117,16 +110,10 @@ fn simulation_pays_the_due_amount() {
     // 0.01 EUR is due, and the case `under` pays half of it, rounded up to the full cent.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
     // Nothing is due any more, so the full price is simulated again.
-    assert_eq!(
-        simulate(json!({ "case": "exact" }))["amountReceived"],
-        "0.025"
-    );
+    assert_eq!(simulate(json!({ "case": "exact" }))["amountReceived"], "0.025");
     assert_eq!(simulate(json!({ "case": null }))["status"], "overpaid");
     let booked = shop.invoice_ledger(id, TEST).replace("fee -0.01, ", "");
-    assert_eq!(
-        booked,
-        "sale 0.99, sale 0.01, sale 1.00, sale 1.00, fee -0.01"
-    );
+    assert_eq!(booked, "sale 0.99, sale 0.01, sale 1.00, sale 1.00, fee -0.01");
     for body in ["[]", "null", "{", "7"] {
         let refused = shop.send("POST", &path, &[("X-API-Key", TEST)], body);
         refused.assert_error(400, "invalid_request", None);

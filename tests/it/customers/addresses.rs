@@ -28,12 +28,7 @@ impl Shop {
 #[track_caller]
 fn run_coffer(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    let output = command
-        .args(args)
-        .args(["--sandbox", "--file"])
-        .arg(file)
-        .output()
-        .unwrap();
+    let output = command.args(args).args(["--sandbox", "--file"]).arg(file).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -46,10 +41,7 @@ pub fn create_second_account(file: &Path, mode: &str) -> String {
     run_coffer(file, &["account", "approve", id]);
     rusqlite::Connection::open(file)
         .unwrap()
-        .execute(
-            "update accounts set customers_enabled = 1 where id = ?1",
-            [id],
-        )
+        .execute("update accounts set customers_enabled = 1 where id = ?1", [id])
         .unwrap();
     let key = run_coffer(file, &["key", "create", id, "--mode", mode]);
     key["key"].as_str().unwrap().to_owned()
@@ -65,21 +57,13 @@ fn customer_has_one_address_per_family() {
         .map(|entry| {
             let assets = entry["assets"].as_array().unwrap().iter();
             let ids: Vec<_> = assets.map(|asset| asset["id"].as_str().unwrap()).collect();
-            (
-                entry["family"].clone(),
-                entry["chainIds"].clone(),
-                ids.join(" "),
-            )
+            (entry["family"].clone(), entry["chainIds"].clone(), ids.join(" "))
         })
         .collect();
     assert_eq!(
         shown,
         [
-            (
-                json!("solana"),
-                json!(["solana"]),
-                "SOL USDC-SPL USDT-SPL".to_owned()
-            ),
+            (json!("solana"), json!(["solana"]), "SOL USDC-SPL USDT-SPL".to_owned()),
             (
                 json!("evm"),
                 json!(["ethereum", "base", "polygon"]),
@@ -106,10 +90,7 @@ fn addresses_are_stable_and_unique() {
     let shop = Shop::open();
     let first = shop.create_addresses(TEST, "ada").expect(201);
     shop.advance("400d");
-    assert_eq!(
-        shop.create_addresses(TEST, "ada").expect(201).text,
-        first.text
-    );
+    assert_eq!(shop.create_addresses(TEST, "ada").expect(201).text, first.text);
     let read = shop.get("/v1/customers/ada/addresses", Some(TEST));
     assert_eq!(read.expect(200).text, first.text);
     let invoice = shop.create_invoice("100.00", json!({ "asset": "BTC" }));
@@ -147,14 +128,19 @@ fn invalid_reference_is_rejected() {
     }
     let longer = "x".repeat(121);
     for reference in ["a%20b", "a%2Fb", "%C3%A4", "a%0A", "a@b", "a+b", &longer] {
-        shop.create_addresses(TEST, reference)
-            .assert_error(400, "invalid_request", Some("ref"));
+        shop.create_addresses(TEST, reference).assert_error(400, "invalid_request", Some("ref"));
         let path = format!("/v1/customers/{reference}");
-        shop.get(&format!("{path}/addresses"), Some(TEST))
-            .assert_error(400, "invalid_request", Some("ref"));
+        shop.get(&format!("{path}/addresses"), Some(TEST)).assert_error(
+            400,
+            "invalid_request",
+            Some("ref"),
+        );
         let body = json!({ "asset": "BTC", "amount": "1" });
-        shop.post(&format!("{path}/simulate"), Some(TEST), body)
-            .assert_error(400, "invalid_request", Some("ref"));
+        shop.post(&format!("{path}/simulate"), Some(TEST), body).assert_error(
+            400,
+            "invalid_request",
+            Some("ref"),
+        );
     }
 }
 
@@ -165,18 +151,22 @@ fn customers_require_the_feature() {
     shop.update_account(json!({ "customersEnabled": false }));
     let path = "/v1/customers/ada";
     for reference in ["ada", "bob"] {
-        shop.create_addresses(TEST, reference)
-            .assert_error(403, "customers_disabled", None);
+        shop.create_addresses(TEST, reference).assert_error(403, "customers_disabled", None);
     }
-    shop.get(&format!("{path}/addresses"), Some(TEST))
-        .assert_error(403, "customers_disabled", None);
+    shop.get(&format!("{path}/addresses"), Some(TEST)).assert_error(
+        403,
+        "customers_disabled",
+        None,
+    );
     let body = json!({ "asset": "BTC", "amount": "1" });
-    shop.post(&format!("{path}/simulate"), Some(TEST), body)
-        .assert_error(403, "customers_disabled", None);
+    shop.post(&format!("{path}/simulate"), Some(TEST), body).assert_error(
+        403,
+        "customers_disabled",
+        None,
+    );
     shop.update_account(json!({ "customersEnabled": true }));
     assert_eq!(shop.create_addresses(TEST, "ada").expect(201).text, made);
-    shop.get("/v1/customers/bob/addresses", Some(TEST))
-        .assert_error(404, "not_found", None);
+    shop.get("/v1/customers/bob/addresses", Some(TEST)).assert_error(404, "not_found", None);
 }
 
 #[test]
@@ -185,12 +175,14 @@ fn customers_belong_to_one_account_and_mode() {
     let foreign = create_second_account(shop.file(), "test");
     let own = shop.customer_address(TEST, "ada", "utxo");
     for key in [LIVE, &foreign] {
-        shop.get("/v1/customers/ada/addresses", Some(key))
-            .assert_error(404, "not_found", None);
+        shop.get("/v1/customers/ada/addresses", Some(key)).assert_error(404, "not_found", None);
     }
     assert_ne!(shop.customer_address(&foreign, "ada", "utxo"), own);
     let unknown = shop.get("/v1/customers/nobody/addresses", Some(TEST));
     unknown.assert_error(404, "not_found", None);
-    shop.get("/v1/customers/ada/addresses", Some("pk_test_sandbox"))
-        .assert_error(403, "wrong_key_type", None);
+    shop.get("/v1/customers/ada/addresses", Some("pk_test_sandbox")).assert_error(
+        403,
+        "wrong_key_type",
+        None,
+    );
 }

@@ -23,19 +23,9 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
         let paid = json!({ "address": address, "amount": "0.001", "txid": format!("tx-{key}") });
         let seen = shop.post(PATH, None, paid.clone()).expect(201).json();
         let id = seen["id"].as_str().unwrap();
-        assert_eq!(
-            seen,
-            json!({ "id": id, "txid": format!("tx-{key}"), "state": "seen" })
-        );
+        assert_eq!(seen, json!({ "id": id, "txid": format!("tx-{key}"), "state": "seen" }));
         let deposit = shop.get_deposit(key, id);
-        let fields = [
-            "customer",
-            "asset",
-            "amountCrypto",
-            "grossEur",
-            "feeEur",
-            "netEur",
-        ];
+        let fields = ["customer", "asset", "amountCrypto", "grossEur", "feeEur", "netEur"];
         assert_eq!(
             fields.map(|field| deposit[field].as_str().unwrap()),
             ["ada", "BTC", "0.001", "60.00", "0.60", "59.40"]
@@ -46,10 +36,7 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
         assert_eq!(shop.move_payment(id, "confirmed")["state"], "confirmed");
         shop.assert_deposit(key, id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
         let again = shop.post(PATH, None, paid).expect(200).json();
-        assert_eq!(
-            (&again["id"], &again["state"]),
-            (&seen["id"], &json!("confirmed"))
-        );
+        assert_eq!((&again["id"], &again["state"]), (&seen["id"], &json!("confirmed")));
     }
 }
 
@@ -92,10 +79,7 @@ fn confirmation_fixes_the_fee() {
     shop.move_payment(&id, "confirmed");
     shop.assert_deposit(TEST, &id, "confirmed", 1, "sale 60.00, fee -1.20", "58.80");
     let deposit = shop.get_deposit(TEST, &id);
-    assert_eq!(
-        (&deposit["feeEur"], &deposit["netEur"]),
-        (&json!("1.20"), &json!("58.80"))
-    );
+    assert_eq!((&deposit["feeEur"], &deposit["netEur"]), (&json!("1.20"), &json!("58.80")));
     assert_ne!(deposit["createdAt"], deposit["confirmedAt"]);
     assert_eq!(deposit["confirmedAt"], shop.now());
     // The smallest deposit is confirmed, but not booked, because its value is 0.00.
@@ -138,10 +122,7 @@ fn seen_deposit_can_be_replaced() {
     let path = format!("{PATH}/{same}");
     let body = json!({ "state": "replaced", "amount": "20" });
     let next = shop.post(&path, None, body.clone()).expect(200).json();
-    assert_eq!(
-        (&next["state"], next["id"] == id.as_str()),
-        (&json!("seen"), false)
-    );
+    assert_eq!((&next["state"], next["id"] == id.as_str()), (&json!("seen"), false));
     let next = next["id"].as_str().unwrap();
     shop.assert_deposit(TEST, &id, "dropped", 0, "", "0.00");
     shop.assert_deposit(TEST, same, "dropped", 0, "", "0.00");
@@ -151,55 +132,37 @@ fn seen_deposit_can_be_replaced() {
         (&deposit["createdAt"], &deposit["amountCrypto"]),
         (&json!(shop.now()), &json!("20"))
     );
-    shop.post(&path, None, body.clone())
-        .assert_error(409, "invalid_transition", Some("state"));
+    shop.post(&path, None, body.clone()).assert_error(409, "invalid_transition", Some("state"));
     for state in ["dropped", "orphaned"] {
-        shop.post(&path, None, json!({ "state": state }))
-            .assert_error(409, "invalid_transition", Some("state"));
+        shop.post(&path, None, json!({ "state": state })).assert_error(
+            409,
+            "invalid_transition",
+            Some("state"),
+        );
     }
     shop.move_payment(next, "confirmed");
-    shop.post(&format!("{PATH}/{next}"), None, body)
-        .assert_error(409, "invalid_transition", Some("state"));
+    shop.post(&format!("{PATH}/{next}"), None, body).assert_error(
+        409,
+        "invalid_transition",
+        Some("state"),
+    );
     assert!(findings(shop.file()).is_empty());
 }
 
 #[test]
 fn shared_address_requires_an_asset() {
     let shop = shop_with_customer();
-    let (evm, utxo) = (
-        shop.customer_address(TEST, "ada", "evm"),
-        shop.customer_address(TEST, "ada", "utxo"),
-    );
+    let (evm, utxo) =
+        (shop.customer_address(TEST, "ada", "evm"), shop.customer_address(TEST, "ada", "utxo"));
     for (body, code, param) in [
-        (
-            json!({ "address": evm, "amount": "1" }),
-            "invalid_request",
-            "asset",
-        ),
-        (
-            json!({ "address": evm, "asset": "ETH" }),
-            "invalid_request",
-            "amount",
-        ),
-        (
-            json!({ "address": evm, "asset": "XMR", "amount": "1" }),
-            "coin_unavailable",
-            "asset",
-        ),
-        (
-            json!({ "address": utxo, "asset": "LTC", "amount": "1" }),
-            "coin_unavailable",
-            "asset",
-        ),
+        (json!({ "address": evm, "amount": "1" }), "invalid_request", "asset"),
+        (json!({ "address": evm, "asset": "ETH" }), "invalid_request", "amount"),
+        (json!({ "address": evm, "asset": "XMR", "amount": "1" }), "coin_unavailable", "asset"),
+        (json!({ "address": utxo, "asset": "LTC", "amount": "1" }), "coin_unavailable", "asset"),
         (json!({ "address": utxo }), "invalid_request", "amount"),
-        (
-            json!({ "address": utxo, "amount": "9".repeat(30) }),
-            "invalid_request",
-            "amount",
-        ),
+        (json!({ "address": utxo, "amount": "9".repeat(30) }), "invalid_request", "amount"),
     ] {
-        shop.post(PATH, None, body)
-            .assert_error(400, code, Some(param));
+        shop.post(PATH, None, body).assert_error(400, code, Some(param));
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));
@@ -208,9 +171,6 @@ fn shared_address_requires_an_asset() {
     for asset in ["ETH", "USDC-POLYGON"] {
         let id = shop.pay(json!({ "address": lower, "asset": asset, "amount": "1" }));
         let deposit = shop.get_deposit(TEST, &id);
-        assert_eq!(
-            (&deposit["address"], &deposit["asset"]),
-            (&json!(evm), &json!(asset))
-        );
+        assert_eq!((&deposit["address"], &deposit["asset"]), (&json!(evm), &json!(asset)));
     }
 }

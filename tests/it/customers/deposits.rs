@@ -29,10 +29,7 @@ impl Shop {
         booked: &str,
         available: &str,
     ) {
-        let page = self
-            .get("/v1/ledger?limit=200", Some(key))
-            .expect(200)
-            .json();
+        let page = self.get("/v1/ledger?limit=200", Some(key)).expect(200).json();
         let entries = page["data"].as_array().unwrap().iter().rev();
         let entries: Vec<_> = entries
             .filter(|entry| entry["refId"] == id)
@@ -92,9 +89,7 @@ fn simulated_deposit_is_confirmed_booked_and_reported() {
     let events = shop.get(&format!("/v1/events?object={id}"), Some(TEST));
     let events = events.expect(200);
     assert!(
-        events
-            .text
-            .contains(&format!("\"data\":{{\"object\":{expected}}}")),
+        events.text.contains(&format!("\"data\":{{\"object\":{expected}}}")),
         "the event has it byte for byte: {}",
         events.text
     );
@@ -117,13 +112,19 @@ fn simulated_deposit_is_confirmed_booked_and_reported() {
 fn invalid_simulation_is_rejected_and_changes_nothing() {
     let shop = shop_with_customer();
     for asset in ["XMR", "LTC", "DOGE"] {
-        shop.simulate_deposit(json!({ "asset": asset, "amount": "1" }))
-            .assert_error(400, "coin_unavailable", Some("asset"));
+        shop.simulate_deposit(json!({ "asset": asset, "amount": "1" })).assert_error(
+            400,
+            "coin_unavailable",
+            Some("asset"),
+        );
     }
     let (long, too_long) = ("9".repeat(30), "9".repeat(300));
     for amount in ["", "0", "0.0", "-1", "1e3", "0.000000001", &long, &too_long] {
-        shop.simulate_deposit(json!({ "asset": "BTC", "amount": amount }))
-            .assert_error(400, "invalid_request", Some("amount"));
+        shop.simulate_deposit(json!({ "asset": "BTC", "amount": amount })).assert_error(
+            400,
+            "invalid_request",
+            Some("amount"),
+        );
     }
     for (body, param) in [
         (json!({ "amount": "1" }), "asset"),
@@ -133,15 +134,12 @@ fn invalid_simulation_is_rejected_and_changes_nothing() {
         (json!({ "asset": "BTC", "amount": 1e-30 }), "amount"),
         (json!({ "asset": "BTC", "amount": "1", "more": 1 }), "more"),
     ] {
-        shop.simulate_deposit(body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.simulate_deposit(body).assert_error(400, "invalid_request", Some(param));
     }
     let body = json!({ "asset": "BTC", "amount": "1" });
     let path = "/v1/customers/ada/simulate";
-    shop.post(path, Some(LIVE), body.clone())
-        .assert_error(403, "forbidden", None);
-    shop.post("/v1/customers/bob/simulate", Some(TEST), body)
-        .assert_error(404, "not_found", None);
+    shop.post(path, Some(LIVE), body.clone()).assert_error(403, "forbidden", None);
+    shop.post("/v1/customers/bob/simulate", Some(TEST), body).assert_error(404, "not_found", None);
     for key in [TEST, LIVE] {
         let list = shop.get("/v1/deposits", Some(key)).expect(200).json();
         assert_eq!(list, json!({ "data": [] }));
@@ -173,8 +171,11 @@ fn deposits_are_listed_newest_first_and_filtered_by_customer() {
     assert_eq!(list("?limit=3&customer=ada"), of("ada")[..3]);
     assert!(list("?customer=nobody").is_empty());
     for limit in ["0", "101", "x"] {
-        shop.get(&format!("/v1/deposits?limit={limit}"), Some(TEST))
-            .assert_error(400, "invalid_request", Some("limit"));
+        shop.get(&format!("/v1/deposits?limit={limit}"), Some(TEST)).assert_error(
+            400,
+            "invalid_request",
+            Some("limit"),
+        );
     }
 }
 
@@ -185,15 +186,17 @@ fn deposits_belong_to_one_account_and_mode() {
     let id = made.expect(201).json()["id"].as_str().unwrap().to_owned();
     let foreign = create_second_account(shop.file(), "test");
     for key in [LIVE, &foreign] {
-        shop.get(&format!("/v1/deposits/{id}"), Some(key))
-            .assert_error(404, "not_found", None);
+        shop.get(&format!("/v1/deposits/{id}"), Some(key)).assert_error(404, "not_found", None);
         let list = shop.get("/v1/deposits", Some(key)).expect(200).json();
         assert_eq!(list["data"], json!([]));
         assert!(shop.event_types(&id, key).is_empty());
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
-        shop.get(&format!("/v1/deposits/{unknown}"), Some(TEST))
-            .assert_error(404, "not_found", None);
+        shop.get(&format!("/v1/deposits/{unknown}"), Some(TEST)).assert_error(
+            404,
+            "not_found",
+            None,
+        );
     }
 }
 

@@ -21,11 +21,7 @@ pub fn findings(file: &Path) -> Vec<String> {
     let printed = String::from_utf8(output.stdout).unwrap();
     let failed = String::from_utf8(output.stderr).unwrap();
     let is_finding = |line: &&str| line.starts_with("rule ");
-    let lines: Vec<String> = printed
-        .lines()
-        .filter(is_finding)
-        .map(str::to_owned)
-        .collect();
+    let lines: Vec<String> = printed.lines().filter(is_finding).map(str::to_owned).collect();
     let is_clean = lines.is_empty() && printed.starts_with("nothing found in ");
     assert_eq!(output.status.success(), is_clean, "{printed}{failed}");
     assert_eq!(output.status.code(), Some(i32::from(!is_clean)), "{failed}");
@@ -41,12 +37,10 @@ pub fn full_shop() -> Shop {
     // The invoices are expired, cancelled, underpaid, confirmed again after a reorg, and failed after a reorg.
     shop.create_invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
     let cancelled = shop.create_invoice("10.00", json!({ "asset": "BTC" }));
-    shop.cancel_invoice(cancelled["id"].as_str().unwrap())
-        .expect(200);
+    shop.cancel_invoice(cancelled["id"].as_str().unwrap()).expect(200);
     let under = shop.create_invoice("20.00", json!({}));
     let path = format!("/v1/invoices/{}/simulate", under["id"].as_str().unwrap());
-    shop.post(&path, Some(TEST), json!({ "case": "under" }))
-        .expect(200);
+    shop.post(&path, Some(TEST), json!({ "case": "under" })).expect(200);
     for end in ["confirmed", "dropped"] {
         let invoice = shop.create_invoice("30.00", json!({ "asset": "ETH" }));
         let payment = shop.pay(json!({ "invoice": invoice["id"] }));
@@ -60,11 +54,7 @@ pub fn full_shop() -> Shop {
     shop.pay(json!({ "invoice": invoice["id"] }));
     // The payouts and refunds end in every final status.
     let funded = shop.fund_balance(LIVE, "500.00", "EUR");
-    for end in [
-        &["approve", "process", "pay"][..],
-        &["approve", "fail"],
-        &["reject"],
-    ] {
+    for end in [&["approve", "process", "pay"][..], &["approve", "fail"], &["reject"]] {
         let payout = shop.create_payout("25.00");
         shop.apply_actions("payouts", &payout, end);
         let refund = shop.create_refund(&funded, Some("30.00"));
@@ -76,8 +66,7 @@ pub fn full_shop() -> Shop {
     shop.post(path, Some(TEST), json!({})).expect(201);
     let path = "/v1/customers/anna/simulate";
     shop.update_account(json!({ "feeBps": 150 }));
-    shop.post(path, Some(TEST), json!({ "asset": "SOL", "amount": "1.5" }))
-        .expect(201);
+    shop.post(path, Some(TEST), json!({ "asset": "SOL", "amount": "1.5" })).expect(201);
     shop.advance("2m");
     shop
 }
@@ -131,11 +120,7 @@ const FAULTS: [PlantedFault; 36] = [
 #[test]
 fn audit_accepts_a_file_with_every_feature() {
     let shop = full_shop();
-    assert_eq!(
-        findings(shop.file()),
-        Vec::<String>::new(),
-        "beside the running server"
-    );
+    assert_eq!(findings(shop.file()), Vec::<String>::new(), "beside the running server");
     let scratch = Scratch::new();
     let copy = scratch.path("copy.db");
     std::fs::copy(shop.file(), &copy).unwrap();
@@ -150,9 +135,7 @@ fn audit_finds_each_planted_fault() {
     let scratch = Scratch::new();
     let original = scratch.path("original.db");
     let source = Connection::open(shop.file()).unwrap();
-    source
-        .execute("vacuum into ?1", [original.to_str().unwrap()])
-        .unwrap();
+    source.execute("vacuum into ?1", [original.to_str().unwrap()]).unwrap();
     // Removes all constraints, so that each fault can be planted.
     let bare = Connection::open(&original).unwrap();
     let tables: Vec<(String, String)> = bare
@@ -174,10 +157,7 @@ fn audit_finds_each_planted_fault() {
     drop(bare);
     // Without a fault, the audit reports only the changed schema.
     let bare = findings(&original);
-    assert!(
-        bare.iter().all(|line| line.starts_with("rule 6: ")),
-        "{bare:#?}"
-    );
+    assert!(bare.iter().all(|line| line.starts_with("rule 6: ")), "{bare:#?}");
     for (number, (fault, told)) in FAULTS.iter().enumerate() {
         let file = scratch.path(&format!("fault{number}.db"));
         std::fs::copy(&original, &file).unwrap();
@@ -186,10 +166,7 @@ fn audit_finds_each_planted_fault() {
         assert!(conn.total_changes() > 0, "{fault} planted nothing");
         drop(conn);
         let found = findings(&file);
-        assert!(
-            found.iter().any(|line| line.starts_with(told)),
-            "{fault}: {found:#?}"
-        );
+        assert!(found.iter().any(|line| line.starts_with(told)), "{fault}: {found:#?}");
     }
 }
 
@@ -202,9 +179,7 @@ fn audit_accepts_a_just_overdue_open_invoice() {
     for (minutes, found) in [(0, 0), (1, 0), (60, 0), (61, 2)] {
         let copy = scratch.path(&format!("{minutes}.db"));
         let source = Connection::open(shop.file()).unwrap();
-        source
-            .execute("vacuum into ?1", [copy.to_str().unwrap()])
-            .unwrap();
+        source.execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
         let seen = "update file set last_tick_at = (select max(expires_at) from invoices) + ?1";
         let copied = Connection::open(&copy).unwrap();
         copied.execute(seen, [minutes * 60_000]).unwrap();
@@ -220,18 +195,12 @@ fn audit_finds_a_broken_reference_and_a_damaged_file() {
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
     let source = Connection::open(shop.file()).unwrap();
-    source
-        .execute("vacuum into ?1", [file.to_str().unwrap()])
-        .unwrap();
+    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
     let conn = Connection::open(&file).unwrap();
-    conn.execute_batch("pragma foreign_keys = off; delete from quotes")
-        .unwrap();
+    conn.execute_batch("pragma foreign_keys = off; delete from quotes").unwrap();
     drop(conn);
     let found = findings(&file);
-    assert!(
-        found.iter().any(|line| line.contains("of payments")),
-        "{found:#?}"
-    );
+    assert!(found.iter().any(|line| line.contains("of payments")), "{found:#?}");
     let mut bytes = std::fs::read(&file).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..middle + 4096].fill(0xa5);
@@ -245,9 +214,7 @@ fn audit_names_damaged_pages() {
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
     let source = Connection::open(shop.file()).unwrap();
-    source
-        .execute("vacuum into ?1", [file.to_str().unwrap()])
-        .unwrap();
+    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
     let conn = Connection::open(&file).unwrap();
     let root =
         "select rootpage, page_size from sqlite_schema, pragma_page_size where name = 'ledger'";

@@ -12,9 +12,7 @@ fn assert_edit_found(edit: &str, begin: &str, end: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     let source = Connection::open(shop.file()).unwrap();
-    source
-        .execute("vacuum into ?1", [file.to_str().unwrap()])
-        .unwrap();
+    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
     assert_eq!(findings(&file), Vec::<String>::new());
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("pragma foreign_keys = off").unwrap();
@@ -23,9 +21,7 @@ fn assert_edit_found(edit: &str, begin: &str, end: &str) {
     drop(conn);
     let found = findings(&file);
     assert!(
-        found
-            .iter()
-            .any(|line| line.starts_with(begin) && line.ends_with(end)),
+        found.iter().any(|line| line.starts_with(begin) && line.ends_with(end)),
         "{edit}: {found:#?}"
     );
 }
@@ -72,11 +68,7 @@ fn deleted_refund_with_its_ledger_rows_is_found() {
         update invoices set refunded = refunded - 500 where refunded is not null;
         delete from ledger where transfer = {refund}; delete from transfers where seq = {refund}"
     );
-    assert_edit_found(
-        &edit,
-        "rule 8: audit log entry ",
-        "of a payout or refund of this file",
-    );
+    assert_edit_found(&edit, "rule 8: audit log entry ", "of a payout or refund of this file");
 }
 
 #[test]
@@ -98,11 +90,7 @@ fn edited_rate_of_quote_payment_and_invoice_together_is_found() {
         update payments set rate = '2999' where invoice = {invoice};
         update invoices set rate = '2999' where seq = {invoice}"
     );
-    assert_edit_found(
-        &edit,
-        "rule 4: invoice ",
-        "rate, address and amount of one of its quotes",
-    );
+    assert_edit_found(&edit, "rule 4: invoice ", "rate, address and amount of one of its quotes");
 }
 
 #[test]
@@ -114,11 +102,7 @@ fn edited_amount_in_the_event_of_an_invoice_is_found() {
 #[test]
 fn edited_amount_received_in_the_event_of_an_invoice_is_found() {
     let edit = "update events set body = json_set(body, '$.data.object.amountReceived', '0.0099') where type = 'invoice.confirmed' and mode = 'test'";
-    assert_edit_found(
-        edit,
-        "rule 4: invoice ",
-        "the sum of payments that came to it",
-    );
+    assert_edit_found(edit, "rule 4: invoice ", "the sum of payments that came to it");
 }
 
 #[test]
@@ -142,11 +126,7 @@ fn replaced_address_of_an_open_invoice_is_found() {
         update invoices set deposit_address = 'ltc1qelsewhere' where asset = 'LTC';
         update events set body = json_set(body, '$.data.object.depositAddress', 'ltc1qelsewhere')
           where body like '%\"asset\":\"LTC\"%'";
-    assert_edit_found(
-        edit,
-        "rule 5: address ltc1qelsewhere ",
-        "which that wallet derives there",
-    );
+    assert_edit_found(edit, "rule 5: address ltc1qelsewhere ", "which that wallet derives there");
 }
 
 #[test]
@@ -157,16 +137,9 @@ fn audit_derives_addresses_unless_disabled() {
         (&["--skip-addresses"], "addresses not derived again"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let output = command
-            .arg("audit")
-            .args(more)
-            .arg("--file")
-            .arg(shop.file());
+        let output = command.arg("audit").args(more).arg("--file").arg(shop.file());
         let output = output.output().unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            output.status.success() && printed.contains(last),
-            "{printed}"
-        );
+        assert!(output.status.success() && printed.contains(last), "{printed}");
     }
 }

@@ -45,9 +45,7 @@ fn assert_edit_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     let source = Connection::open(original).unwrap();
-    source
-        .execute("vacuum into ?1", [file.to_str().unwrap()])
-        .unwrap();
+    source.execute("vacuum into ?1", [file.to_str().unwrap()]).unwrap();
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("pragma foreign_keys = off").unwrap();
     conn.execute_batch(edit).unwrap();
@@ -56,9 +54,7 @@ fn assert_edit_found(original: &Path, edit: &str, begin: &str) {
     let found = findings(&file);
     let is_found = match begin {
         "" => found.is_empty(),
-        begin => found
-            .iter()
-            .any(|line| line.starts_with(&format!("rule 10: {begin}"))),
+        begin => found.iter().any(|line| line.starts_with(&format!("rule 10: {begin}"))),
     };
     assert!(is_found, "{edit}: {found:#?}");
 }
@@ -68,16 +64,8 @@ fn replaced_key_hashes_are_found() {
     let interface = interface_with_changes();
     let file = interface.shop.file();
     assert_edit_found(file, "update keys set hash = randomblob(32)", "key ");
-    assert_edit_found(
-        file,
-        "update keys set revoked_at = null, expires_at = 1",
-        "key ",
-    );
-    assert_edit_found(
-        file,
-        "update keys set mode = 'live' where mode = 'test'",
-        "key ",
-    );
+    assert_edit_found(file, "update keys set revoked_at = null, expires_at = 1", "key ");
+    assert_edit_found(file, "update keys set mode = 'live' where mode = 'test'", "key ");
     let added = "insert into keys (id, account, class, mode, hash, last4, created_at)
         values ('added', 1, 'secret', 'live', randomblob(32), 'abcd', 0)";
     assert_edit_found(file, added, "key added is not in the audit log");
@@ -94,11 +82,7 @@ fn edited_payout_addresses_and_limits_are_found() {
         "update payout_addresses set address = 'elsewhere'",
         "payout_address 1 ",
     );
-    assert_edit_found(
-        file,
-        "delete from payout_addresses",
-        "payout_address 1 solana is not there",
-    );
+    assert_edit_found(file, "delete from payout_addresses", "payout_address 1 solana is not there");
     for limit in [
         "payout_daily_max = 100000000",
         "signer_max = null",
@@ -114,11 +98,7 @@ fn edited_payout_addresses_and_limits_are_found() {
 fn edited_users_are_found() {
     let interface = interface_with_changes();
     let file = interface.shop.file();
-    assert_edit_found(
-        file,
-        "update users set password_hash = password_hash || 'x'",
-        "user ",
-    );
+    assert_edit_found(file, "update users set password_hash = password_hash || 'x'", "user ");
     assert_edit_found(
         file,
         "update users set role = 'operator', account = null where role = 'merchant'",
@@ -132,16 +112,8 @@ fn edited_settings_and_pools_are_found() {
     let interface = interface_with_changes();
     let file = interface.shop.file();
     assert_edit_found(file, "update file set maintenance = 0", "maintenance ");
-    assert_edit_found(
-        file,
-        "update network_fees set fee = '1'",
-        "network_fee LTC ",
-    );
-    assert_edit_found(
-        file,
-        "delete from network_fees",
-        "network_fee LTC is not there",
-    );
+    assert_edit_found(file, "update network_fees set fee = '1'", "network_fee LTC ");
+    assert_edit_found(file, "delete from network_fees", "network_fee LTC is not there");
     assert_edit_found(
         file,
         "insert into network_fees values ('BTC', '1')",
@@ -158,17 +130,9 @@ fn edited_settings_and_pools_are_found() {
         "update pool_addresses set address = 'elsewhere' where seq = 2",
         "pool solana 1-2 ",
     );
-    assert_edit_found(
-        file,
-        "delete from pool_addresses where seq = 3",
-        "pool solana 3-4 ",
-    );
+    assert_edit_found(file, "delete from pool_addresses where seq = 3", "pool solana 3-4 ");
     let added = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'elsewhere', 'free', 0)";
-    assert_edit_found(
-        file,
-        added,
-        "pool solana is with 1 addresses that were not imported",
-    );
+    assert_edit_found(file, added, "pool solana is with 1 addresses that were not imported");
     assert_edit_found(file, "update pool_addresses set state = 'retired'", "");
 }
 
@@ -182,11 +146,7 @@ fn edited_wallet_is_found() {
     assert_edit_found(&file, "update wallets set network = 'test'", "wallet ");
     assert_edit_found(&file, "update wallets set retired_at = 1", "wallet ");
     assert_edit_found(&file, "delete from wallets", "wallet ");
-    assert_edit_found(
-        &file,
-        "update wallets set stopped_at = 1, stopped_index = 7",
-        "",
-    );
+    assert_edit_found(&file, "update wallets set stopped_at = 1, stopped_index = 7", "");
     assert_edit_found(&file, "update wallets set next_index = 7", "");
 }
 
@@ -195,20 +155,14 @@ fn upgrade_records_each_value_once() {
     let (interface, scratch) = (interface_with_changes(), Scratch::new());
     let file = scratch.path("old.db");
     let older = downgraded_copy(interface.shop.file(), &file, 25);
-    older
-        .execute_batch("delete from audit_log where action = 'state.note'")
-        .unwrap();
+    older.execute_batch("delete from audit_log where action = 'state.note'").unwrap();
     drop(older);
     let values = "select count(*) || '' from (select id from accounts union all select id from keys union all select id from users
         union all select chain from payout_addresses union all select 'maintenance' union all select asset from network_fees
         union all select asset from coins_off union all select distinct asset from confirmation_tiers
         union all select distinct pool from pool_addresses)";
     let values = text_column(&file, values);
-    assert_eq!(
-        findings(&file),
-        Vec::<String>::new(),
-        "the file is read through a copy"
-    );
+    assert_eq!(findings(&file), Vec::<String>::new(), "the file is read through a copy");
     let (mut process, _url) = start_on_file(&file);
     assert!(process.close_input());
     let noted =

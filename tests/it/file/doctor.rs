@@ -30,18 +30,11 @@ fn doctor_reports_what_needs_attention() {
     .unwrap();
     let site = ["--public-url", "https://pay.example.com"];
     let said = run_failing("doctor", &file, &site);
-    for about in [
-        "(Shop) has no secret key",
-        "wrong: maintenance is on",
-        "ok: operators",
-    ] {
+    for about in ["(Shop) has no secret key", "wrong: maintenance is on", "ok: operators"] {
         assert!(said.contains(about), "{about}: {said}");
     }
-    conn.execute_batch("update file set maintenance = 0")
-        .unwrap();
-    let account: String = conn
-        .query_row("select id from accounts", [], |row| row.get(0))
-        .unwrap();
+    conn.execute_batch("update file set maintenance = 0").unwrap();
+    let account: String = conn.query_row("select id from accounts", [], |row| row.get(0)).unwrap();
     run_coffer("key", &file, &["create", &account, "--mode", "live"]);
     let rates = scratch.path("rates.json");
     std::fs::write(&rates, r#"{"BTC": {"EUR": "60000", "USD": "65000"}}"#).unwrap();
@@ -53,10 +46,7 @@ fn doctor_reports_what_needs_attention() {
     let rate = "ok: rate of BTC: 60000 EUR (0 s old, file), 65000 USD (0 s old, file)";
     assert!(said.contains(rate), "{said}");
     let simulated = scratch.path("sandbox.db");
-    drop(start_sandbox(
-        "127.0.0.1:0",
-        &["--file", path_text(&simulated)],
-    ));
+    drop(start_sandbox("127.0.0.1:0", &["--file", path_text(&simulated)]));
     let said = run_failing("doctor", &simulated, &[]);
     assert!(said.contains("belongs to a sandbox"), "{said}");
 }

@@ -128,11 +128,7 @@ fn kill_repeatedly(
     let mut kills = 0;
     while acknowledged.len() < INVOICES {
         let (key, id) = answers.recv().unwrap();
-        assert_eq!(
-            acknowledged.insert(key, id),
-            None,
-            "each request gets one response"
-        );
+        assert_eq!(acknowledged.insert(key, id), None, "each request gets one response");
         if kills < KILLS && acknowledged.len().is_multiple_of(SHARE) {
             process.kill();
             kills = kills.saturating_add(1);
@@ -156,9 +152,7 @@ fn start_next(path: &str, generation: &CurrentProcess) -> Process {
 #[track_caller]
 fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    let verdict: String = db
-        .query_row("pragma integrity_check", [], |row| row.get(0))
-        .unwrap();
+    let verdict: String = db.query_row("pragma integrity_check", [], |row| row.get(0)).unwrap();
     assert_eq!(verdict, "ok");
     let orphans = db.prepare("pragma foreign_key_check").unwrap().exists([]);
     assert!(!orphans.unwrap(), "every reference exists");
@@ -191,11 +185,7 @@ fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String
     assert_eq!(row_counts(&db), [found.len(); 4]);
     let torn = "select count(*) from deliveries where attempts <> (select count(*) from attempts \
                 where attempts.delivery = deliveries.id)";
-    assert_eq!(
-        query_count(&db, torn),
-        0,
-        "attempts and their deliveries agree"
-    );
+    assert_eq!(query_count(&db, torn), 0, "attempts and their deliveries agree");
 }
 
 /// Returns the number of invoices, events, deliveries and stored responses.

@@ -63,10 +63,7 @@ impl FailingDiskShop {
         let mut command = self.command();
         command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
         command.arg("--file").arg(self.file());
-        let log = std::fs::File::options()
-            .append(true)
-            .create(true)
-            .open(self.logs.path("log"));
+        let log = std::fs::File::options().append(true).create(true).open(self.logs.path("log"));
         let process = Process::start_with(&mut command, log.unwrap().into());
         self.url = process.wait_for_url();
         self.process = Some(process);
@@ -75,11 +72,7 @@ impl FailingDiskShop {
     /// Stops the server and waits for its end.
     #[track_caller]
     fn stop(&mut self) {
-        assert!(
-            self.process.take().unwrap().close_input(),
-            "{}",
-            self.read_log()
-        );
+        assert!(self.process.take().unwrap().close_input(), "{}", self.read_log());
     }
 
     /// Starts the failure `how` for files whose names end with `names`.
@@ -122,9 +115,8 @@ impl FailingDiskShop {
     fn invoice_count(&self) -> i64 {
         let db = rusqlite::Connection::open(self.file()).unwrap();
         let sql = "select count(*), count(distinct order_id) from invoices";
-        let (all, distinct): (i64, i64) = db
-            .query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
+        let (all, distinct): (i64, i64) =
+            db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         assert_eq!(all, distinct);
         all
     }
@@ -245,11 +237,7 @@ fn doctor_and_start_report_a_full_disk() {
 #[track_caller]
 fn assert_full_disk_message(said: &str, file: &str) {
     let said = said.split_once(&format!("{file}: the disk is full: up to "));
-    let (needed, rest) = said
-        .unwrap()
-        .1
-        .split_once(" bytes are needed at /")
-        .unwrap();
+    let (needed, rest) = said.unwrap().1.split_once(" bytes are needed at /").unwrap();
     assert!(needed.parse::<u64>().unwrap() > 10_000, "{needed}");
     assert!(rest.contains(" are free"), "{rest}");
 }
@@ -286,36 +274,21 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
     let file = shop.scratch.path("live.db");
     let create = |name: &str| {
         let mut command = shop.command();
-        command
-            .args(["account", "create", name, "--file"])
-            .arg(&file);
+        command.args(["account", "create", name, "--file"]).arg(&file);
         command.output().unwrap()
     };
     assert!(create("Shop").status.success());
     shop.start_failure("full", "-wal");
     let mut command = shop.command();
-    command.args([
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--exit-with-parent",
-        "--file",
-    ]);
-    command
-        .arg(&file)
-        .env("COFFER_RATES", crate::support::installation::NO_RATES);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--exit-with-parent", "--file"]);
+    command.arg(&file).env("COFFER_RATES", crate::support::installation::NO_RATES);
     let log = std::fs::File::create(shop.logs.path("live")).unwrap();
     let mut process = Process::start_with(&mut command, log.into());
     let url = process.wait_for_url();
     let get = |path: &str| send(&shop.agent, "GET", &format!("{url}{path}"), &[], "");
     get("/livez").expect(200);
     assert_write_rejected(&get("/readyz"));
-    assert!(
-        get("/metrics")
-            .expect(200)
-            .text
-            .contains("\ncoffer_writes_refused 1\n")
-    );
+    assert!(get("/metrics").expect(200).text.contains("\ncoffer_writes_refused 1\n"));
     shop.end_failure("full");
     assert!(polling::wait_until(|| get("/readyz").status == 200));
     assert!(process.close_input());

@@ -39,10 +39,7 @@ fn command_names_a_new_file_once() {
     assert!(file.is_err(), "the file does not exist before");
     let told = create();
     let file = scratch.path("coffer.db").canonicalize().unwrap();
-    assert_eq!(
-        told,
-        format!("coffer: made a new file {}\n", file.display())
-    );
+    assert_eq!(told, format!("coffer: made a new file {}\n", file.display()));
     assert_eq!(create(), "");
 }
 
@@ -60,9 +57,7 @@ fn concurrent_commands_share_one_new_file() {
         for mut child in begun {
             assert!(child.wait().unwrap().success());
         }
-        let output = coffer_command(&file, "account", &["list"])
-            .output()
-            .unwrap();
+        let output = coffer_command(&file, "account", &["list"]).output().unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 8);
     }
 }

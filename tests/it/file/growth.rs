@@ -23,9 +23,7 @@ fn stored_response_bytes(shop: &Shop) -> i64 {
 /// Returns the responses of a delivery's attempts.
 fn attempt_responses(delivery: &Value) -> Vec<&str> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
-    attempts
-        .map(|attempt| attempt["answer"].as_str().unwrap())
-        .collect()
+    attempts.map(|attempt| attempt["answer"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -50,14 +48,10 @@ fn repeated_delivery_response_is_stored_once() {
     // The operator interface shows the same responses, also after a resend.
     let operator = shop.sign_in_operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
-    let path = format!(
-        "/dashboard/api/accounts/{}/deliveries",
-        account.as_str().unwrap()
-    );
+    let path = format!("/dashboard/api/accounts/{}/deliveries", account.as_str().unwrap());
     let id = shop.deliveries()[0]["id"].as_str().unwrap().to_owned();
     let again = format!("{path}/{id}/resend?mode=test");
-    shop.session_request(&operator, "POST", &again, &Value::Null)
-        .expect(200);
+    shop.session_request(&operator, "POST", &again, &Value::Null).expect(200);
     shop.advance("10d");
     let operator = shop.sign_in_operator();
     expected.extend(vec![start("a"); 11]);
@@ -68,10 +62,7 @@ fn repeated_delivery_response_is_stored_once() {
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
     // Old attempts are deleted, and each response is deleted with the last attempt that has it.
     shop.advance("1908h");
-    assert_eq!(
-        attempt_responses(&shop.deliveries()[0]),
-        vec![start("a"); 12]
-    );
+    assert_eq!(attempt_responses(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(stored_response_bytes(&shop), 4 * 1024);
     shop.advance("10d");
     assert_eq!(shop.deliveries()[0]["attempts"], json!([]));
@@ -95,10 +86,7 @@ fn empty_response_differs_from_no_response() {
     let delivery = shop.deliveries().remove(0);
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let said: Vec<Value> = attempts.map(|attempt| attempt["answer"].clone()).collect();
-    assert_eq!(
-        said[..5],
-        [json!(""), json!(""), Value::Null, json!("no"), json!("no")]
-    );
+    assert_eq!(said[..5], [json!(""), json!(""), Value::Null, json!("no"), json!("no")]);
 }
 
 #[test]
@@ -106,22 +94,17 @@ fn upgrade_stores_repeated_responses_once() {
     let scratch = Scratch::new();
     let file = scratch.copy_old_file("v1", "v1.db");
     let old = Connection::open(&file).unwrap();
-    let delivery: String = old
-        .query_row("select id from deliveries limit 1", [], |row| row.get(0))
-        .unwrap();
+    let delivery: String =
+        old.query_row("select id from deliveries limit 1", [], |row| row.get(0)).unwrap();
     old.execute("delete from attempts", []).unwrap();
     let said = ["one", "two", "one", "", "", "two", "one"];
     for (number, answer) in (1..).zip(said) {
         let insert = "insert into attempts (delivery, number, at, status, latency_ms, answer)
             values (?1, ?2, 4102444800000, 500, 1, ?3)";
-        old.execute(insert, rusqlite::params![delivery, number, answer])
-            .unwrap();
+        old.execute(insert, rusqlite::params![delivery, number, answer]).unwrap();
     }
     drop(old);
-    let shop = Shop::with_config(Config {
-        file: Some(file),
-        ..Config::sandbox()
-    });
+    let shop = Shop::with_config(Config { file: Some(file), ..Config::sandbox() });
     let all = shop.deliveries();
     let told = all.iter().find(|one| one["id"] == *delivery).unwrap();
     assert_eq!(attempt_responses(told)[..7], said);
@@ -205,11 +188,7 @@ fn sandbox_deliveries_are_paged() {
         }
         assert_eq!(seen, all, "{limit}");
     }
-    for (query, param) in [
-        ("limit=0", "limit"),
-        ("limit=501", "limit"),
-        ("before=x", "before"),
-    ] {
+    for (query, param) in [("limit=0", "limit"), ("limit=501", "limit"), ("before=x", "before")] {
         page(&format!("?{query}")).assert_error(400, "invalid_request", Some(param));
     }
 }
@@ -221,9 +200,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
     let id = invoice["id"].as_str().unwrap();
     let pick = |asset: &str| {
         let path = format!("/v1/invoices/{id}/select");
-        shop.post(&path, Some(TEST), json!({ "asset": asset }))
-            .expect(200)
-            .json()
+        shop.post(&path, Some(TEST), json!({ "asset": asset })).expect(200).json()
     };
     for _ in 0..100 {
         for asset in ["BTC", "LTC", "SOL"] {
@@ -231,11 +208,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
         }
     }
     let rows = |table: &str| shop.query_text(&format!("select count(*) || '' from {table}"));
-    let kept = [
-        "invoice_steps where quote is not null",
-        "quotes",
-        "addresses",
-    ];
+    let kept = ["invoice_steps where quote is not null", "quotes", "addresses"];
     // The first selection adds its own step, because it changes the status of the invoice.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A selection that received a payment stays in the timeline.

@@ -12,10 +12,7 @@ use std::process::{Command, Output};
 /// Runs a command on a file.
 fn run_coffer(command: &str, file: &Path, more: &[&str]) -> Output {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    coffer
-        .args([command, "--log", "off", "--file"])
-        .arg(file)
-        .args(more);
+    coffer.args([command, "--log", "off", "--file"]).arg(file).args(more);
     coffer.output().unwrap()
 }
 
@@ -25,25 +22,20 @@ fn chain_heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
     let output = run_coffer(command, file, more);
     let printed = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{output:?}");
-    let heads = printed
-        .lines()
-        .filter_map(|line| line.strip_prefix("head "));
+    let heads = printed.lines().filter_map(|line| line.strip_prefix("head "));
     heads.map(str::to_owned).collect()
 }
 
 fn copy_file(file: &Path, copy: &Path) {
     let source = Connection::open(file).unwrap();
-    source
-        .execute("vacuum into ?1", [copy.to_str().unwrap()])
-        .unwrap();
+    source.execute("vacuum into ?1", [copy.to_str().unwrap()]).unwrap();
 }
 
 /// Edits a file with its constraints disabled.
 #[track_caller]
 fn edit_file(file: &Path, statement: &str) {
     let conn = Connection::open(file).unwrap();
-    conn.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on")
-        .unwrap();
+    conn.execute_batch("pragma foreign_keys = off; pragma ignore_check_constraints = on").unwrap();
     conn.execute_batch(statement).unwrap();
     assert!(conn.total_changes() > 0, "{statement} changed nothing");
 }
@@ -57,10 +49,7 @@ fn assert_edit_found(original: &Path, statement: &str, about: &str) {
     edit_file(&file, statement);
     let found = findings(&file);
     let begin = format!("rule 9: {about} is ");
-    assert!(
-        found.iter().any(|line| line.starts_with(&begin)),
-        "{statement}: {found:#?}"
-    );
+    assert!(found.iter().any(|line| line.starts_with(&begin)), "{statement}: {found:#?}");
 }
 
 #[test]
@@ -69,13 +58,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
     let file = scratch.path("file.db");
     copy_file(shop.file(), &file);
     for (table, columns, other) in [
-        (
-            "ledger",
-            &[
-                "id", "mode", "currency", "kind", "ref_type", "ref_id", "memo",
-            ][..],
-            "'x'",
-        ),
+        ("ledger", &["id", "mode", "currency", "kind", "ref_type", "ref_id", "memo"][..], "'x'"),
         (
             "ledger",
             &[
@@ -91,11 +74,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
             ],
             "7777",
         ),
-        (
-            "audit_log",
-            &["actor", "action", "object_id", "detail", "states"],
-            "'{\"x\":null}'",
-        ),
+        ("audit_log", &["actor", "action", "object_id", "detail", "states"], "'{\"x\":null}'"),
         ("audit_log", &["at", "account"], "7777"),
     ] {
         for column in columns {
@@ -144,17 +123,9 @@ fn audit_proves_rows_up_to_a_noted_chain_head() {
     let output = run_coffer("audit", &copy, &rest);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert!(printed.contains("is not part of this history"), "{printed}");
-    let other = format!(
-        "{}{}",
-        &ledger[..ledger.len() - 1],
-        if ledger.ends_with('0') { '1' } else { '0' }
-    );
-    assert_eq!(
-        run_coffer("audit", shop.file(), &["--head", &other])
-            .status
-            .code(),
-        Some(1)
-    );
+    let other =
+        format!("{}{}", &ledger[..ledger.len() - 1], if ledger.ends_with('0') { '1' } else { '0' });
+    assert_eq!(run_coffer("audit", shop.file(), &["--head", &other]).status.code(), Some(1));
     let wrong = run_coffer("audit", shop.file(), &["--head", "ledger:1"]);
     assert_eq!(wrong.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("a head looks like ledger:120:"));
@@ -188,8 +159,7 @@ fn sandbox_reset_starts_a_new_chain() {
     assert_eq!(findings(shop.file()), Vec::<String>::new());
     let empty = chain_heads("audit", shop.file(), &[]);
     assert!(empty[0].starts_with("ledger:0:1:"), "{empty:?}");
-    shop.post("/sandbox/clock", None, json!({ "frozen": true }))
-        .expect(200);
+    shop.post("/sandbox/clock", None, json!({ "frozen": true })).expect(200);
     shop.fund_balance(LIVE, "40.00", "EUR");
     chain_heads("audit", shop.file(), &["--head", &empty[0]]);
 }
@@ -203,39 +173,23 @@ fn rows_of_an_older_file_form_the_first_link() {
     let (mut process, _url) = start_on_file(&file);
     assert!(process.close_input());
     let upgraded = chain_heads("audit", &file, &[]);
-    assert!(
-        upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])),
-        "{upgraded:?}"
-    );
-    assert_eq!(
-        text_column(&file, "select count(link) || '' from ledger"),
-        ["0"]
-    );
+    assert!(upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])), "{upgraded:?}");
+    assert_eq!(text_column(&file, "select count(link) || '' from ledger"), ["0"]);
     assert_edit_found(
         &file,
         "update ledger set memo = 'x' where seq = 3",
         &format!("ledger up to {}", rows[0]),
     );
-    assert_edit_found(
-        &file,
-        "delete from ledger",
-        &format!("ledger up to {}", rows[0]),
-    );
+    assert_edit_found(&file, "delete from ledger", &format!("ledger up to {}", rows[0]));
     // New rows are linked to the old ones.
     let (mut process, url) = start_on_file(&file);
     let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
     let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);
-    let id = invoice.expect(201).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = invoice.expect(201).json()["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/invoices/{id}/simulate");
     super::old_files::call(&url, "POST", &path, TEST, &json!({ "case": "exact" })).expect(200);
     assert!(process.close_input());
-    assert_ne!(
-        chain_heads("audit", &file, &["--head", &upgraded[0]])[0],
-        upgraded[0]
-    );
+    assert_ne!(chain_heads("audit", &file, &["--head", &upgraded[0]])[0], upgraded[0]);
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -253,15 +207,11 @@ fn commands_beside_a_server_continue_its_chain() {
         for number in 0..5 {
             let name = format!("Shop {number}");
             let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-            command
-                .args(["account", "create", &name, "--sandbox", "--file"])
-                .arg(shop.file());
+            command.args(["account", "create", &name, "--sandbox", "--file"]).arg(shop.file());
             assert!(command.output().unwrap().status.success());
             let id = shop.query_text("select id from accounts order by seq desc limit 1");
             let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-            command
-                .args(["account", "approve", &id, "--sandbox", "--file"])
-                .arg(shop.file());
+            command.args(["account", "approve", &id, "--sandbox", "--file"]).arg(shop.file());
             assert!(command.output().unwrap().status.success());
         }
     });

@@ -20,10 +20,7 @@ fn run_coffer(args: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let output = command.args(args).stdin(Stdio::null()).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
-    (
-        output.status.code(),
-        String::from_utf8_lossy(&said).into_owned(),
-    )
+    (output.status.code(), String::from_utf8_lossy(&said).into_owned())
 }
 
 #[track_caller]
@@ -41,8 +38,7 @@ fn create_invoice(url: &str) -> Response {
 
 fn invoice_count(file: &Path) -> i64 {
     let conn = Connection::open(file).unwrap();
-    conn.query_row("select count(*) from invoices", [], |row| row.get(0))
-        .unwrap()
+    conn.query_row("select count(*) from invoices", [], |row| row.get(0)).unwrap()
 }
 
 /// A running sandbox on a file, a copy of the file, and a folder for links to the file.
@@ -63,13 +59,7 @@ fn start_shop() -> RunningShop {
     for _ in 0..3 {
         create_invoice(&url).expect(201);
     }
-    RunningShop {
-        process,
-        url,
-        file,
-        copy,
-        scratch,
-    }
+    RunningShop { process, url, file, copy, scratch }
 }
 
 #[test]
@@ -77,11 +67,8 @@ fn file_in_use_is_not_replaced_under_any_name() {
     let mut shop = start_shop();
     let folder = shop.scratch.path("elsewhere");
     std::fs::create_dir(&folder).unwrap();
-    let (soft, hard, chain) = (
-        folder.join("soft.db"),
-        folder.join("hard.db"),
-        folder.join("chain.db"),
-    );
+    let (soft, hard, chain) =
+        (folder.join("soft.db"), folder.join("hard.db"), folder.join("chain.db"));
     symlink(&shop.file, &soft).unwrap();
     symlink(&soft, &chain).unwrap();
     std::fs::hard_link(&shop.file, &hard).unwrap();
@@ -108,19 +95,10 @@ fn file_in_use_is_not_replaced_under_any_name() {
     }
     create_invoice(&shop.url).expect(201);
     assert!(shop.process.close_input());
-    assert_eq!(
-        invoice_count(&shop.file),
-        4,
-        "acknowledged writes are stored"
-    );
+    assert_eq!(invoice_count(&shop.file), 4, "acknowledged writes are stored");
     // After the server has stopped, the target of the symlink is replaced, and the symlink stays.
-    let (code, said) = run_coffer(&[
-        "restore",
-        "--file",
-        path_text(&soft),
-        path_text(&shop.copy),
-        "--force",
-    ]);
+    let (code, said) =
+        run_coffer(&["restore", "--file", path_text(&soft), path_text(&shop.copy), "--force"]);
     assert_eq!(code, Some(0), "{said}");
     assert!(std::fs::symlink_metadata(&soft).unwrap().is_symlink());
     assert_eq!(invoice_count(&shop.file), 0);
@@ -136,14 +114,7 @@ fn hard_link_is_rejected_beside_a_server() {
         &["audit", "--file", path_text(&hard)][..],
         &["backup", "--file", path_text(&hard), path_text(&copy)],
         &["account", "list", "--file", path_text(&hard)],
-        &[
-            "account",
-            "create",
-            "--sandbox",
-            "--file",
-            path_text(&hard),
-            "Second",
-        ],
+        &["account", "create", "--sandbox", "--file", path_text(&hard), "Second"],
     ] {
         assert_refused(args, "under another name");
     }
@@ -160,9 +131,7 @@ fn hard_link_is_rejected_beside_a_server() {
 fn start_with_log(file: &Path, log: &Path) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
-    command
-        .args(["--listen", "127.0.0.1:0", "--file"])
-        .arg(file);
+    command.args(["--listen", "127.0.0.1:0", "--file"]).arg(file);
     let errors = std::fs::File::create(log).unwrap();
     let process = Process::start_with(&mut command, errors.into());
     let url = process.wait_for_url();
@@ -198,11 +167,7 @@ fn assert_change_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let mut said = String::new();
     let mut log = std::fs::File::open(&log).unwrap();
     log.read_to_string(&mut said).unwrap();
-    assert_eq!(
-        said.matches("writes refused: reason=the file").count(),
-        1,
-        "{said}"
-    );
+    assert_eq!(said.matches("writes refused: reason=the file").count(), 1, "{said}");
 }
 
 #[test]
@@ -228,10 +193,7 @@ fn removed_file_is_noticed_without_requests() {
     let begun = Instant::now();
     let ready = format!("{}/readyz", shop.url);
     while send(&agent(), "GET", &ready, &[], "").status == 200 {
-        assert!(
-            begun.elapsed() < PATIENCE,
-            "the server did not notice in time"
-        );
+        assert!(begun.elapsed() < PATIENCE, "the server did not notice in time");
     }
     create_invoice(&shop.url).assert_error(503, "overloaded", None);
     // A read may notice the change before the writer does. The writer has closed the file when the process ends.
@@ -242,13 +204,7 @@ fn removed_file_is_noticed_without_requests() {
 
 #[test]
 fn old_server_does_not_change_a_replacement_file() {
-    let RunningShop {
-        mut process,
-        url,
-        file,
-        copy,
-        scratch,
-    } = start_shop();
+    let RunningShop { mut process, url, file, copy, scratch } = start_shop();
     for suffix in ["", "-wal", "-shm"] {
         let name = |stem: &str| scratch.path(&format!("{stem}{suffix}"));
         std::fs::rename(name("shop.db"), name("old.db")).unwrap();
@@ -291,12 +247,8 @@ fn wal_of_a_killed_server_is_not_read_into_another_file() {
     shop.process.kill();
     std::fs::remove_file(&shop.file).unwrap();
     assert!(shop.scratch.path("shop.db-wal").exists());
-    let (code, said) = run_coffer(&[
-        "restore",
-        "--file",
-        path_text(&shop.file),
-        path_text(&shop.copy),
-    ]);
+    let (code, said) =
+        run_coffer(&["restore", "--file", path_text(&shop.file), path_text(&shop.copy)]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(invoice_count(&shop.file), 0);
     let (code, said) = run_coffer(&["audit", "--file", path_text(&shop.file)]);
@@ -319,25 +271,14 @@ fn file_open_in_another_program_is_not_replaced() {
     assert_eq!(count(&conn), 3);
     for name in [&shop.file, &hard] {
         assert_refused(
-            &[
-                "restore",
-                "--file",
-                path_text(name),
-                path_text(&shop.copy),
-                "--force",
-            ],
+            &["restore", "--file", path_text(name), path_text(&shop.copy), "--force"],
             "in use by another program",
         );
     }
     assert!(std::fs::read(&shop.file).unwrap() == before);
     drop(conn);
-    let (code, said) = run_coffer(&[
-        "restore",
-        "--file",
-        path_text(&shop.file),
-        path_text(&shop.copy),
-        "--force",
-    ]);
+    let (code, said) =
+        run_coffer(&["restore", "--file", path_text(&shop.file), path_text(&shop.copy), "--force"]);
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(invoice_count(&shop.file), 0);
     assert_eq!(invoice_count(&hard), 3);
@@ -350,10 +291,7 @@ fn file_of_a_running_older_server_is_not_upgraded() {
     // The test holds the lock as the older server would.
     let lock = std::fs::File::create(scratch.path("old.db-lock")).unwrap();
     lock.try_lock().unwrap();
-    for args in [
-        &["account", "list"][..],
-        &["account", "create", "Shop", "--sandbox"],
-    ] {
+    for args in [&["account", "list"][..], &["account", "create", "Shop", "--sandbox"]] {
         let args = [args, &["--file", path_text(&file)]].concat();
         assert_refused(&args, "in use by another coffer");
     }
@@ -373,10 +311,7 @@ fn file_of_a_running_older_server_is_not_upgraded() {
 fn rejected_second_server_keeps_locks_of_the_first() {
     let scratch = Scratch::new();
     let (file, hard) = (scratch.path("shop.db"), scratch.path("hard.db"));
-    let config = |file: &Path| Config {
-        file: Some(file.to_owned()),
-        ..Config::sandbox()
-    };
+    let config = |file: &Path| Config { file: Some(file.to_owned()), ..Config::sandbox() };
     let server = Server::start(config(&file)).unwrap();
     std::fs::hard_link(&file, &hard).unwrap();
     for name in [&file, &hard] {

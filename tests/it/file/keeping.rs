@@ -37,12 +37,7 @@ pub(super) fn run_coffer(command: &str, file: &Path, more: &[&str]) -> String {
 #[track_caller]
 pub(super) fn run_failing(command: &str, file: &Path, more: &[&str]) -> String {
     let output = coffer(command, file, more).output().unwrap();
-    assert_eq!(
-        output.status.code(),
-        Some(1),
-        "{command}: {}",
-        printed(&output)
-    );
+    assert_eq!(output.status.code(), Some(1), "{command}: {}", printed(&output));
     printed(&output)
 }
 
@@ -184,22 +179,14 @@ fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> 
     let payment = post_json(url, "/sandbox/payments", None, &body);
     let path = format!("/sandbox/payments/{}", payment["id"].as_str().unwrap());
     post_json(url, &path, None, &json!({ "state": "confirmed" }));
-    let body = post_json(
-        url,
-        "/v1/payouts",
-        Some(LIVE),
-        &json!({ "amount": "50.00" }),
-    );
+    let body = post_json(url, "/v1/payouts", Some(LIVE), &json!({ "amount": "50.00" }));
     let payout = format!("/sandbox/payouts/{}", body["id"].as_str().unwrap());
     post_json(url, &payout, None, &json!({ "action": "approve" }));
     for key in [TEST, LIVE] {
         handed_out.insert(new_address(url, key));
     }
     let imported = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'a', 'free', 0)";
-    Connection::open(file)
-        .unwrap()
-        .execute_batch(imported)
-        .unwrap();
+    Connection::open(file).unwrap().execute_batch(imported).unwrap();
     record_direct_writes(file);
     payout
 }
@@ -226,15 +213,8 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let before = std::fs::read(&file).unwrap();
     assert!(run_failing("restore", &file, &[path_text(&copy)]).contains("--force"));
     let planned = run_coffer("restore", &file, &[path_text(&copy), "--dry-run"]);
-    assert!(
-        planned.contains("1 payouts and refunds would be held"),
-        "{planned}"
-    );
-    assert_eq!(
-        std::fs::read(&file).unwrap(),
-        before,
-        "a dry run changes nothing"
-    );
+    assert!(planned.contains("1 payouts and refunds would be held"), "{planned}");
+    assert_eq!(std::fs::read(&file).unwrap(), before, "a dry run changes nothing");
     let done = run_coffer("restore", &file, &[path_text(&copy), "--force"]);
     for line in [
         "test bitcoin addresses go on from index 1021 (1 in the copy, 21 in the replaced file)\n",
@@ -248,10 +228,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
-            assert!(
-                handed_out.insert(new_address(&url, key)),
-                "handed out twice"
-            );
+            assert!(handed_out.insert(new_address(&url, key)), "handed out twice");
         }
     }
     assert_stays_held(&url, &file, &payout);
@@ -263,8 +240,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
 fn assert_stays_held(url: &str, file: &Path, payout: &str) {
     let conn = Connection::open(file).unwrap();
     let sending = || -> Option<String> {
-        conn.query_row("select sending from transfers", [], |row| row.get(0))
-            .unwrap()
+        conn.query_row("select sending from transfers", [], |row| row.get(0)).unwrap()
     };
     assert_eq!(sending().as_deref(), Some("restored"));
     let release = json!({ "action": "release" });
@@ -290,15 +266,11 @@ fn restore_rejects_a_wrong_copy() {
     }
     run_coffer("backup", &file, &[path_text(&copy)]);
     let conn = Connection::open(&copy).unwrap();
-    conn.execute_batch("update invoices set amount_received = '7'")
-        .unwrap();
+    conn.execute_batch("update invoices set amount_received = '7'").unwrap();
     drop(conn);
     let other = scratch.path("other.db");
     let wrong = run_failing("restore", &other, &[path_text(&copy)]);
-    assert!(
-        wrong.contains("rule 3: invoice") && !other.exists(),
-        "{wrong}"
-    );
+    assert!(wrong.contains("rule 3: invoice") && !other.exists(), "{wrong}");
     std::fs::write(&copy, b"SQLite format 3\0 and then nothing of the kind").unwrap();
     run_failing("restore", &other, &[path_text(&copy), "--force"]);
     assert!(!other.exists());
@@ -310,12 +282,7 @@ fn backup_does_not_overwrite_a_wal() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let make = || {
-        post_json(
-            &url,
-            "/v1/invoices",
-            Some(TEST),
-            &json!({ "amount": "1.00", "currency": "EUR" }),
-        )
+        post_json(&url, "/v1/invoices", Some(TEST), &json!({ "amount": "1.00", "currency": "EUR" }))
     };
     make();
     run_coffer("backup", &file, &[path_text(&copy)]);
@@ -325,23 +292,11 @@ fn backup_does_not_overwrite_a_wal() {
         std::os::unix::fs::symlink(&beside, &link).unwrap();
         for to in [&beside, &link] {
             let why = run_failing("backup", &copy, &[path_text(to), "--force"]);
-            assert!(
-                why.contains("has a name that is kept for files beside a database"),
-                "{why}"
-            );
+            assert!(why.contains("has a name that is kept for files beside a database"), "{why}");
             run_failing("restore", to, &[path_text(&copy), "--force"]);
         }
         make();
     }
-    let listed = send(
-        &agent(),
-        "GET",
-        &format!("{url}/v1/invoices"),
-        &[("X-API-Key", TEST)],
-        "",
-    );
-    assert_eq!(
-        listed.expect(200).json()["data"].as_array().unwrap().len(),
-        4
-    );
+    let listed = send(&agent(), "GET", &format!("{url}/v1/invoices"), &[("X-API-Key", TEST)], "");
+    assert_eq!(listed.expect(200).json()["data"].as_array().unwrap().len(), 4);
 }

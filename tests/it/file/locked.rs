@@ -76,19 +76,10 @@ fn locked_database_rejects_writes_until_unlocked() {
         get(&running.url, "/livez").expect(200);
         assert_eq!(lock_gauges(&running.url), [true, true]);
         let key = [("X-API-Key", served.key.as_str())];
-        let url = format!(
-            "{}/v1/invoices/{}",
-            running.url,
-            made["id"].as_str().unwrap()
-        );
-        assert_eq!(
-            send(&agent(), "GET", &url, &key, "").expect(200).json(),
-            made
-        );
+        let url = format!("{}/v1/invoices/{}", running.url, made["id"].as_str().unwrap());
+        assert_eq!(send(&agent(), "GET", &url, &key, "").expect(200).json(), made);
         locked.execute_batch("rollback").unwrap();
-        assert!(polling::wait_until(
-            || get(&running.url, "/readyz").status == 200
-        ));
+        assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 200));
         create_invoice(&served, &running.url).expect(201);
         assert_eq!(lock_gauges(&running.url), [false, false]);
     }
@@ -106,16 +97,12 @@ fn lock_is_noticed_without_writes() {
     let served = Installation::new();
     let running = served.start(&[]);
     let locked = lock_file(&served);
-    assert!(polling::wait_until(
-        || get(&running.url, "/readyz").status == 503
-    ));
+    assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 503));
     let begun = Instant::now();
     assert_overloaded(&create_invoice(&served, &running.url));
     assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
     drop(locked);
-    assert!(polling::wait_until(
-        || get(&running.url, "/readyz").status == 200
-    ));
+    assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 200));
 }
 
 #[test]
@@ -131,11 +118,7 @@ fn server_stops_while_the_database_is_locked() {
         }
     });
     assert!(running.process.close_input());
-    assert!(
-        begun.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     drop(locked);
     let mut running = served.start(&[]);
     get(&running.url, "/readyz").expect(200);
@@ -148,23 +131,13 @@ fn start_waits_for_a_locked_database() {
     let locked = lock_file(&served);
     let log = served.path("log");
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command.args([
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--exit-with-parent",
-        "--file",
-    ]);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--exit-with-parent", "--file"]);
     command.arg(&served.file).env("COFFER_RATES", NO_RATES);
     let errors = std::fs::File::create(&log).unwrap();
     let mut process = Process::start_with(&mut command, errors.into());
     let said = || std::fs::read_to_string(&log).unwrap();
     let waits = format!("shop.db is locked by process {} (", std::process::id());
-    assert!(
-        polling::wait_until(|| said().contains(&waits)),
-        "{}",
-        said()
-    );
+    assert!(polling::wait_until(|| said().contains(&waits)), "{}", said());
     assert!(said().contains("the start waits until that has ended its transaction"));
     drop(locked);
     process.wait_for_url();
@@ -181,17 +154,8 @@ fn invalid_body_is_rejected_without_the_writer() {
         .execute_batch("insert into payout_addresses (account, chain, address, changed_at) values (1, 'solana', 'a', 0)")
         .unwrap();
     let kept = |body: &str| {
-        let key = [
-            ("X-API-Key", served.key.as_str()),
-            ("Idempotency-Key", "kept"),
-        ];
-        send(
-            &agent(),
-            "POST",
-            &format!("{}/v1/invoices", running.url),
-            &key,
-            body,
-        )
+        let key = [("X-API-Key", served.key.as_str()), ("Idempotency-Key", "kept")];
+        send(&agent(), "POST", &format!("{}/v1/invoices", running.url), &key, body)
     };
     let made = kept(r#"{"amount": "20.00", "currency": "EUR"}"#).expect(201);
     let locked = lock_file(&served);
@@ -207,12 +171,7 @@ fn invalid_body_is_rejected_without_the_writer() {
                 "invalid_request",
                 Some("amount"),
             ),
-            (
-                "/v1/payouts",
-                r#"{"amount": "x"}"#,
-                "invalid_amount",
-                Some("amount"),
-            ),
+            ("/v1/payouts", r#"{"amount": "x"}"#, "invalid_amount", Some("amount")),
         ] {
             post(&served, &running.url, path, body).assert_error(400, code, param);
         }
@@ -223,21 +182,16 @@ fn invalid_body_is_rejected_without_the_writer() {
         );
         let adjust = format!("/dashboard/api/accounts/{}/adjustments", served.account);
         let body = json!({ "amount": "x", "currency": "EUR", "memo": "m" });
-        running
-            .operator_request("POST", &adjust, &body)
-            .assert_error(400, "invalid_request", Some("amount"));
+        running.operator_request("POST", &adjust, &body).assert_error(
+            400,
+            "invalid_request",
+            Some("amount"),
+        );
         assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
     });
     drop(locked);
-    assert!(polling::wait_until(
-        || get(&running.url, "/readyz").status == 200
-    ));
-    assert_eq!(
-        kept(r#"{"amount": "20.00", "currency": "EUR"}"#)
-            .expect(201)
-            .text,
-        made.text
-    );
+    assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 200));
+    assert_eq!(kept(r#"{"amount": "20.00", "currency": "EUR"}"#).expect(201).text, made.text);
 }
 
 #[test]
@@ -255,12 +209,7 @@ fn server_logs_a_large_wal() {
     opened.set_len(bytes).unwrap();
     // The file grows behind the last frame of the WAL. Closing this descriptor releases none of SQLite's locks.
     let metric = format!("\ncoffer_wal_bytes {bytes}\n");
-    assert!(
-        get(&running.url, "/metrics")
-            .expect(200)
-            .text
-            .contains(&metric)
-    );
+    assert!(get(&running.url, "/metrics").expect(200).text.contains(&metric));
     let said = || std::fs::read_to_string(&log).unwrap();
     let line = format!(
         "write-ahead log is large, end long reads of the file: bytes={bytes} limit=268435456"

@@ -29,8 +29,7 @@ impl TestFolders {
 
     #[track_caller]
     fn old_file(&self, version: &str) -> PathBuf {
-        self.scratch
-            .copy_old_file(version, &format!("{version}.db"))
+        self.scratch.copy_old_file(version, &format!("{version}.db"))
     }
 
     /// Runs a command on a file and expects this exit code. Asserts that no temporary file is left, and returns
@@ -38,18 +37,11 @@ impl TestFolders {
     #[track_caller]
     fn run_expecting(&self, code: i32, args: &[&str], file: &Path) -> (String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command
-            .args(args)
-            .args(["--log", "warn", "--file"])
-            .arg(file);
+        command.args(args).args(["--log", "warn", "--file"]).arg(file);
         let output = command.env("TMPDIR", &self.temporary).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         let printed = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(
-            output.status.code(),
-            Some(code),
-            "{args:?}: {printed}{said}"
-        );
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {printed}{said}");
         let left = std::fs::read_dir(&self.temporary).unwrap().count();
         assert_eq!(left, 0, "{args:?} left a temporary file: {said}");
         (printed, said)
@@ -79,15 +71,8 @@ fn old_file_is_audited_checked_and_copied_without_upgrade() {
         );
         let (printed, _) = place.run_expecting(0, &["backup", path_text(&copy)], &file);
         assert!(printed.contains("is whole"), "{printed}");
-        assert!(
-            std::fs::read(&file).unwrap() == before,
-            "the file is unchanged"
-        );
-        assert_eq!(
-            schema_version(&copy),
-            number,
-            "an older version can continue with the file"
-        );
+        assert!(std::fs::read(&file).unwrap() == before, "the file is unchanged");
+        assert_eq!(schema_version(&copy), number, "an older version can continue with the file");
     }
 }
 
@@ -102,26 +87,12 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
         assert!(printed.contains("would go on from index 10"), "{printed}");
         assert!(!file.exists());
         let (printed, _) = place.run_expecting(0, &["restore", path_text(&copy)], &file);
-        assert!(
-            printed.contains("addresses go on from index 10"),
-            "{printed}"
-        );
+        assert!(printed.contains("addresses go on from index 10"), "{printed}");
         let held = if old == "v1" { 0 } else { 2 };
-        assert!(
-            printed.contains(&format!("{held} payouts and refunds held")),
-            "{printed}"
-        );
-        assert!(
-            std::fs::read(&copy).unwrap() == before,
-            "the copy is unchanged"
-        );
+        assert!(printed.contains(&format!("{held} payouts and refunds held")), "{printed}");
+        assert!(std::fs::read(&copy).unwrap() == before, "the copy is unchanged");
         assert!(schema_version(&file) > schema_version(&copy));
-        assert!(
-            place
-                .run_expecting(0, &["audit"], &file)
-                .0
-                .starts_with("nothing found in ")
-        );
+        assert!(place.run_expecting(0, &["audit"], &file).0.starts_with("nothing found in "));
     }
 }
 
@@ -132,8 +103,7 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
     place.run_expecting(0, &["restore", path_text(&copy)], &file);
     // The kind changes only now, because the audit reports real sales priced by the fixed rates of the sandbox.
     let conn = Connection::open(&file).unwrap();
-    conn.execute_batch("update file set kind = 'production'")
-        .unwrap();
+    conn.execute_batch("update file set kind = 'production'").unwrap();
     drop(conn);
     let (found, _) = place.run_expecting(1, &["audit"], &file);
     assert!(found.contains("priced by fixed"), "{found}");
@@ -167,12 +137,7 @@ fn read_only_folder_is_read_with_its_wal() {
         let name = |stem: &str| place.scratch.path(&format!("{stem}.db{suffix}"));
         std::fs::copy(name("running"), name("media")).unwrap();
     }
-    assert!(
-        std::fs::metadata(place.scratch.path("media.db-wal"))
-            .unwrap()
-            .len()
-            > 0
-    );
+    assert!(std::fs::metadata(place.scratch.path("media.db-wal")).unwrap().len() > 0);
     // This dangling symlink makes SQLite fail to create the file even for root, who may write into any folder.
     symlink("/nowhere/at/all", place.scratch.path("media.db-shm")).unwrap();
     let before = std::fs::read(&media).unwrap();
@@ -182,10 +147,7 @@ fn read_only_folder_is_read_with_its_wal() {
     assert!(said.contains(told), "{said}");
     let (_, said) = place.run_expecting(1, &["doctor"], &media);
     assert!(said.contains(told), "{said}");
-    let (copy, restored) = (
-        place.scratch.path("copy.db"),
-        place.scratch.path("restored.db"),
-    );
+    let (copy, restored) = (place.scratch.path("copy.db"), place.scratch.path("restored.db"));
     let (_, said) = place.run_expecting(0, &["backup", path_text(&copy)], &media);
     assert!(said.contains(told), "{said}");
     let (_, said) = place.run_expecting(0, &["restore", path_text(&media)], &restored);
@@ -231,10 +193,7 @@ fn next_command_removes_files_of_a_killed_one() {
     std::fs::create_dir(&elsewhere).unwrap();
     drop(lock(&elsewhere));
     symlink(&elsewhere, &link).unwrap();
-    let (crafted, others) = (
-        filled(place.temporary.join("coffer-copy-left")),
-        filled(named(6)),
-    );
+    let (crafted, others) = (filled(place.temporary.join("coffer-copy-left")), filled(named(6)));
     drop(lock(&crafted));
     drop(lock(&others));
     // Only root can change the owner. Otherwise this case is skipped.
@@ -243,22 +202,12 @@ fn next_command_removes_files_of_a_killed_one() {
     let made = Command::new("mkfifo").arg(fifo.join("lock")).status();
     assert!(made.unwrap().success());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command
-        .args(["audit", "--log", "warn", "--file"])
-        .arg(&file);
+    command.args(["audit", "--log", "warn", "--file"]).arg(&file);
     let output = command.env("TMPDIR", &place.temporary).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(!left.exists());
     assert_eq!(others.exists(), given_away);
-    for stays in [
-        in_use,
-        begun,
-        young,
-        link,
-        crafted,
-        fifo,
-        elsewhere.join("lock"),
-    ] {
+    for stays in [in_use, begun, young, link, crafted, fifo, elsewhere.join("lock")] {
         assert!(stays.exists(), "{}", stays.display());
     }
 }

@@ -56,22 +56,17 @@ pub fn text_column(file: &Path, statement: &str) -> Vec<String> {
 /// Creates a file of version `version` at `older`, with the rows of `file` in the tables that this version has.
 pub fn downgraded_copy(file: &Path, older: &Path, version: u8) -> Connection {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql/migrations");
-    let mut migrations: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|one| one.unwrap().path())
-        .collect();
+    let mut migrations: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|one| one.unwrap().path()).collect();
     migrations.sort();
     let conn = Connection::open(older).unwrap();
     conn.execute_batch("pragma foreign_keys = off").unwrap();
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)
-        .unwrap();
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
     for migration in migrations.iter().take(version.into()) {
-        conn.execute_batch(&fs::read_to_string(migration).unwrap())
-            .unwrap();
+        conn.execute_batch(&fs::read_to_string(migration).unwrap()).unwrap();
     }
     conn.pragma_update(None, "user_version", version).unwrap();
-    conn.execute("attach ?1 as now", [file.to_str().unwrap()])
-        .unwrap();
+    conn.execute("attach ?1 as now", [file.to_str().unwrap()]).unwrap();
     let names = |conn: &Connection, of: &str| -> Vec<String> {
         let mut statement = conn.prepare(of).unwrap();
         let names = statement.query_map([], |row| row.get("name")).unwrap();
@@ -98,10 +93,7 @@ pub fn downgraded_copy(file: &Path, older: &Path, version: u8) -> Connection {
 pub fn assert_audit_clean(file: &Path) {
     let output = run_audit(file);
     let printed = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && printed.starts_with("nothing found in "),
-        "{output:?}"
-    );
+    assert!(output.status.success() && printed.starts_with("nothing found in "), "{output:?}");
 }
 
 /// Starts a sandbox on this file, and returns its URL.
@@ -112,11 +104,7 @@ pub fn start_on_file(file: &Path) -> (Process, String) {
 
 #[track_caller]
 pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Response {
-    let body = if body.is_null() {
-        String::new()
-    } else {
-        body.to_string()
-    };
+    let body = if body.is_null() { String::new() } else { body.to_string() };
     let path = format!("{url}{path}");
     send(&agent(), method, &path, &[("X-API-Key", key)], &body)
 }
@@ -159,16 +147,9 @@ fn assert_upgraded(version: &str) {
     assert!(process.close_input());
     assert_audit_clean(&file);
     for statement in TOLD {
-        assert_eq!(
-            text_column(&file, statement),
-            text_column(&old, statement),
-            "{statement}"
-        );
+        assert_eq!(text_column(&file, statement), text_column(&old, statement), "{statement}");
     }
-    assert_eq!(
-        text_column(&file, PAYMENTS),
-        text_column(&old, PAYMENTS_OF_V1)
-    );
+    assert_eq!(text_column(&file, PAYMENTS), text_column(&old, PAYMENTS_OF_V1));
 }
 
 #[test]
@@ -219,9 +200,8 @@ fn assert_accepts_new_work(version: &str) {
     let copy = |name| scratch.copy_old_file(version, name);
     let (file, old) = (copy("file.db"), copy("old.db"));
     let (mut process, url) = start_on_file(&file);
-    let taken: BTreeSet<_> = text_column(&old, "select address from addresses")
-        .into_iter()
-        .collect();
+    let taken: BTreeSet<_> =
+        text_column(&old, "select address from addresses").into_iter().collect();
     let post = |path: &str, key: &str, body: Value| call(&url, "POST", path, key, &body);
     // A retry gets the original response.
     let body = json!({ "amount": "41.00", "currency": "EUR", "orderId": "open" });
@@ -287,10 +267,7 @@ fn upgraded_attempts_reveal_no_internal_address() {
         let after = text_column(&file, ERRORS);
         assert!(!before.is_empty() && after.len() >= before.len());
         let told = &after[..before.len()];
-        assert!(
-            told.iter().all(|error| error == "address not allowed"),
-            "{after:?}"
-        );
+        assert!(told.iter().all(|error| error == "address not allowed"), "{after:?}");
         assert_audit_clean(&file);
     }
 }

@@ -61,11 +61,7 @@ fn assert_payments_kept(version: &str) {
     let kept = ["ledger", "invoice_steps", "events", "invoices", "addresses"];
     for table in kept {
         let count = format!("select cast(count(*) as text) from {table}");
-        assert_eq!(
-            text_column(&file, &count),
-            text_column(&old, &count),
-            "{table}"
-        );
+        assert_eq!(text_column(&file, &count), text_column(&old, &count), "{table}");
     }
 }
 
@@ -112,10 +108,7 @@ const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'A
 fn upgrade_normalizes_a_chosen_txid() {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file("v3", name));
-    Connection::open(&file)
-        .unwrap()
-        .execute_batch(BY_HAND)
-        .unwrap();
+    Connection::open(&file).unwrap().execute_batch(BY_HAND).unwrap();
     let (mut process, url) = start_on_file(&file);
     let zeros = "0".repeat(62);
     let ids = "select cast(position as text) || ' ' || txid from observations
@@ -136,12 +129,9 @@ fn upgrade_normalizes_a_chosen_txid() {
         "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",
     );
     let (payment, address) = paid.split_once(' ').unwrap();
-    for txid in [
-        format!("{zeros}ab"),
-        format!("{zeros}AB"),
-        format!("0x{zeros}Ab"),
-        format!("0X{zeros}aB"),
-    ] {
+    for txid in
+        [format!("{zeros}ab"), format!("{zeros}AB"), format!("0x{zeros}Ab"), format!("0X{zeros}aB")]
+    {
         let again = json!({ "address": address, "asset": "BTC", "amount": "1", "txid": txid });
         let again = call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
         assert_eq!(again.json()["id"], json!(payment), "{txid}");
@@ -156,9 +146,7 @@ fn upgrade_normalizes_a_chosen_txid() {
         let found = send(&agent(), "GET", &path, &[("cookie", cookie)], "").expect(200);
         let found = found.json();
         let found = found["data"].as_array().unwrap().iter();
-        let mut found: Vec<_> = found
-            .map(|one| one["id"].as_str().unwrap().to_owned())
-            .collect();
+        let mut found: Vec<_> = found.map(|one| one["id"].as_str().unwrap().to_owned()).collect();
         let named = "select distinct i.id from invoices i join payments p on p.invoice = i.seq where p.seq in (1, 4, 9)";
         let mut expected = text_column(&file, named);
         found.sort();
@@ -183,13 +171,9 @@ fn migrate_observations(
 ) -> Vec<(String, i64, Option<String>)> {
     let conn = Connection::open_in_memory().unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
-    for name in [
-        "0001_initial",
-        "0002_out_and_operators",
-        "0003_repairs",
-        "0004_intake",
-        "0005_rates",
-    ] {
+    for name in
+        ["0001_initial", "0002_out_and_operators", "0003_repairs", "0004_intake", "0005_rates"]
+    {
         run_migration(&conn, name);
     }
     let sql = "insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at, spends)
@@ -198,9 +182,8 @@ fn migrate_observations(
         conn.execute(sql, row.clone()).unwrap();
     }
     run_migration(&conn, "0006_transaction_ids");
-    let mut moved = conn
-        .prepare("select txid, position, spends from observations order by seq")
-        .unwrap();
+    let mut moved =
+        conn.prepare("select txid, position, spends from observations order by seq").unwrap();
     let moved = moved.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
     moved.unwrap().collect::<Result<_, _>>().unwrap()
 }

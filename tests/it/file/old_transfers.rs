@@ -29,53 +29,17 @@ const CASES: [TransferCase; 14] = [
     (&[], OldSignerState::Silent, "requested - - - 0"),
     (&[], OldSignerState::Restored, "requested restored - - 0"),
     (&["approve"], OldSignerState::Silent, "approved - - - 0"),
-    (
-        &["approve"],
-        OldSignerState::Restored,
-        "approved restored - - 0",
-    ),
-    (
-        &["approve", "process"],
-        OldSignerState::Silent,
-        "processing - - - 1",
-    ),
-    (
-        &["approve", "process"],
-        OldSignerState::Running,
-        "processing running - - 1",
-    ),
-    (
-        &["approve", "process"],
-        OldSignerState::Unknown,
-        "processing unknown - - 1",
-    ),
-    (
-        &["approve", "process"],
-        OldSignerState::Restored,
-        "processing restored - - 1",
-    ),
-    (
-        &["approve", "process", "pay"],
-        OldSignerState::Silent,
-        "paid - person unchecked 1",
-    ),
-    (
-        &["approve", "process", "fail"],
-        OldSignerState::Silent,
-        "failed - - - 1",
-    ),
-    (
-        &["approve", "fail"],
-        OldSignerState::Silent,
-        "failed - - - 0",
-    ),
+    (&["approve"], OldSignerState::Restored, "approved restored - - 0"),
+    (&["approve", "process"], OldSignerState::Silent, "processing - - - 1"),
+    (&["approve", "process"], OldSignerState::Running, "processing running - - 1"),
+    (&["approve", "process"], OldSignerState::Unknown, "processing unknown - - 1"),
+    (&["approve", "process"], OldSignerState::Restored, "processing restored - - 1"),
+    (&["approve", "process", "pay"], OldSignerState::Silent, "paid - person unchecked 1"),
+    (&["approve", "process", "fail"], OldSignerState::Silent, "failed - - - 1"),
+    (&["approve", "fail"], OldSignerState::Silent, "failed - - - 0"),
     (&["reject"], OldSignerState::Silent, "rejected - - - 0"),
     (&["cancel"], OldSignerState::Silent, "cancelled - - - 0"),
-    (
-        &["approve", "cancel"],
-        OldSignerState::Silent,
-        "cancelled - - - 0",
-    ),
+    (&["approve", "cancel"], OldSignerState::Silent, "cancelled - - - 0"),
 ];
 
 const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
@@ -178,9 +142,8 @@ fn assert_transfers_usable(file: &Path, ids: &[String]) {
         } else {
             act(place, "release").assert_error(409, "invalid_transition", Some("action"));
         }
-        let ended = steps.iter().fold(Value::Null, |_, action| {
-            act(place, action).expect(200).json()
-        });
+        let ended =
+            steps.iter().fold(Value::Null, |_, action| act(place, action).expect(200).json());
         let end = if place == 6 { "failed" } else { "paid" };
         assert_eq!(ended["status"], end, "{place}");
     }

@@ -32,18 +32,14 @@ fn create_full_file(scratch: &Scratch) -> PathBuf {
 
 /// Removes the comments of SQL statements.
 fn strip_comments(sql: &str) -> String {
-    let lines = sql
-        .lines()
-        .map(|line| line.split_once("--").map_or(line, |(code, _)| code));
+    let lines = sql.lines().map(|line| line.split_once("--").map_or(line, |(code, _)| code));
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the expression of each CHECK of a table.
 fn check_expressions(sql: &str) -> Vec<String> {
     let sql = strip_comments(sql);
-    let places = sql
-        .match_indices("check (")
-        .map(|(at, found)| at + found.len());
+    let places = sql.match_indices("check (").map(|(at, found)| at + found.len());
     let expression = |from: usize| {
         let (mut depth, mut is_quoted) = (1_usize, false);
         let end = sql[from..].find(|one: char| {
@@ -121,9 +117,8 @@ fn check_constraints_treat_null_like_older_sqlite() {
 /// Returns the number of rows of each table.
 fn row_counts(file: &Path) -> Vec<(String, i64)> {
     let conn = Connection::open(file).unwrap();
-    let mut tables = conn
-        .prepare("select name from sqlite_schema where type = 'table' order by name")
-        .unwrap();
+    let mut tables =
+        conn.prepare("select name from sqlite_schema where type = 'table' order by name").unwrap();
     let tables = tables.query_map([], |row| row.get::<_, String>(0)).unwrap();
     let count = |table: String| {
         let query = format!("select count(*) from {table}");
@@ -149,19 +144,10 @@ fn older_sqlite_checks_and_copies_a_full_file() {
     let load = load.arg(&copy).stdin(dump.stdout.take().unwrap());
     let loaded = load.output().unwrap();
     assert!(dump.wait().unwrap().success());
-    assert!(
-        loaded.status.success() && loaded.stderr.is_empty(),
-        "{loaded:?}"
-    );
-    assert_eq!(
-        run_sqlite3(&copy, "pragma integrity_check").unwrap(),
-        "ok\n"
-    );
+    assert!(loaded.status.success() && loaded.stderr.is_empty(), "{loaded:?}");
+    assert_eq!(run_sqlite3(&copy, "pragma integrity_check").unwrap(), "ok\n");
     let kept = row_counts(&file);
-    assert!(
-        kept.iter()
-            .any(|(table, rows)| table == "events" && *rows > 0)
-    );
+    assert!(kept.iter().any(|(table, rows)| table == "events" && *rows > 0));
     assert_eq!(row_counts(&copy), kept);
     // A dump omits these two pragmas.
     let conn = Connection::open(&file).unwrap();

@@ -100,9 +100,7 @@ fn doctor_names_files_that_others_can_read() {
     let name = file.to_str().unwrap();
     run_ok("022", &["account", "create", "Shop", "--file", name]);
     let doctor = || {
-        let output = coffer_with_umask("022", &["doctor", "--file", name])
-            .output()
-            .unwrap();
+        let output = coffer_with_umask("022", &["doctor", "--file", name]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let said = doctor();
@@ -121,16 +119,11 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
     run_ok("022", &["account", "create", "Shop", "--file", name]);
     for (bytes, said) in [
         (1 << 28, "ok: log".to_owned()),
-        (
-            (1 << 28) + 1,
-            format!("wrong: {} has 256 MiB", log.display()),
-        ),
+        ((1 << 28) + 1, format!("wrong: {} has 256 MiB", log.display())),
     ] {
         // A sparse file uses no disk space.
         std::fs::File::create(&log).unwrap().set_len(bytes).unwrap();
-        let output = coffer_with_umask("077", &["doctor", "--file", name])
-            .output()
-            .unwrap();
+        let output = coffer_with_umask("077", &["doctor", "--file", name]).output().unwrap();
         let told = String::from_utf8(output.stdout).unwrap();
         assert!(told.contains(&said), "{told}");
     }
@@ -140,13 +133,7 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
 fn ready_file_replaces_only_regular_files() {
     let folder = Scratch::new();
     let (pipe, link) = (folder.path("pipe"), folder.path("link"));
-    assert!(
-        Command::new("mkfifo")
-            .arg(&pipe)
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     symlink(&pipe, &link).unwrap();
     for path in [&pipe, &link, &folder.path("")] {
         let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
@@ -170,19 +157,11 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
     let sandbox = |file: &Path, ready: &Path| {
         let args = ["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"];
         let mut command = coffer_with_umask("022", &args);
-        command
-            .arg("--file")
-            .arg(file)
-            .arg("--ready-file")
-            .arg(ready);
+        command.arg("--file").arg(file).arg("--ready-file").arg(ready);
         let output = command.stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         let done = output.status.code() == Some(0);
-        assert_eq!(
-            output.stdout.is_empty(),
-            !done,
-            "a failed start prints no ready line"
-        );
+        assert_eq!(output.stdout.is_empty(), !done, "a failed start prints no ready line");
         (done, said)
     };
     std::fs::write(&notes, "precious").unwrap();
@@ -241,9 +220,5 @@ fn ready_file_does_not_follow_symlinks() {
         assert_eq!(written, format!("{line}\n"));
     }
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
-    assert_eq!(
-        file_modes(&folder.path(""), "ready").len(),
-        2,
-        "no temporary file is left"
-    );
+    assert_eq!(file_modes(&folder.path(""), "ready").len(), 2, "no temporary file is left");
 }

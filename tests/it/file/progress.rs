@@ -21,10 +21,7 @@ impl RecordedProgress {
         };
         let (told, of_part) = self.0.entry(part).or_insert((Vec::new(), of));
         assert_eq!(*of_part, of, "{part}");
-        assert!(
-            done <= of && told.last().is_none_or(|last| *last <= done),
-            "{part}: {told:?}"
-        );
+        assert!(done <= of && told.last().is_none_or(|last| *last <= done), "{part}: {told:?}");
         told.push(done);
     }
 
@@ -52,19 +49,14 @@ fn audit_reports_progress_of_checks_and_invoices() {
     );
     let (mut told, mut findings) = (RecordedProgress::default(), 0);
     let counts = read_any_version(shop.file(), &mut |_| {}, |db| {
-        audit::audit(db, &[], &mut |_| findings += 1, &mut |said| {
-            told.record(said)
-        })
+        audit::audit(db, &[], &mut |_| findings += 1, &mut |said| told.record(said))
     });
     let counts: Result<_, Error> = counts;
     assert_eq!(counts.unwrap().0.invoices, 2503);
     assert!(findings >= 2500, "{findings}");
     // The audit reports once before each thousand invoices, and once at the end.
     let (invoices, of) = told.assert_complete("invoices judged");
-    assert_eq!(
-        (invoices, of),
-        (&[0, 1000, 1000, 2000, 2000, 2503][..], 2503)
-    );
+    assert_eq!((invoices, of), (&[0, 1000, 1000, 2000, 2000, 2503][..], 2503));
     let (checks, of) = told.assert_complete("checks made");
     assert_eq!(checks.len() as u64, of + 1);
 }
@@ -82,13 +74,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
     let (mut told, mut written) = (RecordedProgress::default(), 0);
     let mut tell = |said: Progress<'_>| {
         told.record(said);
-        if matches!(
-            said,
-            Progress::Done {
-                part: "pages copied",
-                ..
-            }
-        ) {
+        if matches!(said, Progress::Done { part: "pages copied", .. }) {
             // Neither the server nor another program waits for the backup.
             shop.create_invoice("2.00", json!({}));
             shop.execute_sql("insert into ballast select zeroblob(65536)");
@@ -97,11 +83,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
     };
     backup::backup(shop.file(), &copy, false, &mut tell).unwrap();
     let (pages, of) = told.assert_complete("pages copied");
-    assert_eq!(
-        pages.len() as u64,
-        of.div_ceil(256),
-        "the count never restarted"
-    );
+    assert_eq!(pages.len() as u64, of.div_ceil(256), "the count never restarted");
     assert!(written >= 8, "{written}");
     assert_eq!(told.assert_complete("checks made").1, 2);
     let conn = Connection::open(&copy).unwrap();

@@ -10,19 +10,15 @@ fn project_path(path: &str) -> PathBuf {
 
 /// Returns the files of a folder, sorted by name.
 fn list_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files
 }
 
 /// Returns name and SQL of every object in a schema.
 fn schema_objects(conn: &Connection) -> Vec<(String, Option<String>)> {
-    let mut rows = conn
-        .prepare("select name, sql from sqlite_schema order by name")
-        .unwrap();
+    let mut rows = conn.prepare("select name, sql from sqlite_schema order by name").unwrap();
     rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
         .unwrap()
         .collect::<Result<_, _>>()
@@ -33,8 +29,7 @@ fn schema_objects(conn: &Connection) -> Vec<(String, Option<String>)> {
 fn run_migrations(conn: &Connection) -> i64 {
     let migrations = list_files(&project_path("sql/migrations"));
     for migration in &migrations {
-        conn.execute_batch(&std::fs::read_to_string(migration).unwrap())
-            .unwrap();
+        conn.execute_batch(&std::fs::read_to_string(migration).unwrap()).unwrap();
     }
     i64::try_from(migrations.len()).unwrap()
 }
@@ -49,16 +44,13 @@ fn template_equals_all_migrations() {
     let version = run_migrations(&made);
     made.pragma_update(None, "user_version", version).unwrap();
     if std::env::var_os("COFFER_BLESS").is_some() {
-        made.execute_batch("pragma wal_checkpoint(truncate)")
-            .unwrap();
+        made.execute_batch("pragma wal_checkpoint(truncate)").unwrap();
         std::fs::copy(&path, &template).unwrap();
     }
     std::fs::copy(&template, folder.join("template.db")).unwrap();
-    let template = Connection::open_with_flags(
-        folder.join("template.db"),
-        OpenFlags::SQLITE_OPEN_READ_WRITE,
-    )
-    .unwrap();
+    let template =
+        Connection::open_with_flags(folder.join("template.db"), OpenFlags::SQLITE_OPEN_READ_WRITE)
+            .unwrap();
     assert_eq!(
         schema_objects(&template),
         schema_objects(&made),
@@ -68,9 +60,7 @@ fn template_equals_all_migrations() {
         let value = template.pragma_query_value(None, pragma, |row| row.get(0));
         value.unwrap()
     };
-    let mode: String = template
-        .pragma_query_value(None, "journal_mode", |row| row.get(0))
-        .unwrap();
+    let mode: String = template.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
     assert_eq!((stored("user_version"), mode.as_str()), (version, "wal"));
     let ours = i64::from(i32::from_be_bytes(*b"Coff"));
     assert_eq!(stored("application_id"), ours);

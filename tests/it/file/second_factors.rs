@@ -32,19 +32,12 @@ struct OperatorClient {
 impl OperatorClient {
     fn request(&self, method: &str, path: &str, body: &Value) -> Response {
         let (url, headers) = (format!("{}{path}", self.url), [("cookie", &*self.cookie)]);
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         send(&agent(), method, &url, &headers, &body)
     }
 
     fn sign_in(url: &str, code: &Value) -> Response {
-        let nobody = OperatorClient {
-            url: url.to_owned(),
-            cookie: String::new(),
-        };
+        let nobody = OperatorClient { url: url.to_owned(), cookie: String::new() };
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox", "code": code });
         nobody.request("POST", SESSION, &body)
     }
@@ -52,10 +45,7 @@ impl OperatorClient {
     #[track_caller]
     fn start_session(url: &str, code: &Value) -> OperatorClient {
         let cookie = cookie_from(&OperatorClient::sign_in(url, code).expect(201));
-        OperatorClient {
-            url: url.to_owned(),
-            cookie,
-        }
+        OperatorClient { url: url.to_owned(), cookie }
     }
 
     /// Begins a second factor and returns its secret.
@@ -66,11 +56,7 @@ impl OperatorClient {
     }
 
     fn confirm_factor(&self, code: &str) -> Response {
-        self.request(
-            "POST",
-            &format!("{FACTOR}/confirm"),
-            &json!({ "code": code }),
-        )
+        self.request("POST", &format!("{FACTOR}/confirm"), &json!({ "code": code }))
     }
 
     fn disable_factor(&self, code: &str) -> Response {
@@ -82,10 +68,7 @@ impl OperatorClient {
     fn factor_state(&self) -> (bool, i64) {
         let session = self.request("GET", SESSION, &NULL).expect(200).json();
         let factor = &session["secondFactor"];
-        (
-            factor["enabled"] == true,
-            factor["recoveryCodesLeft"].as_i64().unwrap(),
-        )
+        (factor["enabled"] == true, factor["recoveryCodesLeft"].as_i64().unwrap())
     }
 }
 
@@ -105,11 +88,8 @@ fn run_coffer(args: &[&str]) {
 #[test]
 fn upgraded_file_and_its_copies_support_second_factors() {
     let scratch = Scratch::new();
-    let (file, copy, other) = (
-        scratch.path("old.db"),
-        scratch.path("copy.db"),
-        scratch.path("other.db"),
-    );
+    let (file, copy, other) =
+        (scratch.path("old.db"), scratch.path("copy.db"), scratch.path("other.db"));
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/files/v3.db");
     std::fs::copy(old, &file).unwrap();
     let (server, url) = start_on_file(&file);
@@ -150,10 +130,7 @@ fn last_used_code_of_an_older_file_stays_used() {
     let conn: Connection = downgraded_copy(&file, &older, 18);
     let on =
         "update users set second_factor_secret = ?1, second_factor_at = 1, second_factor_step = ?2";
-    assert_eq!(
-        conn.execute(on, rusqlite::params![b"12345678901234567890", now]),
-        Ok(1)
-    );
+    assert_eq!(conn.execute(on, rusqlite::params![b"12345678901234567890", now]), Ok(1));
     drop(conn);
     let (server, url) = start_on_file(&older);
     let used = json!(code_at_step(secret, now));
@@ -206,12 +183,12 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
         Some("code"),
     );
     // The next code disables the second factor, and then it is enabled again. This time the recovery codes arrive.
-    owner
-        .disable_factor(&code_at_step(&secret, now))
-        .assert_error(401, "invalid_credentials", Some("code"));
-    owner
-        .disable_factor(&code_at_step(&secret, now + 1))
-        .expect(204);
+    owner.disable_factor(&code_at_step(&secret, now)).assert_error(
+        401,
+        "invalid_credentials",
+        Some("code"),
+    );
+    owner.disable_factor(&code_at_step(&secret, now + 1)).expect(204);
     let secret = owner.begin_factor();
     let codes = recovery_codes(owner.confirm_factor(&code_at_step(&secret, now + 1)));
     // The process is killed after the response: the recovery codes are stored.
@@ -225,18 +202,9 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
 #[test]
 fn full_disk_changes_no_second_factor_and_uses_no_code() {
     let shop = failing_disk::FailingDiskShop::open();
-    let (owner, now) = (
-        OperatorClient::start_session(&shop.url, &NULL),
-        current_step(),
-    );
-    let account = owner
-        .request("GET", "/dashboard/api/accounts", &NULL)
-        .expect(200)
-        .json();
-    let account = format!(
-        "/dashboard/api/accounts/{}",
-        account["data"][0]["id"].as_str().unwrap()
-    );
+    let (owner, now) = (OperatorClient::start_session(&shop.url, &NULL), current_step());
+    let account = owner.request("GET", "/dashboard/api/accounts", &NULL).expect(200).json();
+    let account = format!("/dashboard/api/accounts/{}", account["data"][0]["id"].as_str().unwrap());
     let rename = || {
         owner.request(
             "PATCH",
@@ -255,10 +223,7 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
         failing_disk::assert_write_rejected(&rename());
         failing_disk::assert_write_rejected(&OperatorClient::sign_in(&shop.url, &NULL));
     }
-    assert_eq!(
-        (owner.factor_state(), stands()),
-        ((false, 0), before.clone())
-    );
+    assert_eq!((owner.factor_state(), stands()), ((false, 0), before.clone()));
     shop.end_failure("full");
     shop.wait_until_ready();
     let codes = recovery_codes(owner.confirm_factor(&code));

@@ -11,10 +11,7 @@ use std::process::{Command, Stdio};
 /// Runs a command of the binary on a file, and returns its exit code and output.
 fn run_coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command
-        .args(args)
-        .args(["--log", "warn", "--file"])
-        .arg(file);
+    command.args(args).args(["--log", "warn", "--file"]).arg(file);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said).into_owned();
@@ -71,10 +68,7 @@ fn restore_rejects_copy_of_other_server_kind() {
     }
     let before = std::fs::read(&theirs).unwrap();
     let (code, said) = run_coffer(&["backup", path_text(&theirs), "--force"], &ours);
-    assert!(
-        code == Some(1) && said.contains("belongs to a production server"),
-        "{said}"
-    );
+    assert!(code == Some(1) && said.contains("belongs to a production server"), "{said}");
     assert!(std::fs::read(&theirs).unwrap() == before);
     run_ok(&["restore", path_text(&copy), "--force"], &ours);
     run_ok(&["restore", path_text(&shop_copy), "--force"], &theirs);
@@ -97,10 +91,7 @@ fn database_of_another_program_is_not_changed() {
     .enumerate()
     {
         let file = scratch.path(&format!("foreign{number}.db"));
-        Connection::open(&file)
-            .unwrap()
-            .execute_batch(script)
-            .unwrap();
+        Connection::open(&file).unwrap().execute_batch(script).unwrap();
         for args in [
             &SERVE[..],
             &SANDBOX,
@@ -178,11 +169,7 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
         run_ok(&[list, "list"], &ours);
         run_ok(&[list, "list"], &theirs);
     }
-    assert_refused(
-        &["account", "create", "Second", "--sandbox"],
-        &theirs,
-        "leave --sandbox out",
-    );
+    assert_refused(&["account", "create", "Second", "--sandbox"], &theirs, "leave --sandbox out");
     let missing = scratch.path("missing.db");
     let (code, said) = run_coffer(&["account", "create", "Shop", "--sandbox"], &missing);
     assert!(code == Some(1) && said.contains("does not exist"), "{said}");
@@ -195,16 +182,10 @@ const PLANTED: [(&str, &str); 8] = [
         "create trigger promote after insert on sessions begin update users set role = 'operator'; end",
         "trigger promote",
     ),
-    (
-        "create view everything as select * from users",
-        "view everything",
-    ),
+    ("create view everything as select * from users", "view everything"),
     ("create virtual table words using dbstat", "table words"),
     ("create table more (text)", "table more"),
-    (
-        "create unique index one_invoice on invoices (account)",
-        "index one_invoice",
-    ),
+    ("create unique index one_invoice on invoices (account)", "index one_invoice"),
     ("drop index sessions_expiry", "index sessions_expiry"),
     ("alter table users add column shadow text", "table users"),
     (
@@ -220,17 +201,14 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     let index = {
         let conn = Connection::open(&file).unwrap();
         let first = "select name from sqlite_schema where type = 'index' and sql is not null order by name limit 1";
-        conn.query_row(first, [], |row| row.get::<_, String>(0))
-            .unwrap()
+        conn.query_row(first, [], |row| row.get::<_, String>(0)).unwrap()
     };
     let mut before = None;
     for (number, (script, about)) in PLANTED.iter().enumerate() {
         let copy = scratch.path(&format!("copy{number}.db"));
         run_ok(&["backup", path_text(&copy)], &file);
-        let (script, about) = (
-            script.replace("sessions_expiry", &index),
-            about.replace("sessions_expiry", &index),
-        );
+        let (script, about) =
+            (script.replace("sessions_expiry", &index), about.replace("sessions_expiry", &index));
         let conn = Connection::open(&copy).unwrap();
         conn.execute_batch(&script).unwrap();
         drop(conn);
@@ -242,10 +220,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         assert!(code == Some(1) && !other.exists(), "{said}");
         for command in ["audit", "doctor"] {
             let (code, said) = run_coffer(&[command], &copy);
-            assert!(
-                code == Some(1) && said.contains(&about),
-                "{command}: {said}"
-            );
+            assert!(code == Some(1) && said.contains(&about), "{command}: {said}");
         }
         before = Some(copy);
     }
@@ -281,9 +256,7 @@ fn foreign_trigger_in_a_served_file_has_no_effect() {
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
     assert!(process.close_input());
     let conn = Connection::open(&ours).unwrap();
-    let fee = conn.query_row("select max(fee_bps) from accounts", [], |row| {
-        row.get::<_, i64>(0)
-    });
+    let fee = conn.query_row("select max(fee_bps) from accounts", [], |row| row.get::<_, i64>(0));
     assert_ne!(fee.unwrap(), 10_000);
 }
 
@@ -312,10 +285,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
         }
     };
     not_made(&log);
-    assert!(
-        std::fs::read(&log).unwrap() == left,
-        "the file is unchanged"
-    );
+    assert!(std::fs::read(&log).unwrap() == left, "the file is unchanged");
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
     // The restore removes the journal that was left beside the file.

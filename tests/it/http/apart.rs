@@ -44,10 +44,9 @@ fn same_txid_in_two_modes_makes_two_payments() {
         let invoice = shop.post("/v1/invoices", Some(key), body).expect(201);
         let invoice = invoice.json()["id"].clone();
         let address = shop.customer_address(key, "ada", "utxo");
-        for body in [
-            json!({ "invoice": invoice }),
-            json!({ "address": address, "amount": "0.001" }),
-        ] {
+        for body in
+            [json!({ "invoice": invoice }), json!({ "address": address, "amount": "0.001" })]
+        {
             let first = pay_with_same_txid(&shop, body.clone()).expect(201).json();
             assert_eq!(pay_with_same_txid(&shop, body).expect(200).json(), first);
             assert!(!ids.contains(&first["id"]), "{first}");

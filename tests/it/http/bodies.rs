@@ -14,9 +14,7 @@ fn unread_bytes(port: u16) -> u64 {
     let lines = table.lines().map(|line| line.split_whitespace().collect());
     let lines = lines.filter(|words: &Vec<&str>| words.get(1) == Some(&own.as_str()));
     let waiting = lines.map(|words| words[4].split_once(':').unwrap().1.to_owned());
-    waiting
-        .map(|bytes| u64::from_str_radix(&bytes, 16).unwrap())
-        .sum()
+    waiting.map(|bytes| u64::from_str_radix(&bytes, 16).unwrap()).sum()
 }
 
 #[test]

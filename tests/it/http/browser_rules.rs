@@ -44,13 +44,7 @@ fn https_cookie_is_bound_to_host() {
     .unwrap();
     let agent = crate::support::agent();
     let call = |method: &str, headers: &[(&str, &str)], body: &str| -> Response {
-        send(
-            &agent,
-            method,
-            &format!("http://{listen}{SIGN_IN}"),
-            headers,
-            body,
-        )
+        send(&agent, method, &format!("http://{listen}{SIGN_IN}"), headers, body)
     };
     let set = call("POST", &[], &sign_in_body()).expect(201).headers["set-cookie"].clone();
     let (pair, attributes) = set.split_once("; ").unwrap();
@@ -63,10 +57,7 @@ fn https_cookie_is_bound_to_host() {
     call("GET", &[("Cookie", &plain)], "").assert_error(401, "unauthorized", None);
     let cleared = call("DELETE", &[("Cookie", pair)], "").expect(204);
     let cleared = &cleared.headers["set-cookie"];
-    assert!(
-        cleared.starts_with("__Host-coffer_session=; Path=/; Secure; Max-Age=0;"),
-        "{cleared}"
-    );
+    assert!(cleared.starts_with("__Host-coffer_session=; Path=/; Secure; Max-Age=0;"), "{cleared}");
     call("GET", &[("Cookie", pair)], "").assert_error(401, "unauthorized", None);
     drop(server);
 }
@@ -75,18 +66,9 @@ fn https_cookie_is_bound_to_host() {
 fn private_responses_are_not_cached() {
     let interface = OperatorInterface::open();
     let kept_by_nobody = |answer: Response| {
-        assert_eq!(
-            answer.headers["cache-control"], "no-store",
-            "{}",
-            answer.text
-        );
+        assert_eq!(answer.headers["cache-control"], "no-store", "{}", answer.text);
     };
-    for path in [
-        "/v1/invoices",
-        "/v1/nothing",
-        "/v1/openapi.json",
-        "/v1/merchant",
-    ] {
+    for path in ["/v1/invoices", "/v1/nothing", "/v1/openapi.json", "/v1/merchant"] {
         kept_by_nobody(interface.shop.get(path, Some(TEST)));
         kept_by_nobody(interface.shop.get(path, None));
     }

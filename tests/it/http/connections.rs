@@ -18,11 +18,7 @@ const HOUR_MS: u64 = 3_600_000;
 #[track_caller]
 fn shop_with_limits(limits: ConnectionLimits) -> Shop {
     Shop::with_config(Config {
-        limits: ConnectionLimits {
-            header_timeout_ms: HOUR_MS,
-            body_timeout_ms: HOUR_MS,
-            ..limits
-        },
+        limits: ConnectionLimits { header_timeout_ms: HOUR_MS, body_timeout_ms: HOUR_MS, ..limits },
         ..Config::sandbox()
     })
 }
@@ -45,15 +41,10 @@ fn connect(shop: &Shop) -> TcpStream {
 /// Connects from this local address.
 #[track_caller]
 fn connect_from(from: &str, shop: &Shop) -> TcpStream {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_io()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let stream = runtime.block_on(async {
         let socket = tokio::net::TcpSocket::new_v4().unwrap();
-        socket
-            .bind(SocketAddr::new(from.parse().unwrap(), 0))
-            .unwrap();
+        socket.bind(SocketAddr::new(from.parse().unwrap(), 0)).unwrap();
         socket.connect(socket_address(shop)).await.unwrap()
     });
     let stream = stream.into_std().unwrap();
@@ -82,9 +73,7 @@ pub fn read_response(stream: &mut TcpStream) -> Option<String> {
         }
         let text = String::from_utf8_lossy(&answer);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let length = head
-            .lines()
-            .find_map(|line| line.strip_prefix("content-length: "));
+        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
         if length.is_some_and(|length| length.parse() == Ok(body.len())) {
             return Some(text.into_owned());
         }
@@ -106,14 +95,8 @@ fn write_until_closed(mut stream: TcpStream, request: &str) {
             break error;
         }
     };
-    let closed = [
-        std::io::ErrorKind::ConnectionReset,
-        std::io::ErrorKind::BrokenPipe,
-    ];
-    assert!(
-        closed.contains(&error.kind()),
-        "it was never closed: {error}"
-    );
+    let closed = [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::BrokenPipe];
+    assert!(closed.contains(&error.kind()), "it was never closed: {error}");
 }
 
 /// Posts to a slow inbox of the sandbox. The request is in progress when this function returns.
@@ -165,19 +148,12 @@ fn client_that_never_reads_an_export_is_disconnected() {
 
 #[test]
 fn slow_client_receives_the_whole_response() {
-    let shop = shop_with_limits(ConnectionLimits {
-        write_span_ms: 2_000,
-        ..QUICK
-    });
+    let shop = shop_with_limits(ConnectionLimits { write_span_ms: 2_000, ..QUICK });
     let mut stream = connect(&shop);
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(request.repeat(11).as_bytes()).unwrap();
     stream
-        .write_all(
-            request
-                .replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n")
-                .as_bytes(),
-        )
+        .write_all(request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes())
         .unwrap();
     let mut bytes = 0;
     let mut buffer = [0; 65_536];
@@ -196,10 +172,7 @@ fn slow_client_receives_the_whole_response() {
 #[test]
 fn longest_idle_connection_is_evicted() {
     // The client of `shop` holds the fourth of four connections.
-    let shop = shop_with_limits(ConnectionLimits {
-        connections_max: 4,
-        ..QUICK
-    });
+    let shop = shop_with_limits(ConnectionLimits { connections_max: 4, ..QUICK });
     let mut open: Vec<TcpStream> = (0..3).map(|_| connect(&shop)).collect();
     open.iter_mut().for_each(assert_alive);
     shop.get("/livez", None).expect(200);
@@ -219,10 +192,7 @@ fn half_sent_request_is_evicted() {
         "GET /livez HTTP/1.1\r\nHo",
         "POST /v1/invoices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
     ] {
-        let shop = shop_with_limits(ConnectionLimits {
-            connections_max: 3,
-            ..QUICK
-        });
+        let shop = shop_with_limits(ConnectionLimits { connections_max: 3, ..QUICK });
         let mut hanging: Vec<TcpStream> = (0..30).map(|_| connect(&shop)).collect();
         for stream in &mut hanging {
             // The write fails if the server has already evicted the connection.
@@ -234,10 +204,7 @@ fn half_sent_request_is_evicted() {
 
 #[test]
 fn request_in_progress_is_not_evicted() {
-    let shop = shop_with_limits(ConnectionLimits {
-        connections_max: 2,
-        ..QUICK
-    });
+    let shop = shop_with_limits(ConnectionLimits { connections_max: 2, ..QUICK });
     let mut busy = connect(&shop);
     keep_busy(&mut busy, &shop, "slow");
     let mut rest: Vec<TcpStream> = (0..20).map(|_| connect(&shop)).collect();
@@ -251,10 +218,7 @@ fn request_in_progress_is_not_evicted() {
 
 #[test]
 fn new_connection_waits_when_all_are_busy() {
-    let shop = shop_with_limits(ConnectionLimits {
-        connections_max: 1,
-        ..QUICK
-    });
+    let shop = shop_with_limits(ConnectionLimits { connections_max: 1, ..QUICK });
     // If the server evicts the first connection before reading its request, the test tries again.
     let answer = (0..1000).find_map(|_| {
         let mut first = connect(&shop);
@@ -269,10 +233,7 @@ fn new_connection_waits_when_all_are_busy() {
     });
     let (is_here, answer) = answer.unwrap();
     assert!(is_here);
-    assert!(
-        answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("{\"data\":[]}"),
-        "{answer}"
-    );
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("{\"data\":[]}"), "{answer}");
 }
 
 #[test]
@@ -318,11 +279,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
 #[test]
 fn trusted_proxy_gets_all_connections() {
     let shop = Shop::with_config(Config {
-        limits: ConnectionLimits {
-            connections_max: 8,
-            loopback_is_limited: true,
-            ..QUICK
-        },
+        limits: ConnectionLimits { connections_max: 8, loopback_is_limited: true, ..QUICK },
         trusted_proxy: vec!["127.0.0.9/32".parse().unwrap()],
         ..Config::sandbox()
     });
@@ -334,10 +291,7 @@ fn trusted_proxy_gets_all_connections() {
 #[test]
 fn idle_connections_do_not_block_new_ones() {
     for connections_max in [4096, 8192] {
-        let shop = shop_with_limits(ConnectionLimits {
-            connections_max,
-            ..QUICK
-        });
+        let shop = shop_with_limits(ConnectionLimits { connections_max, ..QUICK });
         let idle: Vec<TcpStream> = (0..5000).map(|_| connect(&shop)).collect();
         shop.get("/livez", None).expect(200);
         assert_alive(&mut connect(&shop));
@@ -347,10 +301,7 @@ fn idle_connections_do_not_block_new_ones() {
 
 #[test]
 fn stopping_server_does_not_wait_for_clients() {
-    let shop = shop_with_limits(ConnectionLimits {
-        write_span_ms: HOUR_MS,
-        ..QUICK
-    });
+    let shop = shop_with_limits(ConnectionLimits { write_span_ms: HOUR_MS, ..QUICK });
     let (mut idle, mut half, mut body) = (connect(&shop), connect(&shop), connect(&shop));
     assert_alive(&mut idle);
     assert_alive(&mut half);

@@ -22,39 +22,29 @@ fn seconds_to_pay(invoice: &Value) -> i64 {
 fn invoice_uses_checkout_settings_as_defaults() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    assert_eq!(
-        seconds_to_pay(&shop.create_invoice("20.00", json!({}))),
-        1_200
-    );
+    assert_eq!(seconds_to_pay(&shop.create_invoice("20.00", json!({}))), 1_200);
     let settings = json!({
         "ttlSeconds": 600, "successUrl": "https://shop.example/usual-thanks",
         "cancelUrl": "https://shop.example/usual-cart",
     });
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    interface
-        .send(&interface.merchant, "PATCH", &path, &settings)
-        .expect(200);
+    interface.send(&interface.merchant, "PATCH", &path, &settings).expect(200);
     let own = json!({
         "ttlSeconds": 60, "redirectUrl": "https://shop.example/own-thanks",
         "cancelUrl": "https://shop.example/own-cart",
     });
-    for (more, seconds, named, other) in [
-        (json!({}), 600, "usual", "own-"),
-        (own, 60, "own", "usual-"),
-    ] {
+    for (more, seconds, named, other) in
+        [(json!({}), 600, "usual", "own-"), (own, 60, "own", "usual-")]
+    {
         let invoice = shop.create_invoice("20.00", more);
         assert_eq!(seconds_to_pay(&invoice), seconds);
         let url = invoice["checkoutUrl"].as_str().unwrap();
         let cart = format!("https://shop.example/{named}-cart");
-        shop.get_page(url)
-            .assert_shows(200, &[&cart])
-            .assert_hides(&[other]);
+        shop.get_page(url).assert_shows(200, &[&cart]).assert_hides(&[other]);
         let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
         shop.post(&simulate, Some(TEST), json!({})).expect(200);
         let thanks = format!("https://shop.example/{named}-thanks");
-        shop.get_page(url)
-            .assert_shows(200, &[&thanks])
-            .assert_hides(&[other]);
+        shop.get_page(url).assert_shows(200, &[&thanks]).assert_hides(&[other]);
     }
 }
 
@@ -66,20 +56,14 @@ fn simulated_payment_prefers_the_selected_coin() {
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
         let paid = shop.post(&path, Some(TEST), json!({ "asset": "DOGE" }));
         let paid = paid.expect(200).json();
-        assert_eq!(
-            (&paid["asset"], &paid["status"]),
-            (&json!(paid_in), &json!("confirmed"))
-        );
+        assert_eq!((&paid["asset"], &paid["status"]), (&json!(paid_in), &json!("confirmed")));
         assert_eq!(paid["amountReceived"], paid["amountExpected"]);
     }
 }
 
 #[test]
 fn key_is_checked_before_rate_limit_and_body() {
-    let shop = Shop::with_config(Config {
-        creations_per_minute: 1,
-        ..Config::sandbox()
-    });
+    let shop = Shop::with_config(Config { creations_per_minute: 1, ..Config::sandbox() });
     let broken = |key: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", key)], "{");
     for _ in 0..100 {
         broken(TEST).assert_error(400, "invalid_request", None);
@@ -97,15 +81,7 @@ fn key_is_checked_before_rate_limit_and_body() {
 #[test]
 fn read_only_resources_reject_writes() {
     let shop = Shop::open();
-    for name in [
-        "refunds",
-        "ledger",
-        "balances",
-        "merchant",
-        "currencies",
-        "events",
-        "deposits",
-    ] {
+    for name in ["refunds", "ledger", "balances", "merchant", "currencies", "events", "deposits"] {
         for method in ["POST", "PUT", "PATCH", "DELETE"] {
             let path = format!("/v1/{name}");
             let answer = shop.send(method, &path, &[("X-API-Key", TEST)], "");
@@ -127,11 +103,7 @@ fn every_v1_response_is_json() {
     for route in routes(false).filter(|route| route.path.starts_with("/v1/")) {
         let path = route.path.replace("{id}", id.as_str().unwrap());
         let path = path.replace("{ref}", "ada");
-        let right = if route.auth() == Auth::Public {
-            "pk_test_sandbox"
-        } else {
-            TEST
-        };
+        let right = if route.auth() == Auth::Public { "pk_test_sandbox" } else { TEST };
         for key in [right, "sk_test_unknown"] {
             let answer = shop.send(route.method, &path, &[("X-API-Key", key)], "");
             if answer.status != 204 {
@@ -157,13 +129,7 @@ fn receiver_accepts_signatures_within_five_minutes() {
     let body = json!({ "id": "evt_1", "type": "invoice.created", "data": { "object": {} } });
     let body = body.to_string();
     // The limit is tested with a minute of tolerance for slow machines.
-    for (seconds, is_taken) in [
-        (0, true),
-        (-240, true),
-        (240, true),
-        (-360, false),
-        (400, false),
-    ] {
+    for (seconds, is_taken) in [(0, true), (-240, true), (240, true), (-360, false), (400, false)] {
         let signature = service_signature(now + seconds, body.as_bytes(), &[secret]);
         let headers = [("X-Service-Signature", signature.as_str())];
         let answer = send(&agent(), "POST", url, &headers, &body);

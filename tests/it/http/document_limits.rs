@@ -62,16 +62,9 @@ fn optional_fields_may_be_null_as_documented() {
         ("CreateKey", "import"),
         ("SandboxFault", "times"),
     ] {
-        let of = if of_sandbox[schema].is_null() {
-            &of_interface
-        } else {
-            &of_sandbox
-        };
+        let of = if of_sandbox[schema].is_null() { &of_interface } else { &of_sandbox };
         let kinds = &of[schema]["properties"][field]["type"];
-        assert!(
-            kinds.as_array().unwrap().contains(&json!("null")),
-            "{schema}.{field}: {kinds}"
-        );
+        assert!(kinds.as_array().unwrap().contains(&json!("null")), "{schema}.{field}: {kinds}");
     }
     let send = |method, rest: &str, body| {
         let path = format!("/dashboard/api/accounts/{}{rest}", interface.account);
@@ -79,17 +72,12 @@ fn optional_fields_may_be_null_as_documented() {
     };
     let body = json!({ "name": null, "feeBps": 7 });
     let changed = send("PATCH", "", body).expect(200).json();
-    assert_eq!(
-        (&changed["name"], &changed["feeBps"]),
-        (&json!("Sandbox Shop"), &json!(7))
-    );
+    assert_eq!((&changed["name"], &changed["feeBps"]), (&json!("Sandbox Shop"), &json!(7)));
     let body = json!({ "url": "https://shop.example/hooks", "enabled": null });
     let made = send("POST", "/endpoints", body).expect(201).json();
     assert_eq!(made["enabled"], true);
     let path = format!("/endpoints/{}", made["id"].as_str().unwrap());
-    let kept = send("PATCH", &path, json!({ "url": null }))
-        .expect(200)
-        .json();
+    let kept = send("PATCH", &path, json!({ "url": null })).expect(200).json();
     assert_eq!(kept["url"], "https://shop.example/hooks");
     let body = json!({ "mode": "test", "class": "secret", "import": null });
     send("POST", "/keys", body).expect(201);
@@ -101,48 +89,27 @@ fn document_lists_values_of_path_parameters() {
     let document = shop.get("/v1/openapi.json", None).expect(200).json();
     let account = "/dashboard/api/accounts/{account}";
     for (path, method, name, one) in [
-        (
-            format!("{account}/payout-addresses/{{chain}}"),
-            "put",
-            "chain",
-            "litecoin",
-        ),
-        (
-            format!("{account}/exports/{{file}}"),
-            "get",
-            "file",
-            "ledger.csv",
-        ),
-        (
-            "/dashboard/api/coins/{asset}".to_owned(),
-            "put",
-            "asset",
-            "LTC",
-        ),
-        (
-            "/dashboard/api/pools/{pool}/addresses".to_owned(),
-            "post",
-            "pool",
-            "solana",
-        ),
+        (format!("{account}/payout-addresses/{{chain}}"), "put", "chain", "litecoin"),
+        (format!("{account}/exports/{{file}}"), "get", "file", "ledger.csv"),
+        ("/dashboard/api/coins/{asset}".to_owned(), "put", "asset", "LTC"),
+        ("/dashboard/api/pools/{pool}/addresses".to_owned(), "post", "pool", "solana"),
     ] {
         let parameters = &document["paths"][&path][method]["parameters"];
         let named = |parameter: &&Value| parameter["name"] == name;
         let parameter = parameters.as_array().unwrap().iter().find(named).unwrap();
         // A list that grows with new assets is not a closed enumeration.
-        let word = if ["chain", "asset"].contains(&name) {
-            "examples"
-        } else {
-            "enum"
-        };
+        let word = if ["chain", "asset"].contains(&name) { "examples" } else { "enum" };
         let texts = parameter["schema"][word].as_array().unwrap();
         assert!(texts.contains(&json!(one)), "{path}: {texts:?}");
     }
     let document = shop.get("/sandbox/openapi.json", None).expect(200).json();
     let of_snapshot = &document["paths"]["/sandbox/snapshots/{name}"]["post"]["parameters"][0];
     assert!(of_snapshot["schema"]["pattern"].is_string());
-    shop.post("/sandbox/snapshots/a%20b", None, json!({}))
-        .assert_error(400, "invalid_request", Some("name"));
+    shop.post("/sandbox/snapshots/a%20b", None, json!({})).assert_error(
+        400,
+        "invalid_request",
+        Some("name"),
+    );
 }
 
 #[test]
@@ -160,8 +127,9 @@ fn url_must_be_ascii() {
     }
     let body =
         json!({ "amount": "1.00", "currency": "EUR", "redirectUrl": "https://a.example/\u{e9}" });
-    interface
-        .shop
-        .post("/v1/invoices", Some(TEST), body)
-        .assert_error(400, "invalid_request", Some("redirectUrl"));
+    interface.shop.post("/v1/invoices", Some(TEST), body).assert_error(
+        400,
+        "invalid_request",
+        Some("redirectUrl"),
+    );
 }

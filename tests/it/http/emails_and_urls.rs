@@ -5,16 +5,8 @@ use crate::support::{Shop, TEST};
 use serde_json::json;
 
 /// Schemes that a browser or the system executes.
-const NEVER: [&str; 8] = [
-    "javascript",
-    "data",
-    "vbscript",
-    "file",
-    "blob",
-    "filesystem",
-    "about",
-    "intent",
-];
+const NEVER: [&str; 8] =
+    ["javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "intent"];
 
 /// Returns spellings of a scheme that a browser may read in another way than Coffer.
 fn disguised_urls(scheme: &str) -> Vec<String> {
@@ -94,9 +86,7 @@ fn url_scheme_is_case_insensitive() {
     });
     let made = interface.shop.post("/v1/invoices", Some(TEST), body);
     let invoice = made.expect(201).json();
-    let page = interface
-        .shop
-        .get_page(invoice["checkoutUrl"].as_str().unwrap());
+    let page = interface.shop.get_page(invoice["checkoutUrl"].as_str().unwrap());
     page.assert_shows(200, &["href=\"Http://shop.example\""]);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
@@ -111,25 +101,20 @@ fn url_scheme_is_case_insensitive() {
         change(origins).expect(200).json()["allowedOrigins"],
         json!(["https://shop.example"])
     );
-    let page = interface
-        .shop
-        .get_page(invoice["checkoutUrl"].as_str().unwrap());
+    let page = interface.shop.get_page(invoice["checkoutUrl"].as_str().unwrap());
     let policy = &page.0.headers["content-security-policy"];
-    assert!(
-        policy.contains("img-src 'self' https://cdn.example;"),
-        "{policy}"
-    );
+    assert!(policy.contains("img-src 'self' https://cdn.example;"), "{policy}");
     let parents = "frame-ancestors 'self' https://shop.example";
     assert!(policy.ends_with(parents), "{policy}");
     let endpoint = json!({ "url": "HTTPS://shop.example/hooks" });
-    interface
-        .request("POST", "endpoints", &endpoint)
-        .expect(201);
+    interface.request("POST", "endpoints", &endpoint).expect(201);
     // The check against internal addresses uses the normalized URL.
     let inside = json!({ "url": "HTTPS://10.0.0.1/hooks" });
-    interface
-        .request("POST", "endpoints", &inside)
-        .assert_error(400, "invalid_request", Some("url"));
+    interface.request("POST", "endpoints", &inside).assert_error(
+        400,
+        "invalid_request",
+        Some("url"),
+    );
 }
 
 #[test]
@@ -141,11 +126,7 @@ fn return_url_accepts_apps_and_rejects_scripts() {
     };
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
-    for url in [
-        "myshop://thanks?order=1&x='y'",
-        "com.shop.app:///thanks",
-        "MyShop://",
-    ] {
+    for url in ["myshop://thanks?order=1&x='y'", "com.shop.app:///thanks", "MyShop://"] {
         create("redirectUrl", url).expect(201);
         let invoice = create("cancelUrl", url).expect(201).json();
         let href = url.replace('&', "&#38;").replace('\'', "&#39;");
@@ -167,11 +148,7 @@ fn return_url_accepts_apps_and_rejects_scripts() {
             change(json!({ name: url })).assert_error(400, "invalid_request", Some(name));
         }
     }
-    assert_eq!(
-        interface.shop.get("/sandbox", None).json()["counts"],
-        before,
-        "nothing was made"
-    );
+    assert_eq!(interface.shop.get("/sandbox", None).json()["counts"], before, "nothing was made");
 }
 
 #[test]
@@ -179,18 +156,9 @@ fn url_error_names_the_problem() {
     let shop = Shop::open();
     let absolute = "must be an absolute http:// or https:// url";
     for (url, message) in [
-        (
-            "https://user:pass@shop.example/a",
-            "must not carry a user name or password",
-        ),
-        (
-            "https://shop.example:0/",
-            "must have a port from 1 to 65535, or none",
-        ),
-        (
-            "https://shop.example:65536/",
-            "must have a port from 1 to 65535, or none",
-        ),
+        ("https://user:pass@shop.example/a", "must not carry a user name or password"),
+        ("https://shop.example:0/", "must have a port from 1 to 65535, or none"),
+        ("https://shop.example:65536/", "must have a port from 1 to 65535, or none"),
         ("https://*.shop.example/", "must name a host"),
         ("https://127.1/", "must name a host"),
         ("https://[shop.example]/", "must name a host"),
@@ -213,13 +181,11 @@ fn pages_never_link_to_scripts() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
     let address = invoice["checkoutUrl"].as_str().unwrap();
-    shop.get_page(address)
-        .assert_shows(200, &["href=\"https://shop.example/back\""]);
+    shop.get_page(address).assert_shows(200, &["href=\"https://shop.example/back\""]);
     for url in NEVER.iter().flat_map(|scheme| disguised_urls(scheme)) {
         let quoted = url.replace('\'', "''").replace('\0', "");
         shop.execute_sql(&format!("update invoices set cancel_url = '{quoted}'"));
-        shop.get_page(address)
-            .assert_hides(&["class=\"back\"", "alert"]);
+        shop.get_page(address).assert_hides(&["class=\"back\"", "alert"]);
     }
 }
 
@@ -232,19 +198,13 @@ fn id_is_case_insensitive() {
     let seen = |path: &str| shop.get(path, Some(TEST)).expect(200).json();
     let events = seen(&format!("/v1/events?object={id}"));
     assert_eq!(events["data"].as_array().unwrap().len(), 1, "{events}");
-    assert_eq!(
-        events,
-        seen(&format!("/v1/events?object={}", id.to_lowercase()))
-    );
+    assert_eq!(events, seen(&format!("/v1/events?object={}", id.to_lowercase())));
     let event = events["data"][0]["id"].as_str().unwrap().to_uppercase();
     assert_eq!(seen(&format!("/v1/events/{event}")), events["data"][0]);
     seen(&format!("/v1/events?before={event}"));
     assert_eq!(seen(&format!("/v1/invoices/{id}"))["id"], invoice["id"]);
     let paid = shop.fund_balance(TEST, "20.00", "EUR").to_uppercase();
-    assert_eq!(
-        seen(&format!("/v1/refunds?invoiceId={paid}"))["data"],
-        json!([])
-    );
+    assert_eq!(seen(&format!("/v1/refunds?invoiceId={paid}"))["data"], json!([]));
     let booked = seen("/v1/ledger")["data"][0]["id"].clone();
     let before = booked.as_str().unwrap().to_uppercase();
     seen(&format!("/v1/ledger?before={before}"));
@@ -252,32 +212,18 @@ fn id_is_case_insensitive() {
     let account = interface.account.to_uppercase();
     let read = |rest: &str| {
         let path = format!("/dashboard/api/accounts/{account}{rest}");
-        interface
-            .send(&interface.operator, "GET", &path, &json!(null))
-            .expect(200)
-            .json()
+        interface.send(&interface.operator, "GET", &path, &json!(null)).expect(200).json()
     };
     read("");
     let listed = read(&format!("/events?mode=test&object={id}"));
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
-    let made = interface.request(
-        "POST",
-        "endpoints",
-        &json!({ "url": "https://shop.example/" }),
-    );
-    let endpoint = made.expect(201).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_uppercase();
+    let made = interface.request("POST", "endpoints", &json!({ "url": "https://shop.example/" }));
+    let endpoint = made.expect(201).json()["id"].as_str().unwrap().to_uppercase();
     read(&format!("/endpoints/{endpoint}/secret"));
-    read(&format!(
-        "/deliveries?mode=test&endpoint={endpoint}&event={event}"
-    ));
+    read(&format!("/deliveries?mode=test&endpoint={endpoint}&event={event}"));
     let key = json!({ "mode": "test", "class": "secret" });
     let key = interface.request("POST", "keys", &key).expect(201).json();
     let path = format!("keys/{}", key["id"].as_str().unwrap().to_uppercase());
     let path = format!("/dashboard/api/accounts/{account}/{path}");
-    interface
-        .send(&interface.operator, "DELETE", &path, &json!(null))
-        .expect(204);
+    interface.send(&interface.operator, "DELETE", &path, &json!(null)).expect(204);
 }

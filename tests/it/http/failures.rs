@@ -10,11 +10,7 @@ fn internal_error_hides_its_cause() {
     let failed = shop.get("/v1/ledger", Some(TEST));
     failed.assert_error(500, "internal_error", None);
     for cause in ["ledger", "table", "sql", "misplaced"] {
-        assert!(
-            !failed.text.to_lowercase().contains(cause),
-            "{}",
-            failed.text
-        );
+        assert!(!failed.text.to_lowercase().contains(cause), "{}", failed.text);
     }
     shop.get("/v1/merchant", Some(TEST)).expect(200);
 }
@@ -28,14 +24,8 @@ fn log_contains_the_request_id_of_the_error() {
         let url = format!("{}{path}", running.url);
         send(&agent(), "GET", &url, &[("X-API-Key", &served.key)], "")
     };
-    let (fine, missing) = (
-        call("/v1/merchant").expect(200),
-        call("/v1/invoices/x").expect(404),
-    );
-    served
-        .open_file()
-        .execute_batch("alter table ledger rename to misplaced")
-        .unwrap();
+    let (fine, missing) = (call("/v1/merchant").expect(200), call("/v1/invoices/x").expect(404));
+    served.open_file().execute_batch("alter table ledger rename to misplaced").unwrap();
     let failed = call("/v1/ledger");
     failed.assert_error(500, "internal_error", None);
     let logged = running.stop_and_read_log(&log);

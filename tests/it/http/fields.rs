@@ -64,8 +64,7 @@ fn invoice_fields_match_in_every_status() {
     for case in ["exact", "under", "over"] {
         let id = text(quoted());
         let body = json!({ "case": case });
-        shop.post(&format!("/v1/invoices/{id}/simulate"), Some(TEST), body)
-            .expect(200);
+        shop.post(&format!("/v1/invoices/{id}/simulate"), Some(TEST), body).expect(200);
         if case == "over" {
             shop.create_refund(&id, Some("1.00"));
         }
@@ -92,12 +91,8 @@ fn payout_and_refund_fields_match_in_every_status() {
     let shop = Shop::open();
     let live = shop.fund_balance(LIVE, "1000.00", "EUR");
     let test = shop.fund_balance(TEST, "1000.00", "USD");
-    for way in [
-        &["reject"][..],
-        &["cancel"],
-        &["approve", "fail"],
-        &["approve", "process", "pay"],
-    ] {
+    for way in [&["reject"][..], &["cancel"], &["approve", "fail"], &["approve", "process", "pay"]]
+    {
         shop.apply_actions("payouts", &shop.create_payout("20.00"), way);
     }
     let id = shop.create_payout("20.00");
@@ -107,8 +102,7 @@ fn payout_and_refund_fields_match_in_every_status() {
             payouts.assert_matches(&payout);
         }
         let body = json!({ "action": action, "reason": (action == "fail").then_some("No") });
-        shop.post(&format!("/sandbox/payouts/{id}"), None, body)
-            .expect(200);
+        shop.post(&format!("/sandbox/payouts/{id}"), None, body).expect(200);
     }
     for payout in list_entries(&shop, "/v1/payouts", LIVE) {
         payouts.assert_matches(&payout);
@@ -129,10 +123,7 @@ fn payout_and_refund_fields_match_in_every_status() {
     let path = format!("/sandbox/refunds/{}", refund["id"].as_str().unwrap());
     let body = json!({ "action": "cancel", "reason": "Not late" });
     shop.post(&path, None, body).expect(200);
-    for refund in [TEST, LIVE]
-        .iter()
-        .flat_map(|key| list_entries(&shop, "/v1/refunds", key))
-    {
+    for refund in [TEST, LIVE].iter().flat_map(|key| list_entries(&shop, "/v1/refunds", key)) {
         refunds.assert_matches(&refund);
     }
     refunds.assert_values_seen("currency");
@@ -145,10 +136,8 @@ fn payout_and_refund_fields_match_in_every_status() {
 #[test]
 fn merchant_and_balance_fields_match() {
     let shop = Shop::open();
-    let (mut merchant, mut balance) = (
-        ResourceShape::parse(MERCHANT),
-        ResourceShape::parse(BALANCE),
-    );
+    let (mut merchant, mut balance) =
+        (ResourceShape::parse(MERCHANT), ResourceShape::parse(BALANCE));
     let ends = [
         json!({ "status": "pending", "customersEnabled": false, "settlementEnabled": false }),
         json!({ "status": "rejected", "endpoints": [{ "url": "http://127.0.0.1:9/" }] }),
@@ -169,10 +158,7 @@ fn merchant_and_balance_fields_match() {
     }
     merchant.assert_all_seen();
     merchant.assert_values_seen("status");
-    assert_eq!(
-        shop.get("/v1/merchant", Some(TEST)).json()["feePercent"],
-        "0.05"
-    );
+    assert_eq!(shop.get("/v1/merchant", Some(TEST)).json()["feePercent"], "0.05");
 }
 
 #[test]
@@ -180,21 +166,14 @@ fn ledger_entry_fields_match_for_every_kind() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let correction = json!({ "currency": "EUR", "amount": "-1.00", "memo": "By hand" });
-    interface
-        .request("POST", "adjustments", &correction)
-        .expect(201);
+    interface.request("POST", "adjustments", &correction).expect(201);
     shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
-    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
-        .expect(201);
+    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit).expect(201);
     let invoice = shop.fund_balance(LIVE, "500.00", "EUR");
     shop.fund_balance(LIVE, "500.00", "USD");
     shop.apply_actions("payouts", &shop.create_payout("20.00"), &["reject"]);
-    shop.apply_actions(
-        "refunds",
-        &shop.create_refund(&invoice, Some("1.00")),
-        &["reject"],
-    );
+    shop.apply_actions("refunds", &shop.create_refund(&invoice, Some("1.00")), &["reject"]);
     let mut resource = ResourceShape::parse(LEDGER_ENTRY);
     for key in [TEST, LIVE] {
         for entry in list_entries(shop, "/v1/ledger?limit=200", key) {
@@ -204,11 +183,7 @@ fn ledger_entry_fields_match_for_every_kind() {
                 let starts = entry["amount"].as_str().unwrap().starts_with('-');
                 assert_eq!(starts, is_negative.contains(&true), "{entry}");
             }
-            let fee = if entry["kind"] == "fee" {
-                json!(100)
-            } else {
-                Value::Null
-            };
+            let fee = if entry["kind"] == "fee" { json!(100) } else { Value::Null };
             assert_eq!(entry["feeBps"], fee, "the fee of a fee: {entry}");
         }
     }
@@ -275,8 +250,7 @@ fn event_fields_match_for_every_type() {
     shop.cancel_invoice(quoted().as_str().unwrap()).expect(200);
     shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
-    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
-        .expect(201);
+    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit).expect(201);
     let late = quoted();
     shop.advance("20m");
     let late = shop.pay(json!({ "invoice": late }));
@@ -292,10 +266,7 @@ fn event_fields_match_for_every_type() {
             assert!(of_type.contains(&event) && of_type.iter().all(|one| one["type"] == kind));
             let object = &event["data"]["object"]["object"];
             let named = kind.split('.').next().unwrap();
-            assert!(
-                object == named || (object.is_null() && named == "payout"),
-                "{event}"
-            );
+            assert!(object == named || (object.is_null() && named == "payout"), "{event}");
         }
     }
     resource.assert_all_seen();
@@ -314,20 +285,14 @@ fn checkout_session_fields_match() {
         let told = shop.get("/v1/public/config", Some(key)).expect(200).json();
         config.assert_matches(&told);
         branding.assert_matches(&told["branding"]);
-        told["coins"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .for_each(|one| coin.assert_matches(one));
+        told["coins"].as_array().unwrap().iter().for_each(|one| coin.assert_matches(one));
         shop.execute_sql(
             "update accounts set branding_color = '#aa00ff', branding_logo_url = 'https://shop.example/logo.png'",
         );
     }
     config.assert_all_seen();
     branding.assert_all_seen();
-    let statuses = INVOICE
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("status "));
+    let statuses = INVOICE.lines().find_map(|line| line.trim().strip_prefix("status "));
     assert_eq!(statuses.unwrap().split('|').count(), 10);
     let mut session = ResourceShape::parse(
         "invoiceId uuid\n token text\n checkoutUrl uri\n status created|awaiting_payment\n expiresAt time",
@@ -335,11 +300,7 @@ fn checkout_session_fields_match() {
     for asset in [Value::Null, json!("LTC")] {
         let invoice = shop.create_invoice("20.00", json!({ "asset": asset }));
         let body = json!({ "invoiceId": invoice["id"] });
-        let begun = shop.post(
-            "/v1/public/checkout-sessions",
-            Some("pk_test_sandbox"),
-            body,
-        );
+        let begun = shop.post("/v1/public/checkout-sessions", Some("pk_test_sandbox"), body);
         session.assert_matches(&begun.expect(200).json());
     }
     session.assert_values_seen("status");
@@ -351,10 +312,7 @@ fn error_fields_match() {
     let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
     let mut error = ResourceShape::parse("error text\n message text\n requestId text");
     error.assert_matches(&bare);
-    let named = shop
-        .get("/v1/invoices?limit=0", Some(TEST))
-        .expect(400)
-        .json();
+    let named = shop.get("/v1/invoices?limit=0", Some(TEST)).expect(400).json();
     let mut error = ResourceShape::parse("error text\n message text\n param text\n requestId text");
     error.assert_matches(&named);
 }

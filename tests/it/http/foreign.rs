@@ -22,17 +22,10 @@ struct OtherAccount {
 fn create_other_account(shop: &Shop) -> OtherAccount {
     let run = |args: &[&str]| -> Value {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        let output = command
-            .args(args)
-            .args(["--sandbox", "--file"])
-            .arg(shop.file())
-            .output();
+        let output = command.args(args).args(["--sandbox", "--file"]).arg(shop.file()).output();
         serde_json::from_slice(&output.unwrap().stdout).unwrap()
     };
-    let account = run(&["account", "create", "Other"])["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let account = run(&["account", "create", "Other"])["id"].as_str().unwrap().to_owned();
     run(&["account", "approve", &account]);
     let keys = |class: &str| {
         let key = |mode: &'static str| {
@@ -43,8 +36,7 @@ fn create_other_account(shop: &Shop) -> OtherAccount {
     };
     let (secret, public) = (keys("secret"), keys("public"));
     let conn = rusqlite::Connection::open(shop.file()).unwrap();
-    conn.execute("update accounts set customers_enabled = 1", [])
-        .unwrap();
+    conn.execute("update accounts set customers_enabled = 1", []).unwrap();
     let hash = coffer::domain::apikey::hash(OTHERS_TOKEN);
     conn.execute(
         "insert into reseller_tokens (id, account, hash, last4, created_at)
@@ -52,11 +44,7 @@ fn create_other_account(shop: &Shop) -> OtherAccount {
         rusqlite::params![account, &hash[..]],
     )
     .unwrap();
-    OtherAccount {
-        account,
-        secret,
-        public,
-    }
+    OtherAccount { account, secret, public }
 }
 
 fn id(of: &Value) -> String {
@@ -72,26 +60,14 @@ fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &
     let path = format!("/v1/customers/{customer}/addresses");
     let addresses = shop.post(&path, Some(key), json!({})).expect(201).json();
     let solana = addresses["addresses"].as_array().unwrap().iter();
-    let address = solana
-        .clone()
-        .find(|entry| entry["family"] == "solana")
-        .unwrap();
+    let address = solana.clone().find(|entry| entry["family"] == "solana").unwrap();
     let body = json!({ "address": address["address"], "asset": "SOL", "amount": "1" });
-    let deposit = shop
-        .post("/sandbox/payments", None, body)
-        .expect(201)
-        .json();
+    let deposit = shop.post("/sandbox/payments", None, body).expect(201).json();
     let path = format!("/dashboard/api/accounts/{account}/payment-links?mode={mode}");
     let body = json!({ "name": "Tip", "currency": "EUR", "amount": "5.00" });
-    let link = shop
-        .session_request(operator, "POST", &path, &body)
-        .expect(201)
-        .json();
+    let link = shop.session_request(operator, "POST", &path, &body).expect(201).json();
     let path = format!("/dashboard/api/accounts/{account}/deliveries?mode={mode}");
-    let deliveries = shop
-        .session_request(operator, "GET", &path, &Value::Null)
-        .expect(200)
-        .json();
+    let deliveries = shop.session_request(operator, "GET", &path, &Value::Null).expect(200).json();
     BTreeMap::from([
         ("invoices", invoice),
         ("events", id(&events["data"][0])),
@@ -166,25 +142,14 @@ impl TwoAccounts {
         let mut live = create_objects(&shop, &operator, &account, "live", LIVE);
         create_live_objects(&shop, &operator, &account, &mut live);
         let other = create_other_account(&shop);
-        TwoAccounts {
-            shop,
-            operator,
-            account,
-            other,
-            test,
-            live,
-        }
+        TwoAccounts { shop, operator, account, other, test, live }
     }
 
     /// Sends a request with a key and returns the status.
     fn request_status(&self, route: &Route, header: (&str, &str), thing: &str) -> u16 {
         let path = path_with_id(route, &self.account, thing);
         let body = valid_body(route);
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         self.shop.send(route.method, &path, &[header], &body).status
     }
 }
@@ -201,10 +166,9 @@ fn key_cannot_reach_foreign_objects() {
             continue;
         };
         let name = route.operation;
-        for (mode, things, own, foreign) in [
-            ("test", &scene.test, TEST, LIVE),
-            ("live", &scene.live, LIVE, TEST),
-        ] {
+        for (mode, things, own, foreign) in
+            [("test", &scene.test, TEST, LIVE), ("live", &scene.live, LIVE, TEST)]
+        {
             let Some(thing) = things.get(kind) else {
                 assert!(
                     kind == "payouts" && mode == "test",
@@ -213,18 +177,11 @@ fn key_cannot_reach_foreign_objects() {
                 continue;
             };
             walked += 1;
-            for key in [
-                foreign,
-                &scene.other.secret["test"],
-                &scene.other.secret["live"],
-            ] {
+            for key in [foreign, &scene.other.secret["test"], &scene.other.secret["live"]] {
                 let status = scene.request_status(route, ("X-API-Key", key), thing);
                 // The simulation routes return 403 for a live key.
                 let is_hidden = status == 404 || (status == 403 && name.starts_with("simulate"));
-                assert!(
-                    is_hidden,
-                    "{name} of a {mode} thing with another key: {status}"
-                );
+                assert!(is_hidden, "{name} of a {mode} thing with another key: {status}");
             }
             let status = scene.request_status(route, ("X-API-Key", own), thing);
             assert_ne!(status, 404, "{name} of its own in {mode} mode");
@@ -247,11 +204,7 @@ fn public_key_cannot_reach_foreign_invoices() {
     ] {
         let invoice = &things["invoices"];
         assert_eq!(ask(own, invoice), 200);
-        for key in [
-            foreign,
-            &scene.other.public["test"],
-            &scene.other.public["live"],
-        ] {
+        for key in [foreign, &scene.other.public["test"], &scene.other.public["live"]] {
             assert_eq!(ask(key, invoice), 404);
         }
     }
@@ -267,11 +220,7 @@ fn reseller_cannot_reach_foreign_servers() {
             continue;
         }
         let name = route.operation;
-        assert_eq!(
-            scene.request_status(route, ("Authorization", &others), server),
-            404,
-            "{name}"
-        );
+        assert_eq!(scene.request_status(route, ("Authorization", &others), server), 404, "{name}");
         assert_eq!(
             scene.request_status(route, ("Authorization", "Bearer rt_sandbox"), server),
             200,
@@ -309,21 +258,11 @@ fn account_path_cannot_reach_foreign_objects() {
             answer.status
         };
         let has_mode = scene.test.contains_key(kind);
-        let thing = scene
-            .live
-            .get(kind)
-            .unwrap_or_else(|| unreachable!("{name}: make one of {kind}"));
-        assert_eq!(
-            ask(&scene.other.account, "live", thing),
-            404,
-            "{name} of another account"
-        );
+        let thing =
+            scene.live.get(kind).unwrap_or_else(|| unreachable!("{name}: make one of {kind}"));
+        assert_eq!(ask(&scene.other.account, "live", thing), 404, "{name} of another account");
         if has_mode {
-            assert_eq!(
-                ask(&scene.account, "test", thing),
-                404,
-                "{name} of the other mode"
-            );
+            assert_eq!(ask(&scene.account, "test", thing), 404, "{name} of the other mode");
             assert_eq!(
                 ask(&scene.account, "live", &scene.test[kind]),
                 404,

@@ -15,13 +15,10 @@ fn assert_json_matches(name: &str, value: &Value) {
 
 #[test]
 fn openapi_document_matches_golden_file() {
-    for (name, arguments) in [
-        ("openapi.json", &["openapi"][..]),
-        ("openapi-sandbox.json", &["openapi", "--sandbox"]),
-    ] {
-        let coffer = Command::new(env!("CARGO_BIN_EXE_coffer"))
-            .args(arguments)
-            .output();
+    for (name, arguments) in
+        [("openapi.json", &["openapi"][..]), ("openapi-sandbox.json", &["openapi", "--sandbox"])]
+    {
+        let coffer = Command::new(env!("CARGO_BIN_EXE_coffer")).args(arguments).output();
         let document: Value = serde_json::from_slice(&coffer.unwrap().stdout).unwrap();
         assert_json_matches(name, &document);
     }
@@ -41,15 +38,8 @@ fn shop_with_inboxes() -> Shop {
 }
 
 /// Histories of invoices, each used as the `orderId`. Histories that advance the clock come last.
-const HISTORIES: [&str; 7] = [
-    "confirmed",
-    "overpaid",
-    "underpaid",
-    "cancelled",
-    "failed",
-    "expired",
-    "paid_late",
-];
+const HISTORIES: [&str; 7] =
+    ["confirmed", "overpaid", "underpaid", "cancelled", "failed", "expired", "paid_late"];
 
 /// Creates an invoice with all settable fields, selects litecoin and plays the history.
 fn play_history(shop: &Shop, name: &str) {
@@ -61,8 +51,7 @@ fn play_history(shop: &Shop, name: &str) {
     let id = invoice["id"].as_str().unwrap();
     let simulate = |case: &str| {
         let path = format!("/v1/invoices/{id}/simulate");
-        shop.post(&path, Some(TEST), json!({ "case": case }))
-            .expect(200);
+        shop.post(&path, Some(TEST), json!({ "case": case })).expect(200);
     };
     match name {
         "confirmed" => simulate("exact"),
@@ -74,8 +63,7 @@ fn play_history(shop: &Shop, name: &str) {
             simulate("exact");
         }
         "cancelled" => {
-            shop.post(&format!("/sandbox/invoices/{id}/cancel"), None, json!({}))
-                .expect(200);
+            shop.post(&format!("/sandbox/invoices/{id}/cancel"), None, json!({})).expect(200);
         }
         "failed" => {
             let payment = shop.pay(json!({ "invoice": id }));
@@ -113,10 +101,7 @@ fn replace_random(value: &Value, url: &str) -> Value {
         Value::String(text) if text.len() == 64 => json!("<txid>"),
         Value::Array(items) => items.iter().map(|item| replace_random(item, url)).collect(),
         Value::Object(fields) => Value::Object(
-            fields
-                .iter()
-                .map(|(name, value)| (name.clone(), replace_random(value, url)))
-                .collect(),
+            fields.iter().map(|(name, value)| (name.clone(), replace_random(value, url))).collect(),
         ),
         other => other.clone(),
     }
@@ -139,23 +124,17 @@ fn transfer_webhook_bodies_match_golden_files() {
     let paid = |kind: &str, id: &str, txid: &str| {
         shop.apply_actions(kind, id, &["approve", "process"]);
         let body = json!({ "action": "pay", "txid": txid });
-        shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
-            .expect(200);
+        shop.post(&format!("/sandbox/{kind}/{id}"), None, body).expect(200);
     };
     let failed = |kind: &str, id: &str| {
         shop.apply_actions(kind, id, &["approve"]);
         let body = json!({ "action": "fail", "reason": "The wallet is empty" });
-        shop.post(&format!("/sandbox/{kind}/{id}"), None, body)
-            .expect(200);
+        shop.post(&format!("/sandbox/{kind}/{id}"), None, body).expect(200);
     };
     failed("payouts", &shop.create_payout("20.00"));
     paid("payouts", &shop.create_payout("30.00"), "5wHu1qwD7q3j6dRk");
     failed("refunds", &shop.create_refund(&invoice, Some("40.00")));
-    paid(
-        "refunds",
-        &shop.create_refund(&invoice, None),
-        "f4184fc596403b9d",
-    );
+    paid("refunds", &shop.create_refund(&invoice, None), "f4184fc596403b9d");
     shop.advance("0s");
     let mut count = 0;
     for format in ["event", "legacy"] {
@@ -196,9 +175,8 @@ fn webhook_bodies_match_golden_files() {
             let order = order.unwrap_or(&body["invoice"]["orderId"]);
             let of_order = HISTORIES.iter().position(|name| order == name);
             let of_order = of_order.or(is_deposit(&body).then_some(0));
-            let kept = bodies
-                .entry(golden_file_name(&body, format))
-                .or_insert((usize::MAX, Value::Null));
+            let kept =
+                bodies.entry(golden_file_name(&body, format)).or_insert((usize::MAX, Value::Null));
             if of_order.unwrap() < kept.0 {
                 *kept = (of_order.unwrap(), replace_random(&body, shop.url()));
             }

@@ -7,11 +7,7 @@ use serde_json::json;
 /// Calls a route with these headers and `id` as its path parameter.
 fn call_route(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) -> Response {
     let path = route.path.replace("{id}", id);
-    let body = if route.method == "POST" {
-        "{\"asset\":\"LTC\"}"
-    } else {
-        ""
-    };
+    let body = if route.method == "POST" { "{\"asset\":\"LTC\"}" } else { "" };
     shop.send(route.method, &path, headers, body)
 }
 
@@ -23,19 +19,12 @@ fn secret_routes() -> impl Iterator<Item = &'static Route> {
 #[test]
 fn merchant_routes_require_a_secret_key() {
     let shop = Shop::open();
-    let id = shop.create_invoice("20.00", json!({}))["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = shop.create_invoice("20.00", json!({}))["id"].as_str().unwrap().to_owned();
     assert!(secret_routes().count() >= 11);
     for route in secret_routes() {
         let answer = call_route(&shop, route, &[], &id);
         answer.assert_error(401, "unauthorized", None);
-        assert_eq!(
-            answer.headers["www-authenticate"], "Bearer",
-            "{}",
-            route.operation
-        );
+        assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", route.operation);
         for key in ["sk_test_wrong", "nothing", "sandbox.wrong"] {
             call_route(&shop, route, &[("X-API-Key", key)], &id).assert_error(
                 401,
@@ -84,34 +73,20 @@ fn key_is_accepted_in_either_header() {
 #[test]
 fn objects_of_the_other_mode_are_not_found() {
     let shop = Shop::open();
-    let id = shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id =
+        shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].as_str().unwrap().to_owned();
     let events = shop.get("/v1/events", Some(TEST)).json();
     let event = events["data"][0]["id"].as_str().unwrap();
-    let with_id: Vec<_> = secret_routes()
-        .filter(|route| route.path.contains("{id}"))
-        .collect();
+    let with_id: Vec<_> = secret_routes().filter(|route| route.path.contains("{id}")).collect();
     assert!(with_id.len() >= 4);
     for route in &with_id {
-        let object = if route.path.contains("events") {
-            event
-        } else {
-            &id
-        };
+        let object = if route.path.contains("events") { event } else { &id };
         call_route(&shop, route, &[("X-API-Key", LIVE)], object).assert_error(
             404,
             "not_found",
             None,
         );
-        for nobody in [
-            "x",
-            "evt_0",
-            "00000000-0000-7000-8000-000000000000",
-            "%00",
-            "..%2f",
-        ] {
+        for nobody in ["x", "evt_0", "00000000-0000-7000-8000-000000000000", "%00", "..%2f"] {
             call_route(&shop, route, &[("X-API-Key", TEST)], nobody).assert_error(
                 404,
                 "not_found",
@@ -120,15 +95,10 @@ fn objects_of_the_other_mode_are_not_found() {
         }
     }
     for list in ["/v1/invoices", "/v1/events", "/v1/ledger"] {
-        assert_eq!(
-            shop.get(list, Some(LIVE)).expect(200).json()["data"],
-            json!([]),
-            "{list}"
-        );
+        assert_eq!(shop.get(list, Some(LIVE)).expect(200).json()["data"], json!([]), "{list}");
     }
     let before = format!("/v1/events?before={event}");
-    shop.get(&before, Some(LIVE))
-        .assert_error(400, "invalid_request", Some("before"));
+    shop.get(&before, Some(LIVE)).assert_error(400, "invalid_request", Some("before"));
 }
 
 #[test]
@@ -138,8 +108,7 @@ fn invoice_creation_checks_run_in_order() {
     let live = |body: &str| shop.send("POST", "/v1/invoices", &[("X-API-Key", LIVE)], body);
     let bad = "{\"amount\":\"x\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
     shop.update_account(json!({ "status": "pending", "maintenance": true }));
-    shop.send("POST", "/v1/invoices", &[], "{")
-        .assert_error(401, "unauthorized", None);
+    shop.send("POST", "/v1/invoices", &[], "{").assert_error(401, "unauthorized", None);
     live("{").assert_error(400, "invalid_request", None);
     live(bad).assert_error(403, "account_not_approved", None);
     shop.update_account(json!({ "status": "rejected" }));
@@ -182,24 +151,12 @@ fn two_different_keys_are_rejected() {
         &[("X-API-Key", LIVE), ("X-API-Key", TEST)],
         &[("X-API-Key", TEST), ("X-API-Key", "")],
         &[("X-API-Key", ""), ("X-API-Key", TEST)],
-        &[
-            ("X-API-Key", TEST),
-            ("X-API-Key", TEST),
-            ("X-API-Key", LIVE),
-        ],
+        &[("X-API-Key", TEST), ("X-API-Key", TEST), ("X-API-Key", LIVE)],
         &[("Authorization", &test), ("Authorization", &live)],
         &[("Authorization", &test), ("Authorization", "Basic c2s6")],
         &[("Authorization", "Basic c2s6"), ("Authorization", &test)],
-        &[
-            ("X-API-Key", TEST),
-            ("Authorization", &test),
-            ("Authorization", &live),
-        ],
-        &[
-            ("X-API-Key", TEST),
-            ("X-API-Key", LIVE),
-            ("Authorization", &test),
-        ],
+        &[("X-API-Key", TEST), ("Authorization", &test), ("Authorization", &live)],
+        &[("X-API-Key", TEST), ("X-API-Key", LIVE), ("Authorization", &test)],
     ] {
         let answer = merchant(headers);
         answer.assert_error(401, "unauthorized", None);
@@ -209,16 +166,10 @@ fn two_different_keys_are_rejected() {
         assert!(named, "{message}");
     }
     // Different public keys or reseller tokens in one request are rejected, too.
-    let public = [
-        ("X-API-Key", "pk_test_sandbox"),
-        ("X-API-Key", "pk_live_sandbox"),
-    ];
+    let public = [("X-API-Key", "pk_test_sandbox"), ("X-API-Key", "pk_live_sandbox")];
     let config = shop.send("GET", "/v1/public/config", &public, "");
     config.assert_error(401, "unauthorized", None);
-    let tokens = [
-        ("Authorization", "Bearer rt_sandbox"),
-        ("Authorization", "Bearer rt_other"),
-    ];
+    let tokens = [("Authorization", "Bearer rt_sandbox"), ("Authorization", "Bearer rt_other")];
     let servers = |headers: &[(&str, &str)]| shop.send("GET", "/reseller/servers", headers, "");
     servers(&tokens).assert_error(401, "unauthorized", None);
     servers(&[tokens[0], tokens[0]]).expect(200);

@@ -35,10 +35,7 @@ fn post_bytes(head: &str, body: &str) -> Vec<u8> {
 /// Asserts status and request id and returns the JSON body.
 #[track_caller]
 fn assert_refused(answer: &str, status: u16, code: &str) -> Value {
-    assert!(
-        answer.starts_with(&format!("HTTP/1.1 {status} ")),
-        "{answer}"
-    );
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let body: Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["error"], code);
@@ -51,11 +48,7 @@ fn assert_refused(answer: &str, status: u16, code: &str) -> Value {
 fn body_is_limited_to_64_kib() {
     let shop = Shop::open();
     let body = |length: usize| format!("{{\"x\":\"{}\"}}", "a".repeat(length - 8));
-    assert_refused(
-        &exchange(&shop, &post_bytes("", &body(65_536))),
-        400,
-        "invalid_request",
-    );
+    assert_refused(&exchange(&shop, &post_bytes("", &body(65_536))), 400, "invalid_request");
     let over = exchange(&shop, &post_bytes("", &body(65_537)));
     assert_refused(&over, 413, "payload_too_large");
     assert!(over.contains("connection: close"), "{over}");
@@ -63,11 +56,7 @@ fn body_is_limited_to_64_kib() {
     let head = format!(
         "POST /v1/invoices HTTP/1.1\r\nHost: a\r\nX-API-Key: {TEST}\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
-    assert_refused(
-        &exchange(&shop, format!("{head}{chunk}").as_bytes()),
-        413,
-        "payload_too_large",
-    );
+    assert_refused(&exchange(&shop, format!("{head}{chunk}").as_bytes()), 413, "payload_too_large");
 }
 
 #[test]
@@ -87,12 +76,9 @@ fn unknown_path_gets_404_and_wrong_method_405() {
     answer.assert_error(405, "method_not_allowed", None);
     assert_eq!(answer.headers["allow"], "POST, GET, HEAD");
     for path in ["/v1", "/v1/invoices/", "/v2/invoices", "/v1/invoices/x/y"] {
-        shop.get(path, Some(TEST))
-            .assert_error(404, "not_found", None);
+        shop.get(path, Some(TEST)).assert_error(404, "not_found", None);
     }
-    let head = shop
-        .send("HEAD", "/v1/merchant", &[("X-API-Key", TEST)], "")
-        .expect(200);
+    let head = shop.send("HEAD", "/v1/merchant", &[("X-API-Key", TEST)], "").expect(200);
     assert_eq!(head.text, "");
     assert!(head.headers.contains_key("x-request-id"));
 }
@@ -104,30 +90,16 @@ fn slow_request_times_out() {
         header_timeout_ms: 200,
         ..ConnectionLimits::default()
     };
-    let shop = Shop::with_config(Config {
-        limits,
-        ..Config::sandbox()
-    });
+    let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
     let mut half = post_bytes("", &"a".repeat(100));
     half.truncate(half.len() - 50);
     assert_refused(&exchange(&shop, &half), 408, "request_timeout");
     let nothing = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: ");
-    assert!(
-        nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"),
-        "{nothing}"
-    );
+    assert!(nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"), "{nothing}");
     let silent = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    assert!(
-        silent.starts_with("HTTP/1.1 200"),
-        "the next request is waited for as long: {silent}"
-    );
+    assert!(silent.starts_with("HTTP/1.1 200"), "the next request is waited for as long: {silent}");
     // A delay of the response by the server itself does not count.
-    shop.post(
-        "/sandbox/faults",
-        None,
-        json!({ "delayMs": 1000, "times": 1 }),
-    )
-    .expect(200);
+    shop.post("/sandbox/faults", None, json!({ "delayMs": 1000, "times": 1 })).expect(200);
     shop.get("/livez", None).expect(200);
 }
 
@@ -137,28 +109,12 @@ fn connection_serves_many_requests_in_order() {
     let one =
         |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {TEST}\r\n\r\n");
     let last = "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_owned();
-    let pipelined = [
-        one("/v1/balances"),
-        one("/nowhere"),
-        one("/v1/merchant"),
-        last,
-    ]
-    .concat();
+    let pipelined = [one("/v1/balances"), one("/nowhere"), one("/v1/merchant"), last].concat();
     let answers = exchange(&shop, pipelined.as_bytes());
     let statuses: Vec<&str> = answers.matches("HTTP/1.1 200 OK").collect();
-    assert_eq!(
-        (statuses.len(), answers.matches("HTTP/1.1 404").count()),
-        (3, 1),
-        "{answers}"
-    );
-    assert!(
-        answers.find("pending") < answers.find("not_found"),
-        "{answers}"
-    );
-    assert!(
-        answers.find("not_found") < answers.find("feePercent"),
-        "{answers}"
-    );
+    assert_eq!((statuses.len(), answers.matches("HTTP/1.1 404").count()), (3, 1), "{answers}");
+    assert!(answers.find("pending") < answers.find("not_found"), "{answers}");
+    assert!(answers.find("not_found") < answers.find("feePercent"), "{answers}");
 }
 
 #[test]
@@ -182,26 +138,14 @@ fn invalid_http_is_rejected() {
 #[test]
 fn stopping_server_completes_requests_in_progress() {
     let shop = Shop::open();
-    shop.send(
-        "PUT",
-        "/sandbox/inbox/slow",
-        &[],
-        &json!({ "delayMs": 300 }).to_string(),
-    )
-    .expect(204);
+    shop.send("PUT", "/sandbox/inbox/slow", &[], &json!({ "delayMs": 300 }).to_string())
+        .expect(204);
     let mut stream = connect(&shop);
     let request =
         "POST /sandbox/inbox/slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
     stream.write_all(request.as_bytes()).unwrap();
-    let arrived = shop
-        .get("/sandbox/inbox/slow?wait=10s", None)
-        .expect(200)
-        .json();
-    assert_eq!(
-        arrived["data"].as_array().unwrap().len(),
-        1,
-        "it is under way"
-    );
+    let arrived = shop.get("/sandbox/inbox/slow?wait=10s", None).expect(200).json();
+    assert_eq!(arrived["data"].as_array().unwrap().len(), 1, "it is under way");
     let stopping = std::thread::spawn(move || drop(shop));
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

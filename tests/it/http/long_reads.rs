@@ -17,16 +17,9 @@ const MANY: u32 = 60_000;
 #[track_caller]
 fn insert_invoices(interface: &OperatorInterface) -> String {
     let more = json!({ "asset": "LTC", "orderId": "needle" });
-    let oldest = interface.shop.create_invoice("1.00", more)["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    interface
-        .shop
-        .pay(json!({ "invoice": oldest, "txid": "the-needle" }));
-    interface
-        .shop
-        .create_invoice("1.00", json!({ "orderId": "hay" }));
+    let oldest = interface.shop.create_invoice("1.00", more)["id"].as_str().unwrap().to_owned();
+    interface.shop.pay(json!({ "invoice": oldest, "txid": "the-needle" }));
+    interface.shop.create_invoice("1.00", json!({ "orderId": "hay" }));
     interface.shop.execute_sql(&format!(
         "create temp table made as
            with recursive n (n) as (select 3 union all select n + 1 from n where n < {MANY})
@@ -48,19 +41,14 @@ fn search(interface: &OperatorInterface, query: &str) -> Value {
 
 fn ids(page: &Value) -> Vec<&str> {
     let data = page["data"].as_array().unwrap().iter();
-    data.map(|invoice| invoice["id"].as_str().unwrap())
-        .collect()
+    data.map(|invoice| invoice["id"].as_str().unwrap()).collect()
 }
 
 #[test]
 fn search_continues_on_the_next_page_and_finds_all() {
     let interface = OperatorInterface::open();
     let oldest = insert_invoices(&interface);
-    for query in [
-        "text=NEEDL",
-        "text=needle&status=detected",
-        "text=needle&currency=EUR",
-    ] {
+    for query in ["text=NEEDL", "text=needle&status=detected", "text=needle&currency=EUR"] {
         let mut pages = 0;
         let mut before = String::new();
         let mut found = Vec::new();
@@ -82,10 +70,7 @@ fn search_continues_on_the_next_page_and_finds_all() {
     let address = interface.shop.get_invoice(&oldest)["depositAddress"].clone();
     for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
         let page = search(&interface, &format!("text={text}"));
-        assert_eq!(
-            (ids(&page), &page["hasMore"]),
-            (vec![oldest.as_str()], &json!(false))
-        );
+        assert_eq!((ids(&page), &page["hasMore"]), (vec![oldest.as_str()], &json!(false)));
         let page = search(&interface, &format!("text={text}&currency=USD"));
         assert_eq!((ids(&page), &page["hasMore"]), (vec![], &json!(false)));
     }
@@ -105,10 +90,7 @@ fn search_continues_on_the_next_page_and_finds_all() {
         before = format!("&before={next}");
     }
     let expected = (3..=MANY).filter(|number| number.to_string().starts_with("59"));
-    assert_eq!(
-        (all.len(), count),
-        (expected.clone().count(), expected.count())
-    );
+    assert_eq!((all.len(), count), (expected.clone().count(), expected.count()));
 }
 
 #[test]
@@ -121,9 +103,7 @@ fn searches_of_one_user_do_not_block_others() {
     let searched = || -> Vec<Response> {
         let agent = agent();
         at_once.wait();
-        (0..3)
-            .map(|_| send(&agent, "GET", &path, &headers, ""))
-            .collect()
+        (0..3).map(|_| send(&agent, "GET", &path, &headers, "")).collect()
     };
     let answers: Vec<Response> = std::thread::scope(|scope| {
         let all: Vec<_> = (0..24).map(|_| scope.spawn(searched)).collect();
@@ -137,11 +117,7 @@ fn searches_of_one_user_do_not_block_others() {
         ended.collect::<Vec<_>>().concat()
     });
     let (made, refused): (Vec<_>, Vec<_>) = answers.iter().partition(|answer| answer.status == 200);
-    assert!(
-        made.len() >= 10 && !refused.is_empty(),
-        "{} made",
-        made.len()
-    );
+    assert!(made.len() >= 10 && !refused.is_empty(), "{} made", made.len());
     for answer in refused {
         answer.assert_error(503, "overloaded", None);
         assert!(answer.headers["retry-after"].parse::<u32>().unwrap() >= 1);
@@ -166,9 +142,7 @@ fn unread_exports_do_not_block_others() {
     let interface = OperatorInterface::open();
     insert_invoices(&interface);
     let shop = &interface.shop;
-    let unread: Vec<_> = (0..10)
-        .map(|_| request_export(&interface, &interface.merchant))
-        .collect();
+    let unread: Vec<_> = (0..10).map(|_| request_export(&interface, &interface.merchant)).collect();
     assert!(unread.iter().all(|(_, status)| status == "200"));
     let export = |cookie: &str| {
         let path = interface.path("exports/ledger.csv");
@@ -182,13 +156,9 @@ fn unread_exports_do_not_block_others() {
         shop.get("/livez", None).expect(200);
         let search = interface.request_as_merchant("GET", "invoices?text=hay+9", &Value::Null);
         search.expect(200);
-        interface
-            .request_as_merchant("GET", "summary", &Value::Null)
-            .expect(200);
+        interface.request_as_merchant("GET", "summary", &Value::Null).expect(200);
     }
     export(&interface.merchant).assert_error(503, "overloaded", None);
     drop(unread);
-    assert!(polling::wait_until(
-        || export(&interface.merchant).status == 200
-    ));
+    assert!(polling::wait_until(|| export(&interface.merchant).status == 200));
 }

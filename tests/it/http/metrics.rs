@@ -13,10 +13,7 @@ const TOKEN: &str = "a-token-of-metrics";
 /// Sends a GET request, optionally with an Authorization header.
 fn get(address: SocketAddr, path: &str, authorization: Option<&str>) -> Response {
     let url = format!("http://{address}{path}");
-    let headers: Vec<_> = authorization
-        .map(|text| ("Authorization", text))
-        .into_iter()
-        .collect();
+    let headers: Vec<_> = authorization.map(|text| ("Authorization", text)).into_iter().collect();
     send(&agent(), "GET", &url, &headers, "")
 }
 
@@ -113,8 +110,7 @@ fn metrics_listener_serves_only_metrics() {
 fn metrics_stay_on_the_main_listener_by_default() {
     let shop = Shop::open();
     shop.get("/metrics", None).expect(200);
-    shop.send("GET", "/metrics", &[("Authorization", "Bearer any")], "")
-        .expect(200);
+    shop.send("GET", "/metrics", &[("Authorization", "Bearer any")], "").expect(200);
 }
 
 #[test]
@@ -175,20 +171,11 @@ fn unprotected_public_metrics_are_rejected() {
     let taken = taken.local_addr().unwrap().to_string();
     for (address, words) in [
         ("", "--metrics-listen : must be an address like"),
-        (
-            "nowhere",
-            "--metrics-listen nowhere: must be an address like",
-        ),
+        ("nowhere", "--metrics-listen nowhere: must be an address like"),
         ("0.0.0.0:0", "with --allow-remote only"),
         (&taken, &taken),
     ] {
-        let arguments = [
-            "sandbox",
-            "--listen",
-            "127.0.0.1:0",
-            "--metrics-listen",
-            address,
-        ];
+        let arguments = ["sandbox", "--listen", "127.0.0.1:0", "--metrics-listen", address];
         let output = run_coffer(&arguments, None);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{address}");
@@ -209,15 +196,7 @@ fn doctor_warns_about_public_metrics() {
         (&[][..], None),
         (&["--listen", "[::1]:8080"], None),
         (&["--listen", "0.0.0.0:8080"], Some(TOKEN)),
-        (
-            &[
-                "--listen",
-                "0.0.0.0:8080",
-                "--metrics-listen",
-                "127.0.0.1:9090",
-            ],
-            None,
-        ),
+        (&["--listen", "0.0.0.0:8080", "--metrics-listen", "127.0.0.1:9090"], None),
         (&["--metrics-listen", "0.0.0.0:9090"], Some(TOKEN)),
     ] {
         let said = doctor(more, token);

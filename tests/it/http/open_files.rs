@@ -14,14 +14,8 @@ fn coffer_with_limits(limits: &str, arguments: &[&str]) -> Command {
     command
 }
 
-const SANDBOX: &[&str] = &[
-    "sandbox",
-    "--listen",
-    "127.0.0.1:0",
-    "--exit-with-parent",
-    "--log",
-    "warn",
-];
+const SANDBOX: &[&str] =
+    &["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent", "--log", "warn"];
 
 #[track_caller]
 fn connect(url: &str) -> TcpStream {
@@ -56,9 +50,7 @@ fn start_warns_about_a_low_open_file_limit() {
     assert!(!logged.contains("connection not accepted"), "{logged}");
     let file = scratch.path("none.db");
     let arguments = ["doctor", "--file", file.to_str().unwrap()];
-    let doctor = coffer_with_limits("ulimit -n 200", &arguments)
-        .output()
-        .unwrap();
+    let doctor = coffer_with_limits("ulimit -n 200", &arguments).output().unwrap();
     let said = String::from_utf8(doctor.stdout).unwrap();
     let words =
         "wrong: at most 200 files may be open: room for 100 connections, not for 4096; mend:";

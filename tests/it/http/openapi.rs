@@ -30,9 +30,7 @@ pub(super) fn collect_values<'a>(value: &'a Value, names: &[&str], found: &mut V
                 collect_values(value, names, found);
             }
         }
-        Value::Array(items) => items
-            .iter()
-            .for_each(|item| collect_values(item, names, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_values(item, names, found)),
         _ => {}
     }
 }
@@ -44,23 +42,10 @@ fn api_and_sandbox_have_separate_documents() {
     let interface = served("/v1/openapi.json");
     let controls = served("/sandbox/openapi.json");
     let paths = |document: &Value| -> Vec<String> {
-        document["paths"]
-            .as_object()
-            .unwrap()
-            .keys()
-            .cloned()
-            .collect()
+        document["paths"].as_object().unwrap().keys().cloned().collect()
     };
-    assert!(
-        paths(&controls)
-            .iter()
-            .all(|path| path.starts_with("/sandbox"))
-    );
-    assert!(
-        !paths(&interface)
-            .iter()
-            .any(|path| path.starts_with("/sandbox"))
-    );
+    assert!(paths(&controls).iter().all(|path| path.starts_with("/sandbox")));
+    assert!(!paths(&interface).iter().any(|path| path.starts_with("/sandbox")));
     let all = coffer::http::routes(true).filter(|route| route.is_documented());
     let all: BTreeSet<&str> = all.map(|route| route.path).collect();
     assert_eq!(paths(&interface).len() + paths(&controls).len(), all.len());
@@ -83,12 +68,7 @@ fn api_and_sandbox_have_separate_documents() {
         }
     }
     // Pages of other sites cannot read the document of the sandbox controls.
-    let refused = shop.send(
-        "GET",
-        "/sandbox/openapi.json",
-        &[("Host", "evil.example")],
-        "",
-    );
+    let refused = shop.send("GET", "/sandbox/openapi.json", &[("Host", "evil.example")], "");
     refused.assert_error(403, "forbidden", None);
 }
 
@@ -132,17 +112,11 @@ fn error_examples_can_occur_in_their_operation() {
 /// Returns `true` if the operation accepts this body field, parameter or header.
 fn accepts_param(operation: &Value, param: &str) -> bool {
     let named = |parameter: &Value| parameter["name"] == param;
-    let is_parameter = operation["parameters"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .any(named);
+    let is_parameter = operation["parameters"].as_array().unwrap().iter().any(named);
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
     let is_field = schema.as_str().is_some_and(|name| {
         let documents = SUBJECTS.map(resolve_responses);
-        let mut schemas = documents
-            .iter()
-            .filter_map(|document| document.pointer(&name[1..]));
+        let mut schemas = documents.iter().filter_map(|document| document.pointer(&name[1..]));
         schemas.any(|schema| !schema["properties"][param].is_null())
     });
     is_parameter || is_field || param == "origin"
@@ -158,27 +132,9 @@ fn real_errors_match_the_examples() {
     };
     for (path, real, key, status, code) in [
         ("/v1/invoices", "/v1/invoices", None, 401, "unauthorized"),
-        (
-            "/v1/invoices",
-            "/v1/invoices?limit=0",
-            Some(TEST),
-            400,
-            "invalid_request",
-        ),
-        (
-            "/v1/invoices/{id}",
-            "/v1/invoices/x",
-            Some(TEST),
-            404,
-            "not_found",
-        ),
-        (
-            "/v1/merchant",
-            "/v1/merchant",
-            Some("pk_test_sandbox"),
-            403,
-            "wrong_key_type",
-        ),
+        ("/v1/invoices", "/v1/invoices?limit=0", Some(TEST), 400, "invalid_request"),
+        ("/v1/invoices/{id}", "/v1/invoices/x", Some(TEST), 404, "not_found"),
+        ("/v1/merchant", "/v1/merchant", Some("pk_test_sandbox"), 403, "wrong_key_type"),
         (
             "/v1/customers/{ref}/addresses",
             "/v1/customers/nobody/addresses",
@@ -228,33 +184,19 @@ fn every_operation_has_a_described_tag() {
         let tags = document["tags"].as_array().unwrap();
         let listed: BTreeMap<&str, &str> = tags
             .iter()
-            .map(|tag| {
-                (
-                    tag["name"].as_str().unwrap(),
-                    tag["description"].as_str().unwrap(),
-                )
-            })
+            .map(|tag| (tag["name"].as_str().unwrap(), tag["description"].as_str().unwrap()))
             .collect();
         assert_eq!(listed.len(), tags.len());
         let mut used = BTreeSet::new();
         for (route, operation) in routes_with_operations(subject) {
             let tags = operation["tags"].as_array().unwrap();
-            assert_eq!(
-                tags.len(),
-                1,
-                "{} has no tag: {}",
-                route.operation,
-                route.path
-            );
+            assert_eq!(tags.len(), 1, "{} has no tag: {}", route.operation, route.path);
             used.insert(tags[0].as_str().unwrap().to_owned());
         }
         for webhook in document["webhooks"].as_object().into_iter().flatten() {
             used.insert(webhook.1["post"]["tags"][0].as_str().unwrap().to_owned());
         }
-        assert!(
-            used.iter().map(String::as_str).eq(listed.keys().copied()),
-            "{used:?}"
-        );
+        assert!(used.iter().map(String::as_str).eq(listed.keys().copied()), "{used:?}");
         assert!(listed.values().all(|about| !about.is_empty()));
     }
 }
@@ -279,21 +221,12 @@ fn every_event_is_documented_as_webhook() {
     for (name, webhook) in webhooks {
         let post = &webhook["post"];
         let parameters = post["parameters"].as_array().unwrap();
-        let named = parameters
-            .iter()
-            .map(|parameter| parameter["name"].as_str().unwrap());
+        let named = parameters.iter().map(|parameter| parameter["name"].as_str().unwrap());
         let named: Vec<&str> = named.collect();
-        let expected = [
-            "X-Service-Signature",
-            "webhook-id",
-            "webhook-timestamp",
-            "webhook-signature",
-        ];
+        let expected =
+            ["X-Service-Signature", "webhook-id", "webhook-timestamp", "webhook-signature"];
         assert_eq!(named, expected, "{name}");
-        assert!(
-            named.iter().all(|name| sent.contains(&name.to_lowercase())),
-            "{sent:?}"
-        );
+        assert!(named.iter().all(|name| sent.contains(&name.to_lowercase())), "{sent:?}");
         let body = &post["requestBody"]["content"]["application/json"]["example"];
         assert_eq!(body["type"], *name);
     }
@@ -304,14 +237,7 @@ fn new_asset_does_not_break_clients() {
     for subject in SUBJECTS {
         let document = resolve_responses(subject);
         let mut found = Vec::new();
-        let names = [
-            "asset",
-            "payoutAsset",
-            "chain",
-            "chainId",
-            "chainIds",
-            "family",
-        ];
+        let names = ["asset", "payoutAsset", "chain", "chainId", "chainIds", "family"];
         collect_values(&document["components"]["schemas"], &names, &mut found);
         assert!(!found.is_empty());
         for schema in found {
@@ -321,10 +247,7 @@ fn new_asset_does_not_break_clients() {
         }
         let coins = document.pointer("/components/schemas/Currency/properties/id");
         for schema in coins.into_iter() {
-            assert!(
-                schema["enum"].is_null() && schema["examples"][0].is_string(),
-                "{schema}"
-            );
+            assert!(schema["enum"].is_null() && schema["examples"][0].is_string(), "{schema}");
         }
     }
 }
@@ -332,11 +255,8 @@ fn new_asset_does_not_break_clients() {
 /// Generated clients call operations by these names.
 #[test]
 fn operation_ids_do_not_change() {
-    let mut names: Vec<&str> = SUBJECTS
-        .into_iter()
-        .flat_map(DocumentKind::routes)
-        .map(|route| route.operation)
-        .collect();
+    let mut names: Vec<&str> =
+        SUBJECTS.into_iter().flat_map(DocumentKind::routes).map(|route| route.operation).collect();
     let of_v1 = [
         "createInvoice",
         "listInvoices",

@@ -15,10 +15,8 @@ fn print_document(flag: &str) -> Value {
 
 #[test]
 fn merchant_document_has_server_operations_and_webhooks() {
-    let (whole, merchant) = (
-        resolve_responses(DocumentKind::Interface),
-        print_document("--merchant"),
-    );
+    let (whole, merchant) =
+        (resolve_responses(DocumentKind::Interface), print_document("--merchant"));
     let mut calls = 0;
     for (path, operations) in merchant["paths"].as_object().unwrap() {
         assert!(path.starts_with("/v1/"), "{path}");

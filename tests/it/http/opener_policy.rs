@@ -46,10 +46,7 @@ fn checkout_pages_keep_their_opener() {
     for (path, status) in [
         (checkout, 200),
         (without_token, 404),
-        (
-            "/checkout/019d9f7b-6a00-7000-8000-000000000001?token=x",
-            404,
-        ),
+        ("/checkout/019d9f7b-6a00-7000-8000-000000000001?token=x", 404),
         (&link, 200),
         (&format!("{link}/qr"), 200),
         (&format!("{link}/qr.svg"), 200),

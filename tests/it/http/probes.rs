@@ -21,10 +21,12 @@ fn server_is_alive_and_ready() {
 fn metrics_count_requests_without_secrets() {
     let shop = Shop::open();
     shop.create_invoice("1.00", json!({ "orderId": "secret-order" }));
-    shop.post("/v1/invoices", Some(TEST), json!({}))
-        .assert_error(400, "invalid_request", Some("amount"));
-    shop.get("/nowhere/secret-path", None)
-        .assert_error(404, "not_found", None);
+    shop.post("/v1/invoices", Some(TEST), json!({})).assert_error(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
+    shop.get("/nowhere/secret-path", None).assert_error(404, "not_found", None);
     let page = shop.get("/metrics", None).expect(200);
     assert_eq!(page.headers["content-type"], "text/plain; version=0.0.4");
     for line in [
@@ -33,11 +35,7 @@ fn metrics_count_requests_without_secrets() {
         "coffer_requests_total{operation=\"none\",status=\"4xx\"} 1",
         "coffer_writes_waiting 0",
     ] {
-        assert!(
-            page.text.lines().any(|other| other == line),
-            "{line} is not in {}",
-            page.text
-        );
+        assert!(page.text.lines().any(|other| other == line), "{line} is not in {}", page.text);
     }
     assert!(!page.text.contains("secret"), "{}", page.text);
 }
@@ -50,18 +48,11 @@ fn document_lists_every_public_route_and_the_server_url() {
     assert_eq!(document["info"]["version"], "1.0.0");
     let controls = shop.get("/sandbox/openapi.json", None).expect(200).json();
     for route in routes(true).filter(|route| route.is_documented()) {
-        let document = if route.auth() == Auth::Sandbox {
-            &controls
-        } else {
-            &document
-        };
+        let document = if route.auth() == Auth::Sandbox { &controls } else { &document };
         let operation = &document["paths"][route.path][route.method.to_ascii_lowercase()];
         assert_eq!(operation["operationId"], route.operation);
         let takes_a_key = matches!(route.auth(), Auth::Secret | Auth::Public);
-        assert_eq!(
-            takes_a_key,
-            route.path.starts_with("/v1/") && route.auth() != Auth::Open
-        );
+        assert_eq!(takes_a_key, route.path.starts_with("/v1/") && route.auth() != Auth::Open);
     }
 }
 

@@ -7,10 +7,7 @@ use serde_json::{Value, json};
 /// Returns a text field of a response.
 #[track_caller]
 fn text_field(of: &Value, name: &str) -> String {
-    of[name]
-        .as_str()
-        .unwrap_or_else(|| unreachable!("{name} in {of}"))
-        .to_owned()
+    of[name].as_str().unwrap_or_else(|| unreachable!("{name} in {of}")).to_owned()
 }
 
 /// Creates an invoice and returns its checkout URL and the token in it.
@@ -26,21 +23,13 @@ fn create_checkout(running: &RunningServer, key: &str) -> (String, String) {
 /// Calls the merchant API with this key.
 fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Value) -> Response {
     let url = format!("{}{path}", running.url);
-    send(
-        &agent(),
-        method,
-        &url,
-        &[("X-API-Key", key)],
-        &body.to_string(),
-    )
+    send(&agent(), method, &url, &[("X-API-Key", key)], &body.to_string())
 }
 
 /// Creates a reseller token and uses it.
 fn create_reseller_token(running: &RunningServer, served: &Installation) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
-    let made = running
-        .operator_request("POST", &path, &Value::Null)
-        .expect(201);
+    let made = running.operator_request("POST", &path, &Value::Null).expect(201);
     let token = text_field(&made.json(), "token");
     let bearer = format!("Bearer {token}");
     let url = format!("{}/reseller/servers", running.url);
@@ -85,34 +74,15 @@ fn secrets_are_not_logged_or_returned() {
     let reseller = create_reseller_token(&running, &served);
     let hook = json!({ "url": "https://shop.example/hook" });
     let endpoint = interface("POST", "endpoints", hook).expect(201).json();
-    let legacy = interface("GET", "legacy-secret", Value::Null)
-        .expect(200)
-        .json();
+    let legacy = interface("GET", "legacy-secret", Value::Null).expect(200).json();
     let (page, token) = create_checkout(&running, &key);
     send(&agent(), "GET", &page, &[], "").expect(200);
-    call(
-        &running,
-        "POST",
-        "/v1/invoices",
-        &key,
-        &json!({ "amount": "none" }),
-    )
-    .expect(400);
+    call(&running, "POST", "/v1/invoices", &key, &json!({ "amount": "none" })).expect(400);
     let guessed = with_typo(&served.key);
     let unknown = "sk_live_000000000000000000000000000000000000";
-    let told = refused_responses(
-        &running,
-        &[&guessed, unknown],
-        "a guessed password",
-        "guessed-cookie",
-    );
-    let metrics = send(
-        &agent(),
-        "GET",
-        &format!("{}/metrics", running.url),
-        &[],
-        "",
-    );
+    let told =
+        refused_responses(&running, &[&guessed, unknown], "a guessed password", "guessed-cookie");
+    let metrics = send(&agent(), "GET", &format!("{}/metrics", running.url), &[], "");
     let metrics = metrics.expect(200).text;
     let cookie = running.cookie().split_once('=').unwrap().1.to_owned();
     let logged = running.stop_and_read_log(&log);

@@ -41,15 +41,9 @@ fn equal_responses_are_shared() {
             }
         }
         for (response, count) in &uses {
-            assert_eq!(
-                response.starts_with("{\"$ref\""),
-                *count > 1,
-                "{count}: {response}"
-            );
+            assert_eq!(response.starts_with("{\"$ref\""), *count > 1, "{count}: {response}");
         }
-        let references = uses
-            .keys()
-            .filter(|response| response.starts_with("{\"$ref\""));
+        let references = uses.keys().filter(|response| response.starts_with("{\"$ref\""));
         assert_eq!(references.count(), shared.as_object().unwrap().len());
     }
 }

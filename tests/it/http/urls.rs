@@ -15,12 +15,9 @@ fn unused_address() -> SocketAddr {
 fn urls_start_with_the_public_url() {
     let listen = unused_address();
     let public_url = "https://pay.example.com".to_owned();
-    let server = Server::start(Config {
-        listen,
-        public_url: Some(public_url.clone()),
-        ..Config::sandbox()
-    })
-    .unwrap();
+    let server =
+        Server::start(Config { listen, public_url: Some(public_url.clone()), ..Config::sandbox() })
+            .unwrap();
     assert_eq!(server.url(), public_url);
     let call = |method: &str, path: &str, key: &str, body: &str| {
         let url = format!("http://{listen}{path}");
@@ -30,24 +27,14 @@ fn urls_start_with_the_public_url() {
     };
     let order = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let invoice = call("POST", "/v1/invoices", TEST, &order);
-    let of_public = |value: &Value| {
-        value
-            .as_str()
-            .unwrap()
-            .starts_with("https://pay.example.com/")
-    };
+    let of_public = |value: &Value| value.as_str().unwrap().starts_with("https://pay.example.com/");
     assert!(of_public(&invoice["checkoutUrl"]), "{invoice}");
     let events = call("GET", "/v1/events", TEST, "");
     assert_eq!(events["data"][0]["data"]["object"], invoice);
     let config = call("GET", "/v1/public/config", "pk_test_sandbox", "");
     assert!(of_public(&config["widgetUrl"]), "{config}");
     let body = json!({ "invoiceId": invoice["id"] }).to_string();
-    let session = call(
-        "POST",
-        "/v1/public/checkout-sessions",
-        "pk_test_sandbox",
-        &body,
-    );
+    let session = call("POST", "/v1/public/checkout-sessions", "pk_test_sandbox", &body);
     assert_eq!(session["checkoutUrl"], invoice["checkoutUrl"]);
 }
 
@@ -74,11 +61,7 @@ fn wildcard_address_is_shown_as_loopback() {
         allow_remote: true,
         ..Config::sandbox()
     });
-    assert!(
-        shop.url().starts_with("http://127.0.0.1:"),
-        "{}",
-        shop.url()
-    );
+    assert!(shop.url().starts_with("http://127.0.0.1:"), "{}", shop.url());
     let invoice = shop.create_invoice("20.00", json!({}));
     let url = invoice["checkoutUrl"].as_str().unwrap();
     assert!(url.starts_with(shop.url()), "{url}");

@@ -8,8 +8,7 @@ fn create_with_two_selections(shop: &Shop) -> String {
     let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let id = invoice["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/invoices/{id}/select");
-    shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
-        .expect(200);
+    shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200);
     id
 }
 
@@ -20,11 +19,7 @@ fn payment_on_an_older_quote_sets_the_asset_of_the_invoice() {
     let payment = shop.pay(json!({ "invoice": id, "asset": "LTC" }));
     let detected = shop.get_invoice(&id);
     assert_eq!(
-        (
-            &detected["status"],
-            &detected["asset"],
-            &detected["amountReceived"]
-        ),
+        (&detected["status"], &detected["asset"], &detected["amountReceived"]),
         (&json!("detected"), &json!("LTC"), &json!("1.25"))
     );
     shop.move_payment(&payment, "confirmed");
@@ -45,10 +40,7 @@ fn payment_does_not_change_the_selected_coin() {
         shop.move_payment(&payment, "dropped");
     }
     let back = shop.get_invoice(&id);
-    assert_eq!(
-        (&back["status"], &back["asset"]),
-        (&json!("awaiting_payment"), &json!("BTC"))
-    );
+    assert_eq!((&back["status"], &back["asset"]), (&json!("awaiting_payment"), &json!("BTC")));
 }
 
 /// A late payment counts at the current rate. A payment in time counts at the frozen rate.
@@ -65,20 +57,11 @@ fn selection_freezes_the_rate_until_the_deadline() {
         shop.get_invoice(id.as_str().unwrap())
     };
     let invoice = paid(&in_time, "2.5");
-    assert_eq!(
-        (&invoice["status"], &invoice["rate"]),
-        (&json!("confirmed"), &json!("40"))
-    );
-    assert_eq!(
-        shop.invoice_ledger(in_time.as_str().unwrap(), TEST),
-        "sale 100.00, fee -1.00"
-    );
+    assert_eq!((&invoice["status"], &invoice["rate"]), (&json!("confirmed"), &json!("40")));
+    assert_eq!(shop.invoice_ledger(in_time.as_str().unwrap(), TEST), "sale 100.00, fee -1.00");
     shop.advance("20m");
     assert_eq!(paid(&late, "1.25")["status"], "paid_late");
-    assert_eq!(
-        shop.invoice_ledger(late.as_str().unwrap(), TEST),
-        "sale 100.00, fee -1.00"
-    );
+    assert_eq!(shop.invoice_ledger(late.as_str().unwrap(), TEST), "sale 100.00, fee -1.00");
 }
 
 /// Asserts that selecting a coin fails with this error and changes nothing.
@@ -101,11 +84,7 @@ fn coin_can_be_selected_before_payment_and_deadline() {
         let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
         invoice["id"].as_str().unwrap().to_owned()
     };
-    for (amount, status) in [
-        ("1.25", "confirmed"),
-        ("1.5", "overpaid"),
-        ("0.5", "underpaid"),
-    ] {
+    for (amount, status) in [("1.25", "confirmed"), ("1.5", "overpaid"), ("0.5", "underpaid")] {
         let id = make();
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
         assert_cannot_select(&shop, &id, "detected", "payment_in_flight");

@@ -16,17 +16,11 @@ fn create(shop: &Shop, body: &str) -> crate::support::Response {
 #[test]
 fn amount_is_a_plain_decimal_text_or_number() {
     let shop = Shop::open();
-    for (amount, printed) in [
-        ("\"19.99\"", "19.99"),
-        ("19.99", "19.99"),
-        ("0.1", "0.10"),
-        ("\"50000\"", "50000.00"),
-    ] {
-        let answer = create(
-            &shop,
-            &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"),
-        )
-        .expect(201);
+    for (amount, printed) in
+        [("\"19.99\"", "19.99"), ("19.99", "19.99"), ("0.1", "0.10"), ("\"50000\"", "50000.00")]
+    {
+        let answer =
+            create(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}")).expect(201);
         assert_eq!(answer.json()["amount"], printed);
     }
     let before = row_counts(&shop);
@@ -36,17 +30,11 @@ fn amount_is_a_plain_decimal_text_or_number() {
         "1e3", "\"1e3\"", "19.999", "-1", "0", "\"abc\"", "true", "null", "[]", "{}", "\"\"",
         "\" 1\"", "\"1,5\"",
     ] {
-        let answer = create(
-            &shop,
-            &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"),
-        );
+        let answer = create(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
         answer.assert_error(400, "invalid_request", Some("amount"));
     }
     for amount in [huge.as_str(), long.as_str(), "50000.01"] {
-        let answer = create(
-            &shop,
-            &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"),
-        );
+        let answer = create(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
         answer.assert_error(400, "amount_too_large", Some("amount"));
     }
     create(&shop, "{\"currency\":\"EUR\"}").assert_error(400, "invalid_request", Some("amount"));
@@ -76,11 +64,7 @@ fn invoice_fields_have_limits() {
     ];
     for (field, value) in taken {
         let body = json!({ "amount": "1.00", "currency": "USD", field: value });
-        assert_eq!(
-            shop.post("/v1/invoices", Some(TEST), body).status,
-            201,
-            "{field} {value}"
-        );
+        assert_eq!(shop.post("/v1/invoices", Some(TEST), body).status, 201, "{field} {value}");
     }
     let before = row_counts(&shop);
     let refused = [
@@ -121,24 +105,16 @@ fn invoice_fields_have_limits() {
 #[test]
 fn body_must_be_a_json_object_with_any_content_type() {
     let shop = Shop::open();
-    for body in [
-        "",
-        "{",
-        "[]",
-        "\"x\"",
-        "null",
-        "{\"amount\":1,}",
-        "\u{feff}{}",
-        "{\"a\":\"\\ud800\"}",
-    ] {
+    for body in
+        ["", "{", "[]", "\"x\"", "null", "{\"amount\":1,}", "\u{feff}{}", "{\"a\":\"\\ud800\"}"]
+    {
         create(&shop, body).assert_error(400, "invalid_request", None);
     }
     let deep = format!("{{\"metadata\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
     create(&shop, &deep).assert_error(400, "invalid_request", None);
     let headers = [("X-API-Key", TEST), ("Content-Type", "text/plain")];
     let body = "{\"amount\":\"1.00\",\"currency\":\"EUR\"}";
-    shop.send("POST", "/v1/invoices", &headers, body)
-        .expect(201);
+    shop.send("POST", "/v1/invoices", &headers, body).expect(201);
 }
 
 #[test]
@@ -158,20 +134,11 @@ fn new_invoice_has_every_field() {
     let now = shop.get("/sandbox", None).expect(200).json()["time"].clone();
     let id = invoice["id"].as_str().unwrap().to_owned();
     let checkout = invoice["checkoutUrl"].as_str().unwrap().to_owned();
-    assert!(
-        checkout.starts_with(&format!("{}/checkout/{id}?token=", shop.url())),
-        "{checkout}"
-    );
-    assert_eq!(
-        invoice["warnings"],
-        json!(["unknown field \"colour\" was ignored"])
-    );
+    assert!(checkout.starts_with(&format!("{}/checkout/{id}?token=", shop.url())), "{checkout}");
+    assert_eq!(invoice["warnings"], json!(["unknown field \"colour\" was ignored"]));
     assert_eq!(invoice["createdAt"], now);
     for field in ["id", "checkoutUrl", "warnings", "createdAt", "expiresAt"] {
-        assert!(
-            invoice.as_object_mut().unwrap().remove(field).is_some(),
-            "{field}"
-        );
+        assert!(invoice.as_object_mut().unwrap().remove(field).is_some(), "{field}");
     }
     let rest = json!({
         "object": "invoice", "orderId": null, "status": "created", "paid": false, "livemode": false,
@@ -184,11 +151,7 @@ fn new_invoice_has_every_field() {
     shop.advance("19m59s");
     assert_eq!(shop.get_invoice(&id)["status"], "created");
     shop.advance("1s");
-    assert_eq!(
-        shop.get_invoice(&id)["status"],
-        "expired",
-        "20 minutes unless said otherwise"
-    );
+    assert_eq!(shop.get_invoice(&id)["status"], "expired", "20 minutes unless said otherwise");
 }
 
 #[test]
@@ -203,16 +166,10 @@ fn unavailable_asset_is_a_warning() {
     assert_eq!(shop.event_types(id, TEST), ["invoice.created"]);
     for (amount, asset) in [("20.00", "XYZ"), ("0.01", "BTC")] {
         let invoice = shop.create_invoice(amount, json!({ "asset": asset }));
-        assert_eq!(
-            (&invoice["status"], &invoice["asset"]),
-            (&json!("created"), &json!(null))
-        );
+        assert_eq!((&invoice["status"], &invoice["asset"]), (&json!("created"), &json!(null)));
         let warnings = invoice["warnings"].as_array().unwrap();
         assert!(
-            warnings[0]
-                .as_str()
-                .unwrap()
-                .starts_with("asset was not preselected"),
+            warnings[0].as_str().unwrap().starts_with("asset was not preselected"),
             "{warnings:?}"
         );
     }
@@ -223,22 +180,11 @@ fn order_id_is_unique_in_each_mode() {
     let shop = Shop::open();
     let first = shop.create_invoice("20.00", json!({ "orderId": "a" }));
     let body = |amount: &str, currency: &str| json!({ "amount": amount, "currency": currency, "orderId": "a" });
-    let again = shop
-        .post("/v1/invoices", Some(TEST), body("20.00", "EUR"))
-        .expect(200)
-        .json();
+    let again = shop.post("/v1/invoices", Some(TEST), body("20.00", "EUR")).expect(200).json();
     assert_eq!(again, first);
-    let other = shop
-        .post("/v1/invoices", Some(TEST), body("99999999.00", "USD"))
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&other["id"], other["warnings"].as_array().unwrap().len()),
-        (&first["id"], 2)
-    );
-    let live = shop
-        .post("/v1/invoices", Some(LIVE), body("20.00", "EUR"))
-        .expect(201)
-        .json();
+    let other =
+        shop.post("/v1/invoices", Some(TEST), body("99999999.00", "USD")).expect(200).json();
+    assert_eq!((&other["id"], other["warnings"].as_array().unwrap().len()), (&first["id"], 2));
+    let live = shop.post("/v1/invoices", Some(LIVE), body("20.00", "EUR")).expect(201).json();
     assert_eq!(live["livemode"], true);
 }

@@ -41,28 +41,18 @@ fn nested_raw_value(name: &str) -> String {
 #[test]
 fn special_field_name_does_not_bypass_the_depth_limit() {
     let shop = Shop::open();
-    let names = [
-        "$serde_json::private::RawValue",
-        "\\u0024serde_json::private::\\u0052awValue",
-    ];
+    let names = ["$serde_json::private::RawValue", "\\u0024serde_json::private::\\u0052awValue"];
     for text in names.map(nested_raw_value) {
         for (path, body) in [
-            (
-                "/dashboard/api/session",
-                format!("{{\"email\":{text},\"password\":\"x\"}}"),
-            ),
+            ("/dashboard/api/session", format!("{{\"email\":{text},\"password\":\"x\"}}")),
             ("/dashboard/api/setup", format!("{{\"token\":{text}}}")),
-            (
-                "/v1/invoices",
-                format!("{{\"amount\":1,\"metadata\":{{\"a\":{text}}}}}"),
-            ),
+            ("/v1/invoices", format!("{{\"amount\":1,\"metadata\":{{\"a\":{text}}}}}")),
         ] {
             let answer = shop.send("POST", path, &[("X-API-Key", TEST)], &body);
             answer.assert_error(400, "invalid_request", None);
         }
         // The inbox parses a stored body when the inbox is read.
-        shop.send("POST", "/sandbox/inbox/a", &[], &text)
-            .expect(200);
+        shop.send("POST", "/sandbox/inbox/a", &[], &text).expect(200);
         let found = shop.get("/sandbox/inbox/a?type=invoice.created", None);
         assert_eq!(found.expect(200).json()["data"], json!([]));
     }

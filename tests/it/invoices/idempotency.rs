@@ -21,10 +21,7 @@ pub fn concurrent_responses(ask: impl Fn() -> Response + Sync) -> Vec<Response> 
             ask()
         };
         let threads: Vec<_> = (0..50).map(|_| scope.spawn(one)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().unwrap())
-            .collect()
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
 
@@ -57,31 +54,14 @@ fn concurrent_requests_with_one_order_id_create_one_invoice() {
 #[test]
 fn different_body_conflicts_and_names_the_field() {
     let shop = Shop::open();
-    create(
-        &shop,
-        TEST,
-        "k",
-        "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1}}",
-    )
-    .expect(201);
+    create(&shop, TEST, "k", "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1}}")
+        .expect(201);
     for (body, field) in [
-        (
-            "{\"amount\":19.99,\"currency\":\"EUR\",\"metadata\":{\"a\":1}}",
-            "amount",
-        ),
-        (
-            "{\"amount\":\"19.99\",\"currency\":\"USD\",\"metadata\":{\"a\":1}}",
-            "currency",
-        ),
-        (
-            "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":2}}",
-            "metadata",
-        ),
+        ("{\"amount\":19.99,\"currency\":\"EUR\",\"metadata\":{\"a\":1}}", "amount"),
+        ("{\"amount\":\"19.99\",\"currency\":\"USD\",\"metadata\":{\"a\":1}}", "currency"),
+        ("{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":2}}", "metadata"),
         ("{\"amount\":\"19.99\",\"currency\":\"EUR\"}", "metadata"),
-        (
-            "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1},\"x\":null}",
-            "x",
-        ),
+        ("{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1},\"x\":null}", "x"),
     ] {
         create(&shop, TEST, "k", body).assert_error(409, "idempotency_conflict", Some(field));
     }
@@ -166,13 +146,7 @@ fn two_different_idempotency_keys_are_rejected() {
         headers.extend(keys.iter().map(|key| ("Idempotency-Key", *key)));
         shop.send("POST", "/v1/invoices", &headers, BODY)
     };
-    for keys in [
-        &["a", "b"][..],
-        &["a", "a", "b"],
-        &["a", ""],
-        &["", "a"],
-        &["a", "A"],
-    ] {
+    for keys in [&["a", "b"][..], &["a", "a", "b"], &["a", ""], &["", "a"], &["a", "A"]] {
         let answer = create(keys);
         answer.assert_error(400, "invalid_request", Some("Idempotency-Key"));
         let message = answer.json()["message"].as_str().unwrap().to_owned();

@@ -8,9 +8,7 @@ use serde_json::json;
 fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
     let list = shop.get(path, Some(key)).expect(200).json();
     let entries = list["data"].as_array().unwrap().iter();
-    entries
-        .map(|entry| entry["id"].as_str().unwrap().to_owned())
-        .collect()
+    entries.map(|entry| entry["id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Asserts default and maximum size, and that a shorter list is a prefix of a longer one.
@@ -70,20 +68,14 @@ fn next_page_keeps_the_filter() {
         let all = ids(&shop, path, TEST);
         let (mut seen, mut before) = (Vec::new(), String::new());
         while seen.len() < all.len() {
-            let page = shop
-                .get(&format!("{path}&limit=1{before}"), Some(TEST))
-                .expect(200)
-                .json();
+            let page = shop.get(&format!("{path}&limit=1{before}"), Some(TEST)).expect(200).json();
             seen.push(page["data"][0]["id"].as_str().unwrap().to_owned());
             let is_last = seen.len() == all.len();
             assert_eq!(
                 (&page["hasMore"], page["nextBefore"].is_null()),
                 (&json!(!is_last), is_last)
             );
-            before = format!(
-                "&before={}",
-                page["nextBefore"].as_str().unwrap_or_default()
-            );
+            before = format!("&before={}", page["nextBefore"].as_str().unwrap_or_default());
         }
         assert_eq!(seen, all);
     }

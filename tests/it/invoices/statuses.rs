@@ -46,11 +46,7 @@ fn selected_coin_makes_invoice_awaiting_payment() {
     let quoted = quoted.expect(200).json();
     shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     assert_eq!(
-        (
-            &quoted["rate"],
-            &quoted["assetSymbol"],
-            &quoted["amountReceived"]
-        ),
+        (&quoted["rate"], &quoted["assetSymbol"], &quoted["amountReceived"]),
         (&json!("80"), &json!("LTC"), &Value::Null)
     );
 }
@@ -71,27 +67,12 @@ fn confirmed_payment_makes_invoice_confirmed() {
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1m");
     let now = shop.now();
-    assert_eq!(
-        shop.move_payment(&payment, "confirmed")["state"],
-        "confirmed"
-    );
+    assert_eq!(shop.move_payment(&payment, "confirmed")["state"], "confirmed");
     let told = "created detected confirmed";
-    shop.assert_invoice(
-        &id,
-        "confirmed",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
     assert_eq!(shop.get_invoice(&id)["confirmedAt"], json!(now));
     shop.advance("1h");
-    shop.assert_invoice(
-        &id,
-        "confirmed",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
 }
 
 #[test]
@@ -101,13 +82,7 @@ fn single_large_payment_overpays_invoice() {
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "118.80"]);
     shop.move_payment(&payment, "confirmed");
     let told = "created detected overpaid";
-    shop.assert_invoice(
-        &id,
-        "overpaid",
-        told,
-        "sale 120.00, fee -1.20",
-        ["118.80", "0.00"],
-    );
+    shop.assert_invoice(&id, "overpaid", told, "sale 120.00, fee -1.20", ["118.80", "0.00"]);
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.5");
 }
 
@@ -120,18 +95,8 @@ fn second_payment_overpays_invoice() {
     shop.advance("1h");
     let second = shop.pay(json!({ "invoice": id }));
     let told = "created detected confirmed";
-    shop.assert_invoice(
-        &id,
-        "confirmed",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
-    assert_eq!(
-        shop.get_invoice(&id)["amountReceived"],
-        "2.5",
-        "the second is seen"
-    );
+    shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
+    assert_eq!(shop.get_invoice(&id)["amountReceived"], "2.5", "the second is seen");
     shop.move_payment(&second, "confirmed");
     shop.assert_invoice(
         &id,
@@ -140,11 +105,7 @@ fn second_payment_overpays_invoice() {
         "sale 100.00, fee -1.00, sale 100.00, fee -1.00",
         ["198.00", "0.00"],
     );
-    assert_eq!(
-        shop.get_invoice(&id)["confirmedAt"],
-        paid_at,
-        "it has been paid since the first"
-    );
+    assert_eq!(shop.get_invoice(&id)["confirmedAt"], paid_at, "it has been paid since the first");
 }
 
 #[test]
@@ -154,21 +115,9 @@ fn small_payment_underpays_invoice() {
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "49.50"]);
     shop.move_payment(&payment, "confirmed");
     let told = "created detected underpaid";
-    shop.assert_invoice(
-        &id,
-        "underpaid",
-        told,
-        "sale 50.00, fee -0.50",
-        ["49.50", "0.00"],
-    );
+    shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
     shop.advance("1h");
-    shop.assert_invoice(
-        &id,
-        "underpaid",
-        told,
-        "sale 50.00, fee -0.50",
-        ["49.50", "0.00"],
-    );
+    shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
 }
 
 #[test]
@@ -194,13 +143,7 @@ fn late_payment_is_paid_late() {
     shop.assert_invoice(&id, "expired", "created expired", "", ["0.00", "0.00"]);
     shop.move_payment(&payment, "confirmed");
     let told = "created expired paid_late";
-    shop.assert_invoice(
-        &id,
-        "paid_late",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
 }
 
 #[test]
@@ -210,13 +153,7 @@ fn small_late_payment_underpays_invoice() {
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     shop.move_payment(&payment, "confirmed");
     let told = "created expired underpaid";
-    shop.assert_invoice(
-        &id,
-        "underpaid",
-        told,
-        "sale 50.00, fee -0.50",
-        ["49.50", "0.00"],
-    );
+    shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
 }
 
 #[test]
@@ -231,13 +168,7 @@ fn payment_after_cancellation_is_paid_late() {
     shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
     shop.move_payment(&payment, "confirmed");
     let told = "created cancelled paid_late";
-    shop.assert_invoice(
-        &id,
-        "paid_late",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
     shop.move_payment(&payment, "dropped");
     let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
     let told = "created cancelled paid_late cancelled";
@@ -249,14 +180,8 @@ fn only_open_unpaid_invoices_can_be_cancelled() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     let refused = |reason: &str| {
-        shop.cancel_invoice(&id)
-            .assert_error(409, "invoice_not_cancellable", None);
-        assert!(
-            !shop
-                .event_types(&id, TEST)
-                .contains(&"invoice.cancelled".to_owned()),
-            "{reason}"
-        );
+        shop.cancel_invoice(&id).assert_error(409, "invoice_not_cancellable", None);
+        assert!(!shop.event_types(&id, TEST).contains(&"invoice.cancelled".to_owned()), "{reason}");
     };
     refused("detected");
     shop.move_payment(&payment, "confirmed");
@@ -267,14 +192,15 @@ fn only_open_unpaid_invoices_can_be_cancelled() {
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
     shop.cancel_invoice(&id).expect(200);
-    shop.cancel_invoice(&id)
-        .assert_error(409, "invoice_not_cancellable", None);
-    shop.cancel_invoice("01900000-0000-7000-8000-000000000000")
-        .assert_error(404, "not_found", None);
+    shop.cancel_invoice(&id).assert_error(409, "invoice_not_cancellable", None);
+    shop.cancel_invoice("01900000-0000-7000-8000-000000000000").assert_error(
+        404,
+        "not_found",
+        None,
+    );
     let (shop, id) = shop_with_quoted_invoice();
     shop.advance("20m");
-    shop.cancel_invoice(&id)
-        .assert_error(409, "invoice_not_cancellable", None);
+    shop.cancel_invoice(&id).assert_error(409, "invoice_not_cancellable", None);
 }
 
 #[test]
@@ -297,13 +223,7 @@ fn payment_dropped_after_deadline_fails_invoice() {
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1h");
     shop.move_payment(&payment, "dropped");
-    shop.assert_invoice(
-        &id,
-        "failed",
-        "created detected failed",
-        "",
-        ["0.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "failed", "created detected failed", "", ["0.00", "0.00"]);
 }
 
 #[test]
@@ -311,19 +231,7 @@ fn payment_dropped_before_deadline_fails_invoice_at_deadline() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
-    shop.assert_invoice(
-        &id,
-        "awaiting_payment",
-        "created detected",
-        "",
-        ["0.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "awaiting_payment", "created detected", "", ["0.00", "0.00"]);
     shop.advance("20m");
-    shop.assert_invoice(
-        &id,
-        "failed",
-        "created detected failed",
-        "",
-        ["0.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "failed", "created detected failed", "", ["0.00", "0.00"]);
 }

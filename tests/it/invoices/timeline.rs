@@ -54,10 +54,7 @@ fn timeline_shows_each_step_of_payment_and_refund() {
         "refund of 10.00 EUR requested".to_owned(),
     ];
     assert_eq!(told[..10], expected);
-    assert!(
-        told[10].starts_with("refund of 10.00 EUR rejected"),
-        "{told:?}"
-    );
+    assert!(told[10].starts_with("refund of 10.00 EUR rejected"), "{told:?}");
     let entries = timeline_entries(&interface, &invoice);
     assert_eq!(entries[8]["sums"]["confirmedOnTime"], "99.50");
     assert_eq!(entries[5]["payment"]["step"], "confirmed");
@@ -87,41 +84,25 @@ fn timeline_shows_every_status_change() {
                 "cancel" => drop(shop.cancel_invoice(&invoice).expect(200)),
                 "20m" => shop.advance("20m"),
                 "replaced" => {
-                    payment = shop.move_payment(&payment, "replaced")["id"]
-                        .as_str()
-                        .unwrap()
-                        .to_owned();
+                    payment =
+                        shop.move_payment(&payment, "replaced")["id"].as_str().unwrap().to_owned();
                 }
                 step => drop(shop.move_payment(&payment, step)),
             }
         }
         let entries = timeline_entries(&interface, &invoice);
-        let told: Vec<_> = entries
-            .iter()
-            .filter_map(|entry| entry["status"].as_str())
-            .collect();
+        let told: Vec<_> = entries.iter().filter_map(|entry| entry["status"].as_str()).collect();
         let events = shop.event_types(&invoice, TEST);
-        let of_events: Vec<_> = events
-            .iter()
-            .map(|kind| kind.trim_start_matches("invoice."))
-            .collect();
+        let of_events: Vec<_> =
+            events.iter().map(|kind| kind.trim_start_matches("invoice.")).collect();
         // Every status has an event, except `awaiting_payment`.
-        let with_event: Vec<_> = told
-            .iter()
-            .filter(|status| **status != "awaiting_payment")
-            .copied()
-            .collect();
+        let with_event: Vec<_> =
+            told.iter().filter(|status| **status != "awaiting_payment").copied().collect();
         assert_eq!(with_event, of_events, "{way:?}");
-        assert_eq!(
-            told.last().copied(),
-            shop.get_invoice(&invoice)["status"].as_str()
-        );
+        assert_eq!(told.last().copied(), shop.get_invoice(&invoice)["status"].as_str());
         let times: Vec<_> = entries.iter().map(|entry| entry["at"].as_str()).collect();
         assert!(times.is_sorted(), "{way:?}: {times:?}");
-        let booked = entries
-            .iter()
-            .filter(|entry| entry["kind"] == "booking")
-            .count();
+        let booked = entries.iter().filter(|entry| entry["kind"] == "booking").count();
         let in_ledger = shop.invoice_ledger(&invoice, TEST);
         let in_ledger = in_ledger.split(", ").filter(|text| !text.is_empty());
         assert_eq!(booked, in_ledger.count(), "{way:?}");
@@ -143,7 +124,9 @@ fn timeline_shows_a_new_coin_selection() {
         .collect();
     assert_eq!(picked, ["LTC", "BTC", "LTC"]);
     let nothing = interface.path("invoices/x/timeline");
-    interface
-        .send(&interface.operator, "GET", &nothing, &Value::Null)
-        .assert_error(404, "not_found", None);
+    interface.send(&interface.operator, "GET", &nothing, &Value::Null).assert_error(
+        404,
+        "not_found",
+        None,
+    );
 }

@@ -27,39 +27,17 @@ fn too_large_payment_is_rejected_and_reads_succeed() {
     let id = |invoice: Value| invoice["id"].as_str().unwrap().to_owned();
     let doge = id(shop.create_invoice("100.00", json!({ "asset": "DOGE" })));
     let eth = id(shop.create_invoice("100.00", json!({ "asset": "ETH" })));
-    let before = (
-        eur_balance(&shop),
-        shop.get_invoice(&doge),
-        shop.get_invoice(&eth),
-    );
+    let before = (eur_balance(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth));
     let refused = |path: &str, body: Value| {
-        shop.post(path, Some(TEST), body)
-            .assert_error(400, "invalid_request", Some("amount"));
+        shop.post(path, Some(TEST), body).assert_error(400, "invalid_request", Some("amount"));
     };
     for _ in 0..2 {
-        refused(
-            "/sandbox/payments",
-            json!({ "invoice": eth, "amount": ABSURD }),
-        );
+        refused("/sandbox/payments", json!({ "invoice": eth, "amount": ABSURD }));
     }
-    for amount in [
-        ONE_CENT_MORE,
-        "461168601842738791",
-        "3402823669209384634633746074317",
-    ] {
-        refused(
-            "/sandbox/payments",
-            json!({ "invoice": doge, "amount": amount }),
-        );
+    for amount in [ONE_CENT_MORE, "461168601842738791", "3402823669209384634633746074317"] {
+        refused("/sandbox/payments", json!({ "invoice": doge, "amount": amount }));
     }
-    assert_eq!(
-        (
-            eur_balance(&shop),
-            shop.get_invoice(&doge),
-            shop.get_invoice(&eth)
-        ),
-        before
-    );
+    assert_eq!((eur_balance(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth)), before);
     // A replacement payment is limited, too.
     let seen = shop.pay(json!({ "invoice": doge, "amount": MOST }));
     let replaced = json!({ "state": "replaced", "amount": ONE_CENT_MORE });
@@ -95,18 +73,22 @@ fn unbookable_output_is_kept_and_other_outputs_count() {
 fn too_large_deposit_is_rejected() {
     let shop = Shop::open();
     let path = "/v1/customers/ada/addresses";
-    let made = shop
-        .send("POST", path, &[("X-API-Key", TEST)], "")
-        .expect(201);
+    let made = shop.send("POST", path, &[("X-API-Key", TEST)], "").expect(201);
     let families = made.json()["addresses"].as_array().unwrap().clone();
     let evm = families.iter().find(|one| one["family"] == "evm").unwrap();
     let at = json!({ "address": evm["address"], "asset": "ETH", "amount": ABSURD });
     let simulated = json!({ "asset": "ETH", "amount": ABSURD });
     for _ in 0..2 {
-        shop.post("/sandbox/payments", None, at.clone())
-            .assert_error(400, "invalid_request", Some("amount"));
-        shop.post("/v1/customers/ada/simulate", Some(TEST), simulated.clone())
-            .assert_error(400, "invalid_request", Some("amount"));
+        shop.post("/sandbox/payments", None, at.clone()).assert_error(
+            400,
+            "invalid_request",
+            Some("amount"),
+        );
+        shop.post("/v1/customers/ada/simulate", Some(TEST), simulated.clone()).assert_error(
+            400,
+            "invalid_request",
+            Some("amount"),
+        );
     }
     let deposits = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(deposits["data"], json!([]));
@@ -118,8 +100,11 @@ fn settings_and_prices_are_limited() {
     let shop = Shop::open();
     for field in ["maxInvoiceAmount", "payoutMinimum", "payoutDailyLimit"] {
         let body = json!({ field: "10000000000.00" }).to_string();
-        shop.send("PATCH", "/sandbox/account", &[], &body)
-            .assert_error(400, "invalid_request", Some(field));
+        shop.send("PATCH", "/sandbox/account", &[], &body).assert_error(
+            400,
+            "invalid_request",
+            Some(field),
+        );
     }
     shop.update_account(json!({ "maxInvoiceAmount": "9999999999.99" }));
     let body = json!({ "amount": "10000000000.00", "currency": "EUR" });
@@ -130,12 +115,11 @@ fn settings_and_prices_are_limited() {
     );
     let id = shop.create_invoice("9999999999.99", json!({}))["id"].clone();
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
-    shop.post(
-        &path,
-        Some(TEST),
-        json!({ "case": "over", "asset": "DOGE" }),
-    )
-    .assert_error(400, "invalid_request", Some("amount"));
+    shop.post(&path, Some(TEST), json!({ "case": "over", "asset": "DOGE" })).assert_error(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
     let paid = shop.post(&path, Some(TEST), json!({ "asset": "DOGE" }));
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
 }
@@ -158,28 +142,17 @@ fn insert_oversized_payments(interface: &OperatorInterface) -> (String, [String;
 /// Asserts that every read of the account succeeds.
 #[track_caller]
 fn assert_all_reads_succeed(interface: &OperatorInterface, id: &str) {
-    let paths = [
-        "balances", "merchant", "ledger", "invoices", "events", "payouts", "refunds", "deposits",
-    ];
+    let paths =
+        ["balances", "merchant", "ledger", "invoices", "events", "payouts", "refunds", "deposits"];
     for path in paths {
-        interface
-            .shop
-            .get(&format!("/v1/{path}"), Some(TEST))
-            .expect(200);
+        interface.shop.get(&format!("/v1/{path}"), Some(TEST)).expect(200);
     }
-    interface
-        .shop
-        .get(&format!("/v1/invoices/{id}"), Some(TEST))
-        .expect(200);
+    interface.shop.get(&format!("/v1/invoices/{id}"), Some(TEST)).expect(200);
     for path in ["/sandbox", "/sandbox/webhooks", "/metrics"] {
         interface.shop.get(path, None).expect(200);
     }
-    for file in [
-        "invoices", "payments", "ledger", "payouts", "refunds", "deposits",
-    ] {
-        interface
-            .request("GET", &format!("exports/{file}.csv"), &Value::Null)
-            .expect(200);
+    for file in ["invoices", "payments", "ledger", "payouts", "refunds", "deposits"] {
+        interface.request("GET", &format!("exports/{file}.csv"), &Value::Null).expect(200);
     }
     let detail = format!("invoices/{id}");
     let timeline = format!("invoices/{id}/timeline");
@@ -198,9 +171,7 @@ fn assert_all_reads_succeed(interface: &OperatorInterface, id: &str) {
         interface.get(rest);
     }
     let summary = "/dashboard/api/summary?mode=test";
-    interface
-        .send(&interface.operator, "GET", summary, &Value::Null)
-        .expect(200);
+    interface.send(&interface.operator, "GET", summary, &Value::Null).expect(200);
 }
 
 /// Returns the findings of `coffer audit`.
@@ -253,10 +224,7 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
     shop.move_payment(&first, "dropped");
     assert_all_reads_succeed(&interface, &id);
     assert_eq!(
-        (
-            eur_balance(shop)["available"].clone(),
-            eur_balance(shop)["pending"].clone()
-        ),
+        (eur_balance(shop)["available"].clone(), eur_balance(shop)["pending"].clone()),
         (json!("0.00"), json!("0.00"))
     );
     assert!(

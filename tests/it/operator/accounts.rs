@@ -12,9 +12,7 @@ fn account_name_is_a_single_line() {
     let send = |method: &str, path: &str, body: Value| {
         interface.send(&interface.operator, method, path, &body)
     };
-    let accounts = send("GET", "/dashboard/api/accounts", NULL)
-        .expect(200)
-        .json();
+    let accounts = send("GET", "/dashboard/api/accounts", NULL).expect(200).json();
     let id = accounts["data"][0]["id"].as_str().unwrap();
     for name in [
         "Corner\nShop",
@@ -50,20 +48,14 @@ fn operator_creates_account_and_changes_its_status() {
     let send = |method: &str, path: &str, body: Value| {
         interface.send(&interface.operator, method, path, &body)
     };
-    let made = send(
-        "POST",
-        "/dashboard/api/accounts",
-        json!({ "name": "Corner Shop" }),
-    );
+    let made = send("POST", "/dashboard/api/accounts", json!({ "name": "Corner Shop" }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
     assert_eq!(
         (&made["status"], &made["feeBps"], &made["name"]),
         (&json!("pending"), &json!(100), &json!("Corner Shop"))
     );
-    let all = send("GET", "/dashboard/api/accounts", NULL)
-        .expect(200)
-        .json();
+    let all = send("GET", "/dashboard/api/accounts", NULL).expect(200).json();
     assert_eq!(all["data"].as_array().unwrap().last(), Some(&made));
     let path = format!("/dashboard/api/accounts/{id}/status");
     let become_ = |status: &str| send("POST", &path, json!({ "status": status }));
@@ -77,25 +69,14 @@ fn operator_creates_account_and_changes_its_status() {
     become_("open").assert_error(400, "invalid_request", Some("status"));
     let actions = |name: &str| interface.shop.audit_entries(name).len();
     assert_eq!(
-        (
-            actions("account.approve"),
-            actions("account.suspend"),
-            actions("account.reactivate")
-        ),
+        (actions("account.approve"), actions("account.suspend"), actions("account.reactivate")),
         (1, 1, 1)
     );
     let events = format!("/dashboard/api/accounts/{id}/events");
     let events = send("GET", &events, NULL).expect(200).json();
-    let types: Vec<&Value> = events["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|event| &event["type"])
-        .collect();
-    assert_eq!(
-        types,
-        ["account.approved", "account.suspended", "account.approved"]
-    );
+    let types: Vec<&Value> =
+        events["data"].as_array().unwrap().iter().map(|event| &event["type"]).collect();
+    assert_eq!(types, ["account.approved", "account.suspended", "account.approved"]);
     for wrong in [json!({}), json!({ "name": "" }), json!({ "name": 1 })] {
         send("POST", "/dashboard/api/accounts", wrong).assert_error(
             400,
@@ -118,15 +99,8 @@ fn operator_changes_terms_and_merchant_changes_settings() {
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let by = |cookie: &str, body: &Value| interface.send(cookie, "PATCH", &path, body);
     let changed = by(&interface.operator, &terms).expect(200).json();
-    assert_eq!(
-        (&changed["feeBps"], &changed["payoutDailyLimit"]),
-        (&json!(250), &json!("100.50"))
-    );
-    let merchant = interface
-        .shop
-        .get("/v1/merchant", Some(LIVE))
-        .expect(200)
-        .json();
+    assert_eq!((&changed["feeBps"], &changed["payoutDailyLimit"]), (&json!(250), &json!("100.50")));
+    let merchant = interface.shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     assert_eq!(merchant["feeBps"], 250);
     let body = json!({ "amount": "20.00", "currency": "EUR" });
     let refused = interface.shop.post("/v1/invoices", Some(TEST), body);
@@ -147,21 +121,15 @@ fn operator_changes_terms_and_merchant_changes_settings() {
     );
     let read = interface.send(&interface.merchant, "GET", &path, &NULL);
     assert_eq!(read.expect(200).json(), changed);
-    let config = interface
-        .shop
-        .get("/v1/public/config", Some("pk_test_sandbox"))
-        .expect(200)
-        .json();
+    let config =
+        interface.shop.get("/v1/public/config", Some("pk_test_sandbox")).expect(200).json();
     assert_eq!(
         (&config["branding"]["color"], &config["checkoutLang"]),
         (&json!("#0a84ff"), &json!("pt-BR"))
     );
     let taken_away = json!({ "successUrl": null, "branding": { "color": null } });
     let changed = by(&interface.merchant, &taken_away).expect(200).json();
-    assert_eq!(
-        (&changed["successUrl"], &changed["branding"]["color"]),
-        (&NULL, &NULL)
-    );
+    assert_eq!((&changed["successUrl"], &changed["branding"]["color"]), (&NULL, &NULL));
     assert_eq!(interface.shop.audit_entries("account.change").len(), 3);
 }
 
@@ -169,10 +137,7 @@ fn operator_changes_terms_and_merchant_changes_settings() {
 fn invalid_change_names_the_field_and_changes_nothing() {
     let interface = OperatorInterface::open();
     let path = format!("/dashboard/api/accounts/{}", interface.account);
-    let before = interface
-        .send(&interface.operator, "GET", &path, &NULL)
-        .expect(200)
-        .json();
+    let before = interface.send(&interface.operator, "GET", &path, &NULL).expect(200).json();
     for (param, value) in [
         ("name", json!("")),
         ("ttlSeconds", json!(59)),

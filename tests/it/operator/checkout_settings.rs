@@ -13,12 +13,7 @@ fn account_path(interface: &OperatorInterface) -> String {
 fn new_account_has_the_documented_defaults() {
     let interface = OperatorInterface::open();
     let body = json!({ "name": "Corner Shop" });
-    let made = interface.send(
-        &interface.operator,
-        "POST",
-        "/dashboard/api/accounts",
-        &body,
-    );
+    let made = interface.send(&interface.operator, "POST", "/dashboard/api/accounts", &body);
     let made = made.expect(201).json();
     for (name, value) in [
         ("status", json!("pending")),
@@ -44,14 +39,7 @@ fn invoice_keeps_the_tolerances_of_its_creation() {
     let shop = &interface.shop;
     let terms = json!({ "underBps": 0, "overBps": 2000 });
     let before = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
-    interface
-        .send(
-            &interface.operator,
-            "PATCH",
-            &account_path(&interface),
-            &terms,
-        )
-        .expect(200);
+    interface.send(&interface.operator, "PATCH", &account_path(&interface), &terms).expect(200);
     for (amount, status) in [
         ("1.24987", "underpaid"),
         ("1.25", "confirmed"),
@@ -67,11 +55,7 @@ fn invoice_keeps_the_tolerances_of_its_creation() {
     let payment = shop.pay(json!({ "invoice": before["id"], "amount": "1.24375" }));
     shop.move_payment(&payment, "confirmed");
     let id = before["id"].as_str().unwrap();
-    assert_eq!(
-        shop.get_invoice(id)["status"],
-        "confirmed",
-        "at its own terms"
-    );
+    assert_eq!(shop.get_invoice(id)["status"], "confirmed", "at its own terms");
 }
 
 #[test]
@@ -89,13 +73,9 @@ fn webhook_url_is_the_first_enabled_endpoint_of_the_mode() {
     make("second", "test");
     assert_eq!(shown(), "https://first.example/hook");
     let path = format!("endpoints/{first}");
-    interface
-        .request("PATCH", &path, &json!({ "enabled": false }))
-        .expect(200);
+    interface.request("PATCH", &path, &json!({ "enabled": false })).expect(200);
     assert_eq!(shown(), "https://second.example/hook");
-    interface
-        .request("PATCH", &path, &json!({ "enabled": true }))
-        .expect(200);
+    interface.request("PATCH", &path, &json!({ "enabled": true })).expect(200);
     assert_eq!(shown(), "https://first.example/hook");
     interface.request("DELETE", &path, &Value::Null).expect(204);
     assert_eq!(shown(), "https://second.example/hook");

@@ -23,13 +23,9 @@ pub(super) fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
 fn set_endpoints(interface: &OperatorInterface, urls: &[&str]) -> Vec<String> {
     let endpoint = |url: &&str| json!({ "url": url, "types": ["invoice.created"] });
     let list: Vec<Value> = urls.iter().map(endpoint).collect();
-    let state = interface
-        .shop
-        .update_account(json!({ "endpoints": list }))
-        .json();
+    let state = interface.shop.update_account(json!({ "endpoints": list })).json();
     let made = state["account"]["endpoints"].as_array().unwrap().iter();
-    made.map(|one| one["id"].as_str().unwrap().to_owned())
-        .collect()
+    made.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Returns the deliveries that match a query.
@@ -43,9 +39,7 @@ pub(super) fn find_deliveries(interface: &OperatorInterface, query: &str) -> Vec
 fn attempt_statuses(delivery: &Value) -> Vec<(u64, u64)> {
     let attempts = delivery["attempts"].as_array().unwrap().iter();
     let number = |value: &Value| value.as_u64().unwrap();
-    attempts
-        .map(|one| (number(&one["number"]), number(&one["status"])))
-        .collect()
+    attempts.map(|one| (number(&one["number"]), number(&one["status"]))).collect()
 }
 
 #[test]
@@ -72,25 +66,15 @@ fn failed_delivery_can_be_resent() {
     assert_eq!(attempt_statuses(&failed), both);
     assert_eq!(failed["nextAttemptAt"], Value::Null);
     status.store(200, Ordering::SeqCst);
-    interface
-        .request("POST", &format!("deliveries/{id}/resend"), &Value::Null)
-        .expect(200);
+    interface.request("POST", &format!("deliveries/{id}/resend"), &Value::Null).expect(200);
     interface.shop.advance("0s");
     let taken = find_deliveries(&interface, "state=delivered").remove(0);
     assert_eq!(attempt_statuses(&taken)[22..], [(23, 200)]);
     let bodies = receiver.requests();
     assert!(bodies.iter().all(|message| message.body == bodies[0].body));
     assert_eq!(bodies.len(), 23);
-    let by = |actor: &str| {
-        (
-            format!("{actor}@sandbox.test"),
-            "delivery.resend".to_owned(),
-        )
-    };
-    assert_eq!(
-        interface.audit_entries(id),
-        [by("merchant"), by("operator")]
-    );
+    let by = |actor: &str| (format!("{actor}@sandbox.test"), "delivery.resend".to_owned());
+    assert_eq!(interface.audit_entries(id), [by("merchant"), by("operator")]);
 }
 
 #[test]
@@ -108,11 +92,7 @@ fn resend_since_a_time_includes_successful_deliveries() {
     interface.shop.advance("0s");
     assert_eq!((one.requests().len(), other.requests().len()), (4, 4));
     let resend = |body: Value| {
-        interface
-            .request("POST", "resend", &body)
-            .expect(200)
-            .json()["count"]
-            .clone()
+        interface.request("POST", "resend", &body).expect(200).json()["count"].clone()
     };
     assert_eq!(resend(json!({ "since": since })), 6);
     interface.shop.advance("0s");
@@ -164,9 +144,7 @@ fn deliveries_are_listed_in_pages() {
     let (good, bad) = (receiver_with_status(&good), receiver_with_status(&bad));
     let ids = set_endpoints(&interface, &[&good.url(), &bad.url()]);
     for _ in 0..3 {
-        interface
-            .shop
-            .create_invoice("1.00", json!({ "webhookUrl": good.url() }));
+        interface.shop.create_invoice("1.00", json!({ "webhookUrl": good.url() }));
     }
     interface.shop.advance("0s");
     let all = find_deliveries(&interface, "");
@@ -176,30 +154,17 @@ fn deliveries_are_listed_in_pages() {
         ("state=delivered".to_owned(), "state"),
         (format!("endpoint={}", ids[0]), "endpoint"),
         (format!("endpoint={}&state=pending", ids[1]), "endpoint"),
-        (
-            format!("event={}", all[4]["event"].as_str().unwrap()),
-            "event",
-        ),
-        (
-            format!(
-                "event={}&endpoint={}",
-                all[4]["event"].as_str().unwrap(),
-                ids[1]
-            ),
-            "endpoint",
-        ),
+        (format!("event={}", all[4]["event"].as_str().unwrap()), "event"),
+        (format!("event={}&endpoint={}", all[4]["event"].as_str().unwrap(), ids[1]), "endpoint"),
         (String::new(), "all"),
     ] {
         let expected: Vec<Value> = all
             .iter()
             .filter(|one| {
-                query
-                    .split('&')
-                    .filter(|pair| !pair.is_empty())
-                    .all(|pair| {
-                        let (name, value) = pair.split_once('=').unwrap();
-                        one[name] == value
-                    })
+                query.split('&').filter(|pair| !pair.is_empty()).all(|pair| {
+                    let (name, value) = pair.split_once('=').unwrap();
+                    one[name] == value
+                })
             })
             .cloned()
             .collect();
@@ -237,32 +202,24 @@ fn resend_rejects_removed_and_foreign_endpoints() {
     set_endpoints(&interface, &[&receiver.url()]);
     interface.shop.create_invoice("1.00", json!({}));
     interface.shop.advance("0s");
-    let id = find_deliveries(&interface, "").remove(0)["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = find_deliveries(&interface, "").remove(0)["id"].as_str().unwrap().to_owned();
     let one = format!("deliveries/{id}/resend");
     interface.assert_access("listDeliveries", "GET", "deliveries", false);
     interface.assert_access("resendDelivery", "POST", &one, false);
     interface.assert_access("resendSince", "POST", "resend", false);
     let body = json!({ "since": since });
     let live = interface.path(&one).replace("mode=test", "mode=live");
-    let elsewhere = interface
-        .path(&one)
-        .replace(&interface.account, OTHER_ACCOUNT);
+    let elsewhere = interface.path(&one).replace(&interface.account, OTHER_ACCOUNT);
     for path in [live, elsewhere, interface.path("deliveries/x/resend")] {
-        interface
-            .send(&interface.operator, "POST", &path, &Value::Null)
-            .assert_error(404, "not_found", None);
+        interface.send(&interface.operator, "POST", &path, &Value::Null).assert_error(
+            404,
+            "not_found",
+            None,
+        );
     }
     set_endpoints(&interface, &[]);
-    interface
-        .request("POST", &one, &Value::Null)
-        .assert_error(409, "invalid_transition", None);
-    let again = interface
-        .request("POST", "resend", &body)
-        .expect(200)
-        .json();
+    interface.request("POST", &one, &Value::Null).assert_error(409, "invalid_transition", None);
+    let again = interface.request("POST", "resend", &body).expect(200).json();
     assert_eq!(again["count"], 0);
     assert_eq!(receiver.requests().len(), 1);
 }

@@ -16,14 +16,10 @@ fn delivery_shows_the_sent_body_and_headers() {
     for format in ["event", "legacy"] {
         let endpoint =
             json!({ "url": receiver.url(), "types": ["invoice.created"], "format": format });
-        let state = interface
-            .shop
-            .update_account(json!({ "endpoints": [endpoint] }))
-            .json();
+        let state = interface.shop.update_account(json!({ "endpoints": [endpoint] })).json();
         let endpoint = state["account"]["endpoints"][0]["id"].as_str().unwrap();
-        let invoice = interface
-            .shop
-            .create_invoice("20.00", json!({ "metadata": { "a": "\u{e9}\"<b>" } }));
+        let invoice =
+            interface.shop.create_invoice("20.00", json!({ "metadata": { "a": "\u{e9}\"<b>" } }));
         interface.shop.advance("0s");
         // The signature cannot be computed again once the secret is replaced.
         let roll = format!("endpoints/{endpoint}/roll-secret");
@@ -39,9 +35,7 @@ fn delivery_shows_the_sent_body_and_headers() {
         // Changing the format does not change a sent delivery.
         let other = if format == "event" { "legacy" } else { "event" };
         let path = format!("endpoints/{endpoint}");
-        interface
-            .request("PATCH", &path, &json!({ "format": other }))
-            .expect(200);
+        interface.request("PATCH", &path, &json!({ "format": other })).expect(200);
         let read = interface.get(&format!("deliveries/{id}"));
         let sent = receiver.requests();
         let sent = &sent[sent.len() - 2..];
@@ -55,16 +49,11 @@ fn delivery_shows_the_sent_body_and_headers() {
                 assert_eq!(*value, message.headers[&name.to_lowercase()], "{name}");
             }
         }
-        let signatures = |at: usize| {
-            sent[at].headers["x-service-signature"]
-                .matches("v1=")
-                .count()
-        };
+        let signatures = |at: usize| sent[at].headers["x-service-signature"].matches("v1=").count();
         assert_eq!([signatures(0), signatures(1)], [1, 2]);
         // Attempts stored before signatures were kept show no signature.
         let file = Connection::open(interface.shop.file()).unwrap();
-        file.execute("update attempts set signatures = null, format = null", [])
-            .unwrap();
+        file.execute("update attempts set signatures = null, format = null", []).unwrap();
         let read = interface.get(&format!("deliveries/{id}"));
         assert_eq!(read["attempts"][0].get("headers"), None);
         assert_readable_only_by_its_account(&interface, id);
@@ -94,14 +83,9 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
         let path = format!("{path}?mode=live");
         interface.send(&interface.operator, method, &path, body)
     };
-    let listed = call(&interface, "GET", &deliveries, &Value::Null)
-        .expect(200)
-        .json();
+    let listed = call(&interface, "GET", &deliveries, &Value::Null).expect(200).json();
     let listed = &listed["data"][0];
-    assert_eq!(
-        (&listed["state"], &listed["nextAttemptAt"]),
-        (&json!("failed"), &Value::Null)
-    );
+    assert_eq!((&listed["state"], &listed["nextAttemptAt"]), (&json!("failed"), &Value::Null));
     let one = format!("{deliveries}/{}", listed["id"].as_str().unwrap());
     let again = format!("{one}/resend");
     let refused = call(&interface, "POST", &again, &Value::Null);
@@ -116,22 +100,14 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     assert_eq!(receiver.requests().len(), 1);
     // The delivery stays readable even if the sent format is no longer known.
     let read = |interface: &OperatorInterface| {
-        call(interface, "GET", &one, &Value::Null)
-            .expect(200)
-            .json()
+        call(interface, "GET", &one, &Value::Null).expect(200).json()
     };
     let headers = &read(&interface)["attempts"][0]["headers"];
-    assert_eq!(
-        headers["X-Service-Signature"],
-        sent[0].headers["x-service-signature"]
-    );
+    assert_eq!(headers["X-Service-Signature"], sent[0].headers["x-service-signature"]);
     interface.shop.advance("95d");
     interface.sign_in_again();
     let gone = read(&interface);
-    assert_eq!(
-        (&gone["attempts"], &gone["body"]),
-        (&json!([]), &json!(sent[0].body))
-    );
+    assert_eq!((&gone["attempts"], &gone["body"]), (&json!([]), &json!(sent[0].body)));
     // The delivery is resent once the endpoint has the matching format again.
     status.store(200, Ordering::SeqCst);
     interface.request("PATCH", &path, &event).expect(200);
@@ -146,9 +122,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::start_replying(Reply::Text(200, "taken".to_owned()));
     let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
-    interface
-        .shop
-        .update_account(json!({ "endpoints": [endpoint] }));
+    interface.shop.update_account(json!({ "endpoints": [endpoint] }));
     let since = interface.shop.now();
     interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("0s");
@@ -167,19 +141,13 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     };
     let numbers = |delivery: &Value| -> Vec<u64> {
         let attempts = delivery["attempts"].as_array().unwrap().iter();
-        attempts
-            .map(|one| one["number"].as_u64().unwrap())
-            .collect()
+        attempts.map(|one| one["number"].as_u64().unwrap()).collect()
     };
     tried(998);
     let newest: Vec<u64> = (966..=998).collect();
     let answers = [
-        interface
-            .request_as_merchant("GET", &path, &Value::Null)
-            .expect(200),
-        interface
-            .request_as_merchant("GET", "deliveries", &Value::Null)
-            .expect(200),
+        interface.request_as_merchant("GET", &path, &Value::Null).expect(200),
+        interface.request_as_merchant("GET", "deliveries", &Value::Null).expect(200),
         resend().expect(200),
     ];
     let [read, listed, again] = &answers;
@@ -199,10 +167,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let refused = resend();
     refused.assert_error(409, "invalid_transition", None);
     let message = refused.json()["message"].clone();
-    assert!(
-        message.as_str().unwrap().contains("1000 times"),
-        "{message}"
-    );
+    assert!(message.as_str().unwrap().contains("1000 times"), "{message}");
     let again = interface.request("POST", "resend", &all).expect(200).json();
     assert_eq!(again["count"], 0);
     interface.shop.advance("0s");
@@ -224,9 +189,7 @@ fn failed_connection_has_no_sent_headers() {
     ];
     for (url, error, is_sent) in urls {
         let endpoint = json!({ "url": url, "types": ["invoice.created"] });
-        interface
-            .shop
-            .update_account(json!({ "endpoints": [endpoint] }));
+        interface.shop.update_account(json!({ "endpoints": [endpoint] }));
         interface.shop.create_invoice("20.00", json!({}));
         interface.shop.advance("0s");
         let id = find_deliveries(&interface, "").remove(0)["id"].clone();
@@ -245,10 +208,7 @@ fn assert_readable_only_by_its_account(interface: &OperatorInterface, id: &str) 
     let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
     get(&interface.merchant, &path).expect(200);
     get(&interface.stranger, &path).assert_error(404, "not_found", None);
-    for wrong in [
-        path.replace("mode=test", "mode=live"),
-        path.replace(id, "x"),
-    ] {
+    for wrong in [path.replace("mode=test", "mode=live"), path.replace(id, "x")] {
         get(&interface.operator, &wrong).assert_error(404, "not_found", None);
     }
 }

@@ -27,10 +27,7 @@ fn endpoint_is_created_changed_and_removed() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::start_replying(Reply::Status(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
-    let made = interface
-        .request_as_merchant("POST", "endpoints", &body)
-        .expect(201)
-        .json();
+    let made = interface.request_as_merchant("POST", "endpoints", &body).expect(201).json();
     let secret = made["secret"].as_str().unwrap();
     assert!(secret.starts_with("whsec_") && secret.len() > 40);
     let id = made["id"].as_str().unwrap();
@@ -48,26 +45,15 @@ fn endpoint_is_created_changed_and_removed() {
         interface.request_as_merchant("PATCH", &path, &json!({ "types": null, "mode": null }));
     let changed = changed.expect(200).json();
     assert_eq!((&changed["types"], &changed["mode"]), (&NULL, &NULL));
-    interface
-        .request_as_merchant("PATCH", &path, &json!({ "enabled": false }))
-        .expect(200);
+    interface.request_as_merchant("PATCH", &path, &json!({ "enabled": false })).expect(200);
     interface.shop.create_invoice("20.00", json!({}));
     assert_eq!(interface.shop.deliveries().len(), 1, "it gets nothing new");
     interface
-        .request_as_merchant(
-            "PATCH",
-            &path,
-            &json!({ "enabled": true, "format": "legacy" }),
-        )
+        .request_as_merchant("PATCH", &path, &json!({ "enabled": true, "format": "legacy" }))
         .expect(200);
     interface.shop.create_invoice("20.00", json!({}));
-    assert_eq!(
-        receiver.wait_for_requests(2)[1].json()["event"],
-        "invoice.created"
-    );
-    interface
-        .request_as_merchant("DELETE", &path, &NULL)
-        .expect(204);
+    assert_eq!(receiver.wait_for_requests(2)[1].json()["event"], "invoice.created");
+    interface.request_as_merchant("DELETE", &path, &NULL).expect(204);
     let gone = interface.request_as_merchant("DELETE", &path, &NULL);
     gone.assert_error(404, "not_found", None);
     assert_eq!(interface.get("endpoints")["data"], json!([]));
@@ -79,10 +65,7 @@ fn pending_deliveries_of_a_removed_endpoint_are_cancelled() {
     let interface = OperatorInterface::open();
     let receiver = Receiver::start_replying(Reply::Status(500));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
-    let path = format!(
-        "endpoints/{}",
-        made.expect(201).json()["id"].as_str().unwrap()
-    );
+    let path = format!("endpoints/{}", made.expect(201).json()["id"].as_str().unwrap());
     interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1s");
     assert_eq!(interface.shop.deliveries()[0]["state"], "pending");
@@ -103,20 +86,14 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
     let roll = format!("endpoints/{id}/roll-secret");
     interface.assert_access("rollEndpointSecret", "POST", &roll, false);
     let shown = interface.get(&path);
-    assert_eq!(
-        (&shown["secret"], &shown["previousUntil"]),
-        (&json!(old), &NULL)
-    );
+    assert_eq!((&shown["secret"], &shown["previousUntil"]), (&json!(old), &NULL));
     let rolled = interface.request("POST", &format!("endpoints/{id}/roll-secret"), &NULL);
     let rolled = rolled.expect(200).json();
     let new = rolled["secret"].as_str().unwrap();
     assert!(new != old && rolled["previousUntil"].is_string());
     interface.shop.create_invoice("20.00", json!({}));
     let told = receiver.wait_for_requests(1);
-    assert_eq!(
-        count_signatures(&told[0], &[new, old]),
-        (2, vec![true, true])
-    );
+    assert_eq!(count_signatures(&told[0], &[new, old]), (2, vec![true, true]));
     interface.shop.advance("24h");
     let count = receiver.requests().len();
     interface.shop.create_invoice("20.00", json!({}));
@@ -125,29 +102,16 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
     assert_eq!(count_signatures(last, &[new, old]), (1, vec![true, false]));
     let cookie = interface.shop.sign_in("operator@sandbox.test");
     let path = interface.path(&format!("endpoints/{id}/secret"));
-    let shown = interface
-        .send(&cookie, "GET", &path, &NULL)
-        .expect(200)
-        .json();
+    let shown = interface.send(&cookie, "GET", &path, &NULL).expect(200).json();
     assert_eq!(shown["previousUntil"], NULL);
     interface.shop.advance("1h");
-    let kept = interface
-        .shop
-        .query_text("select count(secret_old) || '' from endpoints");
+    let kept = interface.shop.query_text("select count(secret_old) || '' from endpoints");
     assert_eq!(kept, "0", "a secret that signs nothing any more is kept");
-    let actions: Vec<String> = interface
-        .audit_entries(id)
-        .into_iter()
-        .map(|(_, action)| action)
-        .collect();
+    let actions: Vec<String> =
+        interface.audit_entries(id).into_iter().map(|(_, action)| action).collect();
     assert_eq!(
         actions,
-        [
-            "endpoint.create",
-            "endpoint.show_secret",
-            "endpoint.roll_secret",
-            "endpoint.show_secret"
-        ]
+        ["endpoint.create", "endpoint.show_secret", "endpoint.roll_secret", "endpoint.show_secret"]
     );
     for action in ["endpoint.create", "endpoint.roll_secret"] {
         let noted = format!("{:?}", interface.shop.audit_entries(action));
@@ -175,10 +139,7 @@ fn legacy_secret_is_shown_and_rolled() {
     let count = receiver.requests().len();
     interface.shop.create_invoice("20.00", own);
     let told = receiver.wait_for_requests(count + 1);
-    assert_eq!(
-        count_signatures(told.last().unwrap(), &secrets),
-        (1, vec![true, false])
-    );
+    assert_eq!(count_signatures(told.last().unwrap(), &secrets), (1, vec![true, false]));
     assert_eq!(interface.audit_entries(&interface.account).len(), 2);
 }
 
@@ -190,35 +151,18 @@ fn endpoint_with_forbidden_url_is_rejected() {
         (json!({ "url": "shop.example" }), "url"),
         (json!({ "url": "http://shop.example/hook" }), "url"),
         (json!({ "url": "https://10.0.0.1/hook" }), "url"),
-        (
-            json!({ "url": "https://a.example", "types": ["x"] }),
-            "types",
-        ),
-        (
-            json!({ "url": "https://a.example", "format": "xml" }),
-            "format",
-        ),
-        (
-            json!({ "url": "https://a.example", "mode": "both" }),
-            "mode",
-        ),
-        (
-            json!({ "url": "https://a.example", "enabled": 1 }),
-            "enabled",
-        ),
-        (
-            json!({ "url": "https://a.example", "secret": "x" }),
-            "secret",
-        ),
+        (json!({ "url": "https://a.example", "types": ["x"] }), "types"),
+        (json!({ "url": "https://a.example", "format": "xml" }), "format"),
+        (json!({ "url": "https://a.example", "mode": "both" }), "mode"),
+        (json!({ "url": "https://a.example", "enabled": 1 }), "enabled"),
+        (json!({ "url": "https://a.example", "secret": "x" }), "secret"),
     ] {
         let refused = interface.request_as_merchant("POST", "endpoints", &body);
         refused.assert_error(400, "invalid_request", Some(param));
     }
     let endpoint = json!({ "url": "https://a.example" });
     for _ in 0..50 {
-        interface
-            .request("POST", "endpoints", &endpoint)
-            .expect(201);
+        interface.request("POST", "endpoints", &endpoint).expect(201);
     }
     let one_more = interface.request("POST", "endpoints", &endpoint);
     one_more.assert_error(400, "invalid_request", Some("url"));

@@ -49,10 +49,7 @@ fn export_matches_the_operator_interface() {
         )]
     );
     let ledger = export_lines(&interface, "ledger.csv");
-    let amounts: Vec<_> = ledger[1..]
-        .iter()
-        .map(|line| line.split(',').nth(2).unwrap())
-        .collect();
+    let amounts: Vec<_> = ledger[1..].iter().map(|line| line.split(',').nth(2).unwrap()).collect();
     assert_eq!(amounts, ["20.00", "-0.20", "-5.00"], "numbers stay numbers");
     let refunds = export_lines(&interface, "refunds.csv");
     assert!(refunds[1].starts_with(&format!("{refund},{id},requested,5.00,EUR,litecoin,LTC,")));
@@ -60,23 +57,12 @@ fn export_matches_the_operator_interface() {
         assert_eq!(export_lines(&interface, file).len(), 1, "{file}");
     }
     let file = interface.request("GET", "exports/ledger.csv", &Value::Null);
-    assert_eq!(
-        file.headers["content-disposition"],
-        "attachment; filename=ledger-test.csv"
-    );
+    assert_eq!(file.headers["content-disposition"], "attachment; filename=ledger-test.csv");
     interface.shop.advance("1s");
     let later = interface.shop.now();
-    assert_eq!(
-        export_lines(&interface, &format!("invoices.csv?from={later}")).len(),
-        1
-    );
-    assert_eq!(
-        export_lines(&interface, &format!("invoices.csv?to={later}")).len(),
-        2
-    );
-    let live = interface
-        .path("exports/invoices.csv")
-        .replace("test", "live");
+    assert_eq!(export_lines(&interface, &format!("invoices.csv?from={later}")).len(), 1);
+    assert_eq!(export_lines(&interface, &format!("invoices.csv?to={later}")).len(), 2);
+    let live = interface.path("exports/invoices.csv").replace("test", "live");
     let live = interface.send(&interface.merchant, "GET", &live, &Value::Null);
     assert_eq!(live.expect(200).text.lines().count(), 1);
 }
@@ -88,18 +74,14 @@ fn exported_deposit_has_net_amount_and_currency() {
     shop.update_account(json!({ "feeBps": 100, "customersEnabled": true }));
     shop.create_addresses(TEST, "ada").expect(201);
     let body = json!({ "asset": "BTC", "amount": "0.001" });
-    shop.post("/v1/customers/ada/simulate", Some(TEST), body)
-        .expect(201);
+    shop.post("/v1/customers/ada/simulate", Some(TEST), body).expect(201);
     let lines = export_lines(&interface, "deposits.csv");
     assert!(
         lines[0].ends_with(",grossEur,feeEur,createdAt,confirmedAt,netEur,currency"),
         "{lines:?}"
     );
     let now = shop.now();
-    assert!(
-        lines[1].ends_with(&format!(",60.00,0.60,{now},{now},59.40,EUR")),
-        "{lines:?}"
-    );
+    assert!(lines[1].ends_with(&format!(",60.00,0.60,{now},{now},59.40,EUR")), "{lines:?}");
 }
 
 /// Inserts 10 000 invoices. 9 000 of them are test invoices of the account.
@@ -125,14 +107,10 @@ fn export_contains_each_row_once_in_order() {
     let interface = OperatorInterface::open();
     insert_many_invoices(&interface);
     let lines = export_lines(&interface, "invoices.csv");
-    let ids: Vec<_> = lines[2..]
-        .iter()
-        .map(|line| line.split(',').next().unwrap().to_owned())
-        .collect();
-    let expected: Vec<_> = (2..=10_000)
-        .filter(|number| number % 10 != 0)
-        .map(|number| format!("i{number}"))
-        .collect();
+    let ids: Vec<_> =
+        lines[2..].iter().map(|line| line.split(',').next().unwrap().to_owned()).collect();
+    let expected: Vec<_> =
+        (2..=10_000).filter(|number| number % 10 != 0).map(|number| format!("i{number}")).collect();
     assert_eq!(ids, expected);
 }
 
@@ -140,11 +118,7 @@ fn export_contains_each_row_once_in_order() {
 fn aborted_export_frees_its_slot() {
     let interface = OperatorInterface::open();
     insert_many_invoices(&interface);
-    let host = interface
-        .shop
-        .url()
-        .trim_start_matches("http://")
-        .to_owned();
+    let host = interface.shop.url().trim_start_matches("http://").to_owned();
     let path = interface.path("exports/invoices.csv");
     // The slot of an aborted export is freed once the server notices. Until then all ten slots of the account are in
     // use.
@@ -165,9 +139,7 @@ fn aborted_export_frees_its_slot() {
     // Reads and writes continue, and the server stops in time.
     let invoice = interface.shop.create_invoice("1.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
-    let read = interface
-        .shop
-        .get(&format!("/v1/invoices/{id}"), Some(TEST));
+    let read = interface.shop.get(&format!("/v1/invoices/{id}"), Some(TEST));
     read.expect(200);
 }
 
@@ -176,17 +148,19 @@ fn exports_check_access_and_name() {
     let interface = OperatorInterface::open();
     interface.assert_access("export", "GET", "exports/invoices.csv", false);
     for file in ["invoices", "users.csv", "invoices.json", ".csv"] {
-        interface
-            .request("GET", &format!("exports/{file}"), &Value::Null)
-            .assert_error(404, "not_found", None);
+        interface.request("GET", &format!("exports/{file}"), &Value::Null).assert_error(
+            404,
+            "not_found",
+            None,
+        );
     }
     for (query, param) in [("from=x", "from"), ("to=1", "to"), ("mode=both", "mode")] {
-        let path = interface
-            .path("exports/ledger.csv")
-            .replace("mode=test", query);
-        interface
-            .send(&interface.operator, "GET", &path, &Value::Null)
-            .assert_error(400, "invalid_request", Some(param));
+        let path = interface.path("exports/ledger.csv").replace("mode=test", query);
+        interface.send(&interface.operator, "GET", &path, &Value::Null).assert_error(
+            400,
+            "invalid_request",
+            Some(param),
+        );
     }
 }
 
@@ -209,9 +183,7 @@ fn export_escapes_formulas() {
         ("x;y=1", "\"x;y=1\""),
     ];
     for (text, _) in cases {
-        interface
-            .shop
-            .create_invoice("1.00", json!({ "description": text }));
+        interface.shop.create_invoice("1.00", json!({ "description": text }));
     }
     let file = interface.request("GET", "exports/invoices.csv", &Value::Null);
     let file = file.expect(200).text;

@@ -95,10 +95,7 @@ fn flood_does_not_reset_the_limit_or_reveal_users() {
         caller.write_all(request.as_bytes()).unwrap();
     }
     for number in 0..30 {
-        let (from, email) = (
-            format!("198.51.100.{}", 10 + number),
-            format!("{number}@x.test"),
-        );
+        let (from, email) = (format!("198.51.100.{}", 10 + number), format!("{number}@x.test"));
         sign_in(&shop, &from, &email, "wrong").assert_error(401, "invalid_credentials", None);
     }
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
@@ -197,8 +194,7 @@ fn setup_token_guesses_are_limited() {
     ));
     let page = |from: &str, token: &str| {
         let path = format!("/setup?token={token}");
-        shop.send("GET", &path, &[("x-forwarded-for", from)], "")
-            .status
+        shop.send("GET", &path, &[("x-forwarded-for", from)], "").status
     };
     let right = "a+token+for+the+set-up";
     let told: Vec<u16> = (0..7).map(|_| page("198.51.100.1", "guessed")).collect();
@@ -210,11 +206,7 @@ fn setup_token_guesses_are_limited() {
     slowed.assert_error(429, "too_many_attempts", None);
     assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     for _ in 0..20 {
-        assert_eq!(
-            page("203.0.113.1", right),
-            200,
-            "who has it is not slowed down"
-        );
+        assert_eq!(page("203.0.113.1", right), 200, "who has it is not slowed down");
     }
     let body = json!({
         "token": "a token for the set-up", "email": "a@b.test", "password": "long enough"

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 #[track_caller]
 fn ids(page: &Value) -> Vec<String> {
     let data = page["data"].as_array().unwrap().iter();
-    data.map(|one| one["id"].as_str().unwrap().to_owned())
-        .collect()
+    data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Returns the id of an object.
@@ -29,37 +28,18 @@ fn search_finds_metadata_values() {
     let gift = made(json!({ "gift": true, "n": 7, "d\u{e9}j\u{e0} \"vu\"": "a=b" }));
     let none = made(json!({}));
     let found = |text: &str| ids(&interface.get(&format!("invoices?text={text}")));
-    for text in [
-        "red+shoes",
-        "ed+Sho",
-        "caf%C3%A9+%22x",
-        "100%25+c",
-        "size%3D42",
-        "basket%3DRed+Shoes",
-    ] {
+    for text in
+        ["red+shoes", "ed+Sho", "caf%C3%A9+%22x", "100%25+c", "size%3D42", "basket%3DRed+Shoes"]
+    {
         assert_eq!(found(text), std::slice::from_ref(&shoes), "{text}");
     }
     assert_eq!(found("red"), [hats.clone(), shoes]);
     assert_eq!(found("Red+Shoes%3Dno"), [hats]);
-    for text in [
-        "gift%3Dtrue",
-        "n%3D7",
-        "d%C3%A9j%C3%A0+%22vu%22%3Da%3Db",
-        "a%3Db",
-    ] {
+    for text in ["gift%3Dtrue", "n%3D7", "d%C3%A9j%C3%A0+%22vu%22%3Da%3Db", "a%3Db"] {
         assert_eq!(found(text), std::slice::from_ref(&gift), "{text}");
     }
     // A search for a key alone, JSON syntax or a pattern finds nothing.
-    for text in [
-        "size",
-        "%22basket%22",
-        "%7B",
-        "size%3D4",
-        "size%3D4_",
-        "%00",
-        "red%00",
-        "R_d",
-    ] {
+    for text in ["size", "%22basket%22", "%7B", "size%3D4", "size%3D4_", "%00", "red%00", "R_d"] {
         assert_eq!(found(text), [""; 0], "{text}");
     }
     assert_eq!(found(&none), [none]);
@@ -68,13 +48,7 @@ fn search_finds_metadata_values() {
 #[test]
 fn search_finds_metadata_numbers_and_keys_with_special_characters() {
     let interface = OperatorInterface::open();
-    let numbers = [
-        "12345678901234567890",
-        "19.90",
-        "1e+3",
-        "-0",
-        "0.10000000000000000000001",
-    ];
+    let numbers = ["12345678901234567890", "19.90", "1e+3", "-0", "0.10000000000000000000001"];
     let made = numbers.map(|number| {
         let body = format!(
             "{{\"amount\":\"10.00\",\"currency\":\"EUR\",\"metadata\":{{\"is \\\"it\\\"?\":[{{\"x=y\":{number}}}]}}}}"
@@ -97,9 +71,7 @@ fn search_finds_metadata_numbers_and_keys_with_special_characters() {
         }
     }
     assert_eq!(found("1E+3"), [made[2].clone()]);
-    for text in [
-        "x=y=19.9", "x=y", "y=19.90", "x=y=1000", "19.900", "=19.90", "x=y=",
-    ] {
+    for text in ["x=y=19.9", "x=y", "y=19.90", "x=y=1000", "19.900", "=19.90", "x=y="] {
         assert_eq!(found(text), [""; 0], "{text}");
     }
 }
@@ -107,15 +79,11 @@ fn search_finds_metadata_numbers_and_keys_with_special_characters() {
 #[test]
 fn search_has_a_byte_limit_per_page_and_continues() {
     let interface = OperatorInterface::open();
-    let wanted = id(&interface
-        .shop
-        .create_invoice("10.00", json!({ "orderId": "the first" })));
+    let wanted = id(&interface.shop.create_invoice("10.00", json!({ "orderId": "the first" })));
     let large = "x".repeat(60_000);
     for _ in 0..40 {
         let metadata = json!({ "large": large });
-        interface
-            .shop
-            .create_invoice("10.00", json!({ "metadata": metadata }));
+        interface.shop.create_invoice("10.00", json!({ "metadata": metadata }));
     }
     for search in ["text=the+first", "text=the+first&status=created"] {
         let page = interface.get(&format!("invoices?{search}"));
@@ -144,38 +112,16 @@ fn search_finds_invoices_by_every_attribute() {
     let paid = id(&dollars);
     shop.pay(json!({ "invoice": paid, "txid": "abcd1234" }));
     let found = |query: &str| ids(&interface.get(&format!("invoices?{query}")));
-    assert_eq!(
-        found("limit=50"),
-        [paid.clone(), ordered.clone(), plain.clone()]
-    );
-    for text in [
-        "A_1%25",
-        "a_1",
-        "blue+CHAIRS",
-        "ada@example",
-        &ordered,
-        &ordered[10..30],
-    ] {
-        assert_eq!(
-            found(&format!("text={text}")),
-            std::slice::from_ref(&ordered),
-            "{text}"
-        );
+    assert_eq!(found("limit=50"), [paid.clone(), ordered.clone(), plain.clone()]);
+    for text in ["A_1%25", "a_1", "blue+CHAIRS", "ada@example", &ordered, &ordered[10..30]] {
+        assert_eq!(found(&format!("text={text}")), std::slice::from_ref(&ordered), "{text}");
     }
     let address = dollars["depositAddress"].as_str().unwrap();
     for text in [address, "abcd1234"] {
-        assert_eq!(
-            found(&format!("text={text}")),
-            std::slice::from_ref(&paid),
-            "{text}"
-        );
+        assert_eq!(found(&format!("text={text}")), std::slice::from_ref(&paid), "{text}");
     }
     for text in ["A%251", "abcd123", "A_2", "%25"] {
-        let expected = if text == "%25" {
-            vec![ordered.clone()]
-        } else {
-            vec![]
-        };
+        let expected = if text == "%25" { vec![ordered.clone()] } else { vec![] };
         assert_eq!(found(&format!("text={text}")), expected, "{text}");
     }
     assert_eq!(found("currency=USD"), std::slice::from_ref(&paid));
@@ -192,9 +138,8 @@ fn search_finds_invoices_by_every_attribute() {
 #[test]
 fn next_page_continues_after_the_last_invoice() {
     let interface = OperatorInterface::open();
-    let mut made: Vec<String> = (0..5)
-        .map(|_| id(&interface.shop.create_invoice("10.00", json!({}))))
-        .collect();
+    let mut made: Vec<String> =
+        (0..5).map(|_| id(&interface.shop.create_invoice("10.00", json!({})))).collect();
     made.reverse();
     let mut page = interface.get("invoices?limit=2&status=created");
     let mut seen = ids(&page);
@@ -208,11 +153,7 @@ fn next_page_continues_after_the_last_invoice() {
     assert_eq!(seen, made);
     assert_eq!(page["nextBefore"], Value::Null);
     let live = json!({ "amount": "1.00", "currency": "EUR" });
-    let live = id(&interface
-        .shop
-        .post("/v1/invoices", Some(LIVE), live)
-        .expect(201)
-        .json());
+    let live = id(&interface.shop.post("/v1/invoices", Some(LIVE), live).expect(201).json());
     for (query, param) in [
         (format!("before={live}"), "before"),
         ("before=x".to_owned(), "before"),
@@ -236,13 +177,8 @@ fn invoice_details_are_complete() {
     });
     let invoice = id(&interface.shop.create_invoice("100.00", urls));
     let select = format!("/v1/invoices/{invoice}/select");
-    interface
-        .shop
-        .post(&select, Some(TEST), json!({ "asset": "LTC" }))
-        .expect(200);
-    let payment = interface
-        .shop
-        .pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
+    interface.shop.post(&select, Some(TEST), json!({ "asset": "LTC" })).expect(200);
+    let payment = interface.shop.pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
     interface.shop.move_payment(&payment, "confirmed");
     let detail = interface.get(&format!("invoices/{invoice}"));
     assert_eq!(detail["invoice"], interface.shop.get_invoice(&invoice));
@@ -256,25 +192,12 @@ fn invoice_details_are_complete() {
         })
     );
     let quotes = detail["quotes"].as_array().unwrap().iter();
-    let quotes: Vec<_> = quotes
-        .map(|quote| (&quote["asset"], &quote["picked"]))
-        .collect();
-    assert_eq!(
-        quotes,
-        [
-            (&json!("BTC"), &json!(false)),
-            (&json!("LTC"), &json!(true))
-        ]
-    );
+    let quotes: Vec<_> = quotes.map(|quote| (&quote["asset"], &quote["picked"])).collect();
+    assert_eq!(quotes, [(&json!("BTC"), &json!(false)), (&json!("LTC"), &json!(true))]);
     let paid = &detail["payments"][0];
     assert_eq!(
         (&paid["id"], &paid["state"], &paid["value"], &paid["onTime"]),
-        (
-            &json!(payment),
-            &json!("confirmed"),
-            &json!("80.00"),
-            &json!(true)
-        )
+        (&json!(payment), &json!("confirmed"), &json!("80.00"), &json!(true))
     );
 }
 
@@ -288,10 +211,7 @@ fn open_invoice_is_cancelled_once_and_logged() {
     let again = interface.send(&interface.operator, "POST", &cancel, &Value::Null);
     again.assert_error(409, "invoice_not_cancellable", None);
     let by = ("merchant@sandbox.test", "invoice.cancel");
-    assert_eq!(
-        interface.audit_entries(&invoice),
-        [(by.0.to_owned(), by.1.to_owned())]
-    );
+    assert_eq!(interface.audit_entries(&invoice), [(by.0.to_owned(), by.1.to_owned())]);
     assert_eq!(
         interface.shop.event_types(&invoice, TEST),
         ["invoice.created", "invoice.cancelled"]
@@ -305,25 +225,16 @@ fn invoices_are_visible_to_their_account_only() {
     for (operation, method, rest) in [
         ("searchInvoices", "GET", "invoices".to_owned()),
         ("getInvoiceDetail", "GET", format!("invoices/{invoice}")),
-        (
-            "getInvoiceTimeline",
-            "GET",
-            format!("invoices/{invoice}/timeline"),
-        ),
-        (
-            "cancelInvoice",
-            "POST",
-            format!("invoices/{invoice}/cancel"),
-        ),
+        ("getInvoiceTimeline", "GET", format!("invoices/{invoice}/timeline")),
+        ("cancelInvoice", "POST", format!("invoices/{invoice}/cancel")),
     ] {
         interface.assert_access(operation, method, &rest, false);
         if rest.contains(&invoice) {
             // The invoice is not found in the other mode or on the other account.
             let live = interface.path(&rest).replace("mode=test", "mode=live");
-            let other = interface.path(&rest).replace(
-                &interface.account,
-                crate::support::operator_interface::OTHER_ACCOUNT,
-            );
+            let other = interface
+                .path(&rest)
+                .replace(&interface.account, crate::support::operator_interface::OTHER_ACCOUNT);
             for (cookie, path) in [(&interface.operator, live), (&interface.stranger, other)] {
                 let nothing = interface.send(cookie, method, &path, &Value::Null);
                 nothing.assert_error(404, "not_found", None);

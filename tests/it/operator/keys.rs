@@ -28,10 +28,7 @@ fn keys_are_created_and_shown_once() {
         ("legacy", "test", ""),
     ] {
         let body = json!({ "class": class, "mode": mode });
-        let made = interface
-            .request_as_merchant("POST", "keys", &body)
-            .expect(201)
-            .json();
+        let made = interface.request_as_merchant("POST", "keys", &body).expect(201).json();
         let text = made["key"].as_str().unwrap();
         assert!(text.starts_with(prefix) && text.ends_with(made["last4"].as_str().unwrap()));
         let answer = get_merchant(&interface.shop, text);
@@ -45,17 +42,12 @@ fn keys_are_created_and_shown_once() {
         assert!(listed["key"].is_null() && listed["class"] == class && listed["mode"] == mode);
         let id = made["id"].as_str().unwrap();
         interface.assert_access("revokeKey", "DELETE", &format!("keys/{id}"), false);
-        interface
-            .request_as_merchant("DELETE", &format!("keys/{id}"), &NULL)
-            .expect(204);
+        interface.request_as_merchant("DELETE", &format!("keys/{id}"), &NULL).expect(204);
         get_merchant(&interface.shop, text).assert_error(401, "unauthorized", None);
         let again = interface.request_as_merchant("DELETE", &format!("keys/{id}"), &NULL);
         again.assert_error(404, "not_found", None);
         let by = |action: &str| ("merchant@sandbox.test".to_owned(), action.to_owned());
-        assert_eq!(
-            interface.audit_entries(id),
-            [by("key.create"), by("key.revoke")]
-        );
+        assert_eq!(interface.audit_entries(id), [by("key.create"), by("key.revoke")]);
     }
     for (body, param) in [
         (json!({ "class": "secret" }), "mode"),
@@ -82,11 +74,8 @@ fn only_the_hash_of_a_key_is_stored() {
         let file = interface.shop.file().to_str().unwrap().to_owned();
         for part in [file.clone(), format!("{file}-wal")] {
             let bytes = std::fs::read(&part).unwrap_or_default();
-            let holds = |secret: &str| {
-                bytes
-                    .windows(secret.len())
-                    .any(|at| at == secret.as_bytes())
-            };
+            let holds =
+                |secret: &str| bytes.windows(secret.len()).any(|at| at == secret.as_bytes());
             assert!(!holds(text) && !holds(&text[12..]), "{class} in {part}");
         }
     }
@@ -112,13 +101,7 @@ fn operator_imports_an_existing_legacy_key() {
         refused.assert_error(400, "invalid_request", Some("import"));
         assert!(import.is_empty() || !refused.text.contains(import));
     };
-    for wrong in [
-        text,
-        "short.secret",
-        "sandbox.sandbox",
-        "sk_live_x.0123456789abcdef",
-        "nodot",
-    ] {
+    for wrong in [text, "short.secret", "sandbox.sandbox", "sk_live_x.0123456789abcdef", "nodot"] {
         refused(wrong);
     }
     let body = json!({ "import": "a.0123456789abcdef", "mode": "live", "class": "secret" });
@@ -129,11 +112,7 @@ fn operator_imports_an_existing_legacy_key() {
 #[test]
 fn rolled_key_works_until_it_expires() {
     let interface = OperatorInterface::open();
-    let made = interface.request(
-        "POST",
-        "keys",
-        &json!({ "class": "secret", "mode": "test" }),
-    );
+    let made = interface.request("POST", "keys", &json!({ "class": "secret", "mode": "test" }));
     let made = made.expect(201).json();
     let (id, old) = (made["id"].as_str().unwrap(), made["key"].as_str().unwrap());
     let path = format!("keys/{id}/roll");
@@ -155,9 +134,7 @@ fn rolled_key_works_until_it_expires() {
     interface.shop.advance("1s");
     get_merchant(&interface.shop, old).assert_error(401, "unauthorized", None);
     get_merchant(&interface.shop, new).expect(200);
-    interface
-        .request("POST", &path, &json!({}))
-        .assert_error(404, "not_found", None);
+    interface.request("POST", &path, &json!({})).assert_error(404, "not_found", None);
     let path = format!("keys/{}/roll", rolled["id"].as_str().unwrap());
     let body = json!({ "overlapSeconds": 0 });
     interface.request("POST", &path, &body).expect(201);
@@ -180,12 +157,7 @@ fn run_with_input(args: &[&str], input: &str) -> Option<Value> {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     serde_json::from_slice(&output.stdout).ok()
 }
@@ -202,17 +174,12 @@ fn command_line_manages_keys_beside_a_running_server() {
         .output()
         .unwrap();
     let list = String::from_utf8(list.stdout).unwrap();
-    let keys = list
-        .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let keys = list.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let last4 = &shop.test[shop.test.len() - 4..];
     let mut of_test = keys.filter(|key| key["last4"] == last4);
     let id = of_test.next().unwrap()["id"].as_str().unwrap().to_owned();
     assert_eq!(status(&shop.test), 200);
-    let rolled = run_with_input(
-        &["key", "roll", &id, "--overlap", "3600", "--file", path],
-        "",
-    );
+    let rolled = run_with_input(&["key", "roll", &id, "--overlap", "3600", "--file", path], "");
     let rolled = rolled.unwrap();
     let new = rolled["key"].as_str().unwrap();
     assert_eq!((status(new), status(&shop.test)), (200, 200));

@@ -14,14 +14,9 @@ fn guess_until_limited(server: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let made = (0..600).find(|client| {
         let from = format!("198.51.{}.{}", client / 250, client % 250 + 1);
-        server
-            .request_from(&from, "", "POST", SESSION, &body)
-            .status
-            == 429
+        server.request_from(&from, "", "POST", SESSION, &body).status == 429
     });
-    server
-        .sign_in_from(STRANGER, ANNA, &NULL)
-        .assert_error(429, "too_many_attempts", None);
+    server.sign_in_from(STRANGER, ANNA, &NULL).assert_error(429, "too_many_attempts", None);
     made.unwrap()
 }
 
@@ -79,15 +74,10 @@ fn client_that_changes_the_password_stays_known() {
     let session = server.session_cookie(ANNA);
     // The address of a signed-in client may change between requests.
     let body = json!({ "password": PASSWORD });
-    server
-        .request_from(OWN, &session, "POST", CONFIRM, &body)
-        .expect(204);
+    server.request_from(OWN, &session, "POST", CONFIRM, &body).expect(204);
     let known = |client: &str, password: &str| {
         let body = json!({ "email": ANNA, "password": password });
-        server
-            .request_from(client, "", "POST", SESSION, &body)
-            .status
-            != 429
+        server.request_from(client, "", "POST", SESSION, &body).status != 429
     };
     guess_until_limited(&server);
     for client in [phone, own, OWN] {
@@ -95,19 +85,11 @@ fn client_that_changes_the_password_stays_known() {
     }
     // A signed-in user counts as known from every address.
     let body = json!({ "password": PASSWORD });
-    server
-        .request_from("203.0.113.3", &session, "POST", CONFIRM, &body)
-        .expect(204);
+    server.request_from("203.0.113.3", &session, "POST", CONFIRM, &body).expect(204);
     let body = json!({ "password": PASSWORD, "newPassword": "another password" });
-    server
-        .request(&session, "PUT", "/dashboard/api/session/password", &body)
-        .expect(204);
+    server.request(&session, "PUT", "/dashboard/api/session/password", &body).expect(204);
     let strangers = (0..600).map(|client| format!("198.51.{}.{}", client / 250, client % 250 + 1));
-    assert!(
-        strangers
-            .map(|from| known(&from, "wrong"))
-            .any(|known| !known)
-    );
+    assert!(strangers.map(|from| known(&from, "wrong")).any(|known| !known));
     assert!(!known(phone, "another password"));
     assert!(!known(OWN, "another password"));
     assert!(known(own, "another password"));
@@ -125,22 +107,13 @@ fn eight_newest_clients_of_a_user_are_known() {
     // The first client signs in again, so that the second client is the oldest.
     sign_in(1);
     sign_in(9);
-    assert_eq!(
-        server.query_text("select count(*) from known_clients where user = 1"),
-        "8"
-    );
-    assert_eq!(
-        server.query_text("select count(*) from known_clients where user = 2"),
-        "1"
-    );
+    assert_eq!(server.query_text("select count(*) from known_clients where user = 1"), "8");
+    assert_eq!(server.query_text("select count(*) from known_clients where user = 2"), "1");
     guess_until_limited(&server);
     let known = |client: u8| {
         let from = format!("203.0.113.{client}");
         let body = json!({ "email": ANNA, "password": "wrong" });
-        server
-            .request_from(&from, "", "POST", SESSION, &body)
-            .status
-            == 401
+        server.request_from(&from, "", "POST", SESSION, &body).status == 401
     };
     assert!(known(1) && known(3) && known(9) && !known(2));
 }

@@ -10,14 +10,9 @@ const CUSTOMER: &str = "ada.1";
 #[test]
 fn operator_sees_balances_ledger_and_events_of_the_merchant() {
     let interface = OperatorInterface::open();
-    let invoice = interface
-        .shop
-        .create_invoice("20.00", json!({ "asset": "LTC" }));
+    let invoice = interface.shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
-    interface
-        .shop
-        .post(&simulate, Some(TEST), json!({}))
-        .expect(200);
+    interface.shop.post(&simulate, Some(TEST), json!({})).expect(200);
     for (operation, rest) in [
         ("listAccountBalances", "balances"),
         ("listAccountLedger", "ledger?limit=1"),
@@ -25,12 +20,7 @@ fn operator_sees_balances_ledger_and_events_of_the_merchant() {
     ] {
         let own = interface.shop.get(&format!("/v1/{rest}"), Some(TEST));
         assert_eq!(interface.get(rest), own.expect(200).json(), "{rest}");
-        let shown = interface.send(
-            &interface.merchant,
-            "GET",
-            &interface.path(rest),
-            &Value::Null,
-        );
+        let shown = interface.send(&interface.merchant, "GET", &interface.path(rest), &Value::Null);
         shown.expect(200);
         interface.assert_access(operation, "GET", rest, false);
     }
@@ -48,12 +38,8 @@ fn operator_sees_customers_and_deposits_of_the_merchant() {
     customer("simulate", json!({ "asset": "SOL", "amount": "2" }));
     assert_eq!(interface.get("customers/ada.1"), addresses);
     interface.assert_access("getAccountCustomer", "GET", "customers/ada.1", false);
-    for rest in [
-        "deposits",
-        "deposits?limit=1",
-        "deposits?customer=ada.1",
-        "deposits?customer=bob",
-    ] {
+    for rest in ["deposits", "deposits?limit=1", "deposits?customer=ada.1", "deposits?customer=bob"]
+    {
         let own = interface.shop.get(&format!("/v1/{rest}"), Some(TEST));
         assert_eq!(interface.get(rest), own.expect(200).json(), "{rest}");
     }
@@ -68,13 +54,8 @@ fn adjustment_is_booked_once_with_its_reason() {
     let interface = OperatorInterface::open();
     let path = interface.path("adjustments");
     let book = |key: &str, body: &Value| {
-        let headers = [
-            ("cookie", interface.operator.as_str()),
-            ("Idempotency-Key", key),
-        ];
-        interface
-            .shop
-            .send("POST", &path, &headers, &body.to_string())
+        let headers = [("cookie", interface.operator.as_str()), ("Idempotency-Key", key)];
+        interface.shop.send("POST", &path, &headers, &body.to_string())
     };
     let body = json!({ "currency": "EUR", "amount": "-12.5", "memo": "Refunded by hand" });
     let entry = book("one", &body).expect(201).json();
@@ -97,10 +78,7 @@ fn adjustment_is_booked_once_with_its_reason() {
     let id = entry["id"].as_str().unwrap();
     assert_eq!(
         interface.audit_entries(id),
-        [(
-            "operator@sandbox.test".to_owned(),
-            "adjustment.create".to_owned()
-        )]
+        [("operator@sandbox.test".to_owned(), "adjustment.create".to_owned())]
     );
     interface.assert_access("createAdjustment", "POST", "adjustments", true);
 }

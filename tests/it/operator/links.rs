@@ -28,15 +28,9 @@ fn link_is_created_and_read() {
     });
     assert_eq!(link.to_string(), expected.to_string(), "in this order");
     assert_eq!(interface.get("test", id).expect(200).json(), link);
-    interface
-        .get("live", id)
-        .assert_error(404, "not_found", None);
-    interface
-        .get("test", "x")
-        .assert_error(404, "not_found", None);
-    interface
-        .get("wrong", id)
-        .assert_error(400, "invalid_request", Some("mode"));
+    interface.get("live", id).assert_error(404, "not_found", None);
+    interface.get("test", "x").assert_error(404, "not_found", None);
+    interface.get("wrong", id).assert_error(400, "invalid_request", Some("mode"));
 }
 
 #[test]
@@ -47,28 +41,17 @@ fn links_are_listed_newest_first() {
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let any = json!({ "name": "Any", "currency": "USD", "description": "Thanks", "active": false });
     let second = interface.create_test_link(any);
-    assert_eq!(
-        (&second["amount"], &second["active"]),
-        (&Value::Null, &json!(false))
-    );
+    assert_eq!((&second["amount"], &second["active"]), (&Value::Null, &json!(false)));
     let page = interface.list("mode=test&limit=1").expect(200).json();
     assert_eq!(page["data"], json!([second]));
-    assert_eq!(
-        (&page["hasMore"], &page["nextBefore"]),
-        (&json!(true), &second["id"])
-    );
+    assert_eq!((&page["hasMore"], &page["nextBefore"]), (&json!(true), &second["id"]));
     let rest = format!("mode=test&before={}", second["id"].as_str().unwrap());
     let rest = interface.list(&rest).expect(200).json();
     assert_eq!(rest["data"], json!([first]));
-    assert_eq!(
-        (&rest["hasMore"], &rest["nextBefore"]),
-        (&json!(false), &Value::Null)
-    );
+    assert_eq!((&rest["hasMore"], &rest["nextBefore"]), (&json!(false), &Value::Null));
     let live = interface.list("").expect(200).json();
     assert_eq!(live["data"], json!([]), "live where no mode is named");
-    interface
-        .list("mode=test&before=x")
-        .assert_error(400, "invalid_request", Some("before"));
+    interface.list("mode=test&before=x").assert_error(400, "invalid_request", Some("before"));
 }
 
 #[test]
@@ -85,10 +68,7 @@ fn changed_link_is_logged() {
     expected["description"] = json!("Hot");
     expected["active"] = json!(false);
     assert_eq!(changed, expected);
-    assert_eq!(
-        interface.update(&link, json!({})).expect(200).json(),
-        changed
-    );
+    assert_eq!(interface.update(&link, json!({})).expect(200).json(), changed);
     let bare = json!({ "description": null, "amount": "4", "active": null });
     let bare = interface.update(&link, bare).expect(200).json();
     assert_eq!(
@@ -124,37 +104,35 @@ fn invalid_link_is_rejected_and_changes_nothing() {
     ] {
         let mut body = json!({ "name": "Tea", "currency": "EUR" });
         body[field] = value.clone();
-        interface
-            .create("live", &body)
-            .assert_error(400, "invalid_request", Some(field));
-        interface
-            .update(&link, json!({ field: value }))
-            .assert_error(400, "invalid_request", Some(field));
+        interface.create("live", &body).assert_error(400, "invalid_request", Some(field));
+        interface.update(&link, json!({ field: value })).assert_error(
+            400,
+            "invalid_request",
+            Some(field),
+        );
     }
     for (body, field) in [
         (json!({ "currency": "EUR" }), "name"),
         (json!({ "name": "x" }), "currency"),
         (json!({ "name": "x", "currency": "GBP" }), "currency"),
     ] {
-        interface
-            .create("live", &body)
-            .assert_error(400, "invalid_request", Some(field));
+        interface.create("live", &body).assert_error(400, "invalid_request", Some(field));
     }
-    interface
-        .update(&link, json!({ "name": null }))
-        .assert_error(400, "invalid_request", Some("name"));
-    interface
-        .update(&link, json!({ "currency": "USD" }))
-        .assert_error(400, "invalid_request", Some("currency"));
+    interface.update(&link, json!({ "name": null })).assert_error(
+        400,
+        "invalid_request",
+        Some("name"),
+    );
+    interface.update(&link, json!({ "currency": "USD" })).assert_error(
+        400,
+        "invalid_request",
+        Some("currency"),
+    );
     for amount in ["50000.01", "99999999999999999999999"] {
         let body = json!({ "name": "x", "currency": "EUR", "amount": amount });
-        interface
-            .create("live", &body)
-            .assert_error(400, "amount_too_large", Some("amount"));
+        interface.create("live", &body).assert_error(400, "amount_too_large", Some("amount"));
         let change = json!({ "amount": amount });
-        interface
-            .update(&link, change)
-            .assert_error(400, "amount_too_large", Some("amount"));
+        interface.update(&link, change).assert_error(400, "amount_too_large", Some("amount"));
     }
     let id = link["id"].as_str().unwrap();
     assert_eq!(interface.get("test", id).expect(200).json(), link);
@@ -194,22 +172,12 @@ fn merchant_sees_only_links_of_the_own_account() {
         other.create("test", &body),
         at("other@sandbox.test", OTHER).get("test", id),
         interface.for_account(OTHER).get("test", id),
-        interface
-            .for_account(OTHER)
-            .update(&link, json!({ "active": true })),
+        interface.for_account(OTHER).update(&link, json!({ "active": true })),
     ] {
         answer.assert_error(404, "not_found", None);
     }
-    at("other@sandbox.test", OTHER)
-        .create("test", &body)
-        .expect(201);
-    let nobody = LinkClient {
-        cookie: String::new(),
-        ..interface.for_account(OTHER)
-    };
+    at("other@sandbox.test", OTHER).create("test", &body).expect(201);
+    let nobody = LinkClient { cookie: String::new(), ..interface.for_account(OTHER) };
     nobody.list("").assert_error(401, "unauthorized", None);
-    assert_eq!(
-        interface.get("test", id).expect(200).json()["active"],
-        false
-    );
+    assert_eq!(interface.get("test", id).expect(200).json()["active"], false);
 }

@@ -52,12 +52,7 @@ fn disconnected_sign_ins_use_no_memory() {
     let before = peak_kib(running.process.id());
     for number in 0..300 {
         let body = json!({ "email": format!("{number}@shop.test"), "password": "wrong" });
-        send_and_disconnect(
-            &running.url,
-            &format!("POST {SESSION}"),
-            "",
-            &body.to_string(),
-        );
+        send_and_disconnect(&running.url, &format!("POST {SESSION}"), "", &body.to_string());
     }
     sign_in_with_retries(&running.url, "operator@shop.test", "operator's password").expect(201);
     let grown = peak_kib(running.process.id()).saturating_sub(before);
@@ -73,10 +68,7 @@ fn disconnected_password_changes_use_no_memory() {
     let user = json!({ "email": "x@shop.test", "password": "long enough", "role": "merchant" });
     let password = json!({ "password": "wrong", "newPassword": "long enough" });
     for _ in 0..40 {
-        let (users, own) = (
-            "POST /dashboard/api/users",
-            format!("PUT {SESSION}/password"),
-        );
+        let (users, own) = ("POST /dashboard/api/users", format!("PUT {SESSION}/password"));
         send_and_disconnect(&running.url, users, &cookie, &user.to_string());
         send_and_disconnect(&running.url, &own, &cookie, &password.to_string());
     }
@@ -91,13 +83,7 @@ fn concurrent_sign_ins_of_one_client_succeed_or_ask_to_retry() {
     let answers: Vec<Response> = std::thread::scope(|scope| {
         let one = || {
             let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
-            send(
-                &agent(),
-                "POST",
-                &format!("{url}{SESSION}"),
-                &[],
-                &body.to_string(),
-            )
+            send(&agent(), "POST", &format!("{url}{SESSION}"), &[], &body.to_string())
         };
         let all: Vec<_> = (0..12).map(|_| scope.spawn(one)).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()

@@ -22,9 +22,7 @@ fn error_output(output: &Output) -> String {
 
 /// Returns addresses, one a line.
 fn address_lines(numbers: std::ops::Range<u32>) -> String {
-    numbers
-        .map(|number| address_without_key(number) + "\n")
-        .collect()
+    numbers.map(|number| address_without_key(number) + "\n").collect()
 }
 
 #[test]
@@ -37,16 +35,9 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     assert_eq!(parse_output(&first), [imported(3, 0, 3)]);
     let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node solana=URL`";
-    assert!(
-        error_output(&first).contains(unwatched),
-        "{}",
-        error_output(&first)
-    );
+    assert!(error_output(&first).contains(unwatched), "{}", error_output(&first));
     // A longer list of the same wallet repeats known addresses, which are counted separately.
-    assert_eq!(
-        parse_output(&run_import(&file, "-", &address_lines(0..5))),
-        [imported(2, 3, 5)]
-    );
+    assert_eq!(parse_output(&run_import(&file, "-", &address_lines(0..5))), [imported(2, 3, 5)]);
     let listed = run_subcommand("pool", &file, &["list"], "");
     let pool =
         json!({ "object": "pool", "pool": "solana", "free": 5, "assigned": 0, "retired": 0 });
@@ -83,36 +74,21 @@ fn invalid_line_is_named_and_nothing_is_imported() {
     let secret = bs58::encode([7; 64]).into_string();
     let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
     for (input, problem) in [
-        (
-            format!("{key}\n\nnot an address\n"),
-            "line 3 is not an address on solana",
-        ),
-        (
-            format!("{key}\n{DERIVED}\n"),
-            "line 2 is a program-derived address",
-        ),
+        (format!("{key}\n\nnot an address\n"), "line 3 is not an address on solana"),
+        (format!("{key}\n{DERIVED}\n"), "line 2 is a program-derived address"),
         (
             format!("{key}\n{}\n{key}\n", address_without_key(2)),
             "line 3 repeats the address of line 1",
         ),
         (format!("{key}\n{theirs}\n"), "line 2 is a destination"),
-        (
-            format!("{key}\n{secret}\n"),
-            "line 2 is not an address on solana",
-        ),
+        (format!("{key}\n{secret}\n"), "line 2 is not an address on solana"),
         (phrase.to_owned(), "seed phrase"),
         ("\n".to_owned(), "must be 1 to 10000, one a line"),
-        (
-            address_lines(0..1).repeat(10_001),
-            "line 2 repeats the address of line 1",
-        ),
+        (address_lines(0..1).repeat(10_001), "line 2 repeats the address of line 1"),
     ] {
         let output = run_import(&served.file, "-", &input);
         let said = error_output(&output);
-        assert!(
-            !output.status.success() && said.contains(problem),
-            "{problem}: {said}"
-        );
+        assert!(!output.status.success() && said.contains(problem), "{problem}: {said}");
         for hidden in ["abandon", &secret, "not an address\n"] {
             assert!(!said.contains(hidden), "{said}");
         }
@@ -126,11 +102,7 @@ fn invalid_line_is_named_and_nothing_is_imported() {
         error_output(&missing)
     );
     let other = run_subcommand("pool", &served.file, &["import", "tron", "-"], "");
-    assert!(
-        error_output(&other).contains("must be one of solana"),
-        "{}",
-        error_output(&other)
-    );
+    assert!(error_output(&other).contains("must be one of solana"), "{}", error_output(&other));
 }
 
 #[test]
@@ -141,9 +113,5 @@ fn import_warns_if_the_chain_has_no_node() {
     assert_eq!(parse_output(&added).len(), 1);
     let unwatched = "tron is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node tron=URL`";
-    assert!(
-        error_output(&added).contains(unwatched),
-        "{}",
-        error_output(&added)
-    );
+    assert!(error_output(&added).contains(unwatched), "{}", error_output(&added));
 }

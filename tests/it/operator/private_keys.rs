@@ -19,18 +19,9 @@ const SECRETS: [(&str, &str); 5] = [
         "zprvAdG4iTXWBoARxkkzNpNh8r6Qag3irQB8PzEMkAFeTRXxHpbF9z4QgEvBRmfvqWvGp42t42nvgGpNgYSJA9iefm1yYNZKEm7z6qUWCroSQnE",
         "xkkzNpNh8r6Qag3irQB",
     ),
-    (
-        "zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong",
-        "zoo zoo",
-    ),
-    (
-        "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1",
-        "yDtCWekvXuE6oXD9",
-    ),
-    (
-        "0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d",
-        "7a227600b2fe50b7",
-    ),
+    ("zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo zoo wrong", "zoo zoo"),
+    ("L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1", "yDtCWekvXuE6oXD9"),
+    ("0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d", "7a227600b2fe50b7"),
 ];
 
 /// Asserts that a text contains no part of the secret. `place` is where the text was found.
@@ -59,11 +50,7 @@ fn command_line_does_not_print_secrets() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let folder = file.parent().unwrap();
-    assert!(
-        run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB)
-            .status
-            .success()
-    );
+    assert!(run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB).status.success());
     for secret in SECRETS {
         let text = secret.0;
         let middle = format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)#abcdefgh");
@@ -94,16 +81,10 @@ fn command_line_does_not_print_secrets() {
             assert_no_secret(&output.stderr, secret, "standard error");
             assert_no_secret(&output.stdout, secret, "standard output");
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(
-                said.contains("which is refused and not stored"),
-                "{args:?}: {said}"
-            );
+            assert!(said.contains("which is refused and not stored"), "{args:?}: {said}");
         }
         // Each word is a separate argument, and the argument parser would repeat one of them in its error.
-        let words: Vec<_> = ["add", "bitcoin"]
-            .into_iter()
-            .chain(text.split(' '))
-            .collect();
+        let words: Vec<_> = ["add", "bitcoin"].into_iter().chain(text.split(' ')).collect();
         let output = run_wallet(&file, &words, ZPUB);
         assert_no_secret(&output.stderr, secret, "standard error");
         assert!(String::from_utf8_lossy(&output.stderr).contains("which is refused"));
@@ -163,11 +144,7 @@ impl LoggingSandbox {
         let begun = send(&agent(), "POST", &session, &[], &body.to_string());
         let set = begun.expect(201).headers["set-cookie"].clone();
         let cookie = set.split(';').next().unwrap().to_owned();
-        LoggingSandbox {
-            server,
-            url,
-            cookie,
-        }
+        LoggingSandbox { server, url, cookie }
     }
 
     #[track_caller]
@@ -179,13 +156,9 @@ impl LoggingSandbox {
 
 /// Returns request bodies with the secret in each field: alone, inside a text, and as a field name.
 fn bodies_with_secret(text: &str) -> Vec<Value> {
-    let good = Map::from_iter([
-        ("chain".to_owned(), json!("bitcoin")),
-        ("key".to_owned(), json!(ZPUB)),
-    ]);
-    let fields = [
-        "chain", "key", "script", "network", "next", "name", "more", "address",
-    ];
+    let good =
+        Map::from_iter([("chain".to_owned(), json!("bitcoin")), ("key".to_owned(), json!(ZPUB))]);
+    let fields = ["chain", "key", "script", "network", "next", "name", "more", "address"];
     let values = [
         json!(text),
         json!(format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)")),
@@ -198,9 +171,7 @@ fn bodies_with_secret(text: &str) -> Vec<Value> {
         body.insert(name.to_owned(), value.clone());
         Value::from(body)
     };
-    let each = fields
-        .iter()
-        .flat_map(|field| values.iter().map(|value| with(field, value)));
+    let each = fields.iter().flat_map(|field| values.iter().map(|value| with(field, value)));
     each.chain([with(text, &json!(1))]).collect()
 }
 
@@ -231,11 +202,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
             assert_no_secret(answer.text.as_bytes(), secret, &path);
         }
         let text = secret.0;
-        for broken in [
-            format!("{{\"key\": \"{text}\""),
-            format!("\"{text}\""),
-            text.to_owned(),
-        ] {
+        for broken in [format!("{{\"key\": \"{text}\""), format!("\"{text}\""), text.to_owned()] {
             let answer = logged.call("POST", "wallets", &broken);
             assert_eq!(answer.status, 400, "{}", answer.text);
             assert_no_secret(answer.text.as_bytes(), secret, "a body that is no JSON");
@@ -245,10 +212,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
     assert_eq!(listed, json!({ "data": [] }));
     assert!(logged.server.close_input());
     let lines = std::fs::read_to_string(&log).unwrap();
-    assert!(
-        lines.contains("/dashboard/api/wallets"),
-        "the log says nothing"
-    );
+    assert!(lines.contains("/dashboard/api/wallets"), "the log says nothing");
     for secret in SECRETS {
         assert_no_file_contains(file.parent().unwrap(), secret);
     }

@@ -91,9 +91,7 @@ fn age_password_entries(interface: &OperatorInterface, ms: i64) {
 #[track_caller]
 fn call_route(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
     let path = route.path.replace("{account}", &interface.account);
-    let path = path
-        .replace("{chain}", "solana")
-        .replace("{pool}", "solana");
+    let path = path.replace("{chain}", "solana").replace("{pool}", "solana");
     let path = path.replace("{id}", "01a1fd55-7a80-7af2-9132-000000000000");
     let body = if route.method == "GET" { &NULL } else { body };
     interface.send(&interface.operator, route.method, &path, body)
@@ -109,10 +107,7 @@ fn operations_by_rule(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static s
 
 #[test]
 fn every_session_write_is_sensitive_or_listed_as_harmless() {
-    assert_eq!(
-        operations_by_rule(|asks| *asks == RecentPassword::Always),
-        ALWAYS
-    );
+    assert_eq!(operations_by_rule(|asks| *asks == RecentPassword::Always), ALWAYS);
     for route in routes(true) {
         let (operation, asks) = (route.operation, route.recent_password);
         let by_field = BY_FIELD.iter().find(|(name, _)| *name == operation);
@@ -171,9 +166,7 @@ fn sensitive_field_requires_a_recent_password() {
     change(&json!({ "name": 7 })).assert_error(400, "invalid_request", Some("name"));
     let settings = "/dashboard/api/settings";
     let pause = json!({ "maintenance": true });
-    interface
-        .send(&interface.operator, "PUT", settings, &pause)
-        .expect(200);
+    interface.send(&interface.operator, "PUT", settings, &pause).expect(200);
 }
 
 #[test]
@@ -190,33 +183,13 @@ fn moving_money_requires_a_recent_password() {
     let terms = format!("/dashboard/api/accounts/{account}");
     let step = format!("/dashboard/api/refunds/{refund}");
     let acts: [(&str, &str, Value, u16); 7] = [
-        (
-            "POST",
-            &refunds,
-            json!({ "invoice": invoice, "amount": "1.00", "toAddress": to }),
-            201,
-        ),
+        ("POST", &refunds, json!({ "invoice": invoice, "amount": "1.00", "toAddress": to }), 201),
         ("POST", &step, json!({ "action": "approve" }), 200),
         ("POST", &step, json!({ "action": "process" }), 200),
         ("POST", &step, json!({ "action": "pay" }), 200),
-        (
-            "POST",
-            &adjustments,
-            json!({ "currency": "EUR", "amount": "1.00", "memo": "a" }),
-            201,
-        ),
-        (
-            "POST",
-            &endpoints,
-            json!({ "url": "https://shop.example/hook" }),
-            201,
-        ),
-        (
-            "PATCH",
-            &terms,
-            json!({ "payoutDailyLimit": "20000.00" }),
-            200,
-        ),
+        ("POST", &adjustments, json!({ "currency": "EUR", "amount": "1.00", "memo": "a" }), 201),
+        ("POST", &endpoints, json!({ "url": "https://shop.example/hook" }), 201),
+        ("PATCH", &terms, json!({ "payoutDailyLimit": "20000.00" }), 200),
     ];
     let confirm = json!({ "password": "sandbox" });
     for (method, path, body, status) in acts {
@@ -225,9 +198,7 @@ fn moving_money_requires_a_recent_password() {
         let send = || interface.send(&interface.operator, method, path, &body);
         send().assert_error(403, "reauthentication_required", None);
         assert_eq!(interface.audit_length(), before, "{path} did something");
-        interface
-            .send(&interface.operator, "POST", CONFIRM, &confirm)
-            .expect(204);
+        interface.send(&interface.operator, "POST", CONFIRM, &confirm).expect(204);
         send().expect(status);
     }
 }
@@ -279,9 +250,7 @@ fn password_age_uses_real_time() {
     interface.request("POST", "keys", &key).expect(201);
     // Setting the wall clock back does not make a password entry newer.
     age_password_entries(&interface, -120_000);
-    interface
-        .request("POST", "keys", &key)
-        .assert_error(403, "reauthentication_required", None);
+    interface.request("POST", "keys", &key).assert_error(403, "reauthentication_required", None);
     interface.sign_in_again();
     interface.request("POST", "keys", &key).expect(201);
 }
@@ -291,9 +260,7 @@ fn stolen_session_cannot_guess_the_password() {
     let interface = OperatorInterface::open();
     let wrong = json!({ "password": "wrong" });
     let confirm = || interface.send(&interface.merchant, "POST", CONFIRM, &wrong);
-    let slowed = (0..50)
-        .map(|_| confirm())
-        .find(|answer| answer.status != 401);
+    let slowed = (0..50).map(|_| confirm()).find(|answer| answer.status != 401);
     slowed.unwrap().assert_error(429, "too_many_attempts", None);
     // The user can sign in elsewhere and end the stolen session.
     interface.shop.sign_in("merchant@sandbox.test");
@@ -313,26 +280,20 @@ fn account_has_at_most_a_hundred_active_keys() {
     }
     make().assert_error(400, "invalid_request", None);
     let import = json!({ "import": "shop.0123456789abcdef", "mode": "live" });
-    interface
-        .request("POST", "keys", &import)
-        .assert_error(400, "invalid_request", None);
+    interface.request("POST", "keys", &import).assert_error(400, "invalid_request", None);
     // A leaked key can be replaced at the limit, but an old key cannot be kept in parallel.
     let path = format!("keys/{}/roll", ids[0]);
-    interface
-        .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
-        .assert_error(400, "invalid_request", None);
-    interface
-        .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 0 }))
-        .expect(201);
+    interface.request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 })).assert_error(
+        400,
+        "invalid_request",
+        None,
+    );
+    interface.request_as_merchant("POST", &path, &json!({ "overlapSeconds": 0 })).expect(201);
     make().assert_error(400, "invalid_request", None);
-    interface
-        .request_as_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL)
-        .expect(204);
+    interface.request_as_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL).expect(204);
     // A rolled key counts until it expires.
     let path = format!("keys/{}/roll", ids[2]);
-    interface
-        .request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 }))
-        .expect(201);
+    interface.request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 })).expect(201);
     make().assert_error(400, "invalid_request", None);
     interface.shop.advance("1m");
     make().expect(201);
@@ -352,8 +313,6 @@ fn account_has_at_most_a_hundred_active_reseller_tokens() {
     let last = make().expect(201).json();
     make().assert_error(400, "invalid_request", None);
     let path = format!("reseller-tokens/{}", last["id"].as_str().unwrap());
-    interface
-        .request_as_merchant("DELETE", &path, &NULL)
-        .expect(204);
+    interface.request_as_merchant("DELETE", &path, &NULL).expect(204);
     make().expect(201);
 }

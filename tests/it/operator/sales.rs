@@ -42,10 +42,6 @@ fn sales_are_grouped_by_utc_day() {
     assert_eq!(days(&interface, 0).len(), 3);
     interface.shop.advance("1d");
     interface.sign_in_again();
-    assert_eq!(
-        days(&interface, 0)[0]["amount"],
-        "33.00",
-        "the 31st day is gone"
-    );
+    assert_eq!(days(&interface, 0)[0]["amount"], "33.00", "the 31st day is gone");
     assert_eq!(days(&interface, 1), [json!(["USD", "0.00", "0.00"])]);
 }

@@ -11,11 +11,7 @@ use std::sync::Barrier;
 #[test]
 fn test_codes_match_the_rfc() {
     let secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
-    for (seconds, code) in [
-        (59, "287082"),
-        (1_111_111_109, "081804"),
-        (20_000_000_000, "353130"),
-    ] {
+    for (seconds, code) in [(59, "287082"), (1_111_111_109, "081804"), (20_000_000_000, "353130")] {
         assert_eq!(code_at_step(secret, seconds / 30), code);
     }
 }
@@ -28,18 +24,9 @@ fn first_code_activates_the_factor() {
     let code = |code: &str| json!({ "code": code });
     let early = server.request(&cookie, "POST", &confirm, &code("123456"));
     early.assert_error(409, "invalid_transition", None);
-    let first = server
-        .request(&cookie, "POST", FACTOR, &NULL)
-        .expect(201)
-        .json();
-    let begun = server
-        .request(&cookie, "POST", FACTOR, &NULL)
-        .expect(201)
-        .json();
-    let (first, secret) = (
-        first["secret"].as_str().unwrap(),
-        begun["secret"].as_str().unwrap(),
-    );
+    let first = server.request(&cookie, "POST", FACTOR, &NULL).expect(201).json();
+    let begun = server.request(&cookie, "POST", FACTOR, &NULL).expect(201).json();
+    let (first, secret) = (first["secret"].as_str().unwrap(), begun["secret"].as_str().unwrap());
     assert_ne!(first, secret);
     let link = format!(
         "otpauth://totp/Coffer:anna%40shop.test?secret={secret}&issuer=Coffer&algorithm=SHA1&digits=6&period=30"
@@ -51,12 +38,7 @@ fn first_code_activates_the_factor() {
     assert!((41..=185).contains(&begun["qr"]["size"].as_i64().unwrap()));
     // Sign-in does not require the factor until the factor is confirmed.
     server.session_cookie(ANNA);
-    let replaced = server.request(
-        &cookie,
-        "POST",
-        &confirm,
-        &code(&server.factor_code(first, 0)),
-    );
+    let replaced = server.request(&cookie, "POST", &confirm, &code(&server.factor_code(first, 0)));
     replaced.assert_error(401, "invalid_credentials", Some("code"));
     for (body, param) in [
         (json!({}), "code"),
@@ -68,22 +50,11 @@ fn first_code_activates_the_factor() {
         refused.assert_error(400, "invalid_request", Some(param));
     }
     let shown = server.factor_code(secret, 0);
-    let on = server
-        .request(&cookie, "POST", &confirm, &code(&shown))
-        .expect(200)
-        .json();
+    let on = server.request(&cookie, "POST", &confirm, &code(&shown)).expect(200).json();
     assert_eq!(on["codes"].as_array().unwrap().len(), 10);
-    let session = server
-        .request(&cookie, "GET", SESSION, &NULL)
-        .expect(200)
-        .json();
-    assert_eq!(
-        session["secondFactor"],
-        json!({ "enabled": true, "recoveryCodesLeft": 10 })
-    );
-    server
-        .request(&other, "GET", SESSION, &NULL)
-        .assert_error(401, "unauthorized", None);
+    let session = server.request(&cookie, "GET", SESSION, &NULL).expect(200).json();
+    assert_eq!(session["secondFactor"], json!({ "enabled": true, "recoveryCodesLeft": 10 }));
+    server.request(&other, "GET", SESSION, &NULL).assert_error(401, "unauthorized", None);
     for path in [FACTOR, &confirm] {
         let again = server.request(&cookie, "POST", path, &code(&server.factor_code(secret, 1)));
         again.assert_error(409, "invalid_transition", None);
@@ -96,18 +67,14 @@ fn sign_in_requires_an_unused_code() {
     let FactorOwner { secret, .. } = &server.turn_on_factor();
     let shown = server.factor_code(secret, -1);
     // Only a user with the right password learns that a code is required. A wrong password uses up no code.
-    server
-        .sign_in(ANNA, &NULL)
-        .assert_error(401, "second_factor_required", Some("code"));
+    server.sign_in(ANNA, &NULL).assert_error(401, "second_factor_required", Some("code"));
     let next = server.factor_code(secret, 0);
     for code in [NULL, json!(next)] {
         let body = json!({ "email": ANNA, "password": "wrong", "code": code });
         let refused = server.request("", "POST", SESSION, &body);
         refused.assert_error(401, "invalid_credentials", None);
     }
-    server
-        .sign_in(ANNA, &json!("12"))
-        .assert_error(400, "invalid_request", Some("code"));
+    server.sign_in(ANNA, &json!("12")).assert_error(400, "invalid_request", Some("code"));
     // The first code was used, and the other code belongs to an older step.
     for used in [shown, server.factor_code(secret, -2)] {
         let refused = server.sign_in(ANNA, &json!(used));
@@ -115,9 +82,7 @@ fn sign_in_requires_an_unused_code() {
     }
     let begun = server.sign_in(ANNA, &json!(next)).expect(201).json();
     assert_eq!(begun["secondFactor"]["enabled"], true);
-    server
-        .sign_in(ANNA, &json!(next))
-        .assert_error(401, "invalid_credentials", Some("code"));
+    server.sign_in(ANNA, &json!(next)).assert_error(401, "invalid_credentials", Some("code"));
     // A user without a second factor signs in with any code.
     server.sign_in(BEN, &json!("123456")).expect(201);
 }
@@ -129,34 +94,29 @@ fn code_deactivates_the_factor() {
     let code = |code: &str| json!({ "code": code });
     let used = server.factor_code(secret, -1);
     let off = format!("{FACTOR}/off");
-    server
-        .request(cookie, "POST", &off, &json!({}))
-        .assert_error(400, "invalid_request", Some("code"));
-    server
-        .request(cookie, "POST", &off, &code(&used))
-        .assert_error(401, "invalid_credentials", Some("code"));
-    server.advance_ms(3 * STEP_MS);
-    server
-        .request(cookie, "POST", &off, &code(&server.factor_code(secret, 0)))
-        .expect(204);
-    server
-        .request(cookie, "POST", &off, &code(&server.factor_code(secret, 1)))
-        .assert_error(409, "invalid_transition", None);
-    let session = server
-        .request(cookie, "GET", SESSION, &NULL)
-        .expect(200)
-        .json();
-    assert_eq!(
-        session["secondFactor"],
-        json!({ "enabled": false, "recoveryCodesLeft": 0 })
+    server.request(cookie, "POST", &off, &json!({})).assert_error(
+        400,
+        "invalid_request",
+        Some("code"),
     );
+    server.request(cookie, "POST", &off, &code(&used)).assert_error(
+        401,
+        "invalid_credentials",
+        Some("code"),
+    );
+    server.advance_ms(3 * STEP_MS);
+    server.request(cookie, "POST", &off, &code(&server.factor_code(secret, 0))).expect(204);
+    server.request(cookie, "POST", &off, &code(&server.factor_code(secret, 1))).assert_error(
+        409,
+        "invalid_transition",
+        None,
+    );
+    let session = server.request(cookie, "GET", SESSION, &NULL).expect(200).json();
+    assert_eq!(session["secondFactor"], json!({ "enabled": false, "recoveryCodesLeft": 0 }));
     let left = "select concat(second_factor_secret, second_factor_at) from users where seq = 1";
     assert_eq!(server.query_text(left), "");
     assert_eq!(server.query_text("select count(*) from used_steps"), "0");
-    assert_eq!(
-        server.query_text("select count(*) from recovery_codes"),
-        "0"
-    );
+    assert_eq!(server.query_text("select count(*) from recovery_codes"), "0");
     server.session_cookie(ANNA);
     let id = "01a1fd55-7a80-7af2-9132-000000000001";
     assert_eq!(
@@ -164,9 +124,8 @@ fn code_deactivates_the_factor() {
         format!("{ANNA} user.second_factor_on {id}; {ANNA} user.second_factor_off {id}")
     );
     assert_eq!(
-        server.query_text(&format!(
-            "select count(*) from audit_log where detail like '%{secret}%'"
-        )),
+        server
+            .query_text(&format!("select count(*) from audit_log where detail like '%{secret}%'")),
         "0"
     );
 }
@@ -180,26 +139,18 @@ fn code_is_accepted_one_step_early_or_late_and_once() {
         let code = json!(server.factor_code(&owner.secret, steps));
         let answer = server.sign_in(ANNA, &code);
         assert_eq!(answer.status, status, "{steps}: {}", answer.text);
-        server
-            .sign_in(ANNA, &code)
-            .assert_error(401, "invalid_credentials", Some("code"));
+        server.sign_in(ANNA, &code).assert_error(401, "invalid_credentials", Some("code"));
     }
     // A code of a skipped step is not accepted later, not even after a restart.
     server.advance_ms(300_000);
     let code = server.factor_code(&owner.secret, 0);
-    server
-        .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 1)))
-        .expect(201);
+    server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 1))).expect(201);
     server.start();
     for code in [code, server.factor_code(&owner.secret, 1)] {
-        server
-            .sign_in(ANNA, &json!(code))
-            .assert_error(401, "invalid_credentials", Some("code"));
+        server.sign_in(ANNA, &json!(code)).assert_error(401, "invalid_credentials", Some("code"));
     }
     server.advance_ms(2 * STEP_MS);
-    server
-        .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0)))
-        .expect(201);
+    server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0))).expect(201);
 }
 
 #[test]
@@ -209,15 +160,9 @@ fn code_used_for_activation_is_rejected_with_hint_to_wait() {
     let off = format!("{FACTOR}/off");
     let try_off = |code: String| server.request(cookie, "POST", &off, &json!({ "code": code }));
     let used = try_off(server.factor_code(secret, -1));
-    assert!(
-        used.text.contains("was used already; wait for the next"),
-        "{}",
-        used.text
-    );
+    assert!(used.text.contains("was used already; wait for the next"), "{}", used.text);
     used.assert_error(401, "invalid_credentials", Some("code"));
-    let wrong = try_off(wrong_code(
-        &[-1, 0, 1].map(|steps| server.factor_code(secret, steps)),
-    ));
+    let wrong = try_off(wrong_code(&[-1, 0, 1].map(|steps| server.factor_code(secret, steps))));
     assert!(!wrong.text.contains("was used already"), "{}", wrong.text);
     wrong.assert_error(401, "invalid_credentials", Some("code"));
     try_off(server.factor_code(secret, 0)).expect(204);
@@ -262,16 +207,12 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
         }
     }
     server.advance_ms(3 * STEP_MS);
-    server
-        .sign_in(ANNA, &json!(server.factor_code(secret, 0)))
-        .expect(201);
+    server.sign_in(ANNA, &json!(server.factor_code(secret, 0))).expect(201);
     // A used code is rejected even when its own time step comes.
     server.advance_ms(AHEAD_MS - 3 * STEP_MS);
     ahead.iter().for_each(|code| refused(&server, code));
     server.advance_ms(3 * STEP_MS);
-    server
-        .sign_in(ANNA, &json!(server.factor_code(secret, 0)))
-        .expect(201);
+    server.sign_in(ANNA, &json!(server.factor_code(secret, 0))).expect(201);
 }
 
 #[test]
@@ -288,38 +229,18 @@ fn recovery_code_works_once() {
     for (used, code) in written.iter().enumerate() {
         let begun = server.sign_in(ANNA, &json!(code)).expect(201).json();
         assert_eq!(begun["secondFactor"]["recoveryCodesLeft"], 9 - used);
-        server
-            .sign_in(ANNA, &json!(code))
-            .assert_error(401, "invalid_credentials", Some("code"));
+        server.sign_in(ANNA, &json!(code)).assert_error(401, "invalid_credentials", Some("code"));
     }
     server.sign_in(BEN, &json!(codes[4])).expect(201);
     // A recovery code can turn the factor off, which deletes all recovery codes.
     let off = format!("{FACTOR}/off");
-    server
-        .request(&owner.cookie, "POST", &off, &json!({ "code": codes[4] }))
-        .expect(204);
-    assert_eq!(
-        server.query_text("select count(*) from recovery_codes"),
-        "0"
-    );
-    assert_eq!(
-        server
-            .factor_audit_entries()
-            .matches("user.recovery_code")
-            .count(),
-        5
-    );
+    server.request(&owner.cookie, "POST", &off, &json!({ "code": codes[4] })).expect(204);
+    assert_eq!(server.query_text("select count(*) from recovery_codes"), "0");
+    assert_eq!(server.factor_audit_entries().matches("user.recovery_code").count(), 5);
     // Recovery codes cannot activate a factor.
-    server
-        .request(&owner.cookie, "POST", FACTOR, &NULL)
-        .expect(201);
+    server.request(&owner.cookie, "POST", FACTOR, &NULL).expect(201);
     let confirm = format!("{FACTOR}/confirm");
-    let refused = server.request(
-        &owner.cookie,
-        "POST",
-        &confirm,
-        &json!({ "code": codes[5] }),
-    );
+    let refused = server.request(&owner.cookie, "POST", &confirm, &json!({ "code": codes[5] }));
     refused.assert_error(401, "invalid_credentials", Some("code"));
 }
 
@@ -328,10 +249,7 @@ fn concurrent_use_of_one_code_creates_one_session() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     let code = server.factor_code(&owner.secret, 0);
-    for (round, code) in [&code, &owner.recovery[0], &owner.recovery[1]]
-        .into_iter()
-        .enumerate()
-    {
+    for (round, code) in [&code, &owner.recovery[0], &owner.recovery[1]].into_iter().enumerate() {
         let (barrier, url) = (Barrier::new(8), server.server.as_ref().unwrap().url());
         let statuses: Vec<u16> = std::thread::scope(|scope| {
             let callers: Vec<_> = (0..8)
@@ -347,10 +265,7 @@ fn concurrent_use_of_one_code_creates_one_session() {
                     })
                 })
                 .collect();
-            callers
-                .into_iter()
-                .map(|caller| caller.join().unwrap())
-                .collect()
+            callers.into_iter().map(|caller| caller.join().unwrap()).collect()
         });
         let made = |status: u16| statuses.iter().filter(|one| **one == status).count();
         assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");

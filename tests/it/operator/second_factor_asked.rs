@@ -37,34 +37,26 @@ fn code_guesses_are_limited() {
         let refused = server.request(&owner.cookie, "POST", CONFIRM, &confirm);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    server
-        .request(&owner.cookie, "POST", CONFIRM, &confirm)
-        .assert_error(429, "too_many_attempts", None);
+    server.request(&owner.cookie, "POST", CONFIRM, &confirm).assert_error(
+        429,
+        "too_many_attempts",
+        None,
+    );
     let body = json!({ "code": wrong });
     let off = server.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
     off.assert_error(429, "too_many_attempts", None);
     // All new clients together have twenty guesses, and then one an hour. Wrong codes in a session are counted
     // separately.
     let statuses: Vec<u16> = (0..20)
-        .map(|client| {
-            server
-                .sign_in_from(&format!("203.0.113.{client}"), ANNA, &wrong)
-                .status
-        })
+        .map(|client| server.sign_in_from(&format!("203.0.113.{client}"), ANNA, &wrong).status)
         .collect();
     assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 14);
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 6);
-    server
-        .sign_in_from("203.0.113.99", ANNA, &right)
-        .assert_error(429, "too_many_attempts", None);
+    server.sign_in_from("203.0.113.99", ANNA, &right).assert_error(429, "too_many_attempts", None);
     // A recovery code is still accepted, and other users are not affected.
-    server
-        .sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0]))
-        .expect(201);
+    server.sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0])).expect(201);
     // The client is now known, so that guesses of others do not lock it out.
-    server
-        .sign_in_from("203.0.113.99", ANNA, &right)
-        .expect(201);
+    server.sign_in_from("203.0.113.99", ANNA, &right).expect(201);
     server.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
 }
 
@@ -80,11 +72,7 @@ fn replayed_code_is_rejected_without_counting() {
     let replay = |from: &str| {
         let refused = server.sign_in_from(from, ANNA, &used);
         refused.assert_error(401, "invalid_credentials", Some("code"));
-        assert!(
-            refused.text.contains("was used already"),
-            "{}",
-            refused.text
-        );
+        assert!(refused.text.contains("was used already"), "{}", refused.text);
     };
     for client in 0..30 {
         replay(own);
@@ -133,22 +121,20 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let fail = |at: usize| {
         let from = format!("203.0.{}.{}", at / 250, at % 250 + 1);
-        server
-            .request_from(&from, "", "POST", SESSION, &body)
-            .status
+        server.request_from(&from, "", "POST", SESSION, &body).status
     };
     assert!((0..400).any(|at| fail(at) == 429));
     server.sign_in_from(own, ANNA, &json!(near[1])).expect(201);
-    server
-        .sign_in_from(phone, ANNA, &json!(near[2]))
-        .expect(201);
+    server.sign_in_from(phone, ANNA, &json!(near[2])).expect(201);
     server.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
     let begun = server.sign_in_from(own, ANNA, &json!(server.factor_code(&owner.secret, 1)));
     let session = cookie_from(&begun.expect(201));
-    server
-        .request(&session, "POST", CONFIRM, &body)
-        .assert_error(401, "invalid_credentials", Some("code"));
+    server.request(&session, "POST", CONFIRM, &body).assert_error(
+        401,
+        "invalid_credentials",
+        Some("code"),
+    );
     server.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
     server.request(&session, "POST", CONFIRM, &body).expect(204);
@@ -172,16 +158,12 @@ fn unverified_code_does_not_make_a_client_known() {
     for number in 4..8 {
         server.advance_ms(STEP_MS);
         let code = json!(server.factor_code(&owner.secret, 0));
-        server
-            .sign_in_from(&guesser(number), ANNA, &code)
-            .expect(201);
+        server.sign_in_from(&guesser(number), ANNA, &code).expect(201);
     }
     server.advance_ms(STEP_MS);
     let body = json!({ "code": server.factor_code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
-    server
-        .request(&owner.cookie, "POST", &off, &body)
-        .expect(204);
+    server.request(&owner.cookie, "POST", &off, &body).expect(204);
     // All these clients together have as many guesses as one.
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
@@ -228,13 +210,9 @@ fn factor_is_required_wherever_the_password_is() {
         "invalid_credentials",
         Some("code"),
     );
-    server
-        .request(&owner.cookie, "GET", SESSION, &NULL)
-        .expect(200);
+    server.request(&owner.cookie, "GET", SESSION, &NULL).expect(200);
     change(&json!(server.factor_code(&owner.secret, 1))).expect(204);
-    server
-        .request(&owner.cookie, "GET", SESSION, &NULL)
-        .assert_error(401, "unauthorized", None);
+    server.request(&owner.cookie, "GET", SESSION, &NULL).assert_error(401, "unauthorized", None);
     // A new password does not turn off the factor.
     let body = json!({ "email": ANNA, "password": "another password" });
     server.request("", "POST", SESSION, &body).assert_error(
@@ -249,48 +227,35 @@ fn other_operator_turns_off_a_lost_factor() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     let ben = server.session_cookie(BEN);
-    let listed = server
-        .request(&ben, "GET", "/dashboard/api/users", &NULL)
-        .expect(200);
+    let listed = server.request(&ben, "GET", "/dashboard/api/users", &NULL).expect(200);
     let users = listed.json()["data"].clone();
     assert!(users[0]["secondFactorAt"].is_string() && users[1]["secondFactorAt"].is_null());
     assert!(!listed.text.contains(&owner.secret));
     let of = |user: &Value| format!("/dashboard/api/users/{}", user["id"].as_str().unwrap());
     let off = |cookie: &str, user: &Value| {
-        server.request(
-            cookie,
-            "DELETE",
-            &format!("{}/second-factor", of(user)),
-            &NULL,
-        )
+        server.request(cookie, "DELETE", &format!("{}/second-factor", of(user)), &NULL)
     };
     // Setting a password or disabling the user for a while does not turn off the factor.
     let change = |body: &Value| server.request(&ben, "PATCH", &of(&users[0]), body);
     change(&json!({ "password": PASSWORD })).expect(200);
     change(&json!({ "disabled": true })).expect(200);
-    server
-        .sign_in(ANNA, &NULL)
-        .assert_error(401, "invalid_credentials", None);
+    server.sign_in(ANNA, &NULL).assert_error(401, "invalid_credentials", None);
     change(&json!({ "disabled": false })).expect(200);
-    server
-        .sign_in(ANNA, &NULL)
-        .assert_error(401, "second_factor_required", Some("code"));
+    server.sign_in(ANNA, &NULL).assert_error(401, "second_factor_required", Some("code"));
     let anna = cookie_from(
-        &server
-            .sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0)))
-            .expect(201),
+        &server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 0))).expect(201),
     );
     // Users need a code to turn off their own factor.
     off(&anna, &users[0]).assert_error(403, "forbidden", None);
     off(&ben, &users[0]).expect(204);
-    server
-        .request(&anna, "GET", SESSION, &NULL)
-        .assert_error(401, "unauthorized", None);
+    server.request(&anna, "GET", SESSION, &NULL).assert_error(401, "unauthorized", None);
     let log = server.factor_audit_entries();
-    assert!(log.ends_with(&format!(
-        "{BEN} user.second_factor_off {}",
-        users[0]["id"].as_str().unwrap()
-    )));
+    assert!(
+        log.ends_with(&format!(
+            "{BEN} user.second_factor_off {}",
+            users[0]["id"].as_str().unwrap()
+        ))
+    );
     let anna = server.session_cookie(ANNA);
     // The second request finds no factor, and succeeds too.
     off(&ben, &users[0]).expect(204);
@@ -305,27 +270,13 @@ fn command_line_turns_off_factor_beside_a_running_server() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     assert_eq!(
-        server.run_coffer_user(&["list", "--json"])["data"]
-            .as_array()
-            .map(Vec::len),
+        server.run_coffer_user(&["list", "--json"])["data"].as_array().map(Vec::len),
         Some(2)
     );
     let off = server.run_coffer_user(&["second-factor", "off", ANNA]);
-    assert_eq!(
-        (&off["email"], &off["secondFactorAt"]),
-        (&json!(ANNA), &NULL)
-    );
-    server
-        .request(&owner.cookie, "GET", SESSION, &NULL)
-        .assert_error(401, "unauthorized", None);
+    assert_eq!((&off["email"], &off["secondFactorAt"]), (&json!(ANNA), &NULL));
+    server.request(&owner.cookie, "GET", SESSION, &NULL).assert_error(401, "unauthorized", None);
     server.session_cookie(ANNA);
-    assert!(
-        server
-            .factor_audit_entries()
-            .contains("; command line user.second_factor_off")
-    );
-    assert_eq!(
-        server.query_text("select count(*) from recovery_codes"),
-        "0"
-    );
+    assert!(server.factor_audit_entries().contains("; command line user.second_factor_off"));
+    assert_eq!(server.query_text("select count(*) from recovery_codes"), "0");
 }

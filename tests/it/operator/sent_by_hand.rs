@@ -10,10 +10,7 @@ const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 #[track_caller]
 fn get_payout(served: &Installation, running: &RunningServer, id: &str) -> Value {
     let path = format!("/dashboard/api/accounts/{}/payouts/{id}", served.account);
-    running
-        .operator_request("GET", &path, &Value::Null)
-        .expect(200)
-        .json()
+    running.operator_request("GET", &path, &Value::Null).expect(200).json()
 }
 
 /// Applies an action to a payout, and asserts success.
@@ -30,11 +27,7 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
     for (payee, uri) in [
         (SOLANA, Some(format!("solana:{}?amount=0.199", SOLANA[2]))),
         (
-            [
-                "BTC",
-                "bitcoin",
-                "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
-            ],
+            ["BTC", "bitcoin", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"],
             Some("bitcoin:bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq?amount=0.199".to_owned()),
         ),
         (
@@ -59,29 +52,16 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
         let begun = &sent["begun"];
         assert_eq!(begun["by"], EMAIL);
         assert!(begun["at"].as_str() >= sent["approvedAt"].as_str());
-        assert!(
-            sent["qr"]["path"]
-                .as_str()
-                .unwrap()
-                .starts_with("M4 4h7v1h-7z")
-        );
+        assert!(sent["qr"]["path"].as_str().unwrap().starts_with("M4 4h7v1h-7z"));
         // A started signer command may have sent the payout, so no payment URI is shown.
         let file = served.open_file();
         for sending in ["'running'", "'unknown'"] {
-            file.execute(
-                &format!("update transfers set sending = {sending} where id = ?1"),
-                [&id],
-            )
-            .unwrap();
+            file.execute(&format!("update transfers set sending = {sending} where id = ?1"), [&id])
+                .unwrap();
             let sent = get_payout(&served, &running, &id);
-            assert_eq!(
-                [&sent["paymentUri"], &sent["qr"]],
-                [&Value::Null; 2],
-                "{sending}"
-            );
+            assert_eq!([&sent["paymentUri"], &sent["qr"]], [&Value::Null; 2], "{sending}");
         }
-        file.execute("update transfers set sending = null where id = ?1", [&id])
-            .unwrap();
+        file.execute("update transfers set sending = null where id = ?1", [&id]).unwrap();
         apply_payout_action(
             &running,
             &id,
@@ -108,39 +88,27 @@ fn unfollowed_chain_has_no_payment_uri_with_test_networks() {
 #[test]
 fn old_refunds_are_listed_filtered_and_found() {
     let interface = OperatorInterface::open();
-    let invoice = interface
-        .shop
-        .create_invoice("100.00", json!({ "asset": "LTC" }));
+    let invoice = interface.shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let payment = interface.shop.pay(json!({ "invoice": invoice["id"] }));
     interface.shop.move_payment(&payment, "confirmed");
     let to = &invoice["depositAddress"];
     let body = json!({ "invoice": invoice["id"], "amount": "1.00", "toAddress": to });
     let mut made = Vec::new();
     for _ in 0..5 {
-        let refund = interface
-            .request("POST", "refunds", &body)
-            .expect(201)
-            .json();
+        let refund = interface.request("POST", "refunds", &body).expect(201).json();
         made.insert(0, refund["id"].as_str().unwrap().to_owned());
     }
     let reject = json!({ "action": "reject" });
     let path = format!("/dashboard/api/refunds/{}", made[4]);
-    interface
-        .send(&interface.operator, "POST", &path, &reject)
-        .expect(200);
+    interface.send(&interface.operator, "POST", &path, &reject).expect(200);
     let ids = |page: &Value| -> Vec<String> {
         let data = page["data"].as_array().unwrap().iter();
-        data.map(|one| one["id"].as_str().unwrap().to_owned())
-            .collect()
+        data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
     };
     let all = "/dashboard/api/refunds?mode=test&limit=2";
     let of_all = |rest: &str| {
-        let answer = interface.send(
-            &interface.operator,
-            "GET",
-            &format!("{all}{rest}"),
-            &Value::Null,
-        );
+        let answer =
+            interface.send(&interface.operator, "GET", &format!("{all}{rest}"), &Value::Null);
         answer.expect(200).json()
     };
     let of_account = |rest: &str| interface.get(&format!("refunds?limit=2{rest}"));
@@ -158,10 +126,7 @@ fn old_refunds_are_listed_filtered_and_found() {
         }
         assert_eq!(found, made);
         assert_eq!(ids(&list("&status=rejected")), made[4..]);
-        assert_eq!(
-            ids(&list(&format!("&status=requested&before={}", made[2]))),
-            made[3..4]
-        );
+        assert_eq!(ids(&list(&format!("&status=requested&before={}", made[2]))), made[3..4]);
     }
     assert_found_by_id(&interface, &made[4], invoice["id"].as_str().unwrap());
 }
@@ -180,17 +145,11 @@ fn assert_found_by_id(interface: &OperatorInterface, refund: &str, invoice: &str
     get(&interface.stranger, &own).assert_error(404, "not_found", None);
     let elsewhere = own.replace(account, OTHER_ACCOUNT);
     get(&interface.operator, &elsewhere).assert_error(404, "not_found", None);
-    for wrong in [
-        own.replace("mode=test", "mode=live"),
-        own.replace("refunds", "payouts"),
-    ] {
+    for wrong in [own.replace("mode=test", "mode=live"), own.replace("refunds", "payouts")] {
         get(&interface.operator, &wrong).assert_error(404, "not_found", None);
     }
     for before in [OTHER_ACCOUNT, invoice] {
-        let page = get(
-            &interface.operator,
-            &interface.path(&format!("refunds?before={before}")),
-        );
+        let page = get(&interface.operator, &interface.path(&format!("refunds?before={before}")));
         page.assert_error(400, "invalid_request", Some("before"));
     }
 }

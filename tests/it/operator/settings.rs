@@ -11,12 +11,7 @@ const NULL: Value = Value::Null;
 fn maintenance_pauses_live_invoices() {
     let interface = OperatorInterface::open();
     let path = "/dashboard/api/settings";
-    let read = || {
-        interface
-            .send(&interface.operator, "GET", path, &NULL)
-            .expect(200)
-            .json()
-    };
+    let read = || interface.send(&interface.operator, "GET", path, &NULL).expect(200).json();
     assert_eq!(read()["maintenance"], false);
     let set = |body: Value| interface.send(&interface.operator, "PUT", path, &body);
     set(json!({ "maintenance": true })).expect(200);
@@ -67,10 +62,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
     let own = json!([{ "below": "1000.00", "confirmations": 1 }, { "confirmations": 100 }]);
     let at_once = json!([{ "confirmations": "final" }]);
     let both = json!({ "confirmations": { "BTC": own, "ETH": at_once } });
-    assert_eq!(
-        set(both.clone()).expect(200).json()["confirmations"]["BTC"],
-        own
-    );
+    assert_eq!(set(both.clone()).expect(200).json()["confirmations"]["BTC"], own);
     let mut expected = by_default.clone();
     expected["BTC"] = own.clone();
     expected["ETH"] = at_once;
@@ -87,10 +79,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
     merchant.assert_error(403, "forbidden", None);
     // A reset sandbox has the default settings.
     set(both).expect(200);
-    interface
-        .shop
-        .post("/sandbox/reset", None, json!({}))
-        .expect(200);
+    interface.shop.post("/sandbox/reset", None, json!({})).expect(200);
 }
 
 /// Asserts that an error in one coin is named, and that it changes no coin.
@@ -101,14 +90,8 @@ fn assert_invalid_confirmations_change_nothing(interface: &OperatorInterface, ow
         (json!([]), "confirmations"),
         (json!({ "XMR": own }), "confirmations.XMR"),
         (json!({ "BTC": [] }), "confirmations.BTC"),
-        (
-            json!({ "LTC": own, "BTC": [{}] }),
-            "confirmations.BTC[0].confirmations",
-        ),
-        (
-            json!({ "BTC": [{ "confirmations": 101 }] }),
-            "confirmations.BTC[0].confirmations",
-        ),
+        (json!({ "LTC": own, "BTC": [{}] }), "confirmations.BTC[0].confirmations"),
+        (json!({ "BTC": [{ "confirmations": 101 }] }), "confirmations.BTC[0].confirmations"),
         (
             json!({ "BTC": [{ "below": "250.00", "confirmations": 1 }] }),
             "confirmations.BTC[0].below",
@@ -131,40 +114,25 @@ fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
         let path = format!("/dashboard/api/coins/{asset}");
         interface.send(&interface.operator, "PUT", &path, &body)
     };
-    let off = switch("LTC", json!({ "enabled": false }))
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&off["asset"], &off["enabled"]),
-        (&json!("LTC"), &json!(false))
-    );
+    let off = switch("LTC", json!({ "enabled": false })).expect(200).json();
+    assert_eq!((&off["asset"], &off["enabled"]), (&json!("LTC"), &json!(false)));
     switch("LTC", json!({ "enabled": false })).expect(200);
     let coins = interface.send(&interface.operator, "GET", "/dashboard/api/coins", &NULL);
     let coins = coins.expect(200).json();
     let is_on = |coin: &&Value| coin["enabled"] == true;
-    let count = coins["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(is_on)
-        .count();
+    let count = coins["data"].as_array().unwrap().iter().filter(is_on).count();
     let others = COINS.len().saturating_sub(1);
     assert_eq!(count, others);
     let ids = |path: &str, key: &str, list: &str| {
         let answer = shop.get(path, Some(key)).expect(200).json();
         let all = answer[list].as_array().unwrap().iter();
-        all.map(|coin| coin["id"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        all.map(|coin| coin["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    for (path, key, list) in [
-        ("/v1/currencies", TEST, "data"),
-        ("/v1/public/config", "pk_test_sandbox", "coins"),
-    ] {
+    for (path, key, list) in
+        [("/v1/currencies", TEST, "data"), ("/v1/public/config", "pk_test_sandbox", "coins")]
+    {
         let ids = ids(path, key, list);
-        assert!(
-            ids.len() == others && !ids.contains(&"LTC".to_owned()),
-            "{path}"
-        );
+        assert!(ids.len() == others && !ids.contains(&"LTC".to_owned()), "{path}");
     }
     let select = |invoice: &Value| {
         let path = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
@@ -180,11 +148,7 @@ fn disabled_coin_is_not_offered_but_quotes_stay_payable() {
     select(&fresh).expect(200);
     switch("XMR", json!({ "enabled": true })).assert_error(404, "not_found", None);
     switch("LTC", json!({})).assert_error(400, "invalid_request", Some("enabled"));
-    assert_eq!(
-        shop.audit_entries("coin.switch").len(),
-        2,
-        "only changes are noted"
-    );
+    assert_eq!(shop.audit_entries("coin.switch").len(), 2, "only changes are noted");
 }
 
 #[test]
@@ -195,9 +159,7 @@ fn audit_log_is_paged_and_merchant_sees_own_entries() {
         interface.request("POST", "keys", &body).expect(201);
     }
     let other = format!("/dashboard/api/accounts/{OTHER_ACCOUNT}/keys");
-    interface
-        .send(&interface.operator, "POST", &other, &body)
-        .expect(201);
+    interface.send(&interface.operator, "POST", &other, &body).expect(201);
     let log = |cookie: &str, query: &str| {
         let path = format!("/dashboard/api/audit-log?{query}");
         interface.send(cookie, "GET", &path, &NULL)
@@ -209,15 +171,9 @@ fn audit_log_is_paged_and_merchant_sees_own_entries() {
     let next = first["nextBefore"].as_str().unwrap();
     let rest = log(&interface.operator, &format!("limit=3&before={next}"));
     let rest = rest.expect(200).json();
-    assert_eq!(
-        (&rest["hasMore"], &rest["data"][0]),
-        (&json!(false), &all["data"][3])
-    );
+    assert_eq!((&rest["hasMore"], &rest["data"][0]), (&json!(false), &all["data"][3]));
     let own = log(&interface.merchant, "").expect(200).json();
-    assert_eq!(
-        own["data"].as_array().unwrap()[..],
-        all["data"].as_array().unwrap()[1..]
-    );
+    assert_eq!(own["data"].as_array().unwrap()[..], all["data"].as_array().unwrap()[1..]);
     let named = format!("account={}", interface.account);
     assert_eq!(log(&interface.operator, &named).expect(200).json(), own);
     assert_eq!(log(&interface.merchant, &named).expect(200).json(), own);

@@ -29,23 +29,17 @@ fn submit_form(shop: &Shop, fields: &str) -> Page {
 #[test]
 fn first_operator_is_created_once() {
     let shop = shop_without_users();
-    let page = shop.get_page(LINK).assert_shows(
-        200,
-        &["name=\"email\"", "type=\"password\"", "action=\"setup\""],
-    );
+    let page = shop
+        .get_page(LINK)
+        .assert_shows(200, &["name=\"email\"", "type=\"password\"", "action=\"setup\""]);
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
     page.assert_hides(&["TEST."]);
     let fields = "email=anna%40shop.test&password=+anna%27s+password+";
     submit_form(&shop, fields).assert_shows(200, &["anna@shop.test may sign in now"]);
     let body = json!({ "email": "anna@shop.test", "password": " anna's password " });
-    let begun = shop
-        .post("/dashboard/api/session", None, body)
-        .expect(201)
-        .json();
+    let begun = shop.post("/dashboard/api/session", None, body).expect(201).json();
     assert_eq!(begun["user"]["role"], "operator");
-    shop.get_page(LINK)
-        .assert_error(403)
-        .assert_hides(&["<form"]);
+    shop.get_page(LINK).assert_error(403).assert_hides(&["<form"]);
     submit_form(&shop, "email=eve%40shop.test&password=eve%27s+password").assert_error(403);
     assert_eq!(shop.query_text("select count(*) || '' from users"), "1");
 }
@@ -56,15 +50,9 @@ fn invalid_form_shows_errors_and_link_stays_valid() {
     for (fields, told) in [
         ("email=&password=long+enough", "Email must"),
         ("email=anna&password=long+enough", "Email must be"),
-        (
-            "email=anna%40shop.test&password=short",
-            "Password must have 10 to 200 characters.",
-        ),
+        ("email=anna%40shop.test&password=short", "Password must have 10 to 200 characters."),
         ("email=anna%40shop.test", "Password must"),
-        (
-            "email=%22%3E%3Cscript%3E&password=long+enough",
-            "value=\"&#34;&#62;&#60;script&#62;\"",
-        ),
+        ("email=%22%3E%3Cscript%3E&password=long+enough", "value=\"&#34;&#62;&#60;script&#62;\""),
     ] {
         submit_form(&shop, fields)
             .assert_shows(400, &["role=\"alert\"", told])
@@ -80,16 +68,12 @@ fn invalid_form_shows_errors_and_link_stays_valid() {
 fn invalid_or_expired_link_shows_no_form() {
     let shop = shop_without_users();
     for wrong in ["/setup", "/setup?token=", "/setup?token=guessed"] {
-        shop.get_page(wrong)
-            .assert_error(403)
-            .assert_hides(&["<form"]);
+        shop.get_page(wrong).assert_error(403).assert_hides(&["<form"]);
     }
     let guess = "token=guessed&email=anna%40shop.test&password=long+enough";
     Page::from_response(shop.submit("/setup", &[], guess)).assert_error(403);
     Page::from_response(shop.send("DELETE", "/setup", &[], "")).assert_error(405);
     shop.advance("1h");
-    shop.get_page(LINK)
-        .assert_error(403)
-        .assert_hides(&["<form"]);
+    shop.get_page(LINK).assert_error(403).assert_hides(&["<form"]);
     submit_form(&shop, "email=anna%40shop.test&password=long+enough").assert_error(403);
 }

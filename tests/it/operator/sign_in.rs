@@ -14,32 +14,20 @@ fn operator_signs_in_and_out() {
     let shop = Shop::open();
     let begun = sign_in(&shop, "sandbox").expect(201);
     let user = &begun.json()["user"];
-    assert_eq!(
-        (&user["role"], &user["account"]),
-        (&json!("operator"), &json!(null))
-    );
+    assert_eq!((&user["role"], &user["account"]), (&json!("operator"), &json!(null)));
     let set = &begun.headers["set-cookie"];
-    for part in [
-        "; Path=/dashboard",
-        "; HttpOnly",
-        "; SameSite=Strict",
-        "; Max-Age=43200",
-    ] {
+    for part in ["; Path=/dashboard", "; HttpOnly", "; SameSite=Strict", "; Max-Age=43200"] {
         assert!(set.contains(part), "{set}");
     }
     assert!(!set.contains("Secure"), "not behind https: {set}");
     let cookie = set.split(';').next().unwrap();
     let path = "/dashboard/api/session";
-    let who = shop
-        .send("GET", path, &[("cookie", cookie)], "")
-        .expect(200);
+    let who = shop.send("GET", path, &[("cookie", cookie)], "").expect(200);
     assert_eq!(who.json()["user"]["email"], "operator@sandbox.test");
-    shop.send("DELETE", path, &[("cookie", cookie)], "")
-        .expect(204);
+    shop.send("DELETE", path, &[("cookie", cookie)], "").expect(204);
     let after = shop.send("GET", path, &[("cookie", cookie)], "");
     after.assert_error(401, "unauthorized", None);
-    shop.send("GET", path, &[], "")
-        .assert_error(401, "unauthorized", None);
+    shop.send("GET", path, &[], "").assert_error(401, "unauthorized", None);
 }
 
 #[test]
@@ -85,17 +73,14 @@ fn other_sites_cannot_use_a_session() {
     let begun = sign_in(&shop, "sandbox").expect(201);
     let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
     let path = "/dashboard/api/session";
-    for foreign in [
-        ("origin", "https://evil.example"),
-        ("origin", "null"),
-        ("sec-fetch-site", "cross-site"),
-    ] {
+    for foreign in
+        [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site")]
+    {
         let refused = shop.send("DELETE", path, &[("cookie", cookie), foreign], "");
         refused.assert_error(403, "forbidden", None);
     }
     let own = shop.url().to_owned();
-    shop.send("DELETE", path, &[("cookie", cookie), ("origin", &own)], "")
-        .expect(204);
+    shop.send("DELETE", path, &[("cookie", cookie), ("origin", &own)], "").expect(204);
 }
 
 #[test]
@@ -105,10 +90,7 @@ fn invalid_sign_in_body_is_rejected() {
         (json!({ "password": "sandbox" }), "email"),
         (json!({ "email": "a@b" }), "password"),
         (json!({ "email": 1, "password": "x" }), "email"),
-        (
-            json!({ "email": "a@b", "password": "x", "more": 1 }),
-            "more",
-        ),
+        (json!({ "email": "a@b", "password": "x", "more": 1 }), "more"),
     ] {
         let refused = shop.post("/dashboard/api/session", None, body);
         refused.assert_error(400, "invalid_request", Some(param));

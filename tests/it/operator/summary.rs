@@ -63,8 +63,7 @@ impl OperatorInterface {
         let summary = self.account_summary(&self.account, "test");
         let owned = |of: &[(&str, i64)]| -> Vec<(String, i64)> {
             let of = of.iter();
-            of.map(|(status, count)| ((*status).to_owned(), *count))
-                .collect()
+            of.map(|(status, count)| ((*status).to_owned(), *count)).collect()
         };
         assert_eq!(non_zero_counts(&summary["openInvoices"]), owned(open));
         assert_eq!(non_zero_counts(&summary["recentInvoices"]), owned(recent));
@@ -113,10 +112,7 @@ fn empty_account_has_zero_counts() {
         let sales = summary.as_object_mut().unwrap().remove("sales").unwrap();
         for (at, currency) in ["EUR", "USD"].into_iter().enumerate() {
             let (sales, none) = (&sales[at], json!("0.00"));
-            assert_eq!(
-                (&sales["currency"], &sales["today"]),
-                (&json!(currency), &none)
-            );
+            assert_eq!((&sales["currency"], &sales["today"]), (&json!(currency), &none));
             assert_eq!(sales["days"].as_array().unwrap().len(), 30);
             assert_eq!(sales["total"], none);
         }
@@ -127,12 +123,7 @@ fn empty_account_has_zero_counts() {
         });
         assert_eq!(summary, expected);
     }
-    let own = interface.send(
-        &interface.merchant,
-        "GET",
-        &interface.path("summary"),
-        &NULL,
-    );
+    let own = interface.send(&interface.merchant, "GET", &interface.path("summary"), &NULL);
     assert_eq!(own.expect(200).json()["mode"], "test");
     let wrong = interface.path("summary").replace("test", "both");
     let refused = interface.send(&interface.merchant, "GET", &wrong, &NULL);
@@ -158,20 +149,10 @@ fn invoice_counts_follow_status_changes() {
     interface.shop.move_payment(&payment, "confirmed");
     interface.assert_invoice_counts(&[], &[("confirmed", 1)]);
     let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
-    assert_eq!(
-        (&balance["pending"], &balance["sales"]),
-        (&json!("0.00"), &json!("20.00"))
-    );
-    for (account, mode) in [
-        (interface.account.as_str(), "live"),
-        (OTHER_ACCOUNT, "test"),
-    ] {
+    assert_eq!((&balance["pending"], &balance["sales"]), (&json!("0.00"), &json!("20.00")));
+    for (account, mode) in [(interface.account.as_str(), "live"), (OTHER_ACCOUNT, "test")] {
         let other = interface.account_summary(account, mode);
-        assert_eq!(
-            non_zero_counts(&other["recentInvoices"]),
-            [],
-            "{account} {mode}"
-        );
+        assert_eq!(non_zero_counts(&other["recentInvoices"]), [], "{account} {mode}");
         assert_eq!(other["balances"][0]["sales"], "0.00", "{account} {mode}");
     }
     interface.shop.advance("29d");
@@ -193,24 +174,15 @@ fn payouts_and_refunds_are_counted_until_final() {
             "payouts" => interface.shop.create_payout("20.00"),
             _ => interface.shop.create_refund(&invoice, Some("1.00")),
         };
-        let steps: [(&[&str], &str); 3] = [
-            (&[], "requested"),
-            (&["approve"], "approved"),
-            (&["process"], "processing"),
-        ];
+        let steps: [(&[&str], &str); 3] =
+            [(&[], "requested"), (&["approve"], "approved"), (&["process"], "processing")];
         for (actions, status) in steps {
             interface.shop.apply_actions(kind, &id, actions);
             interface.assert_waiting(&[(&format!("/{kind}/{status}"), json!(1))]);
             let own = interface.account_summary(&interface.account, "live");
             assert_eq!(own[kind][status], 1, "{kind} {status}");
-            assert_eq!(
-                interface.account_summary(OTHER_ACCOUNT, "live")[kind][status],
-                0
-            );
-            assert_eq!(
-                interface.account_summary(&interface.account, "test")[kind][status],
-                0
-            );
+            assert_eq!(interface.account_summary(OTHER_ACCOUNT, "live")[kind][status], 0);
+            assert_eq!(interface.account_summary(&interface.account, "test")[kind][status], 0);
         }
         let lost = format!("update transfers set sending = 'unknown' where id = '{id}'");
         interface.shop.execute_sql(&lost);
@@ -233,9 +205,7 @@ fn payouts_and_refunds_are_counted_until_final() {
     let of_test =
         || interface.send_ok("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
     assert_eq!(of_test(), 1);
-    interface
-        .shop
-        .apply_actions("refunds", &refund, &["reject"]);
+    interface.shop.apply_actions("refunds", &refund, &["reject"]);
     assert_eq!(of_test(), 0);
 }
 
@@ -304,10 +274,7 @@ fn endpoint_is_failing_until_it_accepts_a_delivery() {
     let status = Arc::new(AtomicU16::new(500));
     let receiver = receiver_with_status(&status);
     let body = json!({ "url": receiver.url(), "mode": "test" });
-    let endpoint = interface
-        .request("POST", "endpoints", &body)
-        .expect(201)
-        .json();
+    let endpoint = interface.request("POST", "endpoints", &body).expect(201).json();
     let failing = |mode: &str| {
         interface.account_summary(&interface.account, mode)["failingEndpoints"].clone()
     };
@@ -360,10 +327,7 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
     let mut interface = OperatorInterface::open();
     let url = format!("http://{}/hook", Receiver::unused_address());
     let body = json!({ "url": url, "types": ["invoice.created"] });
-    let endpoint = interface
-        .request("POST", "endpoints", &body)
-        .expect(201)
-        .json();
+    let endpoint = interface.request("POST", "endpoints", &body).expect(201).json();
     interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1d");
     interface.sign_in_again();
@@ -371,15 +335,8 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
         interface.account_summary(&interface.account, mode)["failingEndpoints"].clone()
     };
     let shown = failing("test");
-    assert_eq!(
-        (&shown[0]["failedAttempts"], &shown[0]["lastStatus"]),
-        (&json!(11), &NULL)
-    );
-    assert!(
-        shown[0]["lastError"]
-            .as_str()
-            .is_some_and(|error| !error.is_empty())
-    );
+    assert_eq!((&shown[0]["failedAttempts"], &shown[0]["lastStatus"]), (&json!(11), &NULL));
+    assert!(shown[0]["lastError"].as_str().is_some_and(|error| !error.is_empty()));
     assert_eq!(failing("live"), shown, "it is told of both modes");
     let receiver = Receiver::start_replying(Reply::Status(200));
     let path = format!("endpoints/{}", id(&endpoint));
@@ -387,9 +344,7 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
     interface.request("PATCH", &path, &body).expect(200);
     assert_eq!(failing("test")[0]["url"], receiver.url());
     let delivery = id(&interface.get("deliveries")["data"][0]);
-    interface
-        .request("POST", &format!("deliveries/{delivery}/resend"), &NULL)
-        .expect(200);
+    interface.request("POST", &format!("deliveries/{delivery}/resend"), &NULL).expect(200);
     interface.shop.advance("1s");
     assert_eq!(failing("test"), json!([]));
 }

@@ -29,10 +29,7 @@ fn put_payout_address(
     chain: &str,
     address: &str,
 ) -> Response {
-    let path = format!(
-        "/dashboard/api/accounts/{}/payout-addresses/{chain}",
-        served.account
-    );
+    let path = format!("/dashboard/api/accounts/{}/payout-addresses/{chain}", served.account);
     running.operator_request("PUT", &path, &json!({ "address": address }))
 }
 
@@ -52,9 +49,7 @@ fn transfers_go_to_the_followed_network() {
         let served = installation_following(network);
         let running = served.start(&["--test-networks"]);
         let body = json!({ "amount": "20.00", "currency": "EUR" });
-        let invoice = post(&served, &running, "/v1/invoices", &body)
-            .expect(201)
-            .json();
+        let invoice = post(&served, &running, "/v1/invoices", &body).expect(201).json();
         let refund = |address: &str| {
             let body = json!({ "invoice": invoice["id"], "asset": "BTC", "toAddress": address });
             let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
@@ -75,13 +70,7 @@ fn transfers_go_to_the_followed_network() {
         put_payout_address(&served, &running, "base", ON_EVM).expect(200);
         let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
         put_payout_address(&served, &running, "litecoin", address).expect(200);
-        let page = send(
-            &agent(),
-            "GET",
-            invoice["checkoutUrl"].as_str().unwrap(),
-            &[],
-            "",
-        );
+        let page = send(&agent(), "GET", invoice["checkoutUrl"].as_str().unwrap(), &[], "");
         assert!(page.expect(200).text.contains("TEST"));
     }
 }
@@ -90,11 +79,7 @@ fn transfers_go_to_the_followed_network() {
 fn payout_to_address_of_another_network_is_rejected() {
     let served = installation_following("regtest");
     for (address, settings, problem) in [
-        (
-            MAIN,
-            &["--test-networks"][..],
-            Some("is not an address on bitcoin"),
-        ),
+        (MAIN, &["--test-networks"][..], Some("is not an address on bitcoin")),
         (REGTEST, &["--test-networks"], None),
         (REGTEST, &[], Some("is not an address on bitcoin")),
     ] {
@@ -107,12 +92,7 @@ fn payout_to_address_of_another_network_is_rejected() {
             ))
             .unwrap();
         let running = served.start(settings);
-        let asked = post(
-            &served,
-            &running,
-            "/v1/payouts",
-            &json!({ "amount": "20.00" }),
-        );
+        let asked = post(&served, &running, "/v1/payouts", &json!({ "amount": "20.00" }));
         match problem {
             Some(problem) => {
                 asked.assert_error(400, "no_address", None);

@@ -46,30 +46,17 @@ fn token_is_shown_once_and_identified_by_last_four_characters() {
     let interface = OperatorInterface::open();
     let made = interface.request_as_merchant("POST", "reseller-tokens", &json!({}));
     let made = made.expect(201).json();
-    let (id, text) = (
-        made["id"].as_str().unwrap(),
-        made["token"].as_str().unwrap(),
-    );
+    let (id, text) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
     assert!(text.starts_with("rt_") && text.len() == 39, "{text}");
-    assert!(
-        text.bytes()
-            .skip(3)
-            .all(|byte| byte.is_ascii_alphanumeric())
-    );
+    assert!(text.bytes().skip(3).all(|byte| byte.is_ascii_alphanumeric()));
     assert!(text.ends_with(made["last4"].as_str().unwrap()));
     let list = interface.get("reseller-tokens");
     assert!(!list.to_string().contains(text));
     let mut shown = made.clone();
     shown.as_object_mut().unwrap().remove("token");
     assert_eq!(find_token(&list, id), shown);
-    assert_eq!(
-        (&shown["object"], &shown["lastUsedAt"]),
-        (&json!("reseller_token"), &NULL)
-    );
-    let other = interface
-        .request("POST", "reseller-tokens", &NULL)
-        .expect(201)
-        .json();
+    assert_eq!((&shown["object"], &shown["lastUsedAt"]), (&json!("reseller_token"), &NULL));
+    let other = interface.request("POST", "reseller-tokens", &NULL).expect(201).json();
     assert_ne!(other["token"], made["token"]);
     let file = rusqlite::Connection::open(interface.shop.file()).unwrap();
     let kept = |hash: &[u8]| -> i64 {
@@ -77,11 +64,8 @@ fn token_is_shown_once_and_identified_by_last_four_characters() {
         file.query_row(sql, [hash], |row| row.get(0)).unwrap()
     };
     assert_eq!(kept(&coffer::domain::apikey::hash(text)), 1);
-    let details: String = file
-        .query_row("select group_concat(detail) from audit_log", [], |row| {
-            row.get(0)
-        })
-        .unwrap();
+    let details: String =
+        file.query_row("select group_concat(detail) from audit_log", [], |row| row.get(0)).unwrap();
     assert!(!details.contains(text) && !details.contains(&text[3..]));
 }
 
@@ -90,17 +74,11 @@ fn token_works_until_revoked() {
     let interface = OperatorInterface::open();
     let made = interface.request_as_merchant("POST", "reseller-tokens", &NULL);
     let made = made.expect(201).json();
-    let (id, text) = (
-        made["id"].as_str().unwrap(),
-        made["token"].as_str().unwrap(),
-    );
+    let (id, text) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
     let server = order_server(interface.shop.url(), text).expect(201).json();
     let now = interface.shop.now();
     interface.shop.advance("1s");
-    assert_eq!(
-        find_token(&interface.get("reseller-tokens"), id)["lastUsedAt"],
-        now
-    );
+    assert_eq!(find_token(&interface.get("reseller-tokens"), id)["lastUsedAt"], now);
     let path = format!("reseller-tokens/{id}");
     interface.assert_access("revokeResellerToken", "DELETE", &path, false);
     let of_other = format!("{}/{id}", tokens_path(OTHER_ACCOUNT));
@@ -108,19 +86,10 @@ fn token_works_until_revoked() {
         let refused = interface.send(cookie, "DELETE", &of_other, &NULL);
         refused.assert_error(404, "not_found", None);
     }
-    let others = interface.send(
-        &interface.stranger,
-        "GET",
-        &tokens_path(OTHER_ACCOUNT),
-        &NULL,
-    );
+    let others = interface.send(&interface.stranger, "GET", &tokens_path(OTHER_ACCOUNT), &NULL);
     assert_eq!(others.expect(200).json()["data"], json!([]));
-    let refused = interface.send(
-        &interface.stranger,
-        "GET",
-        &interface.path("reseller-tokens"),
-        &NULL,
-    );
+    let refused =
+        interface.send(&interface.stranger, "GET", &interface.path("reseller-tokens"), &NULL);
     refused.assert_error(404, "not_found", None);
     let revoked_at = interface.shop.now();
     interface.request("DELETE", &path, &NULL).expect(204);
@@ -132,16 +101,10 @@ fn token_works_until_revoked() {
     let by = |who: &str, action: &str| (format!("{who}@sandbox.test"), action.to_owned());
     assert_eq!(
         interface.audit_entries(id),
-        [
-            by("merchant", "reseller_token.create"),
-            by("operator", "reseller_token.revoke")
-        ]
+        [by("merchant", "reseller_token.create"), by("operator", "reseller_token.revoke")]
     );
     let servers = interface.get("servers");
-    assert_eq!(
-        servers["data"][0]["id"], server["id"],
-        "what it ordered stays"
-    );
+    assert_eq!(servers["data"][0]["id"], server["id"], "what it ordered stays");
 }
 
 #[test]

@@ -45,11 +45,7 @@ impl TransferInterface {
 
     #[track_caller]
     fn send(&self, cookie: &str, method: &str, path: &str, body: Value) -> Response {
-        let body = if method == "GET" {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if method == "GET" { String::new() } else { body.to_string() };
         self.shop.send(method, path, &[("cookie", cookie)], &body)
     }
 
@@ -66,9 +62,7 @@ impl TransferInterface {
         let mut rows = conn
             .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
             .unwrap();
-        let rows = rows
-            .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
+        let rows = rows.query_map([id], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         rows.map(Result::unwrap).collect()
     }
 }
@@ -79,53 +73,39 @@ fn merchant_requests_payout_and_operator_processes_it() {
     interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let path = format!("/dashboard/api/accounts/{}/payouts", interface.account);
     let body = json!({ "amount": "20.00" });
-    let payout = interface
-        .send(&interface.merchant, "POST", &path, body.clone())
-        .expect(201)
-        .json();
+    let payout =
+        interface.send(&interface.merchant, "POST", &path, body.clone()).expect(201).json();
     let id = payout["id"].as_str().unwrap();
     assert_eq!(payout["account"], interface.account);
     assert_eq!(payout["sending"], Value::Null);
     // Requests by a user pass the same checks as requests by key, and the query selects the mode.
-    interface
-        .send(&interface.merchant, "POST", &path, body.clone())
-        .assert_error(409, "payout_open", None);
-    interface
-        .send_as_operator("POST", &format!("{path}?mode=test"), body)
-        .assert_error(400, "test_mode", None);
-    let list = interface
-        .send(&interface.merchant, "GET", &path, Value::Null)
-        .expect(200)
-        .json();
+    interface.send(&interface.merchant, "POST", &path, body.clone()).assert_error(
+        409,
+        "payout_open",
+        None,
+    );
+    interface.send_as_operator("POST", &format!("{path}?mode=test"), body).assert_error(
+        400,
+        "test_mode",
+        None,
+    );
+    let list = interface.send(&interface.merchant, "GET", &path, Value::Null).expect(200).json();
     assert_eq!(list["data"], json!([payout]));
     let step = format!("/dashboard/api/payouts/{id}");
     interface
-        .send(
-            &interface.merchant,
-            "POST",
-            &step,
-            json!({ "action": "approve" }),
-        )
+        .send(&interface.merchant, "POST", &step, json!({ "action": "approve" }))
         .assert_error(403, "forbidden", None);
     let approve = json!({ "action": "approve", "rate": "160.5", "networkFee": "0.01" });
-    let approved = interface
-        .send_as_operator("POST", &step, approve)
-        .expect(200)
-        .json();
+    let approved = interface.send_as_operator("POST", &step, approve).expect(200).json();
     // The amount is 20.00 EUR at 160.5 EUR for one SOL, less the network fee of 0.01 SOL.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
     assert_eq!(terms, [json!("160.5"), json!("0.01"), json!("0.11461059")]);
-    interface
-        .send_as_operator("POST", &step, json!({ "action": "process" }))
-        .expect(200);
+    interface.send_as_operator("POST", &step, json!({ "action": "process" })).expect(200);
     let paid = interface
         .send_as_operator("POST", &step, json!({ "action": "pay", "txid": "5wHu" }))
         .expect(200)
         .json();
-    assert_eq!(
-        (&paid["status"], &paid["txid"]),
-        (&json!("paid"), &json!("5wHu"))
-    );
+    assert_eq!((&paid["status"], &paid["txid"]), (&json!("paid"), &json!("5wHu")));
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("payout.{action}"));
     assert_eq!(
         interface.audit_entries(id),
@@ -142,28 +122,14 @@ fn merchant_requests_payout_and_operator_processes_it() {
 fn refund_is_requested_and_processed() {
     let interface = TransferInterface::open();
     let invoice = interface.shop.fund_balance(TEST, "100.00", "EUR");
-    let path = format!(
-        "/dashboard/api/accounts/{}/refunds?mode=test",
-        interface.account
-    );
+    let path = format!("/dashboard/api/accounts/{}/refunds?mode=test", interface.account);
     let body = json!({ "invoice": invoice, "amount": "5.00", "asset": "SOL", "toAddress": SOLANA, "reason": "late" });
-    let headers = [
-        ("cookie", interface.merchant.as_str()),
-        ("Idempotency-Key", "a"),
-    ];
-    let ask = || {
-        interface
-            .shop
-            .send("POST", &path, &headers, &body.to_string())
-            .expect(201)
-    };
+    let headers = [("cookie", interface.merchant.as_str()), ("Idempotency-Key", "a")];
+    let ask = || interface.shop.send("POST", &path, &headers, &body.to_string()).expect(201);
     let refund = ask().json();
     assert_eq!(ask().json(), refund, "the same again");
     let id = refund["id"].as_str().unwrap();
-    assert_eq!(
-        (&refund["invoiceId"], &refund["toAddress"]),
-        (&json!(invoice), &json!(SOLANA))
-    );
+    assert_eq!((&refund["invoiceId"], &refund["toAddress"]), (&json!(invoice), &json!(SOLANA)));
     for query in ["", &format!("&invoiceId={invoice}"), "&limit=1"] {
         let list = interface
             .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
@@ -173,18 +139,15 @@ fn refund_is_requested_and_processed() {
     }
     // The test refund is not visible in live mode.
     let live = path.replace("?mode=test", "");
-    let list = interface
-        .send_as_operator("GET", &live, Value::Null)
-        .expect(200)
-        .json();
+    let list = interface.send_as_operator("GET", &live, Value::Null).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    interface
-        .send_as_operator("POST", &live, body.clone())
-        .assert_error(404, "not_found", None);
+    interface.send_as_operator("POST", &live, body.clone()).assert_error(404, "not_found", None);
     let no_address = json!({ "invoice": invoice });
-    interface
-        .send_as_operator("POST", &path, no_address)
-        .assert_error(400, "invalid_request", Some("toAddress"));
+    interface.send_as_operator("POST", &path, no_address).assert_error(
+        400,
+        "invalid_request",
+        Some("toAddress"),
+    );
     let step = format!("/dashboard/api/refunds/{id}");
     // In test mode, missing approval data is generated.
     let approved = interface
@@ -193,22 +156,12 @@ fn refund_is_requested_and_processed() {
         .json();
     assert_eq!(approved["rate"], "150");
     let failed = json!({ "action": "fail", "reason": "no" });
-    let failed = interface
-        .send_as_operator("POST", &step, failed)
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&failed["status"], &failed["failureReason"]),
-        (&json!("failed"), &json!("no"))
-    );
+    let failed = interface.send_as_operator("POST", &step, failed).expect(200).json();
+    assert_eq!((&failed["status"], &failed["failureReason"]), (&json!("failed"), &json!("no")));
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("refund.{action}"));
     assert_eq!(
         interface.audit_entries(id),
-        [
-            who("request", MERCHANT),
-            who("approve", OPERATOR),
-            who("fail", OPERATOR)
-        ]
+        [who("request", MERCHANT), who("approve", OPERATOR), who("fail", OPERATOR)]
     );
 }
 
@@ -233,24 +186,26 @@ fn invalid_approval_is_rejected() {
     ] {
         let mut body = json!({ "action": "approve", "rate": "150", "networkFee": "0" });
         body[field] = value;
-        interface
-            .send_as_operator("POST", &step, body)
-            .assert_error(400, "invalid_request", Some(field));
+        interface.send_as_operator("POST", &step, body).assert_error(
+            400,
+            "invalid_request",
+            Some(field),
+        );
     }
+    interface.send_as_operator("POST", &step, json!({ "action": "pay" })).assert_error(
+        409,
+        "invalid_transition",
+        Some("action"),
+    );
     interface
-        .send_as_operator("POST", &step, json!({ "action": "pay" }))
-        .assert_error(409, "invalid_transition", Some("action"));
-    interface
-        .send_as_operator(
-            "POST",
-            "/dashboard/api/payouts/x",
-            json!({ "action": "pay" }),
-        )
+        .send_as_operator("POST", "/dashboard/api/payouts/x", json!({ "action": "pay" }))
         .assert_error(404, "not_found", None);
     let as_refund = step.replace("payouts", "refunds");
-    interface
-        .send_as_operator("POST", &as_refund, json!({ "action": "reject" }))
-        .assert_error(404, "not_found", None);
+    interface.send_as_operator("POST", &as_refund, json!({ "action": "reject" })).assert_error(
+        404,
+        "not_found",
+        None,
+    );
 }
 
 #[test]
@@ -261,36 +216,28 @@ fn operator_sees_waiting_transfers_of_all_accounts() {
         interface.shop.create_payout("20.00"),
         interface.shop.create_refund(&invoice, Some("1.00")),
     );
-    interface
-        .shop
-        .apply_actions("payouts", &payout, &["approve"]);
-    for (path, id) in [
-        ("/dashboard/api/payouts", &payout),
-        ("/dashboard/api/refunds", &refund),
-    ] {
+    interface.shop.apply_actions("payouts", &payout, &["approve"]);
+    for (path, id) in [("/dashboard/api/payouts", &payout), ("/dashboard/api/refunds", &refund)] {
         let found = |query: &str| {
             let list = interface
                 .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
                 .expect(200)
                 .json();
             let ids = list["data"].as_array().unwrap().iter();
-            ids.map(|transfer| transfer["id"].as_str().unwrap().to_owned())
-                .collect::<Vec<_>>()
+            ids.map(|transfer| transfer["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
-        let status = if *id == payout {
-            "approved"
-        } else {
-            "requested"
-        };
+        let status = if *id == payout { "approved" } else { "requested" };
         assert_eq!(found(""), [id.as_str()]);
         assert_eq!(found(&format!("?status={status}&limit=5")), [id.as_str()]);
         assert_eq!(found("?status=processing"), Vec::<String>::new());
         assert_eq!(found("?mode=test"), Vec::<String>::new());
         let answer = interface.send_as_operator("GET", &format!("{path}?status=x"), Value::Null);
         answer.assert_error(400, "invalid_request", Some("status"));
-        interface
-            .send(&interface.merchant, "GET", path, Value::Null)
-            .assert_error(403, "forbidden", None);
+        interface.send(&interface.merchant, "GET", path, Value::Null).assert_error(
+            403,
+            "forbidden",
+            None,
+        );
     }
 }
 
@@ -303,22 +250,19 @@ fn user_of_another_account_finds_nothing() {
     for kind in ["payouts", "refunds"] {
         let path = format!("/dashboard/api/accounts/{}/{kind}", interface.account);
         for method in ["GET", "POST"] {
-            interface
-                .send(&other, method, &path, body.clone())
-                .assert_error(404, "not_found", None);
+            interface.send(&other, method, &path, body.clone()).assert_error(
+                404,
+                "not_found",
+                None,
+            );
         }
     }
     // A refund of the own account cannot refer to an invoice of another account.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
     let body = json!({ "invoice": invoice, "toAddress": SOLANA });
-    interface
-        .send(&other, "POST", own, body)
-        .assert_error(404, "not_found", None);
+    interface.send(&other, "POST", own, body).assert_error(404, "not_found", None);
     assert_eq!(
-        interface
-            .send(&other, "GET", own, Value::Null)
-            .expect(200)
-            .json(),
+        interface.send(&other, "GET", own, Value::Null).expect(200).json(),
         json!({ "data": [], "hasMore": false, "nextBefore": null })
     );
 }
@@ -337,10 +281,7 @@ fn key_of_another_account_finds_nothing() {
         interface.shop.create_payout("20.00"),
         interface.shop.create_refund(&invoice, Some("1.00")),
     );
-    for path in [
-        format!("/v1/payouts/{payout}"),
-        format!("/v1/refunds/{refund}"),
-    ] {
+    for path in [format!("/v1/payouts/{payout}"), format!("/v1/refunds/{refund}")] {
         interface.shop.get(&path, Some(LIVE)).expect(200);
         let foreign = interface.shop.get(&path, Some(key));
         foreign.assert_error(404, "not_found", None);

@@ -21,11 +21,7 @@ impl Shop {
         path: &str,
         body: &Value,
     ) -> Response {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         self.send(method, path, &[("cookie", cookie)], &body)
     }
 
@@ -44,8 +40,7 @@ impl Shop {
             "email": "clerk@shop.test", "password": "clerk's password", "role": "merchant", "account": account,
         });
         let operator = self.sign_in_operator();
-        self.session_request(&operator, "POST", USERS, &body)
-            .expect(201);
+        self.session_request(&operator, "POST", USERS, &body).expect(201);
         cookie_of_response(&sign_in(self.url(), "clerk@shop.test", "clerk's password").expect(201))
     }
 }
@@ -66,18 +61,9 @@ fn operator_creates_and_changes_users() {
     let operator = shop.sign_in_operator();
     let body =
         json!({ "email": "Ben@shop.test", "password": "ben's password", "role": "operator" });
-    let ben = shop
-        .session_request(&operator, "POST", USERS, &body)
-        .expect(201)
-        .json();
-    assert_eq!(
-        (&ben["object"], &ben["account"]),
-        (&json!("user"), &json!(null))
-    );
-    let listed = shop
-        .session_request(&operator, "GET", USERS, &Value::Null)
-        .expect(200)
-        .json();
+    let ben = shop.session_request(&operator, "POST", USERS, &body).expect(201).json();
+    assert_eq!((&ben["object"], &ben["account"]), (&json!("user"), &json!(null)));
+    let listed = shop.session_request(&operator, "GET", USERS, &Value::Null).expect(200).json();
     assert_eq!(listed["data"][1], ben);
     let taken = shop.session_request(&operator, "POST", USERS, &body);
     taken.assert_error(400, "invalid_request", Some("email"));
@@ -85,8 +71,7 @@ fn operator_creates_and_changes_users() {
         cookie_of_response(&sign_in(shop.url(), "ben@SHOP.test", "ben's password").expect(201));
     let path = format!("/dashboard/api/users/{}", ben["id"].as_str().unwrap());
     let body = json!({ "password": "another password" });
-    shop.session_request(&operator, "PATCH", &path, &body)
-        .expect(200);
+    shop.session_request(&operator, "PATCH", &path, &body).expect(200);
     let ended = shop.session_request(&bens, "GET", SESSION, &Value::Null);
     ended.assert_error(401, "unauthorized", None);
     sign_in(shop.url(), "ben@shop.test", "ben's password").assert_error(
@@ -102,8 +87,7 @@ fn operator_creates_and_changes_users() {
     let own = format!("{USERS}/{}", listed["data"][0]["id"].as_str().unwrap());
     let last = shop.session_request(&operator, "PATCH", &own, &json!({ "disabled": true }));
     last.assert_error(409, "invalid_transition", Some("disabled"));
-    shop.session_request(&operator, "PATCH", &path, &json!({ "disabled": false }))
-        .expect(200);
+    shop.session_request(&operator, "PATCH", &path, &json!({ "disabled": false })).expect(200);
     let nobody = format!("{USERS}/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90");
     let nobody = shop.session_request(&operator, "PATCH", &nobody, &json!({}));
     nobody.assert_error(404, "not_found", None);
@@ -126,18 +110,11 @@ fn invalid_user_is_rejected() {
     ] {
         let mut body = right.clone();
         body[field] = value;
-        let named = if body["role"] == "merchant" {
-            "account"
-        } else {
-            field
-        };
+        let named = if body["role"] == "merchant" { "account" } else { field };
         let refused = shop.session_request(&operator, "POST", USERS, &body);
         refused.assert_error(400, "invalid_request", Some(named));
     }
-    let listed = shop
-        .session_request(&operator, "GET", USERS, &Value::Null)
-        .expect(200)
-        .json();
+    let listed = shop.session_request(&operator, "GET", USERS, &Value::Null).expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }
 
@@ -166,10 +143,7 @@ fn merchant_is_no_operator_and_changes_own_password() {
 #[track_caller]
 fn run_coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command
-        .args(args)
-        .args(["--log", "warn", "--file"])
-        .arg(file);
+    command.args(args).args(["--log", "warn", "--file"]).arg(file);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
     // A command that rejects its arguments does not read standard input.
@@ -206,18 +180,12 @@ fn setup_link_creates_first_operator_once() {
     assert!(process.close_input());
     let (mut process, url, second) = start_server(&file, &said);
     let (first, second) = (first.unwrap(), second.unwrap());
-    assert!(
-        first.len() == 64 && first != second,
-        "each start has its own"
-    );
+    assert!(first.len() == 64 && first != second, "each start has its own");
     for wrong in [first.as_str(), "guessed", &second[1..]] {
         create_first_operator(&url, wrong).assert_error(403, "forbidden", None);
     }
     let made = create_first_operator(&url, &second).expect(201).json();
-    assert_eq!(
-        (&made["role"], &made["email"]),
-        (&json!("operator"), &json!("anna@shop.test"))
-    );
+    assert_eq!((&made["role"], &made["email"]), (&json!("operator"), &json!("anna@shop.test")));
     create_first_operator(&url, &second).assert_error(403, "forbidden", None);
     let begun = sign_in(&url, "anna@shop.test", "anna's password").expect(201);
     assert!(begun.headers["set-cookie"].contains("HttpOnly"));
@@ -262,20 +230,12 @@ fn command_line_creates_users_beside_a_running_server() {
     let begun = sign_in(&url, "clerk@shop.test", "from a file, long").expect(201);
     assert_eq!(begun.json()["user"]["account"], account["id"]);
     assert!(
-        run_coffer(
-            &["user", "password", "clerk@shop.test"],
-            &file,
-            "another, longer"
-        )
-        .status
-        .success()
-    );
-    sign_in(&url, "clerk@shop.test", "another, longer").expect(201);
-    assert!(
-        run_coffer(&["user", "disable", "clerk@shop.test"], &file, "")
+        run_coffer(&["user", "password", "clerk@shop.test"], &file, "another, longer")
             .status
             .success()
     );
+    sign_in(&url, "clerk@shop.test", "another, longer").expect(201);
+    assert!(run_coffer(&["user", "disable", "clerk@shop.test"], &file, "").status.success());
     sign_in(&url, "clerk@shop.test", "another, longer").assert_error(
         401,
         "invalid_credentials",
@@ -288,10 +248,7 @@ fn command_line_creates_users_beside_a_running_server() {
     ] {
         let refused = run_coffer(args, &file, "long enough it is");
         let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(
-            !refused.status.success() && said.contains(why),
-            "{args:?}: {said}"
-        );
+        assert!(!refused.status.success() && said.contains(why), "{args:?}: {said}");
     }
     let listed = run_coffer(&["user", "list"], &file, "").stdout;
     assert_eq!(String::from_utf8(listed).unwrap().lines().count(), 2);

@@ -76,19 +76,12 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         for address in BITCOIN_ADDRESSES {
             assert!(said.contains(address), "{said}");
         }
-        assert!(
-            said.contains("yes or no") && said.contains("not added"),
-            "{said}"
-        );
+        assert!(said.contains("yes or no") && said.contains("not added"), "{said}");
         assert!(output.stdout.is_empty());
     }
     let listed = || parse_output(&run_wallet(&file, &["list"], ""));
     assert_eq!(listed(), Vec::<Value>::new());
-    let added = parse_output(&run_wallet(
-        &file,
-        &["add", "bitcoin"],
-        &format!("{ZPUB}\nyes\n"),
-    ));
+    let added = parse_output(&run_wallet(&file, &["add", "bitcoin"], &format!("{ZPUB}\nyes\n")));
     let id = added[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(added[0]["addresses"], json!(BITCOIN_ADDRESSES));
     assert_eq!(added[0]["script"], "wpkh");
@@ -103,32 +96,18 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     ] {
         let args = [&["add", "bitcoin", "--yes"], args].concat();
         let again = parse_output(&run_wallet(&file, &args, key));
-        assert_eq!(
-            (&again[0]["id"], &again[0]["nextIndex"]),
-            (&json!(id), &json!(next))
-        );
+        assert_eq!((&again[0]["id"], &again[0]["nextIndex"]), (&json!(id), &json!(next)));
     }
     // A retired wallet hands out no addresses. Adding it again resumes it.
     let retired = parse_output(&run_wallet(&file, &["retire", &id], ""));
     assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
-    assert_eq!(
-        parse_output(&run_wallet(&file, &["retire", &id], "")),
-        retired
-    );
+    assert_eq!(parse_output(&run_wallet(&file, &["retire", &id], "")), retired);
     let resumed = parse_output(&run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert!(resumed[0]["retiredAt"].is_null() && resumed[0]["handsOut"] == true);
     assert_eq!(resumed[0]["name"], "Till");
     assert_eq!(listed().len(), 1);
-    let unknown = run_wallet(
-        &file,
-        &["retire", "01a1fd55-7a80-7af2-9132-000000000000"],
-        "",
-    );
-    assert!(
-        String::from_utf8(unknown.stderr)
-            .unwrap()
-            .contains("no such wallet")
-    );
+    let unknown = run_wallet(&file, &["retire", "01a1fd55-7a80-7af2-9132-000000000000"], "");
+    assert!(String::from_utf8(unknown.stderr).unwrap().contains("no such wallet"));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -147,21 +126,12 @@ fn wallets_of_every_chain_list_their_addresses() {
     }
     let chains: Vec<_> = parse_output(&run_wallet(&file, &["list"], ""))
         .iter()
-        .map(|wallet| {
-            format!(
-                "{} {}",
-                wallet["chain"].as_str().unwrap(),
-                wallet["nextIndex"]
-            )
-        })
+        .map(|wallet| format!("{} {}", wallet["chain"].as_str().unwrap(), wallet["nextIndex"]))
         .collect();
     assert_eq!(chains, ["evm 0", "tron 12", "dogecoin 0", "litecoin 0"]);
     let own = ["own", "evm", "0x9858effd232b4033e47d90003d41ec34ecaeda94"];
     let declared = parse_output(&run_wallet(&file, &own, ""));
-    assert_eq!(
-        declared[0]["address"],
-        "0x9858EfFD232B4033E47d90003D41EC34EcaEda94"
-    );
+    assert_eq!(declared[0]["address"], "0x9858EfFD232B4033E47d90003D41EC34EcaEda94");
     for chain in ["evm", "ethereum", "base", "polygon"] {
         let again = parse_output(&run_wallet(&file, &["own", chain, own[2]], ""));
         let named = |of: &Value| (of["chain"].clone(), of["address"].clone());
@@ -179,48 +149,25 @@ fn invalid_wallet_command_explains_the_right_form() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for (args, input, says) in [
-        (
-            &["add", "bitcoin", "--yes"][..],
-            XPUB,
-            "script must be given",
-        ),
+        (&["add", "bitcoin", "--yes"][..], XPUB, "script must be given"),
         (
             &["add", "solana", "--yes"],
             XPUB,
             "chain must be one of bitcoin, litecoin, dogecoin, evm, tron",
         ),
-        (
-            &["add", "evm", "--yes", "--script", "pkh"],
-            EVM,
-            "script must be left out",
-        ),
-        (
-            &["add", "evm", "--yes", "--next", "-1"],
-            EVM,
-            "unexpected argument",
-        ),
-        (
-            &["add", "evm", "--yes", "--next", "x"],
-            EVM,
-            "next must be a whole number",
-        ),
+        (&["add", "evm", "--yes", "--script", "pkh"], EVM, "script must be left out"),
+        (&["add", "evm", "--yes", "--next", "-1"], EVM, "unexpected argument"),
+        (&["add", "evm", "--yes", "--next", "x"], EVM, "next must be a whole number"),
         (
             &["add", "evm", "--yes", "--next", "2147483648"],
             EVM,
             "next must be a whole number from 0 to 2147483647",
         ),
-        (
-            &["add", "evm", "--yes"],
-            "\n \n",
-            "key must be given on standard input",
-        ),
+        (&["add", "evm", "--yes"], "\n \n", "key must be given on standard input"),
     ] {
         let output = run_wallet(&file, args, input);
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            !output.status.success() && said.contains(says),
-            "{args:?}: {said}"
-        );
+        assert!(!output.status.success() && said.contains(says), "{args:?}: {said}");
     }
     assert!(!file.exists(), "a file was made for nothing");
 }
@@ -243,11 +190,7 @@ fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     let checked = send("POST", CHECK, &spelt).expect(200).json();
     assert_eq!(checked["wallet"], json!(id));
     assert_eq!(checked["nextIndex"], 4);
-    let retired = send(
-        "POST",
-        &format!("/dashboard/api/wallets/{id}/retire"),
-        &NULL,
-    );
+    let retired = send("POST", &format!("/dashboard/api/wallets/{id}/retire"), &NULL);
     assert!(retired.expect(200).json()["retiredAt"].is_string());
     let again = json!({ "chain": "bitcoin", "key": ZPUB });
     send("POST", WALLETS, &again).expect(201);
@@ -273,18 +216,9 @@ const WRONG: [(&str, &str); 11] = [
     (r#"{"chain": "bitcoin"}"#, "key"),
     (r#"{"chain": "bitcoin", "key": 1}"#, "key"),
     (r#"{"chain": "bitcoin", "key": "X"}"#, "script"),
-    (
-        r#"{"chain": "bitcoin", "key": "Z", "script": "p2sh"}"#,
-        "script",
-    ),
-    (
-        r#"{"chain": "bitcoin", "key": "Z", "network": "test"}"#,
-        "network",
-    ),
-    (
-        r#"{"chain": "bitcoin", "key": "Z", "next": 2147483648}"#,
-        "next",
-    ),
+    (r#"{"chain": "bitcoin", "key": "Z", "script": "p2sh"}"#, "script"),
+    (r#"{"chain": "bitcoin", "key": "Z", "network": "test"}"#, "network"),
+    (r#"{"chain": "bitcoin", "key": "Z", "next": 2147483648}"#, "next"),
     (r#"{"chain": "bitcoin", "key": "Z", "next": -1}"#, "next"),
     (r#"{"chain": "bitcoin", "key": "Z", "name": ""}"#, "name"),
     (r#"{"chain": "bitcoin", "key": "Z", "more": 1}"#, "more"),
@@ -297,9 +231,8 @@ fn invalid_or_forbidden_wallet_changes_nothing() {
     let send =
         |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     for (body, param) in WRONG {
-        let keys = body
-            .replace("\"Z\"", &format!("\"{ZPUB}\""))
-            .replace("\"X\"", &format!("\"{XPUB}\""));
+        let keys =
+            body.replace("\"Z\"", &format!("\"{ZPUB}\"")).replace("\"X\"", &format!("\"{XPUB}\""));
         let body = serde_json::from_str(&keys).unwrap();
         for path in [WALLETS, CHECK] {
             send("POST", path, &body).assert_error(400, "invalid_request", Some(param));
@@ -311,13 +244,9 @@ fn invalid_or_forbidden_wallet_changes_nothing() {
         let addresses = format!("/dashboard/api/wallets/{unknown}/addresses.csv");
         send("GET", &addresses, &NULL).assert_error(404, "not_found", None);
     }
-    for (method, path) in [
-        ("GET", WALLETS),
-        ("POST", WALLETS),
-        ("POST", CHECK),
-        ("GET", OWN),
-        ("POST", OWN),
-    ] {
+    for (method, path) in
+        [("GET", WALLETS), ("POST", WALLETS), ("POST", CHECK), ("GET", OWN), ("POST", OWN)]
+    {
         let answer = interface.send(&interface.merchant, method, path, &NULL);
         answer.assert_error(403, "forbidden", None);
     }
@@ -332,25 +261,17 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let send =
         |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     let body = json!({ "chain": "evm", "key": EVM });
-    let id = send("POST", WALLETS, &body).expect(201).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = send("POST", WALLETS, &body).expect(201).json()["id"].as_str().unwrap().to_owned();
     // Two live invoices get addresses of the wallet. Payments in both coins go to the second address.
     let address = |shop: &Shop| {
         let order = json!({ "amount": "60.00", "currency": "EUR", "asset": "ETH" });
-        let invoice = shop
-            .post("/v1/invoices", Some(LIVE), order)
-            .expect(201)
-            .json();
+        let invoice = shop.post("/v1/invoices", Some(LIVE), order).expect(201).json();
         invoice["depositAddress"].as_str().unwrap().to_owned()
     };
     let [first, second] = [address(shop), address(shop)];
     let pay = |asset: &str, amount: &str| {
         let payment = json!({ "address": second, "asset": asset, "amount": amount });
-        shop.post("/sandbox/payments", None, payment)
-            .expect(201)
-            .json()["id"]
+        shop.post("/sandbox/payments", None, payment).expect(201).json()["id"]
             .as_str()
             .unwrap()
             .to_owned()
@@ -359,25 +280,17 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     pay("ETH", "0.01");
     pay("ETH", "0.005");
     let dropped = pay("ETH", "1");
-    shop.post(
-        &format!("/sandbox/payments/{dropped}"),
-        None,
-        json!({ "state": "dropped" }),
-    )
-    .expect(200);
+    shop.post(&format!("/sandbox/payments/{dropped}"), None, json!({ "state": "dropped" }))
+        .expect(200);
     let wallet = "(select seq from wallets where id is not null)";
     for (index, address) in [(3, &first), (30, &second)] {
         shop.execute_sql(&format!("update addresses set wallet = {wallet}, wallet_index = {index} where address = '{address}'"));
     }
     shop.execute_sql("update wallets set next_index = 33 where id is not null");
     let csv = |query: &str| {
-        send(
-            "GET",
-            &format!("/dashboard/api/wallets/{id}/addresses.csv{query}"),
-            &NULL,
-        )
-        .expect(200)
-        .text
+        send("GET", &format!("/dashboard/api/wallets/{id}/addresses.csv{query}"), &NULL)
+            .expect(200)
+            .text
     };
     let funded = [
         format!("m/0/30,{second},ETH,0.015,{id}\r\n"),

@@ -34,50 +34,27 @@ fn every_route_checks_role_and_account() {
     for (route, role) in session_routes() {
         let code = |cookie: &str, account: &str| {
             let path = account_path(route, account);
-            let body = if route.method == "GET" {
-                Value::Null
-            } else {
-                json!({})
-            };
+            let body = if route.method == "GET" { Value::Null } else { json!({}) };
             let answer = interface.send(cookie, route.method, &path, &body);
             (answer.status, answer.json()["error"].clone())
         };
         let name = route.operation;
         let nobody = (401, json!("unauthorized"));
         assert_eq!(code("", &interface.account), nobody, "{name}");
-        assert_eq!(
-            code("coffer_session=0", &interface.account),
-            nobody,
-            "{name}"
-        );
+        assert_eq!(code("coffer_session=0", &interface.account), nobody, "{name}");
         if role == "operator" {
             of_operators += 1;
             let forbidden = (403, json!("forbidden"));
-            assert_eq!(
-                code(&interface.merchant, &interface.account),
-                forbidden,
-                "{name}"
-            );
-            assert_eq!(
-                code(&interface.merchant, OTHER_ACCOUNT),
-                forbidden,
-                "{name}"
-            );
+            assert_eq!(code(&interface.merchant, &interface.account), forbidden, "{name}");
+            assert_eq!(code(&interface.merchant, OTHER_ACCOUNT), forbidden, "{name}");
         } else if route.path.contains("{account}") {
             of_accounts += 1;
             let nothing = (404, json!("not_found"));
             assert_eq!(code(&interface.merchant, OTHER_ACCOUNT), nothing, "{name}");
-            assert_eq!(
-                code(&interface.stranger, &interface.account),
-                nothing,
-                "{name}"
-            );
+            assert_eq!(code(&interface.stranger, &interface.account), nothing, "{name}");
             assert_eq!(code(&interface.merchant, "x"), nothing, "{name}");
         }
     }
-    assert!(
-        of_accounts >= 20 && of_operators >= 10,
-        "{of_accounts} {of_operators}"
-    );
+    assert!(of_accounts >= 20 && of_operators >= 10, "{of_accounts} {of_operators}");
     assert_eq!(interface.audit_length(), before, "nothing was done");
 }

@@ -14,13 +14,7 @@ fn assigned_confirmed_payment_is_booked() {
     let txid = shop.query_text("select txid from observations");
     shop.move_payment(&lost, "confirmed");
     shop.advance("1h");
-    shop.assert_invoice(
-        invoice_id(&invoice),
-        "expired",
-        "created expired",
-        "",
-        ["0.00", "0.00"],
-    );
+    shop.assert_invoice(invoice_id(&invoice), "expired", "created expired", "", ["0.00", "0.00"]);
     // The payment was seen before the deadline of the invoice, so it counts as in time.
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.assert_invoice(
@@ -43,16 +37,15 @@ fn assigned_confirmed_payment_is_booked() {
     shop.move_payment(&payment, "orphaned");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "detected");
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(
-        shop.get_invoice(invoice_id(&invoice))["status"],
-        "confirmed"
-    );
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     let again = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
     assert_eq!(again.json()["id"], json!(payment));
-    operator
-        .assign(&lost, &json!({ "invoice": invoice["id"] }))
-        .assert_error(409, "invalid_transition", None);
+    operator.assign(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
+        409,
+        "invalid_transition",
+        None,
+    );
     operator.assert_audit_clean();
 }
 
@@ -73,10 +66,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     );
     operator.assert_audit_clean();
     shop.move_payment(&payment, "confirmed");
-    assert_eq!(
-        shop.get_invoice(invoice_id(&invoice))["status"],
-        "confirmed"
-    );
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     // No coin is selected for this invoice.
     let open = shop.create_invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
@@ -94,10 +84,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&json!("created"), &Value::Null, &Value::Null]
     );
     shop.move_payment(&payment, "seen");
-    assert_eq!(
-        shop.get_invoice(invoice_id(&open))["depositAddress"],
-        FOREIGN
-    );
+    assert_eq!(shop.get_invoice(invoice_id(&open))["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
     // A payment after the deadline counts as late, at the rate of the day.
     shop.advance("1h");
@@ -108,14 +95,8 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     let also = operator.pay_foreign_address("0.001");
     operator.assign_and_get_id(&also, &json!({ "invoice": expired["id"] }));
     assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "expired");
-    shop.move_payment(
-        &shop.query_text("select max(id) from payments"),
-        "confirmed",
-    );
-    assert_eq!(
-        shop.get_invoice(invoice_id(&expired))["status"],
-        "paid_late"
-    );
+    shop.move_payment(&shop.query_text("select max(id) from payments"), "confirmed");
+    assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "paid_late");
     operator.assert_audit_clean();
 }
 
@@ -138,11 +119,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
         let path = format!("/v1/deposits/{deposit}");
         let deposit = shop.get(&path, Some(TEST)).expect(200).json();
         assert_eq!(
-            [
-                &deposit["status"],
-                &deposit["customer"],
-                &deposit["address"]
-            ],
+            [&deposit["status"], &deposit["customer"], &deposit["address"]],
             [&json!("confirmed"), &json!("ada"), &json!(FOREIGN)]
         );
         operator.assert_audit_clean();
@@ -154,9 +131,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     // Litecoin has no customer addresses, so a payment in litecoin cannot be assigned to a customer.
     let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
     let on_litecoin = shop.pay(body);
-    operator
-        .assign(&on_litecoin, &ada)
-        .assert_error(400, "invalid_request", Some("customer"));
+    operator.assign(&on_litecoin, &ada).assert_error(400, "invalid_request", Some("customer"));
     operator.assert_audit_clean();
 }
 
@@ -170,10 +145,7 @@ fn invalid_assignment_changes_nothing() {
     let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let mine = json!({ "invoice": invoice["id"] });
     let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
-    let live = shop
-        .post("/v1/invoices", Some(LIVE), body)
-        .expect(201)
-        .json();
+    let live = shop.post("/v1/invoices", Some(LIVE), body).expect(201).json();
     let lost = operator.pay_foreign_address("0.001");
     let unknown = "01a1fd71-e3f0-740f-bd59-25d40e11c67b";
     for body in [
@@ -188,10 +160,7 @@ fn invalid_assignment_changes_nothing() {
     }
     for (body, param) in [
         (json!({}), "invoice"),
-        (
-            json!({ "invoice": invoice["id"], "account": account, "customer": "live" }),
-            "invoice",
-        ),
+        (json!({ "invoice": invoice["id"], "account": account, "customer": "live" }), "invoice"),
         (json!({ "account": account }), "customer"),
         (json!({ "customer": "live" }), "account"),
         (json!({ "invoice": 1 }), "invoice"),
@@ -212,21 +181,15 @@ fn invalid_assignment_changes_nothing() {
     let sent_back = operator.pay_foreign_address("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
     let note = json!({ "note": "sent back by hand" });
-    shop.send_in_session(&operator.cookie, "POST", &looked, &note)
-        .expect(200);
+    shop.send_in_session(&operator.cookie, "POST", &looked, &note).expect(200);
     assign(&sent_back, &mine).assert_error(409, "invalid_transition", None);
     let path = format!("/dashboard/api/unmatched-payments/{lost}/assign");
     let merchant = shop.merchant_cookie();
-    shop.send_in_session(&merchant, "POST", &path, &mine)
-        .assert_error(403, "forbidden", None);
-    shop.send("POST", &path, &[], &mine.to_string())
-        .assert_error(401, "unauthorized", None);
+    shop.send_in_session(&merchant, "POST", &path, &mine).assert_error(403, "forbidden", None);
+    shop.send("POST", &path, &[], &mine.to_string()).assert_error(401, "unauthorized", None);
     assert_eq!(operator.unmatched_count(), "5");
     assert_eq!(shop.audit_entries("unmatched_payment.assign"), []);
-    assert_eq!(
-        shop.get_invoice(invoice_id(&invoice))["status"],
-        "awaiting_payment"
-    );
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "awaiting_payment");
     operator.assert_audit_clean();
 }
 
@@ -238,8 +201,7 @@ fn assignment_takes_no_address() {
     let elsewhere = shop.create_invoice("60.00", json!({ "asset": "LTC" }));
     let open = shop.create_invoice("60.00", json!({}));
     let before = addresses();
-    shop.send("POST", "/sandbox/faults", &[], r#"{ "pool": "empty" }"#)
-        .expect(200);
+    shop.send("POST", "/sandbox/faults", &[], r#"{ "pool": "empty" }"#).expect(200);
     let [first, second] = [&elsewhere, &open].map(|invoice| {
         operator.assign_and_get_id(
             &operator.pay_foreign_address("0.0001"),
@@ -269,16 +231,10 @@ fn assignment_takes_no_address() {
     // After the payment was dropped, selecting another coin does not show the foreign address either.
     shop.move_payment(&first, "dropped");
     let shown = shop.get_invoice(invoice_id(&elsewhere));
-    assert_eq!(
-        [&shown["status"], &shown["asset"]],
-        ["awaiting_payment", "LTC"]
-    );
+    assert_eq!([&shown["status"], &shown["asset"]], ["awaiting_payment", "LTC"]);
     assert!(!page(&elsewhere).contains(FOREIGN));
     let path = format!("/v1/invoices/{}/select", invoice_id(&elsewhere));
-    let picked = shop
-        .post(&path, Some(TEST), json!({ "asset": "BTC" }))
-        .expect(200)
-        .json();
+    let picked = shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200).json();
     assert_ne!(picked["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
     shop.move_payment(&first, "seen");
@@ -287,10 +243,7 @@ fn assignment_takes_no_address() {
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
     shop.move_payment(&paid, "confirmed");
     shop.move_payment(&first, "confirmed");
-    assert_eq!(
-        shop.get_invoice(invoice_id(&elsewhere))["status"],
-        "confirmed"
-    );
+    assert_eq!(shop.get_invoice(invoice_id(&elsewhere))["status"], "confirmed");
     let other = shop.create_invoice("60.00", json!({}));
     let gone = operator.assign_and_get_id(
         &operator.pay_foreign_address("0.001"),
@@ -298,9 +251,7 @@ fn assignment_takes_no_address() {
     );
     shop.move_payment(&gone, "dropped");
     let path = format!("/v1/invoices/{}/simulate", invoice_id(&other));
-    let simulated = shop
-        .post(&path, Some(TEST), json!({ "asset": "BTC" }))
-        .expect(200);
+    let simulated = shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200);
     assert_eq!(simulated.json()["status"], "confirmed");
     operator.assert_audit_clean();
 }
@@ -318,9 +269,8 @@ fn concurrent_assignments_assign_once() {
     let shop = &operator.shop;
     let lost = operator.pay_foreign_address("0.001");
     shop.move_payment(&lost, "confirmed");
-    let invoices: Vec<_> = (0..4)
-        .map(|_| shop.create_invoice("60.00", json!({ "asset": "BTC" })))
-        .collect();
+    let invoices: Vec<_> =
+        (0..4).map(|_| shop.create_invoice("60.00", json!({ "asset": "BTC" }))).collect();
     let statuses: Vec<u16> = std::thread::scope(|scope| {
         let tasks: Vec<_> = invoices
             .iter()
@@ -364,9 +314,5 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     shop.execute_sql("update quotes set given = 0");
     let both = findings(shop.file());
     assert_eq!(both.len(), 2, "{both:?}");
-    assert!(
-        both.iter()
-            .any(|one| one.contains("at an address of that invoice")),
-        "{both:?}"
-    );
+    assert!(both.iter().any(|one| one.contains("at an address of that invoice")), "{both:?}");
 }

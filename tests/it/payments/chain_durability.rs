@@ -19,9 +19,7 @@ const SHARE: usize = 40;
 
 /// Posts JSON; `None` where no response arrived.
 fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
-    let request = agent()
-        .post(format!("{url}{path}"))
-        .header("X-API-Key", TEST);
+    let request = agent().post(format!("{url}{path}")).header("X-API-Key", TEST);
     let mut response = request.send(body.to_string()).ok()?;
     let text = response.body_mut().read_to_string().ok()?;
     let answer: Value = serde_json::from_str(&text).ok()?;

@@ -24,38 +24,19 @@ fn each_reversal_reverts_status_and_balance() {
             shop.move_payment(&payment, state);
         }
         booked += more;
-        assert_eq!(
-            shop.invoice_and_ledger_state(&id),
-            format!("{expected}:{booked}")
-        );
+        assert_eq!(shop.invoice_and_ledger_state(&id), format!("{expected}:{booked}"));
     };
     let adjusted = " adjustment adjustment";
     stands(None, "", "detected \"1.25\" null \"0.00\"");
-    stands(
-        Some("confirmed"),
-        " sale fee",
-        "confirmed \"1.25\" since \"99.00\"",
-    );
+    stands(Some("confirmed"), " sale fee", "confirmed \"1.25\" since \"99.00\"");
     for _ in 0..2 {
-        stands(
-            Some("orphaned"),
-            adjusted,
-            "detected \"1.25\" null \"0.00\"",
-        );
-        stands(
-            Some("confirmed"),
-            adjusted,
-            "confirmed \"1.25\" since \"99.00\"",
-        );
+        stands(Some("orphaned"), adjusted, "detected \"1.25\" null \"0.00\"");
+        stands(Some("confirmed"), adjusted, "confirmed \"1.25\" since \"99.00\"");
     }
     // A dropped confirmed payment fails the invoice at once, before the deadline, so that the merchant does not ship.
     stands(Some("dropped"), adjusted, "failed null null \"0.00\"");
     stands(Some("seen"), "", "detected \"1.25\" null \"0.00\"");
-    stands(
-        Some("confirmed"),
-        adjusted,
-        "confirmed \"1.25\" since \"99.00\"",
-    );
+    stands(Some("confirmed"), adjusted, "confirmed \"1.25\" since \"99.00\"");
     assert!(findings(shop.file()).is_empty());
 }
 
@@ -67,18 +48,14 @@ impl Shop {
         let get = |path: &str| self.get(path, Some(TEST)).expect(200).json();
         let (invoice, ledger) = (self.get_invoice(id), get("/v1/ledger?limit=100"));
         let entries = ledger["data"].as_array().unwrap().iter().rev();
-        let kinds: String = entries
-            .map(|entry| format!(" {}", entry["kind"].as_str().unwrap()))
-            .collect();
+        let kinds: String =
+            entries.map(|entry| format!(" {}", entry["kind"].as_str().unwrap())).collect();
         let since = match invoice["confirmedAt"].is_string() {
             true => "since",
             false => "null",
         };
         let available = &get("/v1/balances")["data"][0]["available"];
-        let (status, received) = (
-            invoice["status"].as_str().unwrap(),
-            &invoice["amountReceived"],
-        );
+        let (status, received) = (invoice["status"].as_str().unwrap(), &invoice["amountReceived"]);
         format!("{status} {received} {since} {available}:{kinds}")
     }
 
@@ -120,13 +97,7 @@ fn top_up_after_the_deadline_is_paid_late() {
     shop.advance("20m");
     let rest = shop.pay(json!({ "invoice": id }));
     let told = "created detected underpaid";
-    shop.assert_invoice(
-        &id,
-        "underpaid",
-        told,
-        "sale 50.00, fee -0.50",
-        ["49.50", "0.00"],
-    );
+    shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
     shop.move_payment(&rest, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected underpaid paid_late";
@@ -142,13 +113,7 @@ fn seen_half_payments_add_up_to_pending() {
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
     shop.move_payment(&first, "confirmed");
     let told = "created detected detected";
-    shop.assert_invoice(
-        &id,
-        "detected",
-        told,
-        "sale 50.00, fee -0.50",
-        ["49.50", "49.50"],
-    );
+    shop.assert_invoice(&id, "detected", told, "sale 50.00, fee -0.50", ["49.50", "49.50"]);
     shop.move_payment(&second, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected detected confirmed";
@@ -170,13 +135,7 @@ fn dropped_payment_reverts_the_status_and_may_return() {
     let (shop, id) = create_waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.move_payment(&payment, "dropped");
-    shop.assert_invoice(
-        &id,
-        "awaiting_payment",
-        "created detected",
-        "",
-        ["0.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "awaiting_payment", "created detected", "", ["0.00", "0.00"]);
     shop.move_payment(&payment, "seen");
     let told = "created detected detected";
     shop.assert_invoice(&id, "detected", told, "", ["0.00", "99.00"]);
@@ -187,11 +146,7 @@ fn dropped_payment_reverts_the_status_and_may_return() {
     let told = "created detected detected failed confirmed";
     let booked = "sale 100.00, fee -1.00";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
-    assert_eq!(
-        shop.get_invoice(&id)["asset"],
-        "LTC",
-        "the coin of the payment"
-    );
+    assert_eq!(shop.get_invoice(&id)["asset"], "LTC", "the coin of the payment");
 }
 
 #[test]
@@ -252,18 +207,11 @@ fn reversal_uses_the_booked_fee() {
 #[test]
 fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     let shop = Shop::open();
-    let id = shop.create_invoice("100.00", json!({}))["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = shop.create_invoice("100.00", json!({}))["id"].as_str().unwrap().to_owned();
     let litecoin = shop.select_asset(&id, "LTC");
     let solana = shop.select_asset(&id, "SOL");
     assert_ne!(litecoin["depositAddress"], solana["depositAddress"]);
-    assert_eq!(
-        shop.select_asset(&id, "LTC"),
-        litecoin,
-        "the earlier quote is unchanged"
-    );
+    assert_eq!(shop.select_asset(&id, "LTC"), litecoin, "the earlier quote is unchanged");
     assert_eq!(shop.select_asset(&id, "SOL"), solana);
     let older = shop.pay(json!({ "address": litecoin["depositAddress"], "amount": "0.625" }));
     let seen = shop.get_invoice(&id);
@@ -279,17 +227,17 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     let told = "created detected detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
     let path = "/sandbox/payments";
-    shop.post(path, None, json!({ "invoice": id, "asset": "BTC" }))
-        .assert_error(400, "coin_unavailable", Some("asset"));
+    shop.post(path, None, json!({ "invoice": id, "asset": "BTC" })).assert_error(
+        400,
+        "coin_unavailable",
+        Some("asset"),
+    );
 }
 
 #[test]
 fn last_selected_coin_returns_when_all_payments_are_dropped() {
     let shop = Shop::open();
-    let id = shop.create_invoice("100.00", json!({}))["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = shop.create_invoice("100.00", json!({}))["id"].as_str().unwrap().to_owned();
     shop.select_asset(&id, "LTC");
     shop.select_asset(&id, "SOL");
     let first = shop.pay(json!({ "invoice": id, "asset": "LTC", "amount": "0.1" }));
@@ -322,21 +270,25 @@ fn tolerance_includes_its_bound() {
 fn zero_amount_is_rejected() {
     let (shop, id) = create_waiting_invoice();
     let path = "/sandbox/payments";
-    shop.post(path, None, json!({ "invoice": id, "amount": "0" }))
-        .assert_error(400, "invalid_request", Some("amount"));
+    shop.post(path, None, json!({ "invoice": id, "amount": "0" })).assert_error(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
     let outputs = json!([
         { "invoice": id, "amount": "0" },
         { "invoice": id, "amount": "0.00" },
     ]);
-    let none = shop
-        .post(path, None, json!({ "outputs": outputs }))
-        .expect(200);
+    let none = shop.post(path, None, json!({ "outputs": outputs })).expect(200);
     assert_eq!(none.json(), json!({ "data": [] }));
     shop.assert_invoice(&id, "awaiting_payment", "created", "", ["0.00", "0.00"]);
     let seen = shop.pay(json!({ "invoice": id }));
     let body = json!({ "state": "replaced", "amount": "0" });
-    shop.post(&format!("{path}/{seen}"), None, body)
-        .assert_error(400, "invalid_request", Some("amount"));
+    shop.post(&format!("{path}/{seen}"), None, body).assert_error(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
     assert!(findings(shop.file()).is_empty());
 }
@@ -346,9 +298,7 @@ fn payment_below_one_cent_pays_no_invoice() {
     let (shop, id) = create_waiting_invoice();
     let put = |amount: &str| {
         let body = json!({ "invoice": id, "amount": amount });
-        shop.post("/sandbox/payments", None, body)
-            .expect(201)
-            .json()
+        shop.post("/sandbox/payments", None, body).expect(201).json()
     };
     // At 80 EUR for one coin, these amounts are worth 0.0099992 EUR and 0.01 EUR.
     assert_eq!(put("0.00012499")["state"], "unmatched");
@@ -362,9 +312,6 @@ fn payment_below_one_cent_pays_no_invoice() {
     let body = json!({ "invoice": other["id"], "asset": "SOL", "amount": "0.000000001" });
     shop.post("/sandbox/payments", None, body).expect(201);
     let other = shop.get_invoice(other["id"].as_str().unwrap());
-    assert_eq!(
-        (&other["status"], &other["asset"]),
-        (&json!("awaiting_payment"), &json!("SOL"))
-    );
+    assert_eq!((&other["status"], &other["asset"]), (&json!("awaiting_payment"), &json!("SOL")));
     assert!(findings(shop.file()).is_empty());
 }

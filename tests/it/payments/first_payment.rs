@@ -18,26 +18,14 @@ fn invoice_payment_is_booked_and_notified() {
     let id = invoice["id"].as_str().unwrap();
     let path = format!("/v1/invoices/{id}");
 
-    let select = shop.post(
-        &format!("{path}/select"),
-        Some(TEST),
-        json!({ "asset": "LTC" }),
-    );
+    let select = shop.post(&format!("{path}/select"), Some(TEST), json!({ "asset": "LTC" }));
     let quoted = select.expect(200).json();
     assert_eq!(quoted["status"], "awaiting_payment");
     assert_eq!(quoted["amountExpected"], "0.25");
 
-    let simulate = shop.send(
-        "POST",
-        &format!("{path}/simulate"),
-        &[("X-API-Key", TEST)],
-        "",
-    );
+    let simulate = shop.send("POST", &format!("{path}/simulate"), &[("X-API-Key", TEST)], "");
     let paid = simulate.expect(200).json();
-    assert_eq!(
-        (&paid["status"], &paid["paid"]),
-        (&json!("confirmed"), &json!(true))
-    );
+    assert_eq!((&paid["status"], &paid["paid"]), (&json!("confirmed"), &json!(true)));
     assert_eq!(shop.get_invoice(id), paid, "GET and POST return the same");
 
     let ledger = shop.get("/v1/ledger", Some(TEST)).expect(200).json();
@@ -54,11 +42,6 @@ fn invoice_payment_is_booked_and_notified() {
     assert_eq!(bodies.len(), told.len());
     for kind in told {
         let kind = format!("\"type\":\"{kind}\"");
-        assert!(
-            bodies
-                .iter()
-                .any(|body| body.as_str().unwrap().contains(&kind)),
-            "{kind}"
-        );
+        assert!(bodies.iter().any(|body| body.as_str().unwrap().contains(&kind)), "{kind}");
     }
 }

@@ -16,10 +16,7 @@ impl Shop {
     #[track_caller]
     fn invoice_status(&self, key: &str, id: &str) -> String {
         let invoice = self.get(&format!("/v1/invoices/{id}"), Some(key));
-        invoice.expect(200).json()["status"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        invoice.expect(200).json()["status"].as_str().unwrap().to_owned()
     }
 
     fn set_lagging(&self, chain: &str, body: Value) -> Response {
@@ -32,8 +29,7 @@ impl Shop {
     fn offered_coins(&self) -> Vec<String> {
         let list = self.get("/v1/currencies", Some(LIVE)).expect(200).json();
         let ids = list["data"].as_array().unwrap().iter();
-        ids.map(|coin| coin["id"].as_str().unwrap().to_owned())
-            .collect()
+        ids.map(|coin| coin["id"].as_str().unwrap().to_owned()).collect()
     }
 
     #[track_caller]
@@ -45,10 +41,7 @@ impl Shop {
 /// Opens a shop with a stopped clock, in which the bitcoin chain lags.
 fn open_lagging_shop() -> Shop {
     let shop = Shop::open();
-    let held = shop
-        .set_lagging("bitcoin", json!({ "lagging": true }))
-        .expect(200)
-        .json();
+    let held = shop.set_lagging("bitcoin", json!({ "lagging": true })).expect(200).json();
     let expected =
         json!({ "chain": "bitcoin", "mode": "live", "lagging": true, "scannedTo": shop.now() });
     assert_eq!(held, expected);
@@ -60,12 +53,8 @@ fn only_live_invoices_of_a_lagging_chain_stay_open() {
     let shop = open_lagging_shop();
     let waits = shop.create_100_eur_invoice(LIVE, Some("BTC"));
     let also = shop.create_100_eur_invoice(LIVE, Some("LTC"));
-    shop.post(
-        &format!("/v1/invoices/{also}/select"),
-        Some(LIVE),
-        json!({ "asset": "BTC" }),
-    )
-    .expect(200);
+    shop.post(&format!("/v1/invoices/{also}/select"), Some(LIVE), json!({ "asset": "BTC" }))
+        .expect(200);
     let others = [(LIVE, Some("LTC")), (LIVE, None), (TEST, Some("BTC"))]
         .map(|(key, asset)| (key, shop.create_100_eur_invoice(key, asset)));
     shop.advance("19m59s");
@@ -80,12 +69,8 @@ fn only_live_invoices_of_a_lagging_chain_stay_open() {
     shop.assert_audit_clean();
     shop.advance("5h");
     // A coin cannot be selected after the deadline, although the invoice stays open.
-    shop.post(
-        &format!("/v1/invoices/{waits}/select"),
-        Some(LIVE),
-        json!({ "asset": "SOL" }),
-    )
-    .assert_error(400, "invoice_closed", None);
+    shop.post(&format!("/v1/invoices/{waits}/select"), Some(LIVE), json!({ "asset": "SOL" }))
+        .assert_error(400, "invoice_closed", None);
     assert_eq!(shop.invoice_status(LIVE, &waits), "awaiting_payment");
     shop.assert_audit_clean();
     // An invoice without a seen payment may be cancelled.
@@ -111,8 +96,7 @@ fn invoice_created_with_a_coin_waits_for_its_chain() {
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
     assert_eq!(shop.query_text(kept), "live:bitcoin live:litecoin test:");
     shop.advance("10m");
-    shop.set_lagging("bitcoin", json!({ "lagging": true }))
-        .expect(200);
+    shop.set_lagging("bitcoin", json!({ "lagging": true })).expect(200);
     shop.assert_audit_clean();
     shop.advance("10m");
     assert_eq!(shop.invoice_status(LIVE, &waits), "awaiting_payment");
@@ -122,8 +106,7 @@ fn invoice_created_with_a_coin_waits_for_its_chain() {
     // The invoice stayed open while its chain lagged. It expires when the chain has caught up without a payment.
     shop.advance("5h59m");
     assert_eq!(shop.event_types(&waits, LIVE), ["invoice.created"]);
-    shop.set_lagging("bitcoin", json!({ "lagging": false }))
-        .expect(200);
+    shop.set_lagging("bitcoin", json!({ "lagging": false })).expect(200);
     assert_eq!(shop.invoice_status(LIVE, &waits), "expired");
     shop.assert_audit_clean();
 }
@@ -150,18 +133,9 @@ fn payment_in_time_counts_however_late_it_is_seen() {
         (json!({ "invoice": unpaid }), "1970-01-01T00:00:00.000Z"),
         (json!({ "invoice": unpaid }), "2100-01-01T00:00:00.000Z"),
         (json!({ "invoice": unpaid }), "yesterday"),
-        (
-            json!({ "outputs": [{ "invoice": unpaid }] }),
-            "2100-01-01T00:00:00.000Z",
-        ),
-        (
-            json!({ "invoice": shop.create_100_eur_invoice(LIVE, Some("LTC")) }),
-            &held_at,
-        ),
-        (
-            json!({ "invoice": shop.create_100_eur_invoice(TEST, Some("BTC")) }),
-            &held_at,
-        ),
+        (json!({ "outputs": [{ "invoice": unpaid }] }), "2100-01-01T00:00:00.000Z"),
+        (json!({ "invoice": shop.create_100_eur_invoice(LIVE, Some("LTC")) }), &held_at),
+        (json!({ "invoice": shop.create_100_eur_invoice(TEST, Some("BTC")) }), &held_at),
     ] {
         let mut body = body;
         body["seenAt"] = json!(at);
@@ -172,26 +146,17 @@ fn payment_in_time_counts_however_late_it_is_seen() {
         );
     }
     // A second request keeps the start of the lag. When the lag ends, the unpaid invoice expires.
-    let again = shop
-        .set_lagging("bitcoin", json!({ "lagging": true }))
-        .expect(200)
-        .json();
+    let again = shop.set_lagging("bitcoin", json!({ "lagging": true })).expect(200).json();
     assert_eq!(again["scannedTo"], held_at);
     assert_eq!(shop.invoice_status(LIVE, &unpaid), "awaiting_payment");
-    let caught_up = shop
-        .set_lagging("bitcoin", json!({ "lagging": false }))
-        .expect(200)
-        .json();
+    let caught_up = shop.set_lagging("bitcoin", json!({ "lagging": false })).expect(200).json();
     assert_eq!(
         (&caught_up["lagging"], &caught_up["scannedTo"]),
         (&json!(false), &json!(shop.now()))
     );
     shop.assert_audit_clean();
     assert_eq!(shop.invoice_status(LIVE, &unpaid), "expired");
-    assert_eq!(
-        shop.event_types(&unpaid, LIVE),
-        ["invoice.created", "invoice.expired"]
-    );
+    assert_eq!(shop.event_types(&unpaid, LIVE), ["invoice.created", "invoice.expired"]);
 }
 
 #[test]
@@ -205,40 +170,27 @@ fn long_lagging_chain_is_not_offered() {
     let rest: Vec<_> = all.iter().filter(|id| *id != "BTC").cloned().collect();
     assert_eq!(shop.offered_coins(), rest);
     let path = format!("/v1/invoices/{open}/select");
-    shop.post(&path, Some(LIVE), json!({ "asset": "BTC" }))
-        .assert_error(400, "coin_unavailable", Some("asset"));
-    shop.post(&path, Some(LIVE), json!({ "asset": "LTC" }))
-        .expect(200);
+    shop.post(&path, Some(LIVE), json!({ "asset": "BTC" })).assert_error(
+        400,
+        "coin_unavailable",
+        Some("asset"),
+    );
+    shop.post(&path, Some(LIVE), json!({ "asset": "LTC" })).expect(200);
     let in_test = shop.get("/v1/currencies", Some(TEST)).expect(200).json();
     assert_eq!(in_test["data"].as_array().unwrap().len(), all.len());
-    shop.set_lagging("bitcoin", json!({ "lagging": false }))
-        .expect(200);
+    shop.set_lagging("bitcoin", json!({ "lagging": false })).expect(200);
     assert_eq!(shop.offered_coins(), all);
     for (chain, body, status, code, param) in [
         ("monero", json!({ "lagging": true }), 404, "not_found", None),
-        (
-            "bitcoin",
-            json!({ "lagging": 1 }),
-            400,
-            "invalid_request",
-            Some("lagging"),
-        ),
-        (
-            "bitcoin",
-            json!({ "more": 1 }),
-            400,
-            "invalid_request",
-            Some("more"),
-        ),
+        ("bitcoin", json!({ "lagging": 1 }), 400, "invalid_request", Some("lagging")),
+        ("bitcoin", json!({ "more": 1 }), 400, "invalid_request", Some("more")),
     ] {
-        shop.set_lagging(chain, body)
-            .assert_error(status, code, param);
+        shop.set_lagging(chain, body).assert_error(status, code, param);
     }
     let stays = shop.set_lagging("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
     // A reset of the sandbox ends the lag, too.
-    shop.set_lagging("tron", json!({ "lagging": true }))
-        .expect(200);
+    shop.set_lagging("tron", json!({ "lagging": true })).expect(200);
     shop.send("POST", "/sandbox/reset", &[], "").expect(200);
     let stays = shop.set_lagging("tron", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
@@ -249,11 +201,9 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     let shop = open_lagging_shop();
     let id = shop.create_100_eur_invoice(LIVE, None);
     // The chain was read to a time before the deadline of the invoice, but the coin is still offered.
-    shop.set_lagging("bitcoin", json!({ "lagging": false }))
-        .expect(200);
+    shop.set_lagging("bitcoin", json!({ "lagging": false })).expect(200);
     shop.advance("19m");
-    shop.set_lagging("bitcoin", json!({ "lagging": true }))
-        .expect(200);
+    shop.set_lagging("bitcoin", json!({ "lagging": true })).expect(200);
     shop.advance("2m");
     assert_eq!(shop.invoice_status(LIVE, &id), "expired");
     let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
@@ -264,12 +214,7 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     shop.assert_audit_clean();
     assert_eq!(
         shop.event_types(&id, LIVE),
-        [
-            "invoice.created",
-            "invoice.expired",
-            "invoice.paid_late",
-            "invoice.expired"
-        ]
+        ["invoice.created", "invoice.expired", "invoice.paid_late", "invoice.expired"]
     );
 }
 
@@ -347,13 +292,7 @@ fn assigned_payment_does_not_change_the_deposit_address() {
     let given = given.expect(200).json()["payment"].clone();
     shop.assert_audit_clean();
     let now = read();
-    for name in [
-        "status",
-        "asset",
-        "depositAddress",
-        "amountExpected",
-        "amountReceived",
-    ] {
+    for name in ["status", "asset", "depositAddress", "amountExpected", "amountReceived"] {
         assert_eq!(now[name], asked[name], "{name}");
     }
     assert_eq!(now["status"], "awaiting_payment");

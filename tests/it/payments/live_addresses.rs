@@ -38,8 +38,7 @@ pub fn open_shop() -> ProductionFile {
 #[track_caller]
 pub fn execute(shop: &ProductionFile, sql: &str) {
     let file = Connection::open(shop.file()).unwrap();
-    file.busy_timeout(std::time::Duration::from_secs(10))
-        .unwrap();
+    file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
     file.execute_batch(sql).unwrap();
 }
 
@@ -91,9 +90,7 @@ pub fn addresses_of(shop: &ProductionFile, url: &str, reference: &str) -> Vec<(S
     let made = call(url, &shop.live, "POST", &path, json!({})).expect(201);
     let made: Vec<Value> = serde_json::from_value(made.json()["addresses"].clone()).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    made.iter()
-        .map(|made| (text(&made["family"]), text(&made["address"])))
-        .collect()
+    made.iter().map(|made| (text(&made["family"]), text(&made["address"]))).collect()
 }
 
 pub fn pair(family: &str, address: String) -> (String, String) {
@@ -127,19 +124,13 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
     let lines = run_wallet(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
-    let expected: Vec<_> = (0..3)
-        .map(|index| format!("m/0/{index},{},,,{bitcoin}", utxo(index).1))
-        .collect();
+    let expected: Vec<_> =
+        (0..3).map(|index| format!("m/0/{index},{},,,{bitcoin}", utxo(index).1)).collect();
     let lines = String::from_utf8(lines).unwrap();
     assert_eq!(lines.lines().skip(1).collect::<Vec<_>>(), expected);
-    let scripts = text_column(
-        &shop.file(),
-        "select hex(script) from addresses where pool = 'bitcoin'",
-    );
-    assert!(
-        scripts.iter().all(|script| script.starts_with("0014")),
-        "{scripts:?}"
-    );
+    let scripts =
+        text_column(&shop.file(), "select hex(script) from addresses where pool = 'bitcoin'");
+    assert!(scripts.iter().all(|script| script.starts_with("0014")), "{scripts:?}");
     assert_eq!(findings(&shop.file()), Vec::<String>::new());
 }
 
@@ -165,9 +156,7 @@ fn concurrent_requests_get_each_index_once_despite_kills() {
         }
         server.kill();
     }
-    let expected: BTreeSet<_> = (0..400)
-        .map(|index| derive(Chain::Bitcoin, ZPUB, index))
-        .collect();
+    let expected: BTreeSet<_> = (0..400).map(|index| derive(Chain::Bitcoin, ZPUB, index)).collect();
     assert_eq!(handed_out, expected);
     assert_eq!(findings(&shop.file()), Vec::<String>::new());
 }
@@ -198,10 +187,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
          (7000 in the copy, 7000 in the replaced file)\n"
     );
     assert!(said.contains(&line), "{said}");
-    assert!(
-        planned.contains(&line.replace(" go on", " would go on")),
-        "{planned}"
-    );
+    assert!(planned.contains(&line.replace(" go on", " would go on")), "{planned}");
     let (_server, url) = start_server(&file, &NODES);
     let made = addresses_of(&shop, &url, "later");
     assert_eq!(made, [pair("utxo", derive(Chain::Bitcoin, ZPUB, 1002))]);
@@ -224,10 +210,7 @@ fn live_coin_requires_its_watched_chain() {
     };
     for asset in ["ETH", "USDC-POLYGON", "BTC", "SOL"] {
         let warned = create(asset);
-        assert!(
-            warned.contains("is not configured for live payments"),
-            "{warned}"
-        );
+        assert!(warned.contains("is not configured for live payments"), "{warned}");
     }
     // The chain is watched and has a wallet, but the coin has no rate.
     let warned = create("USDC-BASE");
@@ -291,10 +274,7 @@ fn live_mode_uses_only_the_followed_network() {
     }
     let listed = parse_output(&run_wallet(&file, &["list"], ""));
     let hands_out = |one: &Value| one["handsOut"] == true;
-    assert_eq!(
-        listed.iter().map(hands_out).collect::<Vec<_>>(),
-        [false, true]
-    );
+    assert_eq!(listed.iter().map(hands_out).collect::<Vec<_>>(), [false, true]);
     assert_eq!(listed[1]["id"], json!(main));
     let first = derive(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(addresses_of(&shop, &url, "ada"), [pair("utxo", first)]);
@@ -309,10 +289,7 @@ fn last_added_wallet_is_used_whatever_the_clock() {
     let file = shop.file();
     let first = add_wallet(&shop, "bitcoin", ZPUB);
     // Simulates a clock that was years ahead when the wallet was added.
-    execute(
-        &shop,
-        "update wallets set added_at = added_at * 2 where id is not null",
-    );
+    execute(&shop, "update wallets set added_at = added_at * 2 where id is not null");
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
     let second = parse_output(&run_wallet(&file, &args, EVM))[0]["id"].clone();
     let handing_out = || {
@@ -360,10 +337,7 @@ fn customer_lists_only_watched_chains() {
     assert_eq!(told(&shop.live, "GET"), expected(&[]));
     // In test mode, every chain counts as watched.
     let all = told(&shop.test, "POST").unwrap();
-    assert!(
-        all.len() > 2 && all.contains(&"ethereum".to_owned()),
-        "{all:?}"
-    );
+    assert!(all.len() > 2 && all.contains(&"ethereum".to_owned()), "{all:?}");
 }
 
 #[test]
@@ -371,18 +345,10 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
     let shop = open_shop();
     let file = shop.file();
     watch(&shop, "bitcoin");
-    let add = |script: &str| {
-        run_wallet(
-            &file,
-            &["add", "bitcoin", "--yes", "--script", script],
-            XPUB,
-        )
-    };
+    let add =
+        |script: &str| run_wallet(&file, &["add", "bitcoin", "--yes", "--script", script], XPUB);
     let [wrong, right] = ["pkh", "wpkh"].map(|script| parse_output(&add(script))[0].clone());
-    assert_eq!(
-        (&right["id"], &right["script"]),
-        (&wrong["id"], &json!("wpkh"))
-    );
+    assert_eq!((&right["id"], &right["script"]), (&wrong["id"], &json!("wpkh")));
     let address = derive(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(right["addresses"][0], json!(address));
     let (_server, url) = start_server(&file, &NODES);
@@ -390,10 +356,7 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
     for script in ["pkh", "tr"] {
         let refused = add(script);
         let said = String::from_utf8(refused.stderr).unwrap();
-        assert!(
-            !refused.status.success() && said.contains("script must be wpkh"),
-            "{said}"
-        );
+        assert!(!refused.status.success() && said.contains("script must be wpkh"), "{said}");
     }
     let listed = parse_output(&run_wallet(&file, &["list"], ""));
     assert_eq!((listed.len(), &listed[0]["script"]), (1, &json!("wpkh")));

@@ -19,10 +19,7 @@ fn add_wallet(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
     let output = run_wallet(file, &args, ZPUB);
     let said = String::from_utf8(output.stderr.clone()).unwrap();
-    let added = output
-        .status
-        .success()
-        .then(|| parse_output(&output).remove(0));
+    let added = output.status.success().then(|| parse_output(&output).remove(0));
     (said, added)
 }
 
@@ -71,17 +68,9 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     let file = shop.file();
     watch(&shop, "bitcoin");
     for far in ["100001", LAST] {
-        assert_rejected(
-            &file,
-            &["--next", far],
-            &["next must be at most 100000,", "--force"],
-        );
+        assert_rejected(&file, &["--next", far], &["next must be at most 100000,", "--force"]);
     }
-    assert_rejected(
-        &file,
-        &["--next", LAST],
-        &["nothing is left to hand out behind 2147483647"],
-    );
+    assert_rejected(&file, &["--next", LAST], &["nothing is left to hand out behind 2147483647"]);
     let (said, next) = move_index(&file, &["--next", LAST, "--force"]);
     assert!(said.contains("2147483647 is its last index"), "{said}");
     assert_eq!(next.to_string(), LAST);
@@ -182,10 +171,7 @@ fn next_index_never_falls_below_the_restore_gap() {
     // A wallet that is new to the file starts above possibly used indexes.
     let evm = |args: &[&str]| run_wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
-        assert_eq!(
-            parse_output(&evm(&["--next", next]))[0]["nextIndex"],
-            expected
-        );
+        assert_eq!(parse_output(&evm(&["--next", next]))[0]["nextIndex"], expected);
     }
     let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
     assert!(said.contains("next must be at least 2000"), "{said}");
@@ -251,10 +237,7 @@ fn operator_moves_an_index_by_the_same_rules() {
         (json!(100_000), 100_000),
         (json!(7), 7),
     ] {
-        assert_eq!(
-            next(send(check, wanted.clone()).expect(200).json()),
-            expected
-        );
+        assert_eq!(next(send(check, wanted.clone()).expect(200).json()), expected);
         assert_eq!(next(send(wallets, wanted).expect(201).json()), expected);
     }
     // The new invoice gets an address of the wallet.
@@ -270,8 +253,7 @@ fn operator_moves_an_index_by_the_same_rules() {
     for path in [wallets, check] {
         let low = send(path, json!(7));
         assert!(
-            low.text
-                .contains("must be at least 8, as this wallet has handed out index 7"),
+            low.text.contains("must be at least 8, as this wallet has handed out index 7"),
             "{}",
             low.text
         );

@@ -51,9 +51,7 @@ impl OperatorSession {
     #[track_caller]
     pub fn read_unmatched(&self, id: &str) -> Value {
         let path = "/dashboard/api/unmatched-payments?limit=200";
-        let page = self
-            .shop
-            .send_in_session(&self.cookie, "GET", path, &Value::Null);
+        let page = self.shop.send_in_session(&self.cookie, "GET", path, &Value::Null);
         let page = page.expect(200).json();
         let mut entries = page["data"].as_array().unwrap().iter();
         entries.find(|entry| entry["id"] == id).unwrap().clone()
@@ -67,8 +65,7 @@ impl OperatorSession {
 
     pub fn undo(&self, id: &str) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/undo");
-        self.shop
-            .send_in_session(&self.cookie, "POST", &path, &Value::Null)
+        self.shop.send_in_session(&self.cookie, "POST", &path, &Value::Null)
     }
 
     /// Returns the number of unmatched payments.

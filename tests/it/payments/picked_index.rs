@@ -41,25 +41,15 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         create_by_link(&shop, &link);
         shop.create_invoice("3.50", json!({}));
     }
-    shop.get_page(&checkout)
-        .assert_shows(200, &["Choose a coin"]);
+    shop.get_page(&checkout).assert_shows(200, &["Choose a coin"]);
     shop.get_invoice(&id);
     let session = json!({ "invoiceId": id });
-    shop.post(
-        "/v1/public/checkout-sessions",
-        Some("pk_test_sandbox"),
-        session,
-    )
-    .expect(200);
+    shop.post("/v1/public/checkout-sessions", Some("pk_test_sandbox"), session).expect(200);
     assert_eq!(index_counts(&shop), equal_counts(0));
     // A failed selection takes no index, whether the coin is unknown or the amount is below the minimum of the coin.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
-        shop.submit(
-            &format!("{path}/select"),
-            &[],
-            &format!("{token}&asset={asset}"),
-        )
+        shop.submit(&format!("{path}/select"), &[], &format!("{token}&asset={asset}"))
     };
     let select = |id: &str, asset: &str| {
         let path = format!("/v1/invoices/{id}/select");
@@ -76,8 +66,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         "coin_unavailable",
         Some("asset"),
     );
-    shop.cancel_invoice(small["id"].as_str().unwrap())
-        .expect(200);
+    shop.cancel_invoice(small["id"].as_str().unwrap()).expect(200);
     select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
     assert_eq!(index_counts(&shop), equal_counts(0));
     // Selecting the same coin again takes no further index.
@@ -97,8 +86,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     // A coin that is named in the request takes an index. A retry of the same order takes none.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
-        shop.post("/v1/invoices", Some(TEST), order.clone())
-            .expect(status);
+        shop.post("/v1/invoices", Some(TEST), order.clone()).expect(status);
     }
     assert_eq!(index_counts(&shop), equal_counts(3));
 }

@@ -16,9 +16,7 @@ const IMPORT: &str = "/dashboard/api/pools/solana/addresses";
 
 /// Returns `count` solana addresses whose private keys are unknown.
 fn solana_addresses(from: u8, count: u8) -> Vec<String> {
-    (from..from + count)
-        .map(|number| address_without_key(number.into()))
-        .collect()
+    (from..from + count).map(|number| address_without_key(number.into())).collect()
 }
 
 impl Shop {
@@ -31,11 +29,7 @@ impl Shop {
         path: &str,
         body: &Value,
     ) -> Response {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         self.send(method, path, &[("cookie", cookie)], &body)
     }
 
@@ -45,10 +39,7 @@ impl Shop {
         let sql = "insert into users (id, email, password_hash, role, account, created_at)
             select '01a1fd71-e3f0-740f-bd59-25d40e11c67b', 'ada@sandbox.test', password_hash, 'merchant', 1, 0
             from users where role = 'operator'";
-        Connection::open(self.file())
-            .unwrap()
-            .execute(sql, [])
-            .unwrap();
+        Connection::open(self.file()).unwrap().execute(sql, []).unwrap();
         record_direct_writes(self.file());
         self.sign_in("ada@sandbox.test")
     }
@@ -59,9 +50,8 @@ impl Shop {
         let file = Connection::open(self.file()).unwrap();
         let sql = "select actor, object_id, detail from audit_log where action = ?1 order by seq";
         let mut rows = file.prepare(sql).unwrap();
-        let rows = rows.query_map([action], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?))
-        });
+        let rows = rows
+            .query_map([action], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)));
         rows.unwrap()
             .map(Result::unwrap)
             .map(|(actor, object, detail)| (actor, object, serde_json::from_str(&detail).unwrap()))
@@ -88,27 +78,16 @@ fn operator_imports_addresses_and_reads_the_pool() {
         shop.send_in_session(&cookie, "POST", IMPORT, &body)
     };
     let answer = |added: u32, duplicates: u32, free: u32| json!({ "object": "pool_import", "pool": "solana", "added": added, "duplicates": duplicates, "free": free });
-    assert_eq!(
-        import(&solana_addresses(1, 3)).expect(200).json(),
-        answer(3, 0, 3)
-    );
+    assert_eq!(import(&solana_addresses(1, 3)).expect(200).json(), answer(3, 0, 3));
     let again = [solana_addresses(2, 4), solana_addresses(5, 1)].concat();
     assert_eq!(import(&again).expect(200).json(), answer(2, 3, 5));
     assert_eq!(list(), pool_list(5, 0));
     let noted: Vec<_> = shop.audit_entries("pool.import");
-    let by = |detail: Value| {
-        (
-            "operator@sandbox.test".to_owned(),
-            Some("solana".to_owned()),
-            detail,
-        )
-    };
+    let by =
+        |detail: Value| ("operator@sandbox.test".to_owned(), Some("solana".to_owned()), detail);
     assert_eq!(
         noted,
-        [
-            by(json!({ "added": 3, "duplicates": 0 })),
-            by(json!({ "added": 2, "duplicates": 3 }))
-        ]
+        [by(json!({ "added": 3, "duplicates": 0 })), by(json!({ "added": 2, "duplicates": 3 }))]
     );
     // The import is atomic: one invalid address rejects the whole list.
     let wrong = [solana_addresses(9, 1), vec!["1111111111".to_owned()]].concat();
@@ -130,14 +109,8 @@ fn invalid_address_list_is_rejected() {
         (json!({ "addresses": "x" }), "addresses"),
         (json!({ "addresses": [1] }), "addresses"),
         (json!({ "addresses": vec!["x"; 1001] }), "addresses"),
-        (
-            json!({ "addresses": ["11111111111111111111111111111111"] }),
-            "addresses",
-        ),
-        (
-            json!({ "addresses": solana_addresses(1, 1), "more": 1 }),
-            "more",
-        ),
+        (json!({ "addresses": ["11111111111111111111111111111111"] }), "addresses"),
+        (json!({ "addresses": solana_addresses(1, 1), "more": 1 }), "more"),
     ] {
         post(IMPORT, &body).assert_error(400, "invalid_request", Some(param));
     }
@@ -147,12 +120,13 @@ fn invalid_address_list_is_rejected() {
         post(&path, &body).assert_error(404, "not_found", None);
     }
     let merchant = shop.merchant_cookie();
-    shop.send_in_session(&merchant, "POST", IMPORT, &body)
-        .assert_error(403, "forbidden", None);
-    shop.send_in_session(&merchant, "GET", "/dashboard/api/pools", &Value::Null)
-        .assert_error(403, "forbidden", None);
-    shop.post(IMPORT, None, body)
-        .assert_error(401, "unauthorized", None);
+    shop.send_in_session(&merchant, "POST", IMPORT, &body).assert_error(403, "forbidden", None);
+    shop.send_in_session(&merchant, "GET", "/dashboard/api/pools", &Value::Null).assert_error(
+        403,
+        "forbidden",
+        None,
+    );
+    shop.post(IMPORT, None, body).assert_error(401, "unauthorized", None);
     assert!(shop.audit_entries("pool.import").is_empty());
 }
 
@@ -182,21 +156,10 @@ impl ServedShop {
         watch(&shop, "solana");
         let (server, url) = start_server(&shop.file(), &[]);
         let body = json!({ "email": "operator@shop.test", "password": "sandbox" }).to_string();
-        let begun = send(
-            &agent(),
-            "POST",
-            &format!("{url}/dashboard/api/session"),
-            &[],
-            &body,
-        );
+        let begun = send(&agent(), "POST", &format!("{url}/dashboard/api/session"), &[], &body);
         let set = begun.expect(201).headers["set-cookie"].clone();
         let cookie = set.split(';').next().unwrap().to_owned();
-        ServedShop {
-            shop,
-            url,
-            cookie,
-            _server: server,
-        }
+        ServedShop { shop, url, cookie, _server: server }
     }
 
     #[track_caller]
@@ -226,18 +189,13 @@ fn server_hands_out_each_imported_address_once() {
     // In live mode, pools without addresses are omitted. In test mode, the customer has an address of every family.
     let none = served.create_addresses(live, "early").expect(201).json();
     assert_eq!(none["addresses"], json!([]));
-    let test = served
-        .create_addresses(&served.shop.test, "early")
-        .expect(201);
+    let test = served.create_addresses(&served.shop.test, "early").expect(201);
     assert_eq!(test.json()["addresses"].as_array().unwrap().len(), 4);
     served.import_addresses(&solana_addresses(1, 2));
     let address = |reference: &str| {
         let made = served.create_addresses(live, reference).expect(201).json();
         let entries = made["addresses"].as_array().unwrap().clone();
-        assert_eq!(
-            (entries.len(), &entries[0]["family"]),
-            (1, &json!("solana"))
-        );
+        assert_eq!((entries.len(), &entries[0]["family"]), (1, &json!("solana")));
         entries[0]["address"].as_str().unwrap().to_owned()
     };
     let (early, ada) = (address("early"), address("ada"));
@@ -264,8 +222,7 @@ impl ServedShop {
     #[track_caller]
     fn age_one_minute(&self) {
         let file = Connection::open(self.shop.file()).unwrap();
-        file.busy_timeout(std::time::Duration::from_secs(10))
-            .unwrap();
+        file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
         let sql = "update pool_addresses set assigned_at = assigned_at - 60000, imported_at = imported_at - 60000";
         file.execute(sql, []).unwrap();
     }
@@ -304,10 +261,8 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
         let (made, refused): (Vec<_>, Vec<_>) =
             answers.iter().partition(|answer| answer.status == 201);
         assert_eq!((made.len(), refused.len()), (expected, 50 - expected));
-        handed_out.extend(
-            made.iter()
-                .map(|answer| answer.json()["addresses"][0]["address"].to_string()),
-        );
+        handed_out
+            .extend(made.iter().map(|answer| answer.json()["addresses"][0]["address"].to_string()));
         for answer in refused {
             answer.assert_error(503, "pool_refilling", None);
         }
@@ -328,16 +283,8 @@ fn account_cannot_empty_a_shared_pool() {
     file.execute(enable, []).unwrap();
     let live = &served.shop.live;
     served.import_addresses(&solana_addresses(1, 12));
-    assert_eq!(
-        served.request_addresses(live, "a", 20),
-        6,
-        "half of the remaining addresses"
-    );
-    assert_eq!(
-        served.request_addresses(&other, "b", 20),
-        3,
-        "half of the remaining addresses"
-    );
+    assert_eq!(served.request_addresses(live, "a", 20), 6, "half of the remaining addresses");
+    assert_eq!(served.request_addresses(&other, "b", 20), 3, "half of the remaining addresses");
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool_list(3, 9));
     // An existing customer keeps the address. Time alone gives the account no further share.

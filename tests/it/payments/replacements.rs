@@ -20,9 +20,7 @@ fn create_two_output_payment() -> (Shop, String, [String; 2]) {
 
 fn post_replacement(shop: &Shop, payment: &str, more: Value) -> Response {
     let mut body = json!({ "state": "replaced" });
-    body.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     shop.post(&format!("{PATH}/{payment}"), None, body)
 }
 
@@ -57,10 +55,7 @@ fn replacement_may_have_fewer_outputs() {
     }
     assert_eq!(shop.get_invoice(&invoice)["status"], "confirmed");
     let states = "select group_concat(concat(txid, ' ', state), ', ') from (select * from observations order by seq)";
-    assert_eq!(
-        shop.query_text(states),
-        "one confirmed, one confirmed, two dropped"
-    );
+    assert_eq!(shop.query_text(states), "one confirmed, one confirmed, two dropped");
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "118.80");
 }
@@ -74,13 +69,7 @@ fn returning_transaction_sends_no_further_event() {
     let back = replacement_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
     // The payment still counts as in time, and no event reported its absence.
-    shop.assert_invoice(
-        &invoice,
-        "detected",
-        "created detected",
-        "",
-        ["0.00", "59.40"],
-    );
+    shop.assert_invoice(&invoice, "detected", "created detected", "", ["0.00", "59.40"]);
     for (payment, more, param) in [
         (&first, json!({ "txid": "one" }), "txid"),
         (&first, json!({ "txid": "two", "amount": "0.002" }), "txid"),
@@ -98,8 +87,11 @@ fn returning_transaction_sends_no_further_event() {
     }
     shop.move_payment(&first, "confirmed");
     let path = format!("{PATH}/{first}");
-    shop.post(&path, None, json!({ "state": "confirmed" }))
-        .assert_error(409, "invalid_transition", Some("state"));
+    shop.post(&path, None, json!({ "state": "confirmed" })).assert_error(
+        409,
+        "invalid_transition",
+        Some("state"),
+    );
     post_replacement(&shop, &first, json!({})).assert_error(
         409,
         "invalid_transition",
@@ -117,11 +109,9 @@ fn txid_is_normalized() {
         move |txid: &str| json!({ "invoice": id, "txid": txid })
     };
     let (small, large) = ("ab".repeat(32), "AB".repeat(32));
-    for (asset, kept) in [
-        ("BTC", small.clone()),
-        ("TRX", small.clone()),
-        ("ETH", format!("0x{small}")),
-    ] {
+    for (asset, kept) in
+        [("BTC", small.clone()), ("TRX", small.clone()), ("ETH", format!("0x{small}"))]
+    {
         let body = pays(asset);
         let first = shop.post(PATH, None, body(&large)).expect(201).json();
         assert_eq!(first["txid"], json!(kept), "{asset}");
@@ -136,10 +126,7 @@ fn txid_is_normalized() {
     shop.post(PATH, None, body(&small)).expect(201);
     // Ids are separate for each chain and mode.
     let live = json!({ "amount": "100.00", "currency": "EUR", "asset": "BTC" });
-    let live = shop
-        .post("/v1/invoices", Some(LIVE), live)
-        .expect(201)
-        .json();
+    let live = shop.post("/v1/invoices", Some(LIVE), live).expect(201).json();
     let body = json!({ "invoice": live["id"], "txid": small });
     shop.post(PATH, None, body).expect(201);
     shop.post(PATH, None, pays("LTC")(&small)).expect(201);
@@ -167,10 +154,7 @@ fn coinbase_output_stays_unmatched() {
     }
     let reasons = "select group_concat(concat(reason, ' ', account is not null, ' ', invoice is not null), ', ') from
       (select * from unmatched_payments order by seq)";
-    assert_eq!(
-        shop.query_text(reasons),
-        "coinbase 1 1, coinbase 1 0, unknown_address 0 0"
-    );
+    assert_eq!(shop.query_text(reasons), "coinbase 1 1, coinbase 1 0, unknown_address 0 0");
     shop.assert_invoice(
         invoice["id"].as_str().unwrap(),
         "awaiting_payment",
@@ -182,34 +166,17 @@ fn coinbase_output_stays_unmatched() {
     let first = &made["data"][0]["id"];
     let on_tron = shop.create_invoice("60.00", json!({ "asset": "TRX" }));
     for (body, param) in [
-        (
-            json!({ "outputs": outputs, "coinbase": true, "spends": [first] }),
-            "coinbase",
-        ),
+        (json!({ "outputs": outputs, "coinbase": true, "spends": [first] }), "coinbase"),
         (json!({ "outputs": outputs, "coinbase": 1 }), "coinbase"),
-        (
-            json!({ "outputs": [{ "invoice": on_tron["id"] }], "coinbase": true }),
-            "coinbase",
-        ),
-        (
-            json!({ "invoice": invoice["id"], "coinbase": true }),
-            "coinbase",
-        ),
+        (json!({ "outputs": [{ "invoice": on_tron["id"] }], "coinbase": true }), "coinbase"),
+        (json!({ "invoice": invoice["id"], "coinbase": true }), "coinbase"),
     ] {
-        shop.post(PATH, None, body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.post(PATH, None, body).assert_error(400, "invalid_request", Some(param));
     }
     // An operator may assign the coinbase output.
     let cookie = shop.sign_in("operator@sandbox.test");
-    let path = format!(
-        "/dashboard/api/unmatched-payments/{}/assign",
-        first.as_str().unwrap()
-    );
-    shop.send_in_session(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] }))
-        .expect(200);
-    assert_eq!(
-        shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
-        "confirmed"
-    );
+    let path = format!("/dashboard/api/unmatched-payments/{}/assign", first.as_str().unwrap());
+    shop.send_in_session(&cookie, "POST", &path, &json!({ "invoice": invoice["id"] })).expect(200);
+    assert_eq!(shop.get_invoice(invoice["id"].as_str().unwrap())["status"], "confirmed");
     shop.assert_audit_clean();
 }

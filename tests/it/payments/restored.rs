@@ -83,9 +83,8 @@ impl RestoredShop {
     #[track_caller]
     fn hand_out_addresses(&mut self, running: &RunningServer) {
         self.imported += 6;
-        let keys: Vec<String> = (1..=self.imported)
-            .map(|number| address_without_key(number.into()))
-            .collect();
+        let keys: Vec<String> =
+            (1..=self.imported).map(|number| address_without_key(number.into())).collect();
         let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
         running.operator_request("POST", pool, &body).expect(200);
@@ -102,10 +101,7 @@ impl RestoredShop {
             assert_eq!(made.len(), 3, "{made:?}");
             for address in made {
                 let address = address["address"].as_str().unwrap().to_owned();
-                assert!(
-                    self.handed_out.insert(address.clone()),
-                    "{address} was handed out twice"
-                );
+                assert!(self.handed_out.insert(address.clone()), "{address} was handed out twice");
             }
         }
     }
@@ -113,12 +109,8 @@ impl RestoredShop {
     /// Returns the ids of the orders that the signer received.
     fn sent_orders(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
-        let orders = sent
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        orders
-            .map(|order| order["id"].as_str().unwrap().to_owned())
-            .collect()
+        let orders = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        orders.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Assigns addresses, requests a payout, and takes a copy before or after the approval. Returns the payout's id,
@@ -140,9 +132,7 @@ impl RestoredShop {
     #[track_caller]
     fn approve(&self, running: &RunningServer, id: &str) {
         let path = format!("/dashboard/api/payouts/{id}");
-        running
-            .operator_request("POST", &path, &approval_body())
-            .expect(200);
+        running.operator_request("POST", &path, &approval_body()).expect(200);
         self.served.assign_to_signer(id);
     }
 
@@ -150,20 +140,11 @@ impl RestoredShop {
     #[track_caller]
     fn restore_copy(&self, copy: &Path) {
         let (before, copied) = (stored_transfers(&self.served.file), stored_transfers(copy));
-        let said = run_coffer(
-            &self.served.file,
-            &["restore", copy.to_str().unwrap(), "--force"],
-        );
+        let said = run_coffer(&self.served.file, &["restore", copy.to_str().unwrap(), "--force"]);
         for (id, status, txid) in &before {
-            let line = said
-                .lines()
-                .find(|line| line.starts_with(&format!("payout {id} is ")));
+            let line = said.lines().find(|line| line.starts_with(&format!("payout {id} is ")));
             let Some((_, then, _)) = copied.iter().find(|(of, ..)| of == id) else {
-                assert!(
-                    line.unwrap()
-                        .contains("and not in the copy: live 20.00 EUR"),
-                    "{said}"
-                );
+                assert!(line.unwrap().contains("and not in the copy: live 20.00 EUR"), "{said}");
                 continue;
             };
             assert_eq!(line.is_some(), then != status, "{id}: {said}");
@@ -188,10 +169,8 @@ impl RestoredShop {
         let running = self.start(false);
         let held = "select id from transfers where status in ('requested', 'approved')";
         for id in text_column(&self.served.file, held) {
-            let bodies = [
-                json!({ "action": "release" }),
-                json!({ "action": "cancel", "reason": "sent" }),
-            ];
+            let bodies =
+                [json!({ "action": "release" }), json!({ "action": "cancel", "reason": "sent" })];
             for body in bodies {
                 let path = format!("/dashboard/api/payouts/{id}");
                 running.operator_request("POST", &path, &body).expect(200);
@@ -202,9 +181,7 @@ impl RestoredShop {
 
 fn stored_transfers(file: &Path) -> Vec<StoredTransfer> {
     let conn = Connection::open(file).unwrap();
-    let mut rows = conn
-        .prepare("select id, status, txid from transfers")
-        .unwrap();
+    let mut rows = conn.prepare("select id, status, txid from transfers").unwrap();
     let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
     rows.unwrap().map(Result::unwrap).collect()
 }
@@ -230,11 +207,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
     }
     let sent = shop.sent_orders();
     assert_eq!(sent.len(), RESTORES);
-    assert_eq!(
-        sent.iter().collect::<BTreeSet<_>>().len(),
-        RESTORES,
-        "an order was sent twice"
-    );
+    assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), RESTORES, "an order was sent twice");
     let mut found = findings(&shop.served.file);
     // The test wrote these rows directly, so the audit reports them.
     found.retain(|line| {
@@ -318,10 +291,7 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
         }
         let (printed, said) = run_restore(&file, &copy, &["--next-index", "bitcoin=6000"], 0);
         let warning = format!("shop.db {why}");
-        assert!(
-            said.contains(&warning) && said.contains("--next-index CHAIN=N"),
-            "{said}"
-        );
+        assert!(said.contains(&warning) && said.contains("--next-index CHAIN=N"), "{said}");
         let line = format!(
             "from index 6000 of wallet {id}, which must scan with a gap limit of 6000 (0 in the copy)\n"
         );
@@ -329,38 +299,22 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
     }
     for (named, why) in [
         ("bitcoin", "must be CHAIN=N, for example bitcoin=5000"),
-        (
-            "bitcoin=many",
-            "N must be a whole number from 0 to 2147483647",
-        ),
-        (
-            "bitcoin=2147483648",
-            "N must be a whole number from 0 to 2147483647",
-        ),
+        ("bitcoin=many", "N must be a whole number from 0 to 2147483647"),
+        ("bitcoin=2147483648", "N must be a whole number from 0 to 2147483647"),
         ("moon=1", "must be one of bitcoin"),
         ("evm=5", "the copy has no wallet of evm"),
     ] {
         let (_, said) = run_restore(&file, &copy, &["--next-index", named], 1);
-        assert!(
-            said.contains(&format!("--next-index {named}: ")) && said.contains(why),
-            "{said}"
-        );
+        assert!(said.contains(&format!("--next-index {named}: ")) && said.contains(why), "{said}");
     }
-    assert_eq!(
-        text_column(&file, "select cast(next_index as text) from wallets"),
-        ["6000"]
-    );
+    assert_eq!(text_column(&file, "select cast(next_index as text) from wallets"), ["6000"]);
 }
 
 #[test]
 fn wallet_missing_from_the_copy_continues_when_added_again() {
     let (shop, copy, _) = shop_with_old_copy();
     let file = shop.file();
-    let late = add(
-        &file,
-        &["litecoin", "--script", "wpkh", "--next", "1500"],
-        XPUB,
-    );
+    let late = add(&file, &["litecoin", "--script", "wpkh", "--next", "1500"], XPUB);
     let (printed, _) = run_restore(&file, &copy, &[], 0);
     let line = format!(
         "live litecoin wallet {late} is not in the copy: it is retired, and goes on from index 2500 once it is added again \
@@ -368,32 +322,19 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
     );
     assert!(printed.contains(&line), "{printed}");
     let listed = parse_output(&run_wallet(&file, &["list"], ""));
-    let late_row = listed
-        .iter()
-        .find(|row| row["id"] == late.as_str())
-        .unwrap();
+    let late_row = listed.iter().find(|row| row["id"] == late.as_str()).unwrap();
     assert!(late_row["retiredAt"].is_string(), "{late_row}");
     assert_eq!(add(&file, &["litecoin", "--script", "wpkh"], XPUB), late);
-    let next = text_column(
-        &file,
-        "select cast(next_index as text) from wallets where pool = 'litecoin'",
-    );
+    let next =
+        text_column(&file, "select cast(next_index as text) from wallets where pool = 'litecoin'");
     assert_eq!(next, ["2500"]);
     // A payment to an unassigned index also stops the wallet in the restored file.
     let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
-    Connection::open(&file)
-        .unwrap()
-        .execute_batch(stop)
-        .unwrap();
+    Connection::open(&file).unwrap().execute_batch(stop).unwrap();
     let (printed, _) = run_restore(&file, &copy, &[], 0);
-    assert!(
-        printed.contains("live bitcoin addresses go on from index 10001 of"),
-        "{printed}"
-    );
-    let stopped = text_column(
-        &file,
-        "select cast(stopped_index as text) from wallets where stopped_at = 1",
-    );
+    assert!(printed.contains("live bitcoin addresses go on from index 10001 of"), "{printed}");
+    let stopped =
+        text_column(&file, "select cast(stopped_index as text) from wallets where stopped_at = 1");
     assert_eq!(stopped, ["9000"]);
     assert_eq!(findings(&file), Vec::<String>::new());
 }

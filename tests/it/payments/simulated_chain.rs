@@ -28,17 +28,10 @@ fn replacement_keeps_the_seen_time() {
     assert_ne!((&next["id"], &next["txid"]), (&seen["id"], &seen["txid"]));
     assert_eq!(next["state"], "seen");
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
-    shop.post(&path, None, replaced)
-        .assert_error(409, "invalid_transition", Some("state"));
+    shop.post(&path, None, replaced).assert_error(409, "invalid_transition", Some("state"));
     shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected confirmed";
-    shop.assert_invoice(
-        &id,
-        "confirmed",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
 }
 
 #[test]
@@ -49,19 +42,10 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
     let path = format!("/sandbox/payments/{seen}");
     let replaced = json!({ "state": "replaced", "amount": "1.25", "txid": "another" });
     let next = shop.post(&path, None, replaced).expect(200).json();
-    assert_eq!(
-        (&next["txid"], &next["state"]),
-        (&json!("another"), &json!("seen"))
-    );
+    assert_eq!((&next["txid"], &next["state"]), (&json!("another"), &json!("seen")));
     shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected failed paid_late";
-    shop.assert_invoice(
-        &id,
-        "paid_late",
-        told,
-        "sale 100.00, fee -1.00",
-        ["99.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
     // A replacement may pay too little to count as a payment.
     let (shop, id) = create_waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id }));
@@ -69,21 +53,14 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
     let dust = json!({ "state": "replaced", "amount": "0.00000001" });
     let dust = shop.post(&path, None, dust).expect(200).json();
     assert_eq!(dust["state"], "unmatched");
-    shop.assert_invoice(
-        &id,
-        "awaiting_payment",
-        "created detected",
-        "",
-        ["0.00", "0.00"],
-    );
+    shop.assert_invoice(&id, "awaiting_payment", "created detected", "", ["0.00", "0.00"]);
     let other = shop.pay(json!({ "invoice": id, "txid": "taken" }));
     let path = format!("/sandbox/payments/{other}");
     for (body, param) in [
         (json!({ "state": "replaced", "txid": "taken" }), "txid"),
         (json!({ "state": "dropped", "txid": "new" }), "txid"),
     ] {
-        shop.post(&path, None, body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.post(&path, None, body).assert_error(400, "invalid_request", Some(param));
     }
 }
 
@@ -96,10 +73,7 @@ fn rescan_books_nothing_twice() {
     assert_eq!(put().expect(200).json(), first);
     shop.move_payment(first["id"].as_str().unwrap(), "confirmed");
     let again = put().expect(200).json();
-    assert_eq!(
-        (&again["id"], &again["state"]),
-        (&first["id"], &json!("confirmed"))
-    );
+    assert_eq!((&again["id"], &again["state"]), (&first["id"], &json!("confirmed")));
     shop.assert_invoice(
         &id,
         "confirmed",
@@ -110,15 +84,9 @@ fn rescan_books_nothing_twice() {
     // One transaction may pay two invoices.
     let other = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let both = json!({ "invoice": other["id"], "txid": "the-same" });
-    let other_payment = shop
-        .post("/sandbox/payments", None, both)
-        .expect(201)
-        .json();
+    let other_payment = shop.post("/sandbox/payments", None, both).expect(201).json();
     assert_ne!(other_payment["id"], first["id"]);
-    assert_eq!(
-        shop.get_invoice(other["id"].as_str().unwrap())["status"],
-        "detected"
-    );
+    assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "detected");
 }
 
 #[test]
@@ -127,8 +95,11 @@ fn unknown_transition_is_rejected() {
     let payment = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{payment}");
     let refused = |state: &str| {
-        shop.post(&path, None, json!({ "state": state }))
-            .assert_error(409, "invalid_transition", Some("state"));
+        shop.post(&path, None, json!({ "state": state })).assert_error(
+            409,
+            "invalid_transition",
+            Some("state"),
+        );
     };
     refused("seen");
     refused("orphaned");
@@ -145,15 +116,13 @@ fn unknown_transition_is_rejected() {
         (json!({ "state": "confirmed", "amount": "1" }), "amount"),
         (json!({ "state": "confirmed", "more": 1 }), "more"),
     ] {
-        shop.post(&path, None, body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.post(&path, None, body).assert_error(400, "invalid_request", Some(param));
     }
-    shop.post(
-        "/sandbox/payments/none",
+    shop.post("/sandbox/payments/none", None, json!({ "state": "confirmed" })).assert_error(
+        404,
+        "not_found",
         None,
-        json!({ "state": "confirmed" }),
-    )
-    .assert_error(404, "not_found", None);
+    );
 }
 
 #[test]
@@ -165,22 +134,12 @@ fn simulation_pays_closed_invoices() {
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50, sale 150.00, fee -1.50";
     let told = "created detected underpaid detected confirmed overpaid";
     shop.assert_invoice(&id, "overpaid", told, booked, ["247.50", "0.00"]);
-    for (case, late) in [
-        ("exact", "paid_late"),
-        ("over", "paid_late"),
-        ("under", "underpaid"),
-    ] {
+    for (case, late) in [("exact", "paid_late"), ("over", "paid_late"), ("under", "underpaid")] {
         let shop = Shop::open();
-        let id = shop.create_invoice("100.00", json!({}))["id"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+        let id = shop.create_invoice("100.00", json!({}))["id"].as_str().unwrap().to_owned();
         shop.advance("20m");
         let invoice = shop.simulate(&id, case);
-        assert_eq!(
-            (&invoice["status"], &invoice["asset"]),
-            (&json!(late), &json!("BTC"))
-        );
+        assert_eq!((&invoice["status"], &invoice["asset"]), (&json!(late), &json!("BTC")));
     }
 }
 
@@ -188,17 +147,13 @@ fn simulation_pays_closed_invoices() {
 fn live_invoice_rejects_simulate_but_accepts_sandbox_payments() {
     let shop = Shop::open();
     let body = json!({ "amount": "100.00", "currency": "EUR", "asset": "LTC" });
-    let invoice = shop
-        .post("/v1/invoices", Some(LIVE), body)
-        .expect(201)
-        .json();
+    let invoice = shop.post("/v1/invoices", Some(LIVE), body).expect(201).json();
     let id = invoice["id"].as_str().unwrap();
-    shop.post(
-        &format!("/v1/invoices/{id}/simulate"),
-        Some(LIVE),
-        json!({}),
-    )
-    .assert_error(403, "not_test_invoice", None);
+    shop.post(&format!("/v1/invoices/{id}/simulate"), Some(LIVE), json!({})).assert_error(
+        403,
+        "not_test_invoice",
+        None,
+    );
     let payment = shop.pay(json!({ "address": invoice["depositAddress"] }));
     let told = "created detected";
     shop.assert_invoice_with(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
@@ -207,8 +162,5 @@ fn live_invoice_rejects_simulate_but_accepts_sandbox_payments() {
     let booked = "sale 100.00, fee -1.00";
     shop.assert_invoice_with(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);
     let test = shop.get("/v1/balances", Some(TEST)).expect(200).json();
-    assert_eq!(
-        test["data"][0]["available"], "0.00",
-        "the test balance is separate"
-    );
+    assert_eq!(test["data"][0]["available"], "0.00", "the test balance is separate");
 }

@@ -35,17 +35,10 @@ impl FiveOutputs {
             { "address": customer, "amount": "0.001" },
             { "address": FOREIGN, "asset": "BTC", "amount": "0.001" },
         ]);
-        let mut five = FiveOutputs {
-            shop,
-            invoices,
-            outputs,
-            payments: Vec::new(),
-        };
+        let mut five = FiveOutputs { shop, invoices, outputs, payments: Vec::new() };
         let seen = five.resend("one", 201);
         let seen = seen.as_array().unwrap().iter();
-        five.payments = seen
-            .map(|one| one["id"].as_str().unwrap().to_owned())
-            .collect();
+        five.payments = seen.map(|one| one["id"].as_str().unwrap().to_owned()).collect();
         five
     }
 
@@ -89,11 +82,7 @@ impl FiveOutputs {
                 &deposits["data"][0]["status"],
                 &balances["data"][0]["available"],
             ),
-            (
-                statuses.map(Value::from),
-                &json!(deposit),
-                &json!(available)
-            )
+            (statuses.map(Value::from), &json!(deposit), &json!(available))
         );
         assert_eq!(findings(self.shop.file()), Vec::<String>::new());
     }
@@ -101,9 +90,7 @@ impl FiveOutputs {
 
 /// Returns the expected rows of the five outputs, in the format of [`FiveOutputs::rows`].
 fn expected_rows(txid: &str, state: &str) -> String {
-    let rows: Vec<_> = (0..5)
-        .map(|position| format!("{txid} {position} {state} 1"))
-        .collect();
+    let rows: Vec<_> = (0..5).map(|position| format!("{txid} {position} {state} 1")).collect();
     rows.join(", ")
 }
 
@@ -114,18 +101,10 @@ fn each_of_five_outputs_keeps_one_row() {
     five.assert_state(["detected", "detected"], "detected", "0.00");
     // A repeated transaction changes nothing.
     let again = five.resend("one", 200);
-    let ids = again
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|one| one["id"].as_str().unwrap());
+    let ids = again.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap());
     assert_eq!(Vec::from_iter(ids), five.payments);
     five.apply_step(&json!({ "state": "replaced", "txid": "two" }));
-    let rows = format!(
-        "{}, {}",
-        expected_rows("one", "dropped"),
-        expected_rows("two", "seen")
-    );
+    let rows = format!("{}, {}", expected_rows("one", "dropped"), expected_rows("two", "seen"));
     assert_eq!(five.observation_rows(), rows);
     five.assert_state(["detected", "detected"], "detected", "0.00");
     five.apply_step(&json!({ "state": "confirmed" }));
@@ -135,11 +114,8 @@ fn each_of_five_outputs_keeps_one_row() {
     five.shop.advance("1h");
     five.apply_step(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    let rows = format!(
-        "{}, {}",
-        expected_rows("one", "dropped"),
-        expected_rows("two", "confirmed")
-    );
+    let rows =
+        format!("{}, {}", expected_rows("one", "dropped"), expected_rows("two", "confirmed"));
     assert_eq!(five.observation_rows(), rows);
     five.resend("two", 200);
     assert_eq!(five.observation_rows(), rows);
@@ -147,13 +123,8 @@ fn each_of_five_outputs_keeps_one_row() {
     let once = "sale 60.00, fee -0.60";
     let back = "adjustment -60.00, adjustment 0.60";
     let restored = "adjustment 60.00, adjustment -0.60";
-    assert_eq!(
-        booked,
-        [once, once, back, back, restored, restored].join(", ")
-    );
-    let seen = five
-        .shop
-        .query_text("select group_concat(reason) from unmatched_payments");
+    assert_eq!(booked, [once, once, back, back, restored, restored].join(", "));
+    let seen = five.shop.query_text("select group_concat(reason) from unmatched_payments");
     assert_eq!(seen, "unknown_address,unknown_address");
 }
 
@@ -163,12 +134,8 @@ fn output_keeps_its_given_position() {
     let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let output = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
     let put = |outputs: Value| shop.post(PATH, None, json!({ "txid": "t", "outputs": outputs }));
-    let seen = put(json!([output(json!(7)), output(json!(3))]))
-        .expect(201)
-        .json();
-    let known = put(json!([output(json!(3)), output(json!(8))]))
-        .expect(201)
-        .json();
+    let seen = put(json!([output(json!(7)), output(json!(3))])).expect(201).json();
+    let known = put(json!([output(json!(3)), output(json!(8))])).expect(201).json();
     assert_eq!(known["data"][0], seen["data"][1]);
     let positions =
         "select group_concat(position) from (select position from observations order by seq)";
@@ -190,10 +157,7 @@ fn zero_output_is_skipped() {
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
     // The coin of the zero output is selected, and the next output gets position 1.
     let picked = shop.get_invoice(open["id"].as_str().unwrap());
-    assert_eq!(
-        (&picked["status"], &picked["asset"]),
-        (&json!("awaiting_payment"), &json!("BTC"))
-    );
+    assert_eq!((&picked["status"], &picked["asset"]), (&json!("awaiting_payment"), &json!("BTC")));
     let pays = json!({ "invoice": open["id"] });
     let body = json!({ "txid": "t", "outputs": [nothing, pays] });
     let put = shop.post(PATH, None, body).expect(201).json();
@@ -222,10 +186,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
         (json!([at(json!(-1))]), "position"),
         (json!([at(json!(0.5))]), "position"),
         (json!([at(json!(2_147_483_648_u32))]), "position"),
-        (
-            json!([pays, { "invoice": invoice["id"], "txid": "t" }]),
-            "txid",
-        ),
+        (json!([pays, { "invoice": invoice["id"], "txid": "t" }]), "txid"),
         (json!([pays, { "amount": "1" }]), "invoice"),
         (json!([pays, { "address": FOREIGN }]), "address"),
     ] {
@@ -233,19 +194,14 @@ fn invalid_transaction_is_rejected_as_a_whole() {
         answer.assert_error(400, "invalid_request", Some(param));
     }
     let body = json!({ "outputs": [pays], "amount": "1" });
-    shop.post(PATH, None, body)
-        .assert_error(400, "invalid_request", Some("amount"));
+    shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("amount"));
     // Another output at a known position is rejected.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
     let other = shop.create_invoice("50.00", json!({ "asset": "LTC" }));
     let other = json!({ "invoice": other["id"] });
-    shop.post(PATH, None, body(&other))
-        .assert_error(400, "invalid_request", Some("position"));
-    assert_eq!(
-        shop.query_text("select cast(count(*) as text) from observations"),
-        "1"
-    );
+    shop.post(PATH, None, body(&other)).assert_error(400, "invalid_request", Some("position"));
+    assert_eq!(shop.query_text("select cast(count(*) as text) from observations"), "1");
     assert!(findings(shop.file()).is_empty());
 }
 
@@ -268,27 +224,15 @@ fn own_transfers_book_nothing() {
     let own = swept(&[&five.payments[0]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
-        assert_eq!(
-            shop.move_payment(own[0]["id"].as_str().unwrap(), state),
-            own[0]
-        );
+        assert_eq!(shop.move_payment(own[0]["id"].as_str().unwrap(), state), own[0]);
     }
     let instead = shop.move_payment(own[0]["id"].as_str().unwrap(), "replaced");
-    assert_eq!(
-        instead["state"], "own",
-        "the transaction spends the same outputs"
-    );
-    assert_eq!(
-        shop.get_invoice(other["id"].as_str().unwrap())["status"],
-        "awaiting_payment"
-    );
+    assert_eq!(instead["state"], "own", "the transaction spends the same outputs");
+    assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "awaiting_payment");
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     // A transfer from a foreign address is an own transfer only after the address is declared as own.
     let strange = swept(&[&five.payments[4]]);
-    assert_eq!(
-        [&strange[0]["state"], &strange[1]["state"]],
-        ["seen", "unmatched"]
-    );
+    assert_eq!([&strange[0]["state"], &strange[1]["state"]], ["seen", "unmatched"]);
     let declared = format!(
         "insert into own_addresses (mode, pool, address, created_at) values ('test', 'bitcoin', '{FOREIGN}', 0)"
     );
@@ -307,19 +251,10 @@ fn own_transfers_book_nothing() {
     let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
     shop.post(PATH, None, body).expect(201);
     let open = shop.get_invoice(open["id"].as_str().unwrap());
-    assert_eq!(
-        (&open["status"], &open["asset"]),
-        (&json!("awaiting_payment"), &json!("ETH"))
-    );
-    for spends in [
-        json!(["x"]),
-        json!([1]),
-        json!("x"),
-        json!(vec![paid.clone(); 201]),
-    ] {
+    assert_eq!((&open["status"], &open["asset"]), (&json!("awaiting_payment"), &json!("ETH")));
+    for spends in [json!(["x"]), json!([1]), json!("x"), json!(vec![paid.clone(); 201])] {
         let body = json!({ "outputs": outputs, "spends": spends });
-        shop.post(PATH, None, body)
-            .assert_error(400, "invalid_request", Some("spends"));
+        shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("spends"));
     }
     assert!(findings(shop.file()).is_empty());
 }

@@ -6,14 +6,7 @@ use serde_json::{Value, json};
 
 /// Returns `true` if the unmatched payment has no outcome.
 fn is_open(shown: &Value) -> bool {
-    let fields = [
-        "outcome",
-        "resolvedAt",
-        "note",
-        "returnTxid",
-        "payment",
-        "deposit",
-    ];
+    let fields = ["outcome", "resolvedAt", "note", "returnTxid", "payment", "deposit"];
     fields.iter().all(|field| shown[field].is_null()) && shown["canBeUndone"] == false
 }
 
@@ -41,43 +34,31 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         || (select count(*) from invoice_steps where payment is not null)";
     assert_eq!(shop.query_text(left), "LTC00");
     assert_eq!(operator.unmatched_count(), "1");
-    operator
-        .undo(&lost)
-        .assert_error(409, "invalid_transition", None);
+    operator.undo(&lost).assert_error(409, "invalid_transition", None);
     // The assignment of a confirmed payment cannot be undone, because later rows depend on it.
     let other = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
-    operator
-        .assign(&lost, &json!({ "invoice": invoice["id"] }))
-        .assert_error(409, "invalid_transition", None);
-    operator
-        .resolve(&lost, &json!({ "note": "x" }))
-        .assert_error(409, "invalid_transition", None);
+    operator.assign(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
+        409,
+        "invalid_transition",
+        None,
+    );
+    operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(operator.read_unmatched(&lost)["canBeUndone"], false);
     let refused = operator.undo(&lost);
     refused.assert_error(409, "invalid_transition", None);
-    assert!(
-        refused.text.contains("has been confirmed"),
-        "{}",
-        refused.text
-    );
+    assert!(refused.text.contains("has been confirmed"), "{}", refused.text);
     // After a reorg, the assignment still cannot be undone: the ledger keeps the entries and their reversal.
     shop.move_payment(&payment, "orphaned");
-    operator
-        .undo(&lost)
-        .assert_error(409, "invalid_transition", None);
+    operator.undo(&lost).assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&other))["status"], "confirmed");
     operator.assert_audit_clean();
     let noted = shop.audit_entries("unmatched_payment.undo");
     assert_eq!(noted.len(), 1);
     assert_eq!(
-        (
-            &noted[0].1,
-            &noted[0].2["outcome"],
-            &noted[0].2["from"]["invoice"]
-        ),
+        (&noted[0].1, &noted[0].2["outcome"], &noted[0].2["from"]["invoice"]),
         (&Some(lost), &json!("assigned"), &invoice["id"])
     );
 }
@@ -94,9 +75,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     let strays = [shop.pay(body.clone()), shop.pay(body.clone())];
     let mine = json!({ "invoice": invoice["id"] });
     // The first payment creates a quote, which the second payment and a repeated assignment use.
-    let first = strays
-        .each_ref()
-        .map(|stray| operator.assign_and_get_id(stray, &mine));
+    let first = strays.each_ref().map(|stray| operator.assign_and_get_id(stray, &mine));
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.undo(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
@@ -161,14 +140,11 @@ fn customer_assignment_can_be_undone_until_confirmed() {
     assert_eq!(operator.read_unmatched(&lost)["deposit"], json!(deposit));
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
-    shop.get(&path, Some(TEST))
-        .assert_error(404, "not_found", None);
+    shop.get(&path, Some(TEST)).assert_error(404, "not_found", None);
     operator.assert_audit_clean();
     let deposit = operator.assign_and_get_id(&lost, &ada);
     shop.move_payment(&deposit, "confirmed");
-    operator
-        .undo(&lost)
-        .assert_error(409, "invalid_transition", None);
+    operator.undo(&lost).assert_error(409, "invalid_transition", None);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "59.40");
     operator.assert_audit_clean();
@@ -181,41 +157,24 @@ fn returned_and_dismissed_payments_can_be_undone() {
     let lost = operator.pay_foreign_address("0.001");
     shop.move_payment(&lost, "confirmed");
     let txid = "AB".repeat(32);
-    let back = operator.resolve(
-        &lost,
-        &json!({ "returnTxid": txid, "note": "to the sender" }),
-    );
+    let back = operator.resolve(&lost, &json!({ "returnTxid": txid, "note": "to the sender" }));
     let back = back.expect(200).json();
     assert_eq!(
-        [
-            &back["outcome"],
-            &back["returnTxid"],
-            &back["note"],
-            &back["canBeUndone"]
-        ],
-        [
-            &json!("returned"),
-            &json!(txid.to_lowercase()),
-            &json!("to the sender"),
-            &json!(true)
-        ]
+        [&back["outcome"], &back["returnTxid"], &back["note"], &back["canBeUndone"]],
+        [&json!("returned"), &json!(txid.to_lowercase()), &json!("to the sender"), &json!(true)]
     );
     let mine = json!({ "invoice": shop.create_invoice("60.00", json!({}))["id"] });
-    operator
-        .assign(&lost, &mine)
-        .assert_error(409, "invalid_transition", None);
-    operator
-        .resolve(&lost, &json!({ "note": "x" }))
-        .assert_error(409, "invalid_transition", None);
+    operator.assign(&lost, &mine).assert_error(409, "invalid_transition", None);
+    operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
     assert!(is_open(&operator.undo(&lost).expect(200).json()));
-    let dismissed = operator
-        .resolve(&lost, &json!({ "note": "a test of ours" }))
-        .expect(200)
-        .json();
+    let dismissed =
+        operator.resolve(&lost, &json!({ "note": "a test of ours" })).expect(200).json();
     assert_eq!(dismissed["outcome"], "dismissed");
-    operator
-        .resolve(&lost, &json!({ "returnTxid": "t" }))
-        .assert_error(409, "invalid_transition", None);
+    operator.resolve(&lost, &json!({ "returnTxid": "t" })).assert_error(
+        409,
+        "invalid_transition",
+        None,
+    );
     operator.undo(&lost).expect(200);
     for (body, param) in [
         (json!({}), "note"),
@@ -224,19 +183,19 @@ fn returned_and_dismissed_payments_can_be_undone() {
         (json!({ "returnTxid": 1, "note": "x" }), "returnTxid"),
         (json!({ "returnTxid": "x".repeat(129) }), "returnTxid"),
     ] {
-        operator
-            .resolve(&lost, &body)
-            .assert_error(400, "invalid_request", Some(param));
+        operator.resolve(&lost, &body).assert_error(400, "invalid_request", Some(param));
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
         operator.undo(unknown).assert_error(404, "not_found", None);
     }
     let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
     let merchant = shop.merchant_cookie();
-    shop.send_in_session(&merchant, "POST", &path, &Value::Null)
-        .assert_error(403, "forbidden", None);
-    shop.send("POST", &path, &[], "")
-        .assert_error(401, "unauthorized", None);
+    shop.send_in_session(&merchant, "POST", &path, &Value::Null).assert_error(
+        403,
+        "forbidden",
+        None,
+    );
+    shop.send("POST", &path, &[], "").assert_error(401, "unauthorized", None);
     operator.assert_audit_clean();
     assert_eq!(shop.audit_entries("unmatched_payment.undo").len(), 2);
 }
@@ -254,53 +213,28 @@ fn unmatched_payment_shows_value_and_address_owner() {
     let wrong_chain = shop.pay(body);
     let shown = operator.read_unmatched(&wrong_chain);
     assert_eq!(
-        [
-            &shown["worthEur"],
-            &shown["worthUsd"],
-            &shown["state"],
-            &shown["explorerUrl"]
-        ],
-        [
-            &json!("92.00"),
-            &json!("99.36"),
-            &json!("seen"),
-            &Value::Null
-        ]
+        [&shown["worthEur"], &shown["worthUsd"], &shown["state"], &shown["explorerUrl"]],
+        [&json!("92.00"), &json!("99.36"), &json!("seen"), &Value::Null]
     );
     assert_eq!(shown["candidate"], json!({ "invoice": invoice["id"] }));
     shop.move_payment(&wrong_chain, "confirmed");
     operator.assign_and_get_id(&wrong_chain, &shown["candidate"]);
-    assert_eq!(
-        shop.get_invoice(invoice_id(&invoice))["status"],
-        "confirmed"
-    );
-    assert_eq!(
-        operator.read_unmatched(&wrong_chain)["candidate"],
-        Value::Null
-    );
+    assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
+    assert_eq!(operator.read_unmatched(&wrong_chain)["candidate"], Value::Null);
     // No owner is proposed for a payment to a foreign address, or for dust, which cannot be assigned.
     let lost = operator.pay_foreign_address("0.001");
     assert_eq!(operator.read_unmatched(&lost)["candidate"], Value::Null);
     let bitcoin = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let dust =
         json!({ "address": bitcoin["depositAddress"], "asset": "BTC", "amount": "0.00000001" });
-    assert_eq!(
-        operator.read_unmatched(&shop.pay(dust))["candidate"],
-        Value::Null
-    );
+    assert_eq!(operator.read_unmatched(&shop.pay(dust))["candidate"], Value::Null);
     let customer = shop.customer_address(TEST, "ada", "utxo");
     let outputs = json!([{ "address": customer, "asset": "BTC", "amount": "0.001" }]);
     let body = json!({ "outputs": outputs, "coinbase": true });
-    let made = shop
-        .post("/sandbox/payments", None, body)
-        .expect(201)
-        .json();
+    let made = shop.post("/sandbox/payments", None, body).expect(201).json();
     let newly_made = made["data"][0]["id"].as_str().unwrap().to_owned();
     let shown = operator.read_unmatched(&newly_made);
-    assert_eq!(
-        shown["candidate"],
-        json!({ "account": account, "customer": "ada" })
-    );
+    assert_eq!(shown["candidate"], json!({ "account": account, "customer": "ada" }));
     operator.assign_and_get_id(&newly_made, &shown["candidate"]);
     assert_eq!(FOREIGN, operator.read_unmatched(&lost)["address"]);
     operator.assert_audit_clean();

@@ -24,20 +24,11 @@ fn transaction_may_pay_an_invoice_a_customer_and_an_unknown_address() {
         let body = json!({ "address": address, "asset": "BTC", "amount": "0.001", "txid": "one" });
         shop.post(PATH, None, body)
     };
-    let addresses = [
-        &invoice["depositAddress"],
-        &json!(customer),
-        &json!(FOREIGN),
-    ];
+    let addresses = [&invoice["depositAddress"], &json!(customer), &json!(FOREIGN)];
     let first = addresses.map(|address| pay(address).expect(201).json());
-    let states = first
-        .iter()
-        .map(|payment| payment["state"].as_str().unwrap());
+    let states = first.iter().map(|payment| payment["state"].as_str().unwrap());
     assert_eq!(Vec::from_iter(states), ["seen", "seen", "unmatched"]);
-    assert_eq!(
-        addresses.map(|address| pay(address).expect(200).json()),
-        first
-    );
+    assert_eq!(addresses.map(|address| pay(address).expect(200).json()), first);
     let file = rusqlite::Connection::open(shop.file()).unwrap();
     let sql = "select position from observations where txid = 'one' order by position";
     let mut rows = file.prepare(sql).unwrap();
@@ -58,12 +49,11 @@ fn incomplete_payment_is_rejected() {
     let shop = open_shop();
     let invoice = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let address = &invoice["depositAddress"];
-    shop.post(
-        PATH,
-        None,
-        json!({ "address": address, "asset": "USDC-BASE" }),
-    )
-    .assert_error(400, "coin_unavailable", Some("asset"));
+    shop.post(PATH, None, json!({ "address": address, "asset": "USDC-BASE" })).assert_error(
+        400,
+        "coin_unavailable",
+        Some("asset"),
+    );
     for body in [
         json!({ "address": FOREIGN }),
         json!({ "address": FOREIGN, "asset": "BTC" }),
@@ -71,8 +61,7 @@ fn incomplete_payment_is_rejected() {
         json!({ "address": FOREIGN, "asset": "LTC", "amount": "1" }),
         json!({ "address": "x", "asset": "BTC", "amount": "1" }),
     ] {
-        shop.post(PATH, None, body)
-            .assert_error(400, "invalid_request", Some("address"));
+        shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("address"));
     }
     let cookie = shop.sign_in("operator@sandbox.test");
     assert_eq!(list_unmatched(&shop, &cookie, "")["data"], json!([]));
@@ -86,10 +75,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
     let strange =
         json!({ "address": address, "asset": "USDC-BASE", "amount": "25", "txid": "0xa" });
     let strange = shop.post(PATH, None, strange).expect(201).json();
-    assert_eq!(
-        (&strange["state"], &strange["txid"]),
-        (&json!("unmatched"), &json!("0xa"))
-    );
+    assert_eq!((&strange["state"], &strange["txid"]), (&json!("unmatched"), &json!("0xa")));
     let lost = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.5" });
     let lost = shop.post(PATH, None, lost).expect(201).json();
     let main =
@@ -102,16 +88,14 @@ fn unmatched_payment_is_stored_and_books_nothing() {
         assert_eq!(moved, strange);
     }
     let path = format!("{PATH}/{}", strange["id"].as_str().unwrap());
-    shop.post(&path, None, json!({ "state": "orphaned" }))
-        .assert_error(409, "invalid_transition", Some("state"));
+    shop.post(&path, None, json!({ "state": "orphaned" })).assert_error(
+        409,
+        "invalid_transition",
+        Some("state"),
+    );
     let cookie = shop.sign_in("operator@sandbox.test");
     let page = list_unmatched(&shop, &cookie, "");
-    let ids: Vec<_> = page["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|entry| &entry["id"])
-        .collect();
+    let ids: Vec<_> = page["data"].as_array().unwrap().iter().map(|entry| &entry["id"]).collect();
     assert_eq!(ids, [&main["id"], &lost["id"], &strange["id"]]);
     assert_eq!(
         (&page["data"][0]["livemode"], &page["data"][1]["livemode"]),
@@ -129,10 +113,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
         })
     );
     let shown = |field: &str| page["data"][1][field].clone();
-    assert_eq!(
-        (shown("reason"), shown("account")),
-        (json!("unknown_address"), Value::Null)
-    );
+    assert_eq!((shown("reason"), shown("account")), (json!("unknown_address"), Value::Null));
     assert!(findings(shop.file()).is_empty());
 }
 
@@ -142,20 +123,13 @@ fn operator_resolves_an_unmatched_payment() {
     let cookie = shop.sign_in("operator@sandbox.test");
     let mut ids: Vec<String> = Vec::new();
     for number in 1..=3 {
-        ids.insert(
-            0,
-            shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": number })),
-        );
+        ids.insert(0, shop.pay(json!({ "address": FOREIGN, "asset": "BTC", "amount": number })));
     }
     let listed = |query: &str| {
         let page = list_unmatched(&shop, &cookie, query);
         let entries = page["data"].as_array().unwrap().iter();
         let ids = entries.map(|entry| entry["id"].as_str().unwrap().to_owned());
-        (
-            ids.collect::<Vec<_>>(),
-            page["nextBefore"].clone(),
-            page["hasMore"] == true,
-        )
+        (ids.collect::<Vec<_>>(), page["nextBefore"].clone(), page["hasMore"] == true)
     };
     assert_eq!(listed("?limit=2"), (ids[..2].to_vec(), json!(ids[1]), true));
     let next = format!("?limit=2&before={}", ids[1]);
@@ -163,21 +137,11 @@ fn operator_resolves_an_unmatched_payment() {
     let path = |id: &str| format!("/dashboard/api/unmatched-payments/{id}");
     let resolve = |id: &str, body: Value| shop.send_in_session(&cookie, "POST", &path(id), &body);
     let at = shop.now();
-    let done = resolve(&ids[1], json!({ "note": "sent back" }))
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&done["note"], &done["resolvedAt"]),
-        (&json!("sent back"), &json!(at))
-    );
+    let done = resolve(&ids[1], json!({ "note": "sent back" })).expect(200).json();
+    assert_eq!((&done["note"], &done["resolvedAt"]), (&json!("sent back"), &json!(at)));
     shop.advance("1m");
-    let again = resolve(&ids[1], json!({ "note": "sent back twice" }))
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&again["note"], &again["resolvedAt"]),
-        (&json!("sent back twice"), &json!(at))
-    );
+    let again = resolve(&ids[1], json!({ "note": "sent back twice" })).expect(200).json();
+    assert_eq!((&again["note"], &again["resolvedAt"]), (&json!("sent back twice"), &json!(at)));
     assert_eq!(listed("?status=open").0, [ids[0].clone(), ids[2].clone()]);
     assert_eq!(listed("?status=all").0, ids);
     let noted = shop.audit_entries("unmatched_payment.resolve");
@@ -211,23 +175,18 @@ fn resolution_requires_an_operator_and_a_valid_note() {
         resolve(unknown, json!({ "note": "x" })).assert_error(404, "not_found", None);
     }
     let merchant = shop.merchant_cookie();
-    for (method, path) in [
-        ("GET", "/dashboard/api/unmatched-payments"),
-        ("POST", &path(&id)),
-    ] {
-        let body = if method == "GET" {
-            Value::Null
-        } else {
-            json!({ "note": "x" })
-        };
-        shop.send_in_session(&merchant, method, path, &body)
-            .assert_error(403, "forbidden", None);
+    for (method, path) in [("GET", "/dashboard/api/unmatched-payments"), ("POST", &path(&id))] {
+        let body = if method == "GET" { Value::Null } else { json!({ "note": "x" }) };
+        shop.send_in_session(&merchant, method, path, &body).assert_error(403, "forbidden", None);
     }
     for query in ["?before=x", "?limit=201", "?status=closed"] {
         let path = format!("/dashboard/api/unmatched-payments{query}");
         let param = query[1..].split('=').next();
-        shop.send_in_session(&cookie, "GET", &path, &Value::Null)
-            .assert_error(400, "invalid_request", param);
+        shop.send_in_session(&cookie, "GET", &path, &Value::Null).assert_error(
+            400,
+            "invalid_request",
+            param,
+        );
     }
     let page = list_unmatched(&shop, &cookie, "?status=open");
     assert_eq!(page["data"].as_array().unwrap().len(), 1);

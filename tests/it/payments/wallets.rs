@@ -24,20 +24,12 @@ fn addresses_of_older_files_keep_their_indexes() {
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
         let (mut process, _) = start_on_file(&file);
         assert!(process.close_input());
-        assert_eq!(
-            text_column(&file, INDEXES),
-            text_column(&old, IN_TURN),
-            "{version}"
-        );
+        assert_eq!(text_column(&file, INDEXES), text_column(&old, IN_TURN), "{version}");
         assert_eq!(text_column(&file, WRONG_SCRIPTS), Vec::<String>::new());
         let counters = "select concat_ws(' ', mode, pool, next_index) from address_counters order by mode, pool";
         let wallets =
             "select concat_ws(' ', mode, pool, next_index) from wallets order by mode, pool";
-        assert_eq!(
-            text_column(&file, wallets),
-            text_column(&old, counters),
-            "{version}"
-        );
+        assert_eq!(text_column(&file, wallets), text_column(&old, counters), "{version}");
     }
 }
 
@@ -66,21 +58,10 @@ fn wallet_hands_out_each_index_once() {
     let shop = Shop::open();
     let invoice = |key: &str, asset: &str| -> Value {
         let body = json!({ "amount": "60.00", "currency": "EUR", "asset": asset });
-        shop.post("/v1/invoices", Some(key), body)
-            .expect(201)
-            .json()
+        shop.post("/v1/invoices", Some(key), body).expect(201).json()
     };
     for key in [TEST, LIVE] {
-        for asset in [
-            "BTC",
-            "LTC",
-            "DOGE",
-            "ETH",
-            "USDC-BASE",
-            "TRX",
-            "SOL",
-            "BTC",
-        ] {
+        for asset in ["BTC", "LTC", "DOGE", "ETH", "USDC-BASE", "TRX", "SOL", "BTC"] {
             invoice(key, asset);
         }
     }
@@ -107,10 +88,7 @@ fn wallet_hands_out_each_index_once() {
     assert_eq!(lines(wallets), expected);
     let script = "select hex(script) from addresses where pool = 'dogecoin' and mode = 'test'";
     let script = shop.query_text(script);
-    assert!(
-        script.starts_with("76A914") && script.ends_with("88AC"),
-        "{script}"
-    );
+    assert!(script.starts_with("76A914") && script.ends_with("88AC"), "{script}");
 }
 
 #[test]
@@ -121,32 +99,19 @@ fn audit_finds_addresses_at_no_index_of_their_wallet() {
     }
     // The audit finds an index above those assigned, an index of another address, and an address without a wallet.
     for (change, problem) in [
-        (
-            "update wallets set next_index = 0 where seq = 3",
-            "an index below 0",
-        ),
-        (
-            "update addresses set wallet = 2, wallet_index = 0 where seq = 3",
-            "its pool's wallet",
-        ),
-        (
-            "update addresses set wallet = null, wallet_index = null where seq = 3",
-            "of no wallet",
-        ),
+        ("update wallets set next_index = 0 where seq = 3", "an index below 0"),
+        ("update addresses set wallet = 2, wallet_index = 0 where seq = 3", "its pool's wallet"),
+        ("update addresses set wallet = null, wallet_index = null where seq = 3", "of no wallet"),
     ] {
         let scratch = Scratch::new();
         let copy = scratch.path("copy.db");
         shop.execute_sql(&format!("vacuum into '{}'", copy.display()));
         let conn = Connection::open(&copy).unwrap();
-        conn.execute_batch("drop index addresses_of_wallet")
-            .unwrap();
+        conn.execute_batch("drop index addresses_of_wallet").unwrap();
         conn.execute_batch(change).unwrap();
         conn.execute_batch("create index addresses_of_wallet on addresses (wallet, wallet_index) where wallet is not null").unwrap();
         drop(conn);
         let found = findings(&copy);
-        assert!(
-            found.iter().any(|one| one.contains(problem)),
-            "{change}: {found:?}"
-        );
+        assert!(found.iter().any(|one| one.contains(problem)), "{change}: {found:?}");
     }
 }

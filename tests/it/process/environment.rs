@@ -12,13 +12,7 @@ fn webhooks_ignore_the_proxy_of_the_environment() {
     let proxy = format!("http://{}", Receiver::unused_address());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command
-        .args([
-            "sandbox",
-            "--json",
-            "--listen",
-            "127.0.0.1:0",
-            "--exit-with-parent",
-        ])
+        .args(["sandbox", "--json", "--listen", "127.0.0.1:0", "--exit-with-parent"])
         .env_remove("NO_PROXY")
         .env_remove("no_proxy")
         .stdin(Stdio::piped())
@@ -34,22 +28,11 @@ fn webhooks_ignore_the_proxy_of_the_environment() {
     let url = ready["url"].as_str().unwrap();
     let call = |method: &str, path: &str, body: Value| {
         let key = [("X-API-Key", TEST)];
-        send(
-            &agent(),
-            method,
-            &format!("{url}{path}"),
-            &key,
-            &body.to_string(),
-        )
+        send(&agent(), method, &format!("{url}{path}"), &key, &body.to_string())
     };
     let endpoints = json!({ "endpoints": [{ "url": receiver.url() }] });
     call("PATCH", "/sandbox/account", endpoints).expect(200);
-    call(
-        "POST",
-        "/v1/invoices",
-        json!({ "amount": "1.00", "currency": "EUR" }),
-    )
-    .expect(201);
+    call("POST", "/v1/invoices", json!({ "amount": "1.00", "currency": "EUR" })).expect(201);
     receiver.wait_for_requests(1);
     // The sandbox ends when its standard input ends, as if its parent had exited.
     drop(coffer.stdin.take());

@@ -45,12 +45,7 @@ fn json_document(args: &[&str], file: &Path) -> Value {
 }
 
 fn field_names(value: &Value) -> BTreeSet<&str> {
-    value
-        .as_object()
-        .unwrap()
-        .keys()
-        .map(String::as_str)
-        .collect()
+    value.as_object().unwrap().keys().map(String::as_str).collect()
 }
 
 #[test]
@@ -64,10 +59,7 @@ fn json_prints_each_list_as_one_document() {
     }
     let account = made[0]["id"].as_str().unwrap();
     for mode in ["live", "test"] {
-        assert_eq!(
-            output_and_code(&["key", "create", account, "--mode", mode], &file).1,
-            Some(0)
-        );
+        assert_eq!(output_and_code(&["key", "create", account, "--mode", mode], &file).1, Some(0));
     }
     for email in ["a@shop.test", "b@shop.test"] {
         assert_eq!(
@@ -77,18 +69,12 @@ fn json_prints_each_list_as_one_document() {
     }
     let evm = crate::operator::wallets::EVM;
     for (chain, key) in [("bitcoin", ZPUB), ("evm", evm)] {
-        assert!(
-            run_wallet(&file, &["add", chain, "--yes"], key)
-                .status
-                .success()
-        );
+        assert!(run_wallet(&file, &["add", chain, "--yes"], key).status.success());
     }
     for what in ["account", "key", "user", "wallet"] {
         let (lines, _) = output_and_code(&[what, "list"], &file);
-        let lines: Vec<Value> = lines
-            .lines()
-            .map(|line| serde_json::from_str(line).unwrap())
-            .collect();
+        let lines: Vec<Value> =
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(lines.len(), 2, "{what}");
         let listed = json_document(&[what, "list"], &file);
         assert_eq!(listed, json!({ "data": lines }), "{what}");
@@ -107,19 +93,13 @@ fn json_prints_each_list_as_one_document() {
         (&one["path"], &one["coin"], &one["amount"]),
         (&json!("m/0/0"), &Value::Null, &Value::Null)
     );
-    let line = format!(
-        "m/0/0,{},,,{}",
-        one["address"].as_str().unwrap(),
-        one["wallet"].as_str().unwrap()
-    );
+    let line =
+        format!("m/0/0,{},,,{}", one["address"].as_str().unwrap(), one["wallet"].as_str().unwrap());
     assert!(csv.contains(&line), "{csv}");
     // An empty list is a document, too. A command without output prints the object that it acted on.
     let empty = scratch.path("empty.db");
     output_and_code(&["account", "create", "Shop"], &empty);
-    assert_eq!(
-        json_document(&["key", "list"], &empty),
-        json!({ "data": [] })
-    );
+    assert_eq!(json_document(&["key", "list"], &empty), json!({ "data": [] }));
     let key = json_document(&["key", "list"], &file)["data"][0]["id"].clone();
     let (text, _) = output_and_code(&["key", "revoke", key.as_str().unwrap(), "--json"], &file);
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
@@ -143,29 +123,16 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
     let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
-    send(
-        &agent(),
-        "POST",
-        &format!("{url}/v1/invoices"),
-        &[("X-API-Key", TEST)],
-        body,
-    )
-    .expect(201);
+    send(&agent(), "POST", &format!("{url}/v1/invoices"), &[("X-API-Key", TEST)], body).expect(201);
     assert!(process.close_input());
     let clean = json_document(&["audit"], &file);
-    assert_eq!(
-        (&clean["findings"], &clean["findingCount"]),
-        (&json!([]), &json!(0))
-    );
+    assert_eq!((&clean["findings"], &clean["findingCount"]), (&json!([]), &json!(0)));
     assert_eq!(field_names(&clean["checked"]), BTreeSet::from(COUNTED));
     assert_eq!(clean["checked"]["invoices"], 1);
     let to = copy.to_str().unwrap();
     let copied = json_document(&["backup", to, "--force"], &file);
     let bytes = std::fs::metadata(&copy).unwrap().len();
-    assert_eq!(
-        copied,
-        json!({ "file": to, "bytes": bytes, "heads": clean["heads"] })
-    );
+    assert_eq!(copied, json!({ "file": to, "bytes": bytes, "heads": clean["heads"] }));
     let other = scratch.path("other.db");
     let restored = json_document(&["restore", to, "--dry-run"], &other);
     assert_eq!(
@@ -178,24 +145,16 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
     assert_eq!(restored["transfersAfterCopy"], json!([]));
     let warnings = restored["warnings"].to_string();
     assert!(warnings.contains("other.db does not exist"), "{warnings}");
-    for count in [
-        "addressesRetired",
-        "transfersHeld",
-        "serversHeld",
-        "deliveriesGivenUp",
-        "findingCount",
-    ] {
+    for count in
+        ["addressesRetired", "transfersHeld", "serversHeld", "deliveriesGivenUp", "findingCount"]
+    {
         assert_eq!(restored[count], 0, "{count}");
     }
     let conn = Connection::open(&copy).unwrap();
-    conn.execute_batch("update invoices set amount_received = '7'")
-        .unwrap();
+    conn.execute_batch("update invoices set amount_received = '7'").unwrap();
     drop(conn);
     let wrong = json_document(&["audit"], &copy);
-    assert_eq!(
-        (&wrong["findingCount"], &wrong["findings"][0]["rule"]),
-        (&json!(1), &json!(3))
-    );
+    assert_eq!((&wrong["findingCount"], &wrong["findings"][0]["rule"]), (&json!(1), &json!(3)));
     assert_eq!(
         field_names(&wrong["findings"][0]),
         BTreeSet::from(["about", "is", "rule", "should"])
@@ -218,10 +177,7 @@ fn failed_command_prints_no_partial_document() {
         &["account", "list", "--json", "--jsn"],
     ] {
         let output = run_coffer(args, &file, "");
-        assert!(
-            !output.status.success() && output.stdout.is_empty(),
-            "{args:?}"
-        );
+        assert!(!output.status.success() && output.stdout.is_empty(), "{args:?}");
         assert!(!output.stderr.is_empty(), "{args:?}");
     }
     let output = run_coffer(&["audit", "--json"], &scratch.path("none.db"), "");
@@ -236,10 +192,7 @@ fn json_reports_doctor_and_rescan_as_one_document() {
     let found = json_document(&["doctor"], &file);
     let data = found["data"].as_array().unwrap();
     let about = |name: &str| data.iter().find(|one| one["about"] == name).unwrap();
-    assert_eq!(
-        about("folder"),
-        &json!({ "about": "folder", "ok": true, "complaints": [] })
-    );
+    assert_eq!(about("folder"), &json!({ "about": "folder", "ok": true, "complaints": [] }));
     let url = about("public url");
     assert_eq!(
         (&url["ok"], field_names(&url["complaints"][0])),
@@ -253,21 +206,13 @@ fn json_reports_doctor_and_rescan_as_one_document() {
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();
     let ordered = json_document(&["rescan", "bitcoin", "--from", "7"], &file);
-    assert_eq!(
-        ordered,
-        json!({ "chain": "bitcoin", "from": 7, "done": false })
-    );
+    assert_eq!(ordered, json!({ "chain": "bitcoin", "from": 7, "done": false }));
 }
 
 #[test]
 fn shell_completes_commands_and_options() {
     let coffer = env!("CARGO_BIN_EXE_coffer");
-    let script = |shell: &str| {
-        Command::new(coffer)
-            .args(["completions", shell])
-            .output()
-            .unwrap()
-    };
+    let script = |shell: &str| Command::new(coffer).args(["completions", shell]).output().unwrap();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let printed = String::from_utf8(script(shell).stdout).unwrap();
         for word in ["coffer", "backup", "dry-run", "rescan"] {
@@ -277,11 +222,7 @@ fn shell_completes_commands_and_options() {
     for shell in ["", "tcsh", "BASH", "../bash"] {
         let refused = script(shell);
         let said = String::from_utf8(refused.stderr).unwrap();
-        assert_eq!(
-            (refused.status.code(), refused.stdout.len()),
-            (Some(2), 0),
-            "{shell}"
-        );
+        assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0), "{shell}");
         let names = "bash, elvish, fish, powershell, zsh";
         assert!(said.contains(names), "{said}");
     }

@@ -36,10 +36,7 @@ fn running_server_is_live_and_ended_one_is_not() {
     let all = format!("0.0.0.0:{port}");
     for listen in [address, &all] {
         let (code, printed, said) = run_live_check(listen, &[]);
-        assert_eq!(
-            (code, printed, said),
-            (0, format!("ok: server at {address}\n"), String::new())
-        );
+        assert_eq!((code, printed, said), (0, format!("ok: server at {address}\n"), String::new()));
     }
     let (code, printed, _) = run_live_check(address, &["--json"]);
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
@@ -70,10 +67,7 @@ fn other_responses_are_not_live() {
 fn invalid_address_error_names_the_option() {
     let (code, _, said) = run_live_check("127.0.0.1:0", &[]);
     assert_eq!(code, 1);
-    assert_eq!(
-        said,
-        "coffer: --listen must name the port of the server that is asked, not 0\n"
-    );
+    assert_eq!(said, "coffer: --listen must name the port of the server that is asked, not 0\n");
     let (code, _, said) = run_live_check("127.0.0.1:1", &["--accept-clock"]);
     assert_eq!(code, 2);
     assert!(said.contains("'--live' cannot be used with '--accept-clock'"));

@@ -10,9 +10,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-const CHAINS: [&str; 6] = [
-    "bitcoin", "litecoin", "dogecoin", "ethereum", "base", "polygon",
-];
+const CHAINS: [&str; 6] = ["bitcoin", "litecoin", "dogecoin", "ethereum", "base", "polygon"];
 const SECRET: &str = "correct-horse";
 /// Maximum time for a server without work in progress to stop.
 const STOPPING: Duration = Duration::from_secs(2);
@@ -69,14 +67,9 @@ fn hanging_nodes_do_not_delay_start_and_stop() {
         node.wait_for_requests(CHAINS.len());
         let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
         let chains = told.json()["data"].as_array().unwrap().len();
-        assert_eq!(
-            (chains, told.json()["data"][0]["keepsUp"] == false),
-            (6, true)
-        );
+        assert_eq!((chains, told.json()["data"][0]["keepsUp"] == false), (6, true));
         assert!(!told.text.contains(SECRET), "{}", told.text);
-        running
-            .operator_request("GET", "/readyz", &Value::Null)
-            .expect(200);
+        running.operator_request("GET", "/readyz", &Value::Null).expect(200);
         assert_stops_in_time(&mut running);
         assert_no_secret_logged(&log);
     }
@@ -88,19 +81,11 @@ fn unreachable_nodes_do_not_delay_start_and_stop() {
     let log = served.path("log");
     let url = format!("http://{}", Receiver::unused_address());
     let mut running = start_with_nodes_at(&served, &secret_url(&url), &log);
-    running
-        .operator_request("GET", "/readyz", &Value::Null)
-        .expect(200);
+    running.operator_request("GET", "/readyz", &Value::Null).expect(200);
     // Each chain waits for its next attempt.
     let chains = || running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let failed = |chain: &Value| chain["problem"].is_string();
-    let have_all_failed = || {
-        chains().json()["data"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .all(failed)
-    };
+    let have_all_failed = || chains().json()["data"].as_array().unwrap().iter().all(failed);
     assert!(polling::wait_until(have_all_failed));
     assert_stops_in_time(&mut running);
     assert_no_secret_logged(&log);
@@ -116,16 +101,10 @@ fn hanging_rate_sources_do_not_delay_start_and_stop() {
     let nodes = format!("bitcoin={node_url}");
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);
-    running
-        .operator_request("GET", "/readyz", &Value::Null)
-        .expect(200);
+    running.operator_request("GET", "/readyz", &Value::Null).expect(200);
     // Each source has received a request, and the node was asked for its newest block.
     node.wait_for_requests(1);
-    let asked = || {
-        SOURCES
-            .iter()
-            .all(|source| exchanges.request_count(source) > 0)
-    };
+    let asked = || SOURCES.iter().all(|source| exchanges.request_count(source) > 0);
     assert!(polling::wait_until(asked));
     assert_stops_in_time(&mut running);
 }
@@ -136,24 +115,13 @@ fn invalid_node_url_is_rejected_at_start() {
     let file = scratch.path("shop.db");
     for (args, said) in [
         (&["--node", "correct-horse"][..], "--node must be CHAIN=URL"),
-        (
-            &["--node", "ripple=http://correct-horse"],
-            "--node ripple: must be for one of bitcoin",
-        ),
+        (&["--node", "ripple=http://correct-horse"], "--node ripple: must be for one of bitcoin"),
         (&["--node", "base=ws://correct-horse"], "--node base: must "),
-        (
-            &["--node-header", "base=a: correct-horse"],
-            "--node-header base: base has no node",
-        ),
-        (
-            &["--token", "USDC-BASE=0x0"],
-            "--token USDC-BASE: is for test networks",
-        ),
+        (&["--node-header", "base=a: correct-horse"], "--node-header base: base has no node"),
+        (&["--token", "USDC-BASE=0x0"], "--token USDC-BASE: is for test networks"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--file"])
-            .arg(&file);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--file"]).arg(&file);
         let output = command.args(args).output().unwrap();
         let problem = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{problem}");
@@ -172,11 +140,7 @@ fn rescan_explains_invalid_arguments() {
         (["litecoin", "--from", "x"], "from must be a height"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command
-            .arg("rescan")
-            .args(args)
-            .arg("--file")
-            .arg(&served.file);
+        command.arg("rescan").args(args).arg("--file").arg(&served.file);
         let output = command.output().unwrap();
         let problem = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{problem}");

@@ -15,26 +15,12 @@ fn rescan_shows_its_blocks() {
     let followed =
         "insert into chain_cursors values ('bitcoin', 'main', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     let conn = Connection::open(&file).unwrap();
-    conn.busy_timeout(std::time::Duration::from_secs(60))
-        .unwrap();
+    conn.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
     conn.execute_batch(followed).unwrap();
-    let rescan = [
-        COFFER,
-        "rescan",
-        "bitcoin",
-        "--file",
-        path_str(&file),
-        "--wait",
-        "--from",
-        "3",
-    ];
+    let rescan = [COFFER, "rescan", "bitcoin", "--file", path_str(&file), "--wait", "--from", "3"];
     for (end, code, said) in [
         ("", 0, "bitcoin was read again from block 3 on"),
-        (
-            "update chain_cursors set stopped = 'gone'",
-            1,
-            "bitcoin is stopped: gone",
-        ),
+        ("update chain_cursors set stopped = 'gone'", 1, "bitcoin is stopped: gone"),
         (
             "insert into rescans (chain, from_height, next_height, asked_at) values ('bitcoin', 1, 1, 0)",
             1,
@@ -45,11 +31,8 @@ fn rescan_shows_its_blocks() {
         let shown = std::thread::scope(|scope| {
             let waits = scope.spawn(|| Terminal::standard().run(&rescan));
             let ordered = "select count(*) from rescans where ended_at is null and from_height = 3";
-            let is_ordered = || {
-                conn.query_row(ordered, [], |row| row.get::<_, i64>(0))
-                    .unwrap()
-                    > 0
-            };
+            let is_ordered =
+                || conn.query_row(ordered, [], |row| row.get::<_, i64>(0)).unwrap() > 0;
             assert!(polling::wait_until(|| is_ordered() || waits.is_finished()));
             // The server completes the rescan.
             let ended = format!(
@@ -70,34 +53,16 @@ fn rescan_shows_its_blocks() {
 fn server_shows_progress_of_an_upgrade_only() {
     let scratch = Scratch::new();
     let old = scratch.copy_old_file("v2", "old.db");
-    let server = [
-        "sandbox",
-        "--listen",
-        "127.0.0.1:0",
-        "--log",
-        "error",
-        "--file",
-        path_str(&old),
-    ];
+    let server = ["sandbox", "--listen", "127.0.0.1:0", "--log", "error", "--file", path_str(&old)];
     for is_older in [true, false] {
-        let terminal = Terminal {
-            interrupted_at: "coffer ready ",
-            ..Terminal::standard()
-        };
+        let terminal = Terminal { interrupted_at: "coffer ready ", ..Terminal::standard() };
         let Some(shown) = terminal.run(&[&[COFFER][..], &server].concat()) else {
             return;
         };
         assert_eq!(shown.code, 0, "{shown:?}");
-        assert_eq!(
-            shown.sent.contains("upgrade steps made ["),
-            is_older,
-            "{shown:?}"
-        );
+        assert_eq!(shown.sent.contains("upgrade steps made ["), is_older, "{shown:?}");
         assert_eq!(shown.sent.contains('\x1b'), is_older, "{shown:?}");
         let left = shown.visible_lines().join("\n");
-        assert!(
-            left.starts_with("coffer ready ") && !left.contains('['),
-            "{left}"
-        );
+        assert!(left.starts_with("coffer ready ") && !left.contains('['), "{left}");
     }
 }

@@ -14,25 +14,20 @@ const README: &str = include_str!("../../../README.md");
 fn guides_text() -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/guides");
     let files = std::fs::read_dir(folder).unwrap();
-    files
-        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
-        .collect()
+    files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
 /// Returns the `sh` blocks of README.md, in order.
 fn shell_blocks() -> Vec<&'static str> {
     let blocks = README.split("```sh\n").skip(1);
-    blocks
-        .map(|rest| rest.split("```").next().unwrap())
-        .collect()
+    blocks.map(|rest| rest.split("```").next().unwrap()).collect()
 }
 
 /// Runs a block in a shell. Returns standard output and standard error.
 #[track_caller]
 fn run_block(block: &str, coffer: &str, receiver: &str) -> (String, String) {
-    let block = block
-        .replace("http://127.0.0.1:8080", coffer)
-        .replace("http://127.0.0.1:8081", receiver);
+    let block =
+        block.replace("http://127.0.0.1:8080", coffer).replace("http://127.0.0.1:8081", receiver);
     assert!(!block.contains("127.0.0.1:80"), "{block}");
     let output = Command::new("sh").args(["-euc", &block]).output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -61,24 +56,17 @@ fn readme_commands_make_a_payment_and_verify_its_webhook() {
     let (_coffer, url) = start_sandbox("127.0.0.1:0", &[]);
 
     let (created, answers) = run_payment_block(blocks[0], &url);
-    assert_eq!(
-        (&created["status"], &created["amount"]),
-        (&json!("created"), &json!("20.00"))
-    );
+    assert_eq!((&created["status"], &created["amount"]), (&json!("created"), &json!("20.00")));
     let [quoted, paid, ledger, balances] = answers.as_slice() else {
         unreachable!("four answers: {answers:?}")
     };
     assert_eq!(quoted["id"], created["id"]);
     assert_eq!(quoted["amountExpected"], "0.25");
     assert!(quoted["depositAddress"].is_string());
-    assert_eq!(
-        (&paid["status"], &paid["paid"]),
-        (&json!("confirmed"), &json!(true))
-    );
+    assert_eq!((&paid["status"], &paid["paid"]), (&json!("confirmed"), &json!(true)));
     let entries = ledger["data"].as_array().unwrap().iter();
-    let booked: Vec<_> = entries
-        .map(|entry| (&entry["kind"], &entry["amount"], &entry["refId"]))
-        .collect();
+    let booked: Vec<_> =
+        entries.map(|entry| (&entry["kind"], &entry["amount"], &entry["refId"])).collect();
     assert_eq!(
         booked,
         [
@@ -94,24 +82,15 @@ fn readme_commands_make_a_payment_and_verify_its_webhook() {
     let receiver_url = line.strip_prefix("listening on ").unwrap();
     let (state, _) = run_block(blocks[1], &url, receiver_url);
     let state: Value = serde_json::from_str(&state).unwrap();
-    assert_eq!(
-        state["account"]["endpoints"][0]["url"],
-        format!("{receiver_url}/webhooks")
-    );
+    assert_eq!(state["account"]["endpoints"][0]["url"], format!("{receiver_url}/webhooks"));
     let (second, _) = run_payment_block(blocks[0], &url);
     let mut verified: Vec<String> = (0..3).map(|_| receiver.read_line()).collect();
     verified.sort();
     for (line, status) in verified.iter().zip(["confirmed", "created", "detected"]) {
-        assert!(
-            line.starts_with(&format!("verified invoice.{status} evt_")),
-            "{line}"
-        );
+        assert!(line.starts_with(&format!("verified invoice.{status} evt_")), "{line}");
         let id = second["id"].as_str().unwrap();
         let paid = status == "confirmed";
-        assert!(
-            line.ends_with(&format!("object={id} status={status} paid={paid}")),
-            "{line}"
-        );
+        assert!(line.ends_with(&format!("object={id} status={status} paid={paid}")), "{line}");
     }
 }
 

@@ -11,25 +11,16 @@ use std::time::{Duration, Instant};
 
 /// Runs a command of the binary to its end.
 fn run_coffer(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_coffer"))
-        .args(args)
-        .output()
-        .unwrap()
+    Command::new(env!("CARGO_BIN_EXE_coffer")).args(args).output().unwrap()
 }
 
 /// Runs a command that must succeed, and parses its output, one JSON object a line.
 #[track_caller]
 fn run_json_lines(args: &[&str]) -> Vec<Value> {
     let output = run_coffer(args);
-    assert!(
-        output.status.success(),
-        "{args:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// Starts a server on this file and returns its URL.
@@ -77,12 +68,7 @@ impl ProductionFile {
             key[0]["key"].as_str().unwrap().to_owned()
         };
         let (test, live) = (key("test"), key("live"));
-        ProductionFile {
-            test,
-            live,
-            account,
-            scratch,
-        }
+        ProductionFile { test, live, account, scratch }
     }
 
     /// Creates another account, which is pending. Returns its live secret key.
@@ -103,13 +89,7 @@ impl ProductionFile {
 
 #[track_caller]
 pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Response {
-    send(
-        &agent(),
-        method,
-        &format!("{url}{path}"),
-        &[("X-API-Key", key)],
-        &body.to_string(),
-    )
+    send(&agent(), method, &format!("{url}{path}"), &[("X-API-Key", key)], &body.to_string())
 }
 
 #[test]
@@ -126,22 +106,10 @@ fn operator_sets_up_an_account_beside_a_running_server() {
         (&approved[0]["status"], &approved[0]["name"]),
         (&json!("active"), &json!("My Shop"))
     );
-    let id = create(&shop.test).expect(201).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    let paid = call(
-        &url,
-        &shop.test,
-        "POST",
-        &format!("/v1/invoices/{id}/simulate"),
-        json!({}),
-    );
+    let id = create(&shop.test).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let paid = call(&url, &shop.test, "POST", &format!("/v1/invoices/{id}/simulate"), json!({}));
     assert_eq!(paid.expect(200).json()["status"], "confirmed");
-    let live = create(&shop.live).expect(201).json()["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let live = create(&shop.live).expect(201).json()["id"].as_str().unwrap().to_owned();
     let select = call(
         &url,
         &shop.live,
@@ -151,28 +119,12 @@ fn operator_sets_up_an_account_beside_a_running_server() {
     );
     select.assert_error(400, "coin_unavailable", Some("asset"));
     let coins = call(&url, &shop.live, "GET", "/v1/currencies", json!({}));
-    assert_eq!(
-        coins.expect(200).json()["data"],
-        json!([]),
-        "no chain is configured"
-    );
-    let events = call(
-        &url,
-        &shop.live,
-        "GET",
-        "/v1/events?type=account.approved",
-        json!({}),
-    );
-    assert_eq!(
-        events.expect(200).json()["data"].as_array().unwrap().len(),
-        1
-    );
+    assert_eq!(coins.expect(200).json()["data"], json!([]), "no chain is configured");
+    let events = call(&url, &shop.live, "GET", "/v1/events?type=account.approved", json!({}));
+    assert_eq!(events.expect(200).json()["data"].as_array().unwrap().len(), 1);
     run_json_lines(&["account", "suspend", "--file", file, &shop.account]);
     create(&shop.test).assert_error(403, "account_suspended", None);
-    assert_eq!(
-        run_json_lines(&["account", "list", "--file", file])[0]["status"],
-        "suspended"
-    );
+    assert_eq!(run_json_lines(&["account", "list", "--file", file])[0]["status"], "suspended");
     assert!(server.close_input(), "it ends well when its parent goes");
 }
 
@@ -217,13 +169,7 @@ fn revoked_key_stops_within_seconds_and_shows_last_use() {
     };
     assert_eq!((keys.len(), &keys[1]["lastUsedAt"]), (2, &Value::Null));
     assert_eq!(keys[0]["last4"], shop.test[shop.test.len() - 4..]);
-    let output = run_coffer(&[
-        "key",
-        "revoke",
-        "--file",
-        file,
-        keys[0]["id"].as_str().unwrap(),
-    ]);
+    let output = run_coffer(&["key", "revoke", "--file", file, keys[0]["id"].as_str().unwrap()]);
     assert!(output.status.success() && output.stdout.is_empty());
     let deadline = Instant::now() + Duration::from_secs(10);
     while call(&url, &shop.test, "GET", "/v1/merchant", json!({})).status == 200 {
@@ -238,13 +184,7 @@ fn key_has_a_burst_of_a_hundred_invoices() {
     let (_server, url) = start_server(&shop.file(), &["--rate-limit", "1"]);
     let agent = agent();
     let create = |key: &str| {
-        send(
-            &agent,
-            "POST",
-            &format!("{url}/v1/invoices"),
-            &[("X-API-Key", key)],
-            "{}",
-        )
+        send(&agent, "POST", &format!("{url}/v1/invoices"), &[("X-API-Key", key)], "{}")
     };
     for left in (0..100).rev() {
         let answer = create(&shop.test);
@@ -253,10 +193,7 @@ fn key_has_a_burst_of_a_hundred_invoices() {
     }
     let answer = create(&shop.test);
     answer.assert_error(429, "rate_limited", None);
-    assert_eq!(
-        answer.headers["ratelimit-policy"],
-        "\"creations\";q=100;w=6000"
-    );
+    assert_eq!(answer.headers["ratelimit-policy"], "\"creations\";q=100;w=6000");
     let wait: u32 = answer.headers["retry-after"].parse().unwrap();
     assert!((1..=60).contains(&wait), "{wait}");
     create(&shop.live).assert_error(403, "account_not_approved", None);
@@ -281,17 +218,8 @@ fn file_has_one_server_and_one_kind() {
     assert!(message.contains("made by a sandbox server"), "{message}");
     let ours = ProductionFile::new();
     let sandboxed = ours.file();
-    let sandboxed = [
-        "sandbox",
-        "--listen",
-        "127.0.0.1:0",
-        "--file",
-        sandboxed.to_str().unwrap(),
-    ];
+    let sandboxed = ["sandbox", "--listen", "127.0.0.1:0", "--file", sandboxed.to_str().unwrap()];
     let sandboxed = run_coffer(&sandboxed);
     let message = String::from_utf8(sandboxed.stderr).unwrap();
-    assert!(
-        message.contains("a sandbox server does not open it"),
-        "{message}"
-    );
+    assert!(message.contains("a sandbox server does not open it"), "{message}");
 }

@@ -84,19 +84,14 @@ const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a
 
 /// Waits until the program was started `times` times in total.
 fn wait_for_starts(served: &Installation, times: usize) {
-    assert!(polling::wait_until(
-        || start_count(&served.path("noted")) >= times
-    ));
+    assert!(polling::wait_until(|| start_count(&served.path("noted")) >= times));
 }
 
 #[test]
 fn signer_answer_after_sigterm_is_recorded() {
     let served = Installation::new();
     let go = served.path("go");
-    let waiting = format!(
-        "until [ -e {0} ]; do sleep 0.01; done; cat {0}",
-        go.display()
-    );
+    let waiting = format!("until [ -e {0} ]; do sleep 0.01; done; cat {0}", go.display());
     let program = signer_with_response(&served, &waiting);
     let mut running = served.start(&signer_settings(&program));
     let mut idle = open_idle(&running.url);
@@ -137,10 +132,7 @@ fn hanging_signer_has_its_own_timeout() {
     let orders = "select order_id from invoices order by seq desc limit 1";
     served.wait_for_query(orders, &["the last one"]);
     let running = served.start(&signer_settings(&program));
-    assert_eq!(
-        read_payout(&served, &running.url, &id)["status"],
-        "processing"
-    );
+    assert_eq!(read_payout(&served, &running.url, &id)["status"], "processing");
     served.wait_for_query(STATE, &["processing unknown"]);
     assert_eq!(start_count(&served.path("noted")), 1);
 }
@@ -159,10 +151,7 @@ fn stopping_server_starts_no_signer() {
     let approval_begun = begin_post(server.url(), &path, &session, &approval_body());
     let stopping = std::thread::spawn(move || drop(server));
     assert_eq!(read_response(&mut idle), None, "it is stopping");
-    assert_eq!(
-        finish_post(approval_begun, &approval_body()),
-        "HTTP/1.1 200 OK"
-    );
+    assert_eq!(finish_post(approval_begun, &approval_body()), "HTTP/1.1 200 OK");
     stopping.join().unwrap();
     served.wait_for_query(STATE, &["approved "]);
     assert_eq!(start_count(&served.path("noted")), 0);

@@ -44,10 +44,7 @@ pub fn path_str(path: &Path) -> &str {
 pub fn run_piped(args: &[&str]) -> Output {
     let mut coffer = Command::new(COFFER);
     // No setting makes colors appear in a pipe.
-    coffer
-        .env("TERM", "xterm")
-        .env("CLICOLOR_FORCE", "1")
-        .env("FORCE_COLOR", "1");
+    coffer.env("TERM", "xterm").env("CLICOLOR_FORCE", "1").env("FORCE_COLOR", "1");
     coffer.args(args).output().unwrap()
 }
 
@@ -90,12 +87,7 @@ fn terminal_shows_progress_and_keeps_the_result() {
         }
         let left = shown.visible_lines().join("\n");
         assert!(!left.contains('['), "{args:?} leaves {left:?}");
-        let is_whole = [
-            "nothing found in",
-            "is whole",
-            "can be restored",
-            r#"{"id":"#,
-        ];
+        let is_whole = ["nothing found in", "is whole", "can be restored", r#"{"id":"#];
         assert!(is_whole.iter().any(|end| left.contains(end)), "{left:?}");
     }
 }
@@ -116,27 +108,14 @@ fn progress_is_hidden_without_a_capable_terminal() {
         assert!(!shown.sent.contains(CODE), "{shown:?}");
         Some(shown.sent)
     };
-    let dumb = quiet(
-        Terminal {
-            environment: &[("TERM", "dumb")],
-            ..usual()
-        },
-        &[],
-    );
+    let dumb = quiet(Terminal { environment: &[("TERM", "dumb")], ..usual() }, &[]);
     let Some(dumb) = dumb else {
         return;
     };
     assert_eq!(dumb, plain);
-    let unnamed = Terminal {
-        environment: &[("TERM", "")],
-        ..usual()
-    };
+    let unnamed = Terminal { environment: &[("TERM", "")], ..usual() };
     assert_eq!(quiet(unnamed, &[]).unwrap(), plain);
-    let narrow = Terminal {
-        columns: 1,
-        environment: &[("NO_COLOR", "1")],
-        ..usual()
-    };
+    let narrow = Terminal { columns: 1, environment: &[("NO_COLOR", "1")], ..usual() };
     assert_eq!(quiet(narrow, &[]).unwrap(), plain);
     let shown = usual().run(&[&audit[..], &["--json"]].concat()).unwrap();
     assert!(shown.sent.starts_with(r#"{"findings":[],"#), "{shown:?}");
@@ -161,34 +140,19 @@ fn no_color_keeps_progress_without_colors() {
         return;
     };
     assert_eq!(coloured.code, 1);
-    for text in [
-        "\x1b[1m\x1b[31mrule 3:\x1b[0m invoice",
-        "31mcoffer:\x1b[0m 1 findings",
-    ] {
+    for text in ["\x1b[1m\x1b[31mrule 3:\x1b[0m invoice", "31mcoffer:\x1b[0m 1 findings"] {
         assert!(coloured.sent.contains(text), "{text}: {coloured:?}");
     }
-    let plain = Terminal {
-        environment: &[("NO_COLOR", "1")],
-        ..Terminal::standard()
-    };
+    let plain = Terminal { environment: &[("NO_COLOR", "1")], ..Terminal::standard() };
     let plain = plain.run(&audit).unwrap();
-    assert!(
-        !plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/"),
-        "{plain:?}"
-    );
+    assert!(!plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/"), "{plain:?}");
     // A finding does not break a progress bar, and the final text equals that in a pipe.
     let output = run_piped(&audit[1..]);
     let printed = [output.stdout, output.stderr].concat();
-    let printed: Vec<String> = String::from_utf8(printed)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let printed: Vec<String> =
+        String::from_utf8(printed).unwrap().lines().map(str::to_owned).collect();
     for shown in [coloured, plain] {
-        let left = shown
-            .visible_lines()
-            .into_iter()
-            .filter(|line| !line.is_empty());
+        let left = shown.visible_lines().into_iter().filter(|line| !line.is_empty());
         assert_eq!(left.collect::<Vec<_>>(), printed);
     }
 }
@@ -214,10 +178,7 @@ fn colors_are_shown_on_a_terminal_only() {
         assert_eq!(Some(shown.code), plain.status.code());
     }
     let said = String::from_utf8(run_piped(&["bakcup"]).stderr).unwrap();
-    assert!(
-        said.contains("a similar subcommand exists: 'backup'"),
-        "{said}"
-    );
+    assert!(said.contains("a similar subcommand exists: 'backup'"), "{said}");
 }
 
 #[test]
@@ -231,16 +192,7 @@ fn ctrl_c_ends_a_command_and_restores_the_terminal() {
     let node = format!("ethereum=http://{}", silent.local_addr().unwrap());
     let nowhere = format!("http://{}", Receiver::unused_address());
     let rates = format!("kraken={nowhere},coinbase={nowhere}");
-    let doctor = [
-        COFFER,
-        "doctor",
-        "--file",
-        path_str(&file),
-        "--node",
-        &node,
-        "--rates",
-        &rates,
-    ];
+    let doctor = [COFFER, "doctor", "--file", path_str(&file), "--node", &node, "--rates", &rates];
     let terminal = Terminal {
         // The test presses Ctrl-C after the whole progress line, because Ctrl-C discards terminal input that has not
         // been read.
@@ -261,9 +213,7 @@ fn closed_pipe_is_no_error() {
     let file = scratch.path("shop.db");
     for name in ["One", "Two"] {
         assert!(
-            run_piped(&["account", "create", name, "--file", path_str(&file)])
-                .status
-                .success()
+            run_piped(&["account", "create", name, "--file", path_str(&file)]).status.success()
         );
     }
     for args in [
@@ -276,19 +226,12 @@ fn closed_pipe_is_no_error() {
         &["--help"],
     ] {
         let mut coffer = Command::new(COFFER);
-        let coffer = coffer
-            .args(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let coffer = coffer.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = coffer.stdout(writer).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(
-            (output.status.code(), said.as_str()),
-            (Some(0), ""),
-            "{args:?}"
-        );
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{args:?}");
     }
     // Output that is shown only once must not be lost, so a closed pipe is an error here.
     let (reader, writer) = std::io::pipe().unwrap();
@@ -305,10 +248,7 @@ fn closed_pipe_is_no_error() {
         "{said}"
     );
     // Output to a full disk is an error, too.
-    let full = std::fs::File::options()
-        .write(true)
-        .open("/dev/full")
-        .unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut coffer = Command::new(COFFER);
     let output = coffer.arg("openapi").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

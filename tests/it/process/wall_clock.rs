@@ -36,8 +36,7 @@ impl ClockedServer {
     fn open(seen: Time) -> ClockedServer {
         let served = Installation::new();
         let file = served.open_file();
-        file.execute("update file set last_tick_at = ?1", [seen.0])
-            .unwrap();
+        file.execute("update file set last_tick_at = ?1", [seen.0]).unwrap();
         let mut shop = ClockedServer {
             served,
             time: Arc::new(ManualTime::new(time_in_2040("12:00:00"))),
@@ -111,8 +110,7 @@ impl ClockedServer {
     fn wake_until(&self, query: &str, answer: &str) {
         let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
         let file = self.served.open_file();
-        file.execute_batch(&format!("begin immediate; {turn} commit"))
-            .unwrap();
+        file.execute_batch(&format!("begin immediate; {turn} commit")).unwrap();
         self.served.wait_for_query(query, &[answer]);
     }
 
@@ -142,34 +140,22 @@ fn clock_jump_does_not_affect_deadlines() {
         let side = if jump_ms < 0 { "behind" } else { "ahead of" };
         let seconds = jump_ms.abs() / 1000;
         let said = format!("{seconds} s {side} the time");
-        assert!(
-            ready.contains(&said) && ready.contains("--accept-clock"),
-            "{ready}"
-        );
+        assert!(ready.contains(&said) && ready.contains("--accept-clock"), "{ready}");
         shop.call("GET", "/readyz", "", &Value::Null).expect(200);
-        assert!(
-            shop.run_doctor(&[])
-                .contains(&format!("{seconds} s {side}"))
-        );
+        assert!(shop.run_doctor(&[]).contains(&format!("{seconds} s {side}")));
         let during = shop.create_invoice("two");
         assert_eq!(during["createdAt"], "2040-01-01T12:00:02.000Z");
         assert_eq!(
             (shop.invoice_status(&before), shop.invoice_status(&during)),
             ("created".into(), "created".into())
         );
-        assert_eq!(
-            shop.create_invoice("one")["id"],
-            before["id"],
-            "its key is still known"
-        );
+        assert_eq!(shop.create_invoice("one")["id"], before["id"], "its key is still known");
         let tried = "select min(attempts) || '' from deliveries";
         shop.served.wait_for_query(tried, &["1"]);
         let latest: i64 = shop
             .served
             .open_file()
-            .query_row("select max(next_attempt_at) from deliveries", [], |row| {
-                row.get(0)
-            })
+            .query_row("select max(next_attempt_at) from deliveries", [], |row| row.get(0))
             .unwrap();
         assert!(Time(latest) <= noon.plus_ms(12_000), "due as before");
         shop.time.jump(-jump_ms);
@@ -181,10 +167,7 @@ fn clock_jump_does_not_affect_deadlines() {
         );
         // The deadline takes effect at its time.
         shop.time.pass(MINUTE_MS);
-        shop.wake_until(
-            "select count(*) || '' from invoices where status = 'expired'",
-            "2",
-        );
+        shop.wake_until("select count(*) || '' from invoices where status = 'expired'", "2");
         drop(shop.server);
         assert!(findings(&shop.served.file).is_empty());
     }
@@ -243,10 +226,7 @@ fn operator_accepts_the_wall_clock() {
     drop(shop.server.take());
     shop.run_doctor(&["--accept-clock"]);
     shop.start();
-    assert_eq!(
-        (shop.clock_status().as_str(), shop.now()),
-        ("ok", noon.plus_ms(-YEAR_MS))
-    );
+    assert_eq!((shop.clock_status().as_str(), shop.now()), ("ok", noon.plus_ms(-YEAR_MS)));
     drop(shop.server.take());
     assert!(findings(&shop.served.file).is_empty());
 }
@@ -258,16 +238,9 @@ fn time_at_start_continues_from_the_file() {
     assert_eq!(shop.now(), seen);
     shop.wake_until(AHEAD, &(-8 * HOUR_MS).to_string());
     shop.time.pass(2 * HOUR_MS);
-    assert_eq!(
-        shop.now(),
-        seen.plus_ms(2 * HOUR_MS),
-        "an hour is not enough"
-    );
+    assert_eq!(shop.now(), seen.plus_ms(2 * HOUR_MS), "an hour is not enough");
     let said = shop.clock_status();
-    assert!(
-        said.contains("28800 s behind") && said.contains("once it has passed"),
-        "{said}"
-    );
+    assert!(said.contains("28800 s behind") && said.contains("once it has passed"), "{said}");
     // Network time corrects the clock.
     shop.time.jump(9 * HOUR_MS);
     shop.time.pass(1_000);

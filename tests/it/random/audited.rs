@@ -49,8 +49,7 @@ const fn new_operation(
 /// Returns all kinds of operations.
 fn operations() -> impl Iterator<Item = &'static RandomOperation> + Clone {
     let ours = merchant::OPERATIONS.iter().chain(&chain::OPERATIONS);
-    ours.chain(&transfers::OPERATIONS)
-        .chain(&operator::OPERATIONS)
+    ours.chain(&transfers::OPERATIONS).chain(&operator::OPERATIONS)
 }
 
 /// Number of successes and number of attempts of each operation.
@@ -59,9 +58,7 @@ type OperationCounts = BTreeMap<&'static str, (u64, u64)>;
 /// Returns the name of an operation that has not succeeded yet.
 fn first_unsuccessful(counts: &OperationCounts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
-    operations()
-        .map(|operation| operation.name)
-        .find(|name| !done(name))
+    operations().map(|operation| operation.name).find(|name| !done(name))
 }
 
 /// Reads a number from the environment.

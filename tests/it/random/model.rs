@@ -3,10 +3,7 @@
 //!
 //! Invariant: a history depends only on its seed. A failure prints the seed and the steps.
 
-#![expect(
-    clippy::arithmetic_side_effects,
-    reason = "a count that overflows fails the test"
-)]
+#![expect(clippy::arithmetic_side_effects, reason = "a count that overflows fails the test")]
 
 mod compare;
 mod invariants;
@@ -70,19 +67,9 @@ impl ModelHistory {
         shop.update_account(json!({ "endpoints": [{ "url": inbox, "mode": "test" }, confirmed] }));
         let state = shop.get("/sandbox", None).expect(200).json();
         let now: Time = state["time"].as_str().unwrap().parse().unwrap();
-        let world = ExpectedState {
-            now: now.0,
-            fee_bps: 100,
-            ..ExpectedState::default()
-        };
+        let world = ExpectedState { now: now.0, fee_bps: 100, ..ExpectedState::default() };
         let (dice, steps) = (Dice::new(seed), Vec::new());
-        ModelHistory {
-            seed,
-            dice,
-            shop,
-            world,
-            steps,
-        }
+        ModelHistory { seed, dice, shop, world, steps }
     }
 
     fn record_step(&mut self, step: String) {
@@ -112,26 +99,18 @@ impl ModelHistory {
     }
 
     fn create_invoice(&mut self) {
-        let amount = self
-            .dice
-            .pick(&[10_000, 10_000, 1_999, 100, 50, 33_333, 5_000_000]);
+        let amount = self.dice.pick(&[10_000, 10_000, 1_999, 100, 50, 33_333, 5_000_000]);
         let currency = self.dice.pick(&["EUR", "USD"]);
         let live = self.dice.roll(2) == 0;
         let ttl = self.dice.pick(&[60, 120, 300]);
         let coin = (self.dice.roll(2) == 0).then(|| random_coin(&mut self.dice));
-        self.record_step(format!(
-            "create {amount} {currency} live {live} ttl {ttl} {coin:?}"
-        ));
+        self.record_step(format!("create {amount} {currency} live {live} ttl {ttl} {coin:?}"));
         let own_url = format!("{}/sandbox/inbox/own", self.shop.url());
         let body = json!({
             "amount": format_cents(amount), "currency": currency, "ttlSeconds": ttl, "asset": coin.map(|coin| coin.id),
             "webhookUrl": (self.dice.roll(2) == 0).then_some(own_url),
         });
-        let made = self
-            .shop
-            .post("/v1/invoices", account_key(live), body)
-            .expect(201)
-            .json();
+        let made = self.shop.post("/v1/invoices", account_key(live), body).expect(201).json();
         let now = self.world.now;
         let invoice = ModelInvoice {
             id: made["id"].as_str().unwrap().to_owned(),
@@ -157,11 +136,7 @@ impl ModelHistory {
         self.record_step(format!("select {at} {}", coin.id));
         let invoice = &self.world.invoices[at];
         let path = format!("/v1/invoices/{}/select", invoice.id);
-        let answer = self.shop.post(
-            &path,
-            account_key(invoice.live),
-            json!({ "asset": coin.id }),
-        );
+        let answer = self.shop.post(&path, account_key(invoice.live), json!({ "asset": coin.id }));
         assert_outcome(&answer, 200, self.world.select(at, coin));
     }
 
@@ -223,9 +198,9 @@ impl ModelHistory {
     fn choose_amount(&mut self, coin: &Coin, at: usize) -> i128 {
         let invoice = &self.world.invoices[at];
         let price = coin.units_for(invoice.amount, invoice.currency);
-        let share = self.dice.pick(&[
-            0, 1, 3_000, 5_000, 7_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000,
-        ]);
+        let share = self
+            .dice
+            .pick(&[0, 1, 3_000, 5_000, 7_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000]);
         price * share / 10_000
     }
 
@@ -244,18 +219,13 @@ impl ModelHistory {
         let outcome = match wanted {
             Some(coin) if !invoice.quotes.is_empty() => {
                 let quoted = invoice.quotes.iter().any(|quoted| quoted.id == coin.id);
-                if quoted {
-                    Ok(coin)
-                } else {
-                    Err(reference::UNAVAILABLE)
-                }
+                if quoted { Ok(coin) } else { Err(reference::UNAVAILABLE) }
             }
             wanted => invoice.coin_to_pay(wanted),
         };
         let mut body = json!({ "invoice": invoice.id, "asset": wanted.map(|coin| coin.id) });
-        let mut units = outcome.map_or(0, |coin| {
-            coin.units_for(invoice.due_cents(), invoice.currency)
-        });
+        let mut units =
+            outcome.map_or(0, |coin| coin.units_for(invoice.due_cents(), invoice.currency));
         if let Ok(coin) = outcome
             && self.dice.roll(3) > 0
         {
@@ -272,10 +242,7 @@ impl ModelHistory {
 
     /// Sends a known payment again, which must change nothing.
     fn repeat_payment(&mut self, at: usize, which: usize) {
-        let (invoice, known) = (
-            &self.world.invoices[at],
-            &self.world.invoices[at].payments[which],
-        );
+        let (invoice, known) = (&self.world.invoices[at], &self.world.invoices[at].payments[which]);
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
         // For a transaction with several outputs, the response contains the first output.
         let is_it = |payment: &&reference::ModelPayment| {
@@ -314,19 +281,9 @@ impl ModelHistory {
         }
         // Recent payments are moved most often, so that older payments keep their state.
         let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
-        let (id, coin, old) = (
-            payments[which].id.clone(),
-            payments[which].coin,
-            payments[which].units,
-        );
-        let to = [
-            "confirmed",
-            "confirmed",
-            "dropped",
-            "orphaned",
-            "seen",
-            "replaced",
-        ];
+        let (id, coin, old) =
+            (payments[which].id.clone(), payments[which].coin, payments[which].units);
+        let to = ["confirmed", "confirmed", "dropped", "orphaned", "seen", "replaced"];
         let step = self.dice.pick(&to);
         let mut body = json!({ "state": step });
         let mut units = old;
@@ -335,9 +292,7 @@ impl ModelHistory {
             body["amount"] = json!(coin.format_amount(units));
         }
         self.record_step(format!("move {at} {which} {body}"));
-        let answer = self
-            .shop
-            .post(&format!("/sandbox/payments/{id}"), None, body);
+        let answer = self.shop.post(&format!("/sandbox/payments/{id}"), None, body);
         if step == "replaced" {
             let outcome = self.world.replace_payment(at, which, units);
             assert_outcome(&answer, 200, outcome.map(drop));
@@ -371,10 +326,6 @@ fn random_histories_match_the_model() {
     for seed in (1..=44).chain([222]) {
         ModelHistory::run_history(seed, &mut counts);
     }
-    assert_eq!(
-        counts.len(),
-        9 + 3,
-        "every kind of event and entry occurs: {counts:?}"
-    );
+    assert_eq!(counts.len(), 9 + 3, "every kind of event and entry occurs: {counts:?}");
     assert!(counts.values().all(|count| *count > 20), "{counts:?}");
 }

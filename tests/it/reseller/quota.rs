@@ -27,9 +27,7 @@ fn account_has_at_most_its_quota_of_servers() {
     let shop = &interface.shop;
     let decide = |server: &Value, body: Value| {
         let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
-        interface
-            .send(&interface.operator, "POST", &path, &body)
-            .expect(200)
+        interface.send(&interface.operator, "POST", &path, &body).expect(200)
     };
     shop.update_account(json!({ "serverQuota": 2 }));
     let first = order_server(shop, &[("Idempotency-Key", "first")]).expect(201);
@@ -39,10 +37,7 @@ fn account_has_at_most_its_quota_of_servers() {
     assert_eq!(again.text, first.text, "a retry is no further server");
     // A failed or deleted server frees a slot. A server that is still being removed does not.
     let first = first.json();
-    decide(
-        &first,
-        json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }),
-    );
+    decide(&first, json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
     let path = format!("{SERVERS}/{}", first["id"].as_str().unwrap());
     let token = [("Authorization", "Bearer rt_sandbox")];
     shop.send("DELETE", &path, &token, "").expect(202);
@@ -80,16 +75,9 @@ fn only_the_operator_sets_the_quota() {
     // A token of the merchant's own account cannot order servers.
     let tokens = format!("{path}/reseller-tokens");
     let made = interface.send(&interface.merchant, "POST", &tokens, &Value::Null);
-    let bearer = format!(
-        "Bearer {}",
-        made.expect(201).json()["token"].as_str().unwrap()
-    );
+    let bearer = format!("Bearer {}", made.expect(201).json()["token"].as_str().unwrap());
     let headers = [("Authorization", bearer.as_str())];
-    let order = || {
-        interface
-            .shop
-            .send("POST", SERVERS, &headers, &order_body().to_string())
-    };
+    let order = || interface.shop.send("POST", SERVERS, &headers, &order_body().to_string());
     order().assert_error(403, "servers_disabled", None);
     change(&interface.operator, json!(1)).expect(200);
     order().expect(201);
@@ -109,10 +97,7 @@ fn concurrent_orders_respect_the_quota() {
     assert_eq!(set("3"), 3);
     let running = served.start(&[]);
     let ordered = || {
-        let (url, token) = (
-            format!("{}{SERVERS}", running.url),
-            format!("Bearer {TOKEN}"),
-        );
+        let (url, token) = (format!("{}{SERVERS}", running.url), format!("Bearer {TOKEN}"));
         let headers = [("Authorization", token.as_str())];
         let answers = concurrent_responses(|| {
             send(&agent(), "POST", &url, &headers, &order_body().to_string())
@@ -165,22 +150,15 @@ fn new_account_has_no_quota_and_upgraded_one_keeps_ordering() {
     ] {
         script += &server(seq, status, more);
     }
-    let script = script.replace(
-        "x'01' || zeroblob(31)",
-        &format!("x'01{}'", "00".repeat(31)),
-    );
+    let script = script.replace("x'01' || zeroblob(31)", &format!("x'01{}'", "00".repeat(31)));
     conn.execute_batch(&script).unwrap();
     drop(conn);
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-    command
-        .args(["account", "create", "New", "--file"])
-        .arg(&file);
+    command.args(["account", "create", "New", "--file"]).arg(&file);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let conn = Connection::open(&file).unwrap();
-    let mut rows = conn
-        .prepare("select server_quota from accounts order by seq")
-        .unwrap();
+    let mut rows = conn.prepare("select server_quota from accounts order by seq").unwrap();
     let quotas = rows.query_map([], |row| row.get::<_, i64>(0)).unwrap();
     let quotas: Vec<_> = quotas.map(Result::unwrap).collect();
     assert_eq!(quotas, [10, 12, 0, 0, 0]);

@@ -11,17 +11,8 @@ impl Shop {
     /// Sends a request to the reseller interface with the sandbox's token.
     #[track_caller]
     fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
-        self.send(
-            method,
-            path,
-            &[("Authorization", "Bearer rt_sandbox")],
-            &body,
-        )
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.send(method, path, &[("Authorization", "Bearer rt_sandbox")], &body)
     }
 }
 
@@ -32,21 +23,11 @@ fn order_body() -> Value {
 #[test]
 fn server_is_ordered_and_delivered_manually() {
     let shop = Shop::open();
-    let placed = shop
-        .reseller_request("POST", SERVERS, &order_body())
-        .expect(201);
+    let placed = shop.reseller_request("POST", SERVERS, &order_body()).expect(201);
     let server = placed.json();
-    assert_eq!(
-        (&server["object"], &server["status"]),
-        (&json!("server"), &json!("queued"))
-    );
+    assert_eq!((&server["object"], &server["status"]), (&json!("server"), &json!("queued")));
     let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
-    assert_eq!(
-        shop.reseller_request("GET", &path, &Value::Null)
-            .expect(200)
-            .text,
-        placed.text
-    );
+    assert_eq!(shop.reseller_request("GET", &path, &Value::Null).expect(200).text, placed.text);
     let operator = shop.sign_in_operator();
     let listed = shop
         .session_request(&operator, "GET", "/dashboard/api/servers", &Value::Null)
@@ -60,39 +41,20 @@ fn server_is_ordered_and_delivered_manually() {
     decide(json!({ "action": "release" })).assert_error(409, "invalid_transition", None);
     let made = decide(json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
     assert_eq!(made.expect(200).json()["status"], "active");
-    let seen = shop
-        .reseller_request("GET", &path, &Value::Null)
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&seen["status"], &seen["address"]),
-        (&json!("active"), &json!("192.0.2.7"))
-    );
+    let seen = shop.reseller_request("GET", &path, &Value::Null).expect(200).json();
+    assert_eq!((&seen["status"], &seen["address"]), (&json!("active"), &json!("192.0.2.7")));
     assert!(seen["activatedAt"].is_string() && seen["ref"].is_null());
-    shop.reseller_request("DELETE", &path, &Value::Null)
-        .expect(202);
+    shop.reseller_request("DELETE", &path, &Value::Null).expect(202);
     decide(json!({ "action": "delete" })).expect(200);
-    let gone = shop
-        .reseller_request("GET", &path, &Value::Null)
-        .expect(200)
-        .json();
+    let gone = shop.reseller_request("GET", &path, &Value::Null).expect(200).json();
     assert_eq!(gone["status"], "deleted");
-    let again = shop
-        .reseller_request("POST", SERVERS, &order_body())
-        .expect(201)
-        .json();
+    let again = shop.reseller_request("POST", SERVERS, &order_body()).expect(201).json();
     let path = format!("/reseller/servers/{}", again["id"].as_str().unwrap());
-    let dropped = shop
-        .reseller_request("DELETE", &path, &Value::Null)
-        .expect(200)
-        .json();
+    let dropped = shop.reseller_request("DELETE", &path, &Value::Null).expect(200).json();
     assert_eq!(dropped["status"], "deleted", "it was never made");
     let account = listed["data"][0]["account"].as_str().unwrap();
     let path = format!("/dashboard/api/accounts/{account}/servers");
-    let own = shop
-        .session_request(&operator, "GET", &path, &Value::Null)
-        .expect(200)
-        .json();
+    let own = shop.session_request(&operator, "GET", &path, &Value::Null).expect(200).json();
     assert_eq!(own["data"].as_array().unwrap().len(), 2);
 }
 
@@ -124,10 +86,7 @@ fn invalid_order_is_rejected() {
         let refused = shop.reseller_request("POST", SERVERS, &body);
         refused.assert_error(400, "invalid_request", Some(field));
     }
-    let listed = shop
-        .reseller_request("GET", SERVERS, &Value::Null)
-        .expect(200)
-        .json();
+    let listed = shop.reseller_request("GET", SERVERS, &Value::Null).expect(200).json();
     assert_eq!(listed["data"], json!([]));
     shop.update_account(json!({ "status": "suspended" }));
     let refused = shop.reseller_request("POST", SERVERS, &order_body());
@@ -139,33 +98,22 @@ fn invalid_order_is_rejected() {
     let key = shop.send("GET", SERVERS, &[("X-API-Key", "sk_live_sandbox")], "");
     key.assert_error(401, "unauthorized", None);
     let nobody = "/reseller/servers/0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
-    shop.reseller_request("GET", nobody, &Value::Null)
-        .assert_error(404, "not_found", None);
-    shop.reseller_request("DELETE", nobody, &Value::Null)
-        .assert_error(404, "not_found", None);
+    shop.reseller_request("GET", nobody, &Value::Null).assert_error(404, "not_found", None);
+    shop.reseller_request("DELETE", nobody, &Value::Null).assert_error(404, "not_found", None);
 }
 
 #[test]
 fn idempotency_key_orders_one_server() {
     let shop = Shop::open();
-    let headers = [
-        ("Authorization", "Bearer rt_sandbox"),
-        ("Idempotency-Key", "one"),
-    ];
+    let headers = [("Authorization", "Bearer rt_sandbox"), ("Idempotency-Key", "one")];
     let body = order_body().to_string();
     let first = shop.send("POST", SERVERS, &headers, &body).expect(201);
-    assert_eq!(
-        shop.send("POST", SERVERS, &headers, &body).expect(201).text,
-        first.text
-    );
+    assert_eq!(shop.send("POST", SERVERS, &headers, &body).expect(201).text, first.text);
     let mut other = order_body();
     other["cpu"] = json!(4);
     let conflict = shop.send("POST", SERVERS, &headers, &other.to_string());
     conflict.assert_error(409, "idempotency_conflict", Some("cpu"));
-    let listed = shop
-        .reseller_request("GET", SERVERS, &Value::Null)
-        .expect(200)
-        .json();
+    let listed = shop.reseller_request("GET", SERVERS, &Value::Null).expect(200).json();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }
 
@@ -186,10 +134,7 @@ fn provisioner_creates_and_removes_servers() {
     let served = Installation::new();
     let program = write_provisioner(&served, r#"echo '{"address": "192.0.2.9", "ref": "vm-9"}'"#);
     let running = served.start(&["--provisioner", &program]);
-    let server = running
-        .reseller_request("POST", SERVERS, &order_body())
-        .expect(201)
-        .json();
+    let server = running.reseller_request("POST", SERVERS, &order_body()).expect(201).json();
     let status = "select status from servers";
     served.wait_for_query(status, &["active"]);
     let read: Value =
@@ -199,37 +144,22 @@ fn provisioner_creates_and_removes_servers() {
         json!({ "action": "create", "id": server["id"], "type": "kvm", "hostname": "web-1.example.com", "cpu": 2,
             "ramMb": 2048, "diskGb": 20 })
     );
-    assert_eq!(
-        std::fs::read_to_string(served.path("env")).unwrap(),
-        "",
-        "nothing of ours"
-    );
+    assert_eq!(std::fs::read_to_string(served.path("env")).unwrap(), "", "nothing of ours");
     let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
-    let seen = running
-        .reseller_request("GET", &path, &Value::Null)
-        .expect(200)
-        .json();
+    let seen = running.reseller_request("GET", &path, &Value::Null).expect(200).json();
     assert_eq!(seen["address"], "192.0.2.9");
-    running
-        .reseller_request("DELETE", &path, &Value::Null)
-        .expect(202);
+    running.reseller_request("DELETE", &path, &Value::Null).expect(202);
     served.wait_for_query(status, &["deleted"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
-    assert_eq!(
-        read,
-        json!({ "action": "delete", "id": server["id"], "ref": "vm-9" })
-    );
+    assert_eq!(read, json!({ "action": "delete", "id": server["id"], "ref": "vm-9" }));
     assert_eq!(start_count(&served.path("noted")), 2);
 }
 
 #[test]
 fn unclear_provisioner_answer_needs_review() {
     for (answer, status) in [
-        (
-            r#"echo '{"created": false, "reason": "no room"}'"#,
-            "failed",
-        ),
+        (r#"echo '{"created": false, "reason": "no room"}'"#, "failed"),
         ("exit 1", "provisioning"),
         ("echo rubbish", "provisioning"),
         ("head -c 100000 /dev/zero", "provisioning"),
@@ -239,20 +169,14 @@ fn unclear_provisioner_answer_needs_review() {
         let served = Installation::new();
         let program = write_provisioner(&served, answer);
         let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
-        let server = running
-            .reseller_request("POST", SERVERS, &order_body())
-            .expect(201)
-            .json();
+        let server = running.reseller_request("POST", SERVERS, &order_body()).expect(201).json();
         let state = "select status || ' ' || ifnull(ordering, '') from servers";
         let ended = served.wait_for_query(state, &["failed ", "provisioning unknown"]);
         assert_eq!(ended.split(' ').next(), Some(status), "{answer}");
         assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
         if status == "failed" {
             let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
-            let seen = running
-                .reseller_request("GET", &path, &Value::Null)
-                .expect(200)
-                .json();
+            let seen = running.reseller_request("GET", &path, &Value::Null).expect(200).json();
             assert_eq!(seen["failureReason"], "no room");
         } else {
             let path = format!("/dashboard/api/servers/{}", server["id"].as_str().unwrap());
@@ -266,32 +190,20 @@ fn unclear_provisioner_answer_needs_review() {
 fn interrupted_provisioner_is_not_run_again() {
     let served = Installation::new();
     let fifo = served.path("fifo");
-    let made = std::process::Command::new("mkfifo")
-        .arg(&fifo)
-        .status()
-        .unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     let program = write_provisioner(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
-    running
-        .reseller_request("POST", SERVERS, &order_body())
-        .expect(201);
-    assert!(polling::wait_until(
-        || start_count(&served.path("noted")) > 0
-    ));
+    running.reseller_request("POST", SERVERS, &order_body()).expect(201);
+    assert!(polling::wait_until(|| start_count(&served.path("noted")) > 0));
     running.process.kill();
     // The running provisioner ends, but the server does not see its answer.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
     let running = served.start(&["--provisioner", &program]);
     let state = "select status || ' ' || ifnull(ordering, '') from servers";
-    assert_eq!(
-        served.wait_for_query(state, &["provisioning unknown"]),
-        "provisioning unknown"
-    );
-    let listed = running
-        .operator_request("GET", "/dashboard/api/servers", &Value::Null)
-        .expect(200)
-        .json();
+    assert_eq!(served.wait_for_query(state, &["provisioning unknown"]), "provisioning unknown");
+    let listed =
+        running.operator_request("GET", "/dashboard/api/servers", &Value::Null).expect(200).json();
     assert_eq!(listed["data"][0]["command"], "unknown");
     assert_eq!(start_count(&served.path("noted")), 1);
 }
@@ -304,8 +216,7 @@ fn sandbox_runs_no_provisioner() {
     config.provisioner = Some(coffer::worker::command::Program::parse(&program).unwrap());
     config.signer = config.provisioner.clone();
     let shop = Shop::with_config(config);
-    shop.reseller_request("POST", SERVERS, &order_body())
-        .expect(201);
+    shop.reseller_request("POST", SERVERS, &order_body()).expect(201);
     shop.fund_balance(crate::support::LIVE, "100.00", "EUR");
     let payout = shop.create_payout("20.00");
     shop.apply_actions("payouts", &payout, &["approve"]);

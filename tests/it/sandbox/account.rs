@@ -47,11 +47,7 @@ fn every_setting_is_returned_as_set() {
         assert_eq!(shop.sandbox_account()[name], shown, "{name}");
     }
     shop.update_account(json!({ "payoutAsset": "SOL" }));
-    assert_eq!(
-        shop.sandbox_account()["payoutAddress"],
-        solana,
-        "one for each chain"
-    );
+    assert_eq!(shop.sandbox_account()["payoutAddress"], solana, "one for each chain");
     let before = shop.sandbox_account();
     shop.update_account(json!({}));
     assert_eq!(shop.sandbox_account(), before);
@@ -79,14 +75,8 @@ fn settings_take_effect() {
     create(TEST).assert_error(400, "amount_too_large", Some("amount"));
     shop.update_account(json!({ "feeBps": 250 }));
     let merchant = shop.get("/v1/merchant", Some(TEST)).expect(200).json();
-    assert_eq!(
-        (&merchant["feeBps"], &merchant["feePercent"]),
-        (&json!(250), &json!("2.50"))
-    );
-    assert_eq!(
-        shop.live_event_types(),
-        ["account.suspended", "account.approved"]
-    );
+    assert_eq!((&merchant["feeBps"], &merchant["feePercent"]), (&json!(250), &json!("2.50")));
+    assert_eq!(shop.live_event_types(), ["account.suspended", "account.approved"]);
 }
 
 impl Shop {
@@ -95,9 +85,7 @@ impl Shop {
     fn live_event_types(&self) -> Vec<String> {
         let events = self.get("/v1/events", Some(LIVE)).expect(200).json();
         let events = events["data"].as_array().unwrap().iter().rev();
-        events
-            .map(|event| event["type"].as_str().unwrap().to_owned())
-            .collect()
+        events.map(|event| event["type"].as_str().unwrap().to_owned()).collect()
     }
 }
 
@@ -134,16 +122,16 @@ fn invalid_value_changes_nothing() {
         let mut with_good_ones = json!({
             "feeBps": 5, "maintenance": true, "maxInvoiceAmount": "3.00", "payoutAddress": null, "endpoints": [{ "url": "http://127.0.0.1:9/" }]
         });
-        with_good_ones
-            .as_object_mut()
-            .unwrap()
-            .extend(body.as_object().unwrap().clone());
+        with_good_ones.as_object_mut().unwrap().extend(body.as_object().unwrap().clone());
         shop.assert_patch_refused(&with_good_ones, param);
         assert_eq!(shop.sandbox_account(), before, "{body}");
     }
     for body in ["", "[]", "null", "{"] {
-        shop.send("PATCH", "/sandbox/account", &[], body)
-            .assert_error(400, "invalid_request", None);
+        shop.send("PATCH", "/sandbox/account", &[], body).assert_error(
+            400,
+            "invalid_request",
+            None,
+        );
     }
 }
 
@@ -155,12 +143,9 @@ fn endpoint_list_replaces_the_old_list() {
         shop.assert_patch_refused(&json!({ "endpoints": [good, item] }), param);
         assert_eq!(shop.sandbox_account()["endpoints"], json!([]));
     };
-    for url in [
-        json!("http://shop.example/"),
-        json!("https://10.0.0.1/"),
-        json!("/hook"),
-        Value::Null,
-    ] {
+    for url in
+        [json!("http://shop.example/"), json!("https://10.0.0.1/"), json!("/hook"), Value::Null]
+    {
         wrong(json!({ "url": url }), "url");
     }
     let url = "http://127.0.0.1:9/";
@@ -180,14 +165,8 @@ fn endpoint_list_replaces_the_old_list() {
         (shown(0, "format"), shown(0, "types"), shown(0, "mode")),
         (json!("event"), Value::Null, Value::Null)
     );
-    assert_eq!(
-        (shown(1, "secret"), shown(1, "format")),
-        (json!("s"), json!("legacy"))
-    );
-    assert_eq!(
-        (shown(1, "types"), shown(1, "mode")),
-        (json!(["invoice.created"]), json!("live"))
-    );
+    assert_eq!((shown(1, "secret"), shown(1, "format")), (json!("s"), json!("legacy")));
+    assert_eq!((shown(1, "types"), shown(1, "mode")), (json!(["invoice.created"]), json!("live")));
     let merchant =
         |key| shop.get("/v1/merchant", Some(key)).expect(200).json()["webhookUrl"].clone();
     assert_eq!((merchant(TEST), merchant(LIVE)), (json!(url), json!(url)));

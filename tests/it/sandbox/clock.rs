@@ -23,9 +23,7 @@ impl Shop {
         let events = self.get(&path, Some(TEST)).expect(200).json();
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let events = events["data"].as_array().unwrap().iter().rev();
-        events
-            .map(|event| (text(&event["type"]), text(&event["created"])))
-            .collect()
+        events.map(|event| (text(&event["type"]), text(&event["created"]))).collect()
     }
 }
 
@@ -39,24 +37,17 @@ fn frozen_clock_moves_only_when_set() {
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(state["frozen"], true);
     assert_eq!(shop.now(), text(&state["time"]));
-    let set = shop
-        .change_clock(json!({ "set": "2099-11-21T10:30:00.5+01:00" }))
-        .expect(200)
-        .json();
-    assert_eq!(
-        (&set["time"], &set["frozen"]),
-        (&json!("2099-11-21T09:30:00.500Z"), &json!(true))
+    let set = shop.change_clock(json!({ "set": "2099-11-21T10:30:00.5+01:00" })).expect(200).json();
+    assert_eq!((&set["time"], &set["frozen"]), (&json!("2099-11-21T09:30:00.500Z"), &json!(true)));
+    shop.change_clock(json!({ "set": "2099-11-21T09:30:00.500Z" })).expect(200);
+    shop.change_clock(json!({ "set": "2099-11-21T09:30:00.499Z" })).assert_error(
+        400,
+        "invalid_request",
+        Some("set"),
     );
-    shop.change_clock(json!({ "set": "2099-11-21T09:30:00.500Z" }))
-        .expect(200);
-    shop.change_clock(json!({ "set": "2099-11-21T09:30:00.499Z" }))
-        .assert_error(400, "invalid_request", Some("set"));
     shop.advance("1d2h3m4s");
     assert_eq!(shop.now(), "2099-11-22T11:33:04.500Z");
-    let running = shop
-        .change_clock(json!({ "frozen": false }))
-        .expect(200)
-        .json();
+    let running = shop.change_clock(json!({ "frozen": false })).expect(200).json();
     assert_eq!(running["frozen"], false);
     assert!(shop.now().as_str() >= "2099-11-22T11:33:04.500Z");
     let invoice = shop.create_invoice("10.00", json!({}));
@@ -70,10 +61,7 @@ fn invalid_clock_change_is_rejected() {
     for (body, param) in [
         (json!({}), None),
         (json!({ "advance": "1s", "frozen": true }), None),
-        (
-            json!({ "advance": "1s", "set": "2099-01-01T00:00:00Z" }),
-            None,
-        ),
+        (json!({ "advance": "1s", "set": "2099-01-01T00:00:00Z" }), None),
         (json!({ "advance": "1" }), Some("advance")),
         (json!({ "advance": "1s1m" }), Some("advance")),
         (json!({ "advance": "-1s" }), Some("advance")),
@@ -84,8 +72,7 @@ fn invalid_clock_change_is_rejected() {
         (json!({ "frozen": "yes" }), Some("frozen")),
         (json!({ "forward": "1s" }), Some("forward")),
     ] {
-        shop.change_clock(body)
-            .assert_error(400, "invalid_request", param);
+        shop.change_clock(body).assert_error(400, "invalid_request", param);
     }
     assert_eq!(shop.now(), before);
 }
@@ -103,10 +90,7 @@ fn advance_runs_each_deadline_at_its_own_time() {
             ("invoice.created".to_owned(), text(&invoice["createdAt"])),
             ("invoice.expired".to_owned(), text(&invoice["expiresAt"])),
         ];
-        assert_eq!(
-            shop.events_with_times(invoice["id"].as_str().unwrap()),
-            expected
-        );
+        assert_eq!(shop.events_with_times(invoice["id"].as_str().unwrap()), expected);
     }
 }
 
@@ -120,10 +104,7 @@ fn invoice_waiting_again_expires_with_a_running_clock() {
     shop.advance("58s");
     shop.change_clock(json!({ "frozen": false })).expect(200);
     shop.move_payment(&payment, "dropped");
-    let told = shop
-        .get("/sandbox/inbox/shop?wait=20s", None)
-        .expect(200)
-        .json();
+    let told = shop.get("/sandbox/inbox/shop?wait=20s", None).expect(200).json();
     assert_eq!(told["data"].as_array().unwrap().len(), 1);
 }
 
@@ -149,18 +130,14 @@ fn request_uses_the_time_of_its_completion() {
     slow.read_to_string(&mut answer).unwrap();
     assert!(answer.contains("invoice_closed"), "{answer}");
     shop.advance("1m");
-    assert_eq!(
-        shop.event_types(&id, TEST),
-        ["invoice.created", "invoice.expired"]
-    );
+    assert_eq!(shop.event_types(&id, TEST), ["invoice.created", "invoice.expired"]);
 }
 
 #[test]
 fn api_responds_during_an_advance() {
     let shop = Shop::open();
     let slow = format!("{}/sandbox/inbox/slow", shop.url());
-    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
-        .expect(204);
+    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#).expect(204);
     shop.update_account(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
     let begun = Instant::now();
     std::thread::scope(|scope| {
@@ -170,42 +147,24 @@ fn api_responds_during_an_advance() {
         assert!(arrived["data"][0]["body"].is_string());
         let moved = scope.spawn(|| shop.advance("1h"));
         // The receiver delays its response, so the advance stays in progress until the delivery times out.
-        assert_eq!(
-            shop.get_invoice(invoice["id"].as_str().unwrap())["status"],
-            "created"
-        );
+        assert_eq!(shop.get_invoice(invoice["id"].as_str().unwrap())["status"], "created");
         shop.create_invoice("20.00", json!({}));
         assert!(!moved.is_finished());
         // The reset ends the advance at once.
         shop.post("/sandbox/reset", None, json!({})).expect(200);
         moved.join().unwrap();
         shop.advance("1h");
-        assert!(
-            begun.elapsed() < Duration::from_secs(8),
-            "less than a send may take"
-        );
+        assert!(begun.elapsed() < Duration::from_secs(8), "less than a send may take");
     });
-    assert_eq!(
-        shop.get("/v1/invoices", Some(TEST)).expect(200).json()["data"],
-        json!([])
-    );
+    assert_eq!(shop.get("/v1/invoices", Some(TEST)).expect(200).json()["data"], json!([]));
 }
 
 #[test]
 fn advance_completes_after_the_client_disconnects() {
     let shop = Shop::open();
-    let before = shop
-        .change_clock(json!({ "frozen": false }))
-        .expect(200)
-        .json();
+    let before = shop.change_clock(json!({ "frozen": false })).expect(200).json();
     let slow = format!("{}/sandbox/inbox/slow", shop.url());
-    shop.send(
-        "PUT",
-        "/sandbox/inbox/slow",
-        &[],
-        r#"{"delayMs":1000,"times":1}"#,
-    )
-    .expect(204);
+    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":1000,"times":1}"#).expect(204);
     shop.update_account(json!({ "endpoints": [{ "url": slow, "types": ["invoice.created"] }] }));
     shop.create_invoice("10.00", json!({}));
     let body = r#"{"advance":"1h"}"#;
@@ -219,10 +178,7 @@ fn advance_completes_after_the_client_disconnects() {
     while shop.get("/sandbox", None).expect(200).json()["frozen"] == false {}
     drop(caller);
     // Advances run one after another, so the second advance starts at the end of the first.
-    let after = shop
-        .change_clock(json!({ "advance": "0s" }))
-        .expect(200)
-        .json();
+    let after = shop.change_clock(json!({ "advance": "0s" })).expect(200).json();
     assert_eq!(after["frozen"], false);
     let hour = |state: &Value| state["time"].as_str().unwrap()[..13].to_owned();
     assert_ne!(hour(&before), hour(&after));
@@ -260,21 +216,14 @@ fn reset_restores_the_seed_and_real_time() {
     }));
     let id = text(&shop.create_invoice("1.00", json!({}))["id"]);
     shop.advance("40d");
-    let state = shop
-        .post("/sandbox/reset", None, json!({}))
-        .expect(200)
-        .json();
+    let state = shop.post("/sandbox/reset", None, json!({})).expect(200).json();
     assert_eq!(state["account"], seed);
     assert_eq!(state["frozen"], false);
     for (name, count) in state["counts"].as_object().unwrap() {
         assert_eq!(count, 0, "{name}");
     }
-    shop.get(&format!("/v1/invoices/{id}"), Some(TEST))
-        .assert_error(404, "not_found", None);
-    assert_eq!(
-        shop.get("/sandbox/inbox/shop", None).expect(200).json()["data"],
-        json!([])
-    );
+    shop.get(&format!("/v1/invoices/{id}"), Some(TEST)).assert_error(404, "not_found", None);
+    assert_eq!(shop.get("/sandbox/inbox/shop", None).expect(200).json()["data"], json!([]));
     let fresh = Shop::open();
     let day = |shop: &Shop| shop.now()[..10].to_owned();
     assert_eq!(day(&shop), day(&fresh), "real time");
@@ -283,10 +232,7 @@ fn reset_restores_the_seed_and_real_time() {
 #[test]
 fn kept_file_continues_at_its_clock() {
     let scratch = Scratch::new();
-    let config = Config {
-        file: Some(scratch.path("kept.db")),
-        ..Config::sandbox()
-    };
+    let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let shop = Shop::with_config(config.clone());
     let id = text(&shop.create_invoice("10.00", json!({}))["id"]);
     shop.advance("30d");
@@ -328,17 +274,14 @@ fn other_sites_cannot_use_the_controls() {
         &[("Host", "evil.example"), ("Origin", "http://evil.example")],
         &[("Host", "10.0.0.1:80")],
     ];
-    for (method, path) in [
-        ("GET", "/sandbox"),
-        ("POST", "/sandbox/reset"),
-        ("GET", "/sandbox/inbox/a"),
-    ] {
+    for (method, path) in
+        [("GET", "/sandbox"), ("POST", "/sandbox/reset"), ("GET", "/sandbox/inbox/a")]
+    {
         for headers in admitted {
             shop.send(method, path, headers, "").expect(200);
         }
         for headers in refused {
-            shop.send(method, path, headers, "")
-                .assert_error(403, "forbidden", None);
+            shop.send(method, path, headers, "").assert_error(403, "forbidden", None);
         }
     }
     // A request from another site may call the merchant API, because only the key counts.

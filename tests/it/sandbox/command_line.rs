@@ -50,32 +50,17 @@ fn sandbox_prints_one_ready_line_and_removes_its_files() {
         let (listen, file) = rest.split_once(" file=").unwrap();
         assert_eq!(url, format!("http://{listen}"));
         assert!(Path::new(file).exists());
-        send(
-            &agent(),
-            "GET",
-            &format!("{url}/v1/merchant"),
-            &[("X-API-Key", TEST)],
-            "",
-        )
-        .expect(200);
-        let kill = Command::new("kill")
-            .args([signal, &child.id().to_string()])
-            .status()
-            .unwrap();
+        send(&agent(), "GET", &format!("{url}/v1/merchant"), &[("X-API-Key", TEST)], "")
+            .expect(200);
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
         assert!(kill.success());
         let output = child.wait_with_output().unwrap();
         assert_eq!(
-            (
-                output.status.code(),
-                String::from_utf8(output.stdout).unwrap()
-            ),
+            (output.status.code(), String::from_utf8(output.stdout).unwrap()),
             (Some(0), line.clone())
         );
         for suffix in ["", "-wal", "-shm", "-lock"] {
-            assert!(
-                !Path::new(&format!("{file}{suffix}")).exists(),
-                "{file}{suffix}"
-            );
+            assert!(!Path::new(&format!("{file}{suffix}")).exists(), "{file}{suffix}");
         }
         std::fs::remove_file(&ready).unwrap();
     }
@@ -110,10 +95,7 @@ fn json_output_contains_every_credential() {
         "publicLive": "pk_live_sandbox", "legacy": "sandbox.sandbox",
     });
     assert_eq!(line["keys"], keys);
-    assert_eq!(
-        line["webhookSecret"],
-        "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh"
-    );
+    assert_eq!(line["webhookSecret"], "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh");
     assert_eq!(line["legacySecret"], "legacy_sandbox");
     let listen = line["listen"].as_str().unwrap();
     assert!(listen.starts_with("127.0.0.1:"), "{listen}");
@@ -123,26 +105,13 @@ fn json_output_contains_every_credential() {
 
 #[test]
 fn urls_start_with_the_public_url() {
-    let args = [
-        "sandbox",
-        "--listen",
-        "127.0.0.1:0",
-        "--public-url",
-        "HTTPS://pay.example.com/",
-    ];
+    let args = ["sandbox", "--listen", "127.0.0.1:0", "--public-url", "HTTPS://pay.example.com/"];
     let mut command = coffer_command(&args);
     let scratch = Scratch::new();
     let ready = scratch.path("ready");
-    let process = Process::start(
-        command
-            .arg("--exit-with-parent")
-            .arg("--ready-file")
-            .arg(&ready),
-    );
+    let process = Process::start(command.arg("--exit-with-parent").arg("--ready-file").arg(&ready));
     let line = process.read_line();
-    let rest = line
-        .strip_prefix("coffer ready url=https://pay.example.com listen=")
-        .unwrap();
+    let rest = line.strip_prefix("coffer ready url=https://pay.example.com listen=").unwrap();
     let (listen, _) = rest.split_once(" file=").unwrap();
     let url = format!("http://{listen}/livez");
     send(&agent(), "GET", &url, &[], "").expect(200);
@@ -188,46 +157,18 @@ fn help_describes_each_command() {
 #[test]
 fn invalid_arguments_are_rejected_with_reason() {
     for (args, code, words) in [
-        (
-            &["sandbox", "--listen", "nowhere"][..],
-            1,
-            "must be an address like",
-        ),
+        (&["sandbox", "--listen", "nowhere"][..], 1, "must be an address like"),
         (&["sandbox", "--listen", "0.0.0.0:0"], 1, "--allow-remote"),
+        (&["sandbox", "--public-url", "pay.example.com"], 1, "must be a url like"),
+        (&["sandbox", "--webhook-allow", "10.0.0.0/99"], 1, "--webhook-allow"),
+        (&["sandbox", "--trusted-proxy", "10.0.0.1,proxy"], 1, "--trusted-proxy"),
         (
-            &["sandbox", "--public-url", "pay.example.com"],
-            1,
-            "must be a url like",
-        ),
-        (
-            &["sandbox", "--webhook-allow", "10.0.0.0/99"],
-            1,
-            "--webhook-allow",
-        ),
-        (
-            &["sandbox", "--trusted-proxy", "10.0.0.1,proxy"],
-            1,
-            "--trusted-proxy",
-        ),
-        (
-            &[
-                "serve",
-                "--rate-limit",
-                "many",
-                "--file",
-                "/nonexistent/x.db",
-            ],
+            &["serve", "--rate-limit", "many", "--file", "/nonexistent/x.db"],
             1,
             "must be a whole number",
         ),
         (
-            &[
-                "serve",
-                "--file",
-                "/nonexistent/x.db",
-                "--listen",
-                "127.0.0.1:0",
-            ],
+            &["serve", "--file", "/nonexistent/x.db", "--listen", "127.0.0.1:0"],
             1,
             "/nonexistent/x.db",
         ),
@@ -238,10 +179,7 @@ fn invalid_arguments_are_rejected_with_reason() {
         let output = coffer_command(args).output().unwrap();
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
-        assert!(
-            message.contains(words) && output.stdout.is_empty(),
-            "{args:?}: {message}"
-        );
+        assert!(message.contains(words) && output.stdout.is_empty(), "{args:?}: {message}");
     }
 }
 
@@ -255,8 +193,5 @@ fn document_and_help_are_printed() {
     );
     let help = coffer_command(&["sandbox", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
-    assert!(
-        help.contains("COFFER_LISTEN") && help.contains("[default: 127.0.0.1:8080]"),
-        "{help}"
-    );
+    assert!(help.contains("COFFER_LISTEN") && help.contains("[default: 127.0.0.1:8080]"), "{help}");
 }

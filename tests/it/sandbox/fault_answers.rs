@@ -14,25 +14,14 @@ fn simulate_error(shop: &Shop, route: &str, status: u16) {
 
 /// Returns the headers that tell a client what to do next.
 fn hint_headers(answer: &Response) -> Vec<(&str, &str)> {
-    let names = [
-        "allow",
-        "www-authenticate",
-        "retry-after",
-        "ratelimit",
-        "ratelimit-policy",
-        "connection",
-    ];
+    let names =
+        ["allow", "www-authenticate", "retry-after", "ratelimit", "ratelimit-policy", "connection"];
     let header = |name: &'static str| Some((name, answer.headers.get(name)?.as_str()));
     names.into_iter().filter_map(header).collect()
 }
 
 /// Route and status of a simulated error, and its code and headers.
-type SimulatedError = (
-    &'static str,
-    u16,
-    &'static str,
-    &'static [(&'static str, &'static str)],
-);
+type SimulatedError = (&'static str, u16, &'static str, &'static [(&'static str, &'static str)]);
 
 const INVOICES: &str = "POST /v1/invoices";
 const SIGN_IN: &str = "POST /dashboard/api/session";
@@ -41,12 +30,7 @@ const SOON: &[(&str, &str)] = &[("retry-after", "5")];
 const BEARER: &[(&str, &str)] = &[("www-authenticate", "Bearer")];
 const CASES: &[SimulatedError] = &[
     (INVOICES, 401, "unauthorized", BEARER),
-    (
-        INVOICES,
-        405,
-        "method_not_allowed",
-        &[("allow", "POST, GET, HEAD")],
-    ),
+    (INVOICES, 405, "method_not_allowed", &[("allow", "POST, GET, HEAD")]),
     (INVOICES, 408, "request_timeout", CLOSES),
     (INVOICES, 413, "payload_too_large", CLOSES),
     (
@@ -60,12 +44,7 @@ const CASES: &[SimulatedError] = &[
         ],
     ),
     (INVOICES, 503, "maintenance", SOON),
-    (
-        "POST /v1/customers/{ref}/addresses",
-        503,
-        "pool_refilling",
-        SOON,
-    ),
+    ("POST /v1/customers/{ref}/addresses", 503, "pool_refilling", SOON),
     ("POST /v1/payouts", 409, "payout_open", &[]),
     (SIGN_IN, 401, "invalid_credentials", BEARER),
     (SIGN_IN, 429, "too_many_attempts", &[("retry-after", "1")]),
@@ -85,11 +64,7 @@ fn simulated_error_has_code_and_headers_of_a_real_one() {
 
 #[test]
 fn simulated_rate_limit_equals_a_real_one() {
-    let server = Server::start(Config {
-        creations_per_minute: 600,
-        ..Config::sandbox()
-    })
-    .unwrap();
+    let server = Server::start(Config { creations_per_minute: 600, ..Config::sandbox() }).unwrap();
     let call = |path: &str, body: &str| {
         let url = format!("{}{path}", server.url());
         send(&agent(), "POST", &url, &[("X-API-Key", TEST)], body)

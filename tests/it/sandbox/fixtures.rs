@@ -16,9 +16,7 @@ fn create_invoice(sandbox: &Sandbox, order: usize) -> Value {
     let url = format!("{}/v1/invoices", sandbox.url());
     let body = json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{order}") });
     let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
-    send(&agent(), "POST", &url, &headers, &body.to_string())
-        .expect(201)
-        .json()
+    send(&agent(), "POST", &url, &headers, &body.to_string()).expect(201).json()
 }
 
 /// Gets a path with a key and parses the JSON.
@@ -52,9 +50,7 @@ fn sandboxes_in_one_process_are_isolated() {
 
 #[test]
 fn sandbox_starts_and_stops_inside_a_runtime() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let url = runtime.block_on(async {
         let sandbox = Sandbox::start().unwrap();
         create_invoice(&sandbox, 1);
@@ -116,10 +112,7 @@ fn pytest_fixture_works() {
 
 /// Runs the fixture as an installed npm package, and prints how long a start takes.
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "whoever runs the tests may see what was measured"
-)]
+#[expect(clippy::print_stdout, reason = "whoever runs the tests may see what was measured")]
 fn node_fixture_works() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Scratch::new();

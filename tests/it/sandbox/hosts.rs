@@ -26,13 +26,7 @@ fn send_lines(shop: &Shop, lines: &[&str]) -> u16 {
 
 /// Sends `GET /livez` with this host.
 fn livez_status(url: &str, host: &str) -> Response {
-    send(
-        &agent(),
-        "GET",
-        &format!("{url}/livez"),
-        &[("Host", host)],
-        "",
-    )
+    send(&agent(), "GET", &format!("{url}/livez"), &[("Host", host)], "")
 }
 
 #[test]
@@ -42,11 +36,7 @@ fn foreign_host_reaches_only_the_inbox() {
         let path = route.path.replace("{id}", "x").replace("{name}", "x");
         let headers = [EVIL, ("X-API-Key", TEST), ("Cookie", "coffer_session=x")];
         let answer = shop.send(route.method, &path, &headers, "");
-        let wanted = if route.operation == "inboxReceive" {
-            200
-        } else {
-            403
-        };
+        let wanted = if route.operation == "inboxReceive" { 200 } else { 403 };
         assert_eq!(answer.status, wanted, "{} {path}", route.method);
         assert!(answer.headers.contains_key("x-request-id"), "{path}");
     }
@@ -67,22 +57,15 @@ fn rebound_page_reads_and_changes_nothing() {
     let shop = Shop::open();
     shop.create_invoice("20.00", json!({ "orderId": "secret-order" }));
     let faults = json!({ "status": 500, "times": 1 }).to_string();
-    shop.send("POST", "/sandbox/faults", &[], &faults)
-        .expect(200);
+    shop.send("POST", "/sandbox/faults", &[], &faults).expect(200);
     let rebound = [EVIL, ("Sec-Fetch-Site", "same-origin"), ("X-API-Key", TEST)];
-    for path in [
-        "/v1/events",
-        "/v1/invoices",
-        "/sandbox/webhooks",
-        "/metrics",
-    ] {
+    for path in ["/v1/events", "/v1/invoices", "/sandbox/webhooks", "/metrics"] {
         let answer = shop.send("GET", path, &rebound, "");
         answer.assert_error(403, "forbidden", None);
         assert!(!answer.text.contains("secret-order"));
     }
     let order = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
-    shop.send("POST", "/v1/invoices", &rebound, &order)
-        .assert_error(403, "forbidden", None);
+    shop.send("POST", "/v1/invoices", &rebound, &order).assert_error(403, "forbidden", None);
     let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" }).to_string();
     let refused = shop.send("POST", "/dashboard/api/session", &rebound, &body);
     refused.assert_error(403, "forbidden", None);
@@ -132,45 +115,13 @@ fn request_requires_exactly_one_host() {
         (&["GET /livez HTTP/1.1"], 403),
         (&["GET /livez HTTP/1.0"], 403),
         (&["GET /livez HTTP/1.1", "Host:"], 403),
-        (
-            &["GET /livez HTTP/1.1", "Host: localhost", "Host: localhost"],
-            403,
-        ),
-        (
-            &[
-                "GET /livez HTTP/1.1",
-                "Host: localhost",
-                "Host: evil.example",
-            ],
-            403,
-        ),
-        (
-            &[
-                "GET /livez HTTP/1.1",
-                "Host: evil.example",
-                "Host: localhost",
-            ],
-            403,
-        ),
-        (
-            &["GET http://localhost:1/livez HTTP/1.1", "Host: localhost"],
-            200,
-        ),
-        (
-            &["GET http://evil.example/livez HTTP/1.1", "Host: localhost"],
-            403,
-        ),
-        (
-            &["GET http://localhost/livez HTTP/1.1", "Host: evil.example"],
-            403,
-        ),
-        (
-            &[
-                "GET http://localhost@evil.example/livez HTTP/1.1",
-                "Host: localhost",
-            ],
-            403,
-        ),
+        (&["GET /livez HTTP/1.1", "Host: localhost", "Host: localhost"], 403),
+        (&["GET /livez HTTP/1.1", "Host: localhost", "Host: evil.example"], 403),
+        (&["GET /livez HTTP/1.1", "Host: evil.example", "Host: localhost"], 403),
+        (&["GET http://localhost:1/livez HTTP/1.1", "Host: localhost"], 200),
+        (&["GET http://evil.example/livez HTTP/1.1", "Host: localhost"], 403),
+        (&["GET http://localhost/livez HTTP/1.1", "Host: evil.example"], 403),
+        (&["GET http://localhost@evil.example/livez HTTP/1.1", "Host: localhost"], 403),
         (&["GET http://localhost/livez HTTP/1.1"], 403),
     ] {
         assert_eq!(send_lines(&shop, lines), wanted, "{lines:?}");
@@ -181,12 +132,7 @@ fn request_requires_exactly_one_host() {
 fn public_url_and_settings_add_hosts() {
     let arguments = ["--public-url", "https://Pay.Example.com/x"];
     let (_process, line) = start_with_environment(&arguments, Some(".dev.example, 192.0.2.7"));
-    for host in [
-        "pay.example.com",
-        "dev.example",
-        "a.dev.example:1",
-        "192.0.2.7",
-    ] {
+    for host in ["pay.example.com", "dev.example", "a.dev.example:1", "192.0.2.7"] {
         livez_status(&line, host).expect(200);
     }
     for host in ["example.com", "evildev.example", "192.0.2.8"] {
@@ -203,10 +149,7 @@ fn public_url_and_settings_add_hosts() {
         let output = output.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{wrong}");
-        assert!(
-            said.contains("must be a host like dev.example.com"),
-            "{said}"
-        );
+        assert!(said.contains("must be a host like dev.example.com"), "{said}");
     }
 }
 

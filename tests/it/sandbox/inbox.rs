@@ -8,10 +8,7 @@ impl Shop {
     #[track_caller]
     fn inbox_requests(&self, query: &str) -> Vec<Value> {
         let answer = self.get(&format!("/sandbox/inbox/shop{query}"), None);
-        answer.expect(200).json()["data"]
-            .as_array()
-            .unwrap()
-            .clone()
+        answer.expect(200).json()["data"].as_array().unwrap().clone()
     }
 
     #[track_caller]
@@ -31,26 +28,17 @@ impl Shop {
 fn inbox_stores_requests_unchanged() {
     let shop = Shop::open();
     let headers = [("X-Custom", "a"), ("Content-Type", "text/plain")];
-    shop.send("POST", "/sandbox/inbox/shop", &headers, " not JSON\n")
-        .expect(200);
+    shop.send("POST", "/sandbox/inbox/shop", &headers, " not JSON\n").expect(200);
     let kept = shop.inbox_requests("");
     assert_eq!(kept[0]["body"], " not JSON\n");
     assert_eq!(kept[0]["headers"]["x-custom"], "a");
     assert_eq!(kept[0]["receivedAt"], shop.now());
-    shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
-        .expect(200);
-    let bodies: Vec<Value> = shop
-        .inbox_requests("")
-        .iter()
-        .map(|one| one["body"].clone())
-        .collect();
+    shop.send("POST", "/sandbox/inbox/shop", &[], "{}").expect(200);
+    let bodies: Vec<Value> =
+        shop.inbox_requests("").iter().map(|one| one["body"].clone()).collect();
     assert_eq!(bodies, [" not JSON\n", "{}"], "oldest first");
-    assert_eq!(
-        shop.get("/sandbox/inbox/other", None).expect(200).json()["data"],
-        json!([])
-    );
-    shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
-        .expect(204);
+    assert_eq!(shop.get("/sandbox/inbox/other", None).expect(200).json()["data"], json!([]));
+    shop.send("DELETE", "/sandbox/inbox/shop", &[], "").expect(204);
     assert!(shop.inbox_requests("").is_empty());
 }
 
@@ -66,31 +54,19 @@ fn inbox_read_waits_and_filters_by_type() {
         shop.advance("60s");
         let found = waiting.join().unwrap();
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0]["body"]
-                .as_str()
-                .unwrap()
-                .contains(r#""type":"invoice.expired""#)
-        );
+        assert!(found[0]["body"].as_str().unwrap().contains(r#""type":"invoice.expired""#));
     });
-    assert_eq!(
-        shop.inbox_requests("?type=invoice.created&wait=1s").len(),
-        2
-    );
+    assert_eq!(shop.inbox_requests("?type=invoice.created&wait=1s").len(), 2);
     assert_eq!(shop.inbox_requests("").len(), 3);
     let begun = Instant::now();
-    assert!(
-        shop.inbox_requests("?type=invoice.failed&wait=1s")
-            .is_empty()
-    );
+    assert!(shop.inbox_requests("?type=invoice.failed&wait=1s").is_empty());
     assert!(begun.elapsed() >= Duration::from_secs(1));
-    for (query, param) in [
-        ("?wait=61s", "wait"),
-        ("?wait=5", "wait"),
-        ("?type=invoice", "type"),
-    ] {
-        shop.get(&format!("/sandbox/inbox/shop{query}"), None)
-            .assert_error(400, "invalid_request", Some(param));
+    for (query, param) in [("?wait=61s", "wait"), ("?wait=5", "wait"), ("?type=invoice", "type")] {
+        shop.get(&format!("/sandbox/inbox/shop{query}"), None).assert_error(
+            400,
+            "invalid_request",
+            Some(param),
+        );
     }
 }
 
@@ -98,8 +74,7 @@ fn inbox_read_waits_and_filters_by_type() {
 fn inbox_replies_as_configured() {
     let shop = Shop::open();
     shop.use_inbox();
-    shop.configure_inbox(json!({ "status": 503, "times": 2 }))
-        .expect(204);
+    shop.configure_inbox(json!({ "status": 503, "times": 2 })).expect(204);
     shop.create_invoice("20.00", json!({}));
     shop.advance("1h");
     let statuses: Vec<Value> = shop.deliveries()[0]["attempts"]
@@ -109,27 +84,21 @@ fn inbox_replies_as_configured() {
         .map(|attempt| attempt["status"].clone())
         .collect();
     assert_eq!(statuses, [json!(503), json!(503), json!(200)]);
-    shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
-        .expect(204);
+    shop.send("DELETE", "/sandbox/inbox/shop", &[], "").expect(204);
     shop.configure_inbox(json!({ "status": 410 })).expect(204);
     for _ in 0..3 {
-        shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
-            .expect(410);
+        shop.send("POST", "/sandbox/inbox/shop", &[], "{}").expect(410);
     }
-    shop.configure_inbox(json!({ "delayMs": 300, "times": 1 }))
-        .expect(204);
+    shop.configure_inbox(json!({ "delayMs": 300, "times": 1 })).expect(204);
     for (least_ms, most_ms) in [(300, 30_000), (0, 300)] {
         let begun = Instant::now();
-        shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
-            .expect(200);
+        shop.send("POST", "/sandbox/inbox/shop", &[], "{}").expect(200);
         let span = Duration::from_millis(least_ms)..Duration::from_millis(most_ms);
         assert!(span.contains(&begun.elapsed()), "{:?}", begun.elapsed());
     }
     shop.configure_inbox(json!({ "status": 500 })).expect(204);
-    shop.send("DELETE", "/sandbox/inbox/shop", &[], "")
-        .expect(204);
-    shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
-        .expect(200);
+    shop.send("DELETE", "/sandbox/inbox/shop", &[], "").expect(204);
+    shop.send("POST", "/sandbox/inbox/shop", &[], "{}").expect(200);
 }
 
 #[test]
@@ -145,11 +114,9 @@ fn invalid_inbox_setting_is_rejected() {
         (json!({ "times": 1.5 }), "times"),
         (json!({ "body": "x" }), "body"),
     ] {
-        shop.configure_inbox(body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.configure_inbox(body).assert_error(400, "invalid_request", Some(param));
     }
-    shop.send("POST", "/sandbox/inbox/shop", &[], "{}")
-        .expect(200);
+    shop.send("POST", "/sandbox/inbox/shop", &[], "{}").expect(200);
 }
 
 #[test]

@@ -161,10 +161,7 @@ fn running_sandbox_without_lock_file_is_kept() {
 fn stopped_file_is_unlocked_despite_child_processes() {
     // A child process shares the file locks of its parent until it calls `exec`.
     let scratch = Scratch::new();
-    let config = Config {
-        file: Some(scratch.path("kept.db")),
-        ..Config::sandbox()
-    };
+    let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {

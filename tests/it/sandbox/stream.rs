@@ -43,20 +43,11 @@ fn stream_contains_calls_events_and_deliveries() {
     }
     let of = |name: &str| &told.iter().find(|told| told.name == name).unwrap().data;
     let call = of("call");
-    assert_eq!(
-        (&call["method"], &call["status"]),
-        (&json!("POST"), &json!(201))
-    );
-    assert_eq!(
-        (&call["operation"], &call["key"]),
-        (&json!("createInvoice"), &json!(TEST))
-    );
+    assert_eq!((&call["method"], &call["status"]), (&json!("POST"), &json!(201)));
+    assert_eq!((&call["operation"], &call["key"]), (&json!("createInvoice"), &json!(TEST)));
     for part in ["sent", "answered"] {
         let body: Value = serde_json::from_str(call[part]["text"].as_str().unwrap()).unwrap();
-        assert_eq!(
-            (&body["description"], &call[part]["cut"]),
-            (&json!(markup), &json!(false))
-        );
+        assert_eq!((&body["description"], &call[part]["cut"]), (&json!(markup), &json!(false)));
     }
     let messages = shop.get("/sandbox/inbox/shop?wait=10s", None).json();
     let (received, delivery) = (&messages["data"][0], of("delivery"));
@@ -65,10 +56,7 @@ fn stream_contains_calls_events_and_deliveries() {
         delivery["headers"]["X-Service-Signature"],
         received["headers"]["x-service-signature"]
     );
-    assert_eq!(
-        (&delivery["status"], &delivery["number"]),
-        (&json!(200), &json!(1))
-    );
+    assert_eq!((&delivery["status"], &delivery["number"]), (&json!(200), &json!(1)));
     assert_eq!(of("event")["event"]["id"], delivery["event"]);
 }
 
@@ -82,21 +70,9 @@ fn stream_omits_secrets() {
         None,
         json!({ "email": "a@b.test", "password": "hidden words" }),
     );
-    shop.post(
-        "/dashboard/api/wallets/check",
-        None,
-        json!({ "chain": "evm", "key": known }),
-    );
-    shop.get(
-        &format!("/v1/invoices/{known}"),
-        Some("sk_live_0123456789secret"),
-    );
-    shop.send(
-        "GET",
-        "/v1/ledger",
-        &[("X-Coffer-Untold", "1"), ("X-API-Key", TEST)],
-        "",
-    );
+    shop.post("/dashboard/api/wallets/check", None, json!({ "chain": "evm", "key": known }));
+    shop.get(&format!("/v1/invoices/{known}"), Some("sk_live_0123456789secret"));
+    shop.send("GET", "/v1/ledger", &[("X-Coffer-Untold", "1"), ("X-API-Key", TEST)], "");
     shop.get("/v1/merchant", Some("sk_live_0123456789secret"));
     let mut said = String::new();
     loop {
@@ -109,10 +85,7 @@ fn stream_omits_secrets() {
     for secret in ["hidden words", known, "0123456789secret", "/v1/ledger"] {
         assert!(!said.contains(secret), "{secret} in {said}");
     }
-    assert!(
-        said.contains("…cret") && said.contains("(hidden)"),
-        "{said}"
-    );
+    assert!(said.contains("…cret") && said.contains("(hidden)"), "{said}");
 }
 
 #[test]
@@ -135,10 +108,7 @@ fn stream_omits_new_credentials_and_private_keys() {
     let accounts = shop.send("GET", "/dashboard/api/accounts", &headers, "");
     let account = accounts.json()["data"][0]["id"].clone();
     let account = format!("/dashboard/api/accounts/{}", account.as_str().unwrap());
-    let key = act(
-        &format!("{account}/keys"),
-        &json!({ "class": "secret", "mode": "test" }),
-    );
+    let key = act(&format!("{account}/keys"), &json!({ "class": "secret", "mode": "test" }));
     let begun = act("/dashboard/api/session/second-factor", &json!({}));
     let text = |of: &Value, name: &str| of[name].as_str().unwrap().to_owned();
     let mut secrets = vec![
@@ -159,12 +129,7 @@ fn stream_omits_new_credentials_and_private_keys() {
     shop.create_invoice("20.00", more);
     shop.get(&format!("/v1/invoices?limit=5&status={wif}"), Some(TEST));
     shop.get("/v1/invoices?limit=5&password=hunter%32", Some(TEST));
-    shop.send(
-        "POST",
-        "/v1/invoices",
-        &[("X-API-Key", TEST)],
-        &format!("{{\"amount\": {wif}"),
-    );
+    shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], &format!("{{\"amount\": {wif}"));
     secrets.extend([phrase, wif, &hex, "my own signing secret", "hunter"].map(str::to_owned));
     shop.get("/sandbox/inbox/shop?wait=10s", None);
     shop.get("/v1/merchant", Some(TEST));
@@ -179,10 +144,7 @@ fn stream_omits_new_credentials_and_private_keys() {
     for secret in &secrets {
         assert!(!said.contains(secret.as_str()), "{secret} in {said}");
     }
-    assert!(
-        said.contains(TEST) && said.contains("limit=5&status=(hidden)"),
-        "{said}"
-    );
+    assert!(said.contains(TEST) && said.contains("limit=5&status=(hidden)"), "{said}");
 }
 
 #[test]
@@ -211,10 +173,7 @@ fn reconnecting_client_resumes_or_learns_the_gap() {
     // With an invalid id or an id of another process, the stream starts at the oldest kept entry.
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
         let mut stream = open_stream(&shop, &format!("Last-Event-ID: {strange}\r\n"));
-        assert!(
-            is_call(&stream.next().unwrap(), "/v1/merchant"),
-            "{strange}"
-        );
+        assert!(is_call(&stream.next().unwrap(), "/v1/merchant"), "{strange}");
     }
 }
 
@@ -235,14 +194,8 @@ fn stream_starts_with_bounded_history() {
 
 #[test]
 fn thousand_listeners_receive_events_and_end_with_the_server() {
-    let limits = ConnectionLimits {
-        connections_max: 1100,
-        ..ConnectionLimits::default()
-    };
-    let shop = Shop::with_config(Config {
-        limits,
-        ..Config::sandbox()
-    });
+    let limits = ConnectionLimits { connections_max: 1100, ..ConnectionLimits::default() };
+    let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
     let mut streams: Vec<EventStream> = (0..1000).map(|_| open_stream(&shop, "")).collect();
     shop.get("/v1/balances", Some(TEST)).expect(200);
     for stream in &mut streams {
@@ -262,8 +215,7 @@ fn slow_listener_does_not_block_others() {
     let mut quick = open_stream(&shop, "");
     let long = "x".repeat(400);
     for number in 0..2000 {
-        shop.get(&format!("/v1/nothing/{long}/{number}"), Some(TEST))
-            .expect(404);
+        shop.get(&format!("/v1/nothing/{long}/{number}"), Some(TEST)).expect(404);
         quick.next_matching(|told| {
             told.data["target"]
                 .as_str()
@@ -278,36 +230,21 @@ fn production_server_has_no_stream() {
     let running = served.start(&[]);
     let ask = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
     assert_eq!(ask(STREAM).status, 404);
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .proxy(None);
+    let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);
     let agent: ureq::Agent = config.max_redirects(0).build().into();
     let front = send(&agent, "GET", &format!("{}/", running.url), &[], "");
-    assert_eq!(
-        (front.status, front.headers["location"].as_str()),
-        (302, "./dashboard")
-    );
+    assert_eq!((front.status, front.headers["location"].as_str()), (302, "./dashboard"));
 }
 
 #[test]
 fn stream_page_is_local_only() {
     let shop = Shop::open();
     let page = shop.get("/", None).expect(200);
-    for text in [
-        shop.url(),
-        TEST,
-        "pk_live_sandbox",
-        "whsec_",
-        "$ID/simulate",
-        "rt_sandbox",
-    ] {
+    for text in [shop.url(), TEST, "pk_live_sandbox", "whsec_", "$ID/simulate", "rt_sandbox"] {
         assert!(page.text.contains(text), "{text}");
     }
     let policy = &page.headers["content-security-policy"];
-    assert!(
-        policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"),
-        "{policy}"
-    );
+    assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
     for path in ["/", STREAM] {
         for header in [
             ("Origin", "https://evil.example"),

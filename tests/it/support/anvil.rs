@@ -67,10 +67,7 @@ impl Node {
     pub fn wait_for_receipt(&self, txid: &Value) -> Value {
         let mut asked =
             std::iter::repeat_with(|| self.call_rpc("eth_getTransactionReceipt", json!([txid])));
-        let receipt = asked
-            .by_ref()
-            .take(10_000)
-            .find(|receipt| !receipt.is_null());
+        let receipt = asked.by_ref().take(10_000).find(|receipt| !receipt.is_null());
         receipt.unwrap()
     }
 

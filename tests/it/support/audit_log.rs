@@ -19,10 +19,7 @@ pub fn record_direct_writes(file: &Path) {
         };
         let (name, is) = rest.split_once(" is ").unwrap();
         let (name, link) = match is.split_once("of hash ") {
-            Some((_, hash)) => (
-                name.to_owned(),
-                hash.split([';', ',']).next().unwrap().to_owned(),
-            ),
+            Some((_, hash)) => (name.to_owned(), hash.split([';', ',']).next().unwrap().to_owned()),
             None => pool_link(&conn, name.strip_prefix("pool ").unwrap()),
         };
         states.insert(name, Value::from(link));
@@ -52,9 +49,7 @@ fn append_row(conn: &Connection, states: &str) {
     conn.execute_batch("begin immediate").unwrap();
     let last = "select seq, hex(link) from audit_log order by seq desc limit 1";
     let (seq, link) = conn
-        .query_row(last, [], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        })
+        .query_row(last, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
         .unwrap();
     let head = format!("audit_log:{seq}:1:{}", link[2..].to_lowercase());
     let head: LogHead = head.parse().unwrap();

@@ -18,13 +18,7 @@ impl Shop {
         let agent: ureq::Agent = config.max_redirects(0).build().into();
         let form = ("content-type", "application/x-www-form-urlencoded");
         let headers = [&[form], headers].concat();
-        send(
-            &agent,
-            "POST",
-            &format!("{}{path}", self.url()),
-            &headers,
-            body,
-        )
+        send(&agent, "POST", &format!("{}{path}", self.url()), &headers, body)
     }
 }
 
@@ -38,23 +32,15 @@ impl Page {
         let text = &answer.text;
         assert!(text.starts_with("<!doctype html>\n<html lang=\""), "{text}");
         assert!(text.ends_with("</html>\n"), "{text}");
-        for (part, times) in [
-            ("<title>", 1),
-            ("<h1>", 1),
-            ("<main>", 1),
-            ("{{", 0),
-            (" style=", 0),
-        ] {
+        for (part, times) in [("<title>", 1), ("<h1>", 1), ("<main>", 1), ("{{", 0), (" style=", 0)]
+        {
             assert_eq!(text.matches(part).count(), times, "{part} in {text}");
         }
         // Scripts are loaded from files, never inline.
         let scripts = text.matches("<script").count();
         let files = text.matches("<script type=\"module\" src=\"").count();
         assert_eq!(scripts, files, "{text}");
-        assert!(
-            !text.contains("<title></title>") && !text.contains("<h1></h1>"),
-            "{text}"
-        );
+        assert!(!text.contains("<title></title>") && !text.contains("<h1></h1>"), "{text}");
         let header = |name: &str| answer.headers[name].as_str();
         assert_eq!(header("content-type"), "text/html; charset=utf-8");
         assert_eq!(header("x-content-type-options"), "nosniff");
@@ -74,11 +60,7 @@ impl Page {
     pub fn assert_shows(self, status: u16, texts: &[&str]) -> Page {
         assert_eq!(self.0.status, status, "{}", self.0.text);
         for text in texts {
-            assert!(
-                self.0.text.contains(text),
-                "{text} is not in {}",
-                self.0.text
-            );
+            assert!(self.0.text.contains(text), "{text} is not in {}", self.0.text);
         }
         self
     }

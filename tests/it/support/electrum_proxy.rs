@@ -74,11 +74,7 @@ impl ElectrumProxy {
                 relay(client, server, first, &faults, &counts);
             }
         });
-        ElectrumProxy {
-            port,
-            fault,
-            applied,
-        }
+        ElectrumProxy { port, fault, applied }
     }
 
     pub fn url(&self) -> String {
@@ -115,10 +111,7 @@ fn relay(
             let call: Value = serde_json::from_str(&line).unwrap();
             let method = call["method"].as_str().unwrap().to_owned();
             let is_of_first = call["params"] == json!([0, 1]);
-            known
-                .lock()
-                .unwrap()
-                .insert(call["id"].as_u64().unwrap(), (method, is_of_first));
+            known.lock().unwrap().insert(call["id"].as_u64().unwrap(), (method, is_of_first));
             if to.write_all(format!("{line}\n").as_bytes()).is_err() {
                 break;
             }
@@ -217,11 +210,7 @@ fn alter_responses(
 /// Changes the hexadecimal digit at this position.
 fn flip_digit(text: &mut Value, at: usize) {
     if let Some(old) = text.as_str() {
-        let new = if old.get(at..=at) == Some("0") {
-            "1"
-        } else {
-            "0"
-        };
+        let new = if old.get(at..=at) == Some("0") { "1" } else { "0" };
         let mut changed = old.to_owned();
         changed.replace_range(at..=at, new);
         *text = json!(changed);

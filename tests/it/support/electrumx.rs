@@ -60,12 +60,7 @@ impl Electrumx {
         while waiting > 0 {
             waiting -= usize::from(process.read_line().contains("server listening on"));
         }
-        Some(Electrumx {
-            port,
-            tls_port,
-            _process: process,
-            _scratch: scratch,
-        })
+        Some(Electrumx { port, tls_port, _process: process, _scratch: scratch })
     }
 
     pub fn url(&self) -> String {

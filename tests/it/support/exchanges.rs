@@ -85,11 +85,7 @@ fn serve_request(
 ) {
     let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
-    while lines
-        .next()
-        .and_then(Result::ok)
-        .is_some_and(|line| !line.is_empty())
-    {}
+    while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
     let path = first.split(' ').nth(1).unwrap_or_default();
     let name = path.split('/').nth(1).unwrap_or_default();
     let Some(source) = SOURCES.into_iter().find(|source| *source == name) else {
@@ -133,10 +129,7 @@ fn bitcoin_body(source: &str, path: &str, eur: u64) -> String {
     match source {
         "kraken" => {
             let pair = |price: u64| {
-                format!(
-                    r#"{{"a":["{price}.5","1","1"],"b":["{}.5","1","1"]}}"#,
-                    price - 1
-                )
+                format!(r#"{{"a":["{price}.5","1","1"],"b":["{}.5","1","1"]}}"#, price - 1)
             };
             let (eur, usd) = (pair(eur), pair(usd));
             format!(r#"{{"error":[],"result":{{"XXBTZEUR":{eur},"XXBTZUSD":{usd}}}}}"#)

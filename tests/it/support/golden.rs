@@ -5,9 +5,7 @@ use std::path::Path;
 /// Asserts that a text equals a golden file, or writes the file if `COFFER_BLESS` is set.
 #[track_caller]
 pub fn assert_matches(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     if std::env::var_os("COFFER_BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();

@@ -20,18 +20,10 @@ pub const NO_RATES: &str = "kraken=http://127.0.0.1:1,coinbase=http://127.0.0.1:
 pub const EMAIL: &str = "operator@shop.test";
 const PASSWORD: &str = "operator's password";
 /// Payee for tests that run on any chain: asset, chain and address.
-pub const SOLANA: [&str; 3] = [
-    "SOL",
-    "solana",
-    "So11111111111111111111111111111111111111112",
-];
+pub const SOLANA: [&str; 3] = ["SOL", "solana", "So11111111111111111111111111111111111111112"];
 
 /// Payee on a chain that can have a node: asset, chain and address.
-pub const ETHEREUM: [&str; 3] = [
-    "ETH",
-    "ethereum",
-    "0x1111111111111111111111111111111111111111",
-];
+pub const ETHEREUM: [&str; 3] = ["ETH", "ethereum", "0x1111111111111111111111111111111111111111"];
 
 /// A database set up for production, in a folder of its own.
 pub struct Installation {
@@ -58,10 +50,7 @@ impl Installation {
         let file = scratch.path("shop.db");
         let run = |args: &[&str], input: &str| -> Value {
             let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-            command
-                .args(args)
-                .args(["--log", "warn", "--file"])
-                .arg(&file);
+            command.args(args).args(["--log", "warn", "--file"]).arg(&file);
             let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
             let mut child = piped.spawn().unwrap();
             let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -95,8 +84,7 @@ impl Installation {
     /// Opens a separate connection to the database.
     pub fn open_file(&self) -> Connection {
         let conn = Connection::open(&self.file).unwrap();
-        conn.busy_timeout(std::time::Duration::from_secs(5))
-            .unwrap();
+        conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
         conn
     }
 
@@ -138,11 +126,7 @@ impl Installation {
     pub fn restart(&self, before: &RunningServer, settings: &[&str]) -> RunningServer {
         let (process, url) = self.start_process("off", Stdio::inherit(), settings);
         let cookie = before.cookie.clone();
-        RunningServer {
-            process,
-            url,
-            cookie,
-        }
+        RunningServer { process, url, cookie }
     }
 
     #[track_caller]
@@ -151,9 +135,7 @@ impl Installation {
         command.args(["serve", "--listen", "127.0.0.1:0", "--log", log]);
         // The tests fetch no rates from the internet.
         command.env("COFFER_RATES", NO_RATES);
-        command
-            .args(["--exit-with-parent", "--file"])
-            .arg(&self.file);
+        command.args(["--exit-with-parent", "--file"]).arg(&self.file);
         let process = Process::start_with(command.args(settings), errors);
         let url = process.wait_for_url();
         (process, url)
@@ -166,11 +148,7 @@ impl Installation {
         let path = format!("{url}/dashboard/api/session");
         let begun = send(&agent(), "POST", &path, &[], &body).expect(201);
         let cookie = begun.headers["set-cookie"].split(';').next().unwrap();
-        RunningServer {
-            process,
-            url,
-            cookie: cookie.to_owned(),
-        }
+        RunningServer { process, url, cookie: cookie.to_owned() }
     }
 
     /// Creates an approved payout of 20 EUR (0.199 SOL) and returns its id. An adjustment by the operator funds the
@@ -185,9 +163,7 @@ impl Installation {
     pub fn create_approved_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.request_payout_to(running, payee);
         let path = format!("/dashboard/api/payouts/{id}");
-        running
-            .operator_request("POST", &path, &approval_body())
-            .expect(200);
+        running.operator_request("POST", &path, &approval_body()).expect(200);
         id
     }
 
@@ -204,8 +180,7 @@ impl Installation {
             values (1, ?1, ?2, 0)";
         let file = self.open_file();
         file.execute(address, [chain, to]).unwrap();
-        file.execute("update accounts set payout_asset = ?1", [asset])
-            .unwrap();
+        file.execute("update accounts set payout_asset = ?1", [asset]).unwrap();
         record_direct_writes(&self.file);
         let url = format!("{}/v1/payouts", running.url);
         let key = [("X-API-Key", self.key.as_str())];
@@ -254,38 +229,18 @@ impl RunningServer {
     /// Sends a request to the operator interface.
     #[track_caller]
     pub fn operator_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         let headers = [("cookie", self.cookie.as_str())];
-        send(
-            &agent(),
-            method,
-            &format!("{}{path}", self.url),
-            &headers,
-            &body,
-        )
+        send(&agent(), method, &format!("{}{path}", self.url), &headers, &body)
     }
 
     /// Sends a request to the reseller interface.
     #[track_caller]
     pub fn reseller_request(&self, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         let token = format!("Bearer {TOKEN}");
         let headers = [("Authorization", token.as_str())];
-        send(
-            &agent(),
-            method,
-            &format!("{}{path}", self.url),
-            &headers,
-            &body,
-        )
+        send(&agent(), method, &format!("{}{path}", self.url), &headers, &body)
     }
 }
 

@@ -56,11 +56,7 @@ impl Shop {
         let of_object = entries.filter(|entry| entry["refId"] == object);
         let text = |entry: Value| {
             assert_eq!(entry["refType"], "invoice");
-            format!(
-                "{} {}",
-                entry["kind"].as_str().unwrap(),
-                entry["amount"].as_str().unwrap()
-            )
+            format!("{} {}", entry["kind"].as_str().unwrap(), entry["amount"].as_str().unwrap())
         };
         of_object.map(text).collect::<Vec<_>>().join(", ")
     }
@@ -86,10 +82,7 @@ impl Shop {
             of_kind.map(|entry| parse_cents(&entry["amount"])).sum()
         };
         let of = |field: &str| parse_cents(&balance[field]);
-        assert_eq!(
-            (of("available"), of("sales"), of("fees")),
-            (sum(""), sum("sale"), sum("fee"))
-        );
+        assert_eq!((of("available"), of("sales"), of("fees")), (sum(""), sum("sale"), sum("fee")));
     }
 }
 

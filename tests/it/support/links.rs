@@ -24,26 +24,18 @@ impl LinkClient<'_> {
 
     /// Returns a client with the same session for another account.
     pub fn for_account(&self, account: &str) -> LinkClient<'_> {
-        LinkClient {
-            shop: self.shop,
-            cookie: self.cookie.clone(),
-            account: account.to_owned(),
-        }
+        LinkClient { shop: self.shop, cookie: self.cookie.clone(), account: account.to_owned() }
     }
 
     #[track_caller]
     fn send(&self, method: &str, path: &str, body: &str) -> Response {
-        self.shop
-            .send(method, path, &[("cookie", &self.cookie)], body)
+        self.shop.send(method, path, &[("cookie", &self.cookie)], body)
     }
 
     /// Requests a new link in a mode.
     #[track_caller]
     pub fn create(&self, mode: &str, body: &Value) -> Response {
-        let path = format!(
-            "/dashboard/api/accounts/{}/payment-links?mode={mode}",
-            self.account
-        );
+        let path = format!("/dashboard/api/accounts/{}/payment-links?mode={mode}", self.account);
         self.send("POST", &path, &body.to_string())
     }
 
@@ -56,10 +48,7 @@ impl LinkClient<'_> {
     /// Requests a page of links.
     #[track_caller]
     pub fn list(&self, query: &str) -> Response {
-        let path = format!(
-            "/dashboard/api/accounts/{}/payment-links?{query}",
-            self.account
-        );
+        let path = format!("/dashboard/api/accounts/{}/payment-links?{query}", self.account);
         self.send("GET", &path, "")
     }
 
@@ -77,9 +66,6 @@ impl LinkClient<'_> {
     }
 
     fn link_path(&self, id: &str) -> String {
-        format!(
-            "/dashboard/api/accounts/{}/payment-links/{id}",
-            self.account
-        )
+        format!("/dashboard/api/accounts/{}/payment-links/{id}", self.account)
     }
 }

@@ -52,9 +52,7 @@ impl Litecoind {
         let address = self.new_address("bech32");
         let mined = self.call("generatetoaddress", json!([blocks, address]));
         let mined = mined.as_array().unwrap().iter();
-        mined
-            .map(|hash| hash.as_str().unwrap().to_owned())
-            .collect()
+        mined.map(|hash| hash.as_str().unwrap().to_owned()).collect()
     }
 
     /// Gives the wallet 160 spendable coinbase outputs. They stay mature during every reorg of a test.

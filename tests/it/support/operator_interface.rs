@@ -59,29 +59,20 @@ impl OperatorInterface {
     /// Returns the path of an account resource in test mode.
     pub fn path(&self, rest: &str) -> String {
         let sign = if rest.contains('?') { '&' } else { '?' };
-        format!(
-            "/dashboard/api/accounts/{}/{rest}{sign}mode=test",
-            self.account
-        )
+        format!("/dashboard/api/accounts/{}/{rest}{sign}mode=test", self.account)
     }
 
     /// Sends a request with a session cookie.
     #[track_caller]
     pub fn send(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         self.shop.send(method, path, &[("cookie", cookie)], &body)
     }
 
     /// Gets an account resource in test mode as the operator.
     #[track_caller]
     pub fn get(&self, rest: &str) -> Value {
-        self.send(&self.operator, "GET", &self.path(rest), &Value::Null)
-            .expect(200)
-            .json()
+        self.send(&self.operator, "GET", &self.path(rest), &Value::Null).expect(200).json()
     }
 
     /// Sends a request for the account in test mode as the operator.
@@ -97,9 +88,7 @@ impl OperatorInterface {
         let mut rows = conn
             .prepare("select actor, action from audit_log where object_id = ?1 and account = 1 order by seq")
             .unwrap();
-        let rows = rows
-            .query_map([id], |row| Ok((row.get(0)?, row.get(1)?)))
-            .unwrap();
+        let rows = rows.query_map([id], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         rows.map(Result::unwrap).collect()
     }
 

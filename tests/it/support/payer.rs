@@ -132,9 +132,7 @@ impl Payer<'_> {
     /// Mines a block with only these transactions, by id or in hexadecimal. Returns its hash.
     #[track_caller]
     pub fn mine_only(&self, transactions: &[&str]) -> String {
-        let block = self
-            .node
-            .call("generateblock", json!(["raw(51)", transactions]));
+        let block = self.node.call("generateblock", json!(["raw(51)", transactions]));
         block["hash"].as_str().unwrap().to_owned()
     }
 
@@ -211,9 +209,7 @@ pub fn outpoint(txid: &str, position: u32) -> OutPoint {
 /// Parses an amount in coins, as a node or Coffer formats it, into base units.
 #[track_caller]
 pub fn parse_units(amount: &Value) -> u64 {
-    let text = amount
-        .as_str()
-        .map_or_else(|| amount.to_string(), str::to_owned);
+    let text = amount.as_str().map_or_else(|| amount.to_string(), str::to_owned);
     let amount = Amount::from_str_in(&text, bitcoin::Denomination::Bitcoin);
     amount.unwrap().to_sat()
 }
@@ -226,9 +222,6 @@ pub fn format_units(units: u64) -> String {
 
 #[track_caller]
 fn mine_to_script(node: &Regtest, blocks: usize, script: &str) -> Vec<String> {
-    let hashes = node.call(
-        "generatetodescriptor",
-        json!([blocks, format!("raw({script})")]),
-    );
+    let hashes = node.call("generatetodescriptor", json!([blocks, format!("raw({script})")]));
     serde_json::from_value(hashes).unwrap()
 }

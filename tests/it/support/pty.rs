@@ -25,11 +25,7 @@ pub struct TerminalOutput {
 impl Terminal<'_> {
     /// Returns a terminal of 80 columns with colors.
     pub fn standard() -> Terminal<'static> {
-        Terminal {
-            columns: 80,
-            environment: &[],
-            interrupted_at: "",
-        }
+        Terminal { columns: 80, environment: &[], interrupted_at: "" }
     }
 
     /// Runs a command. Returns `None` if Python is not installed. Asserts that the terminal settings are restored.
@@ -52,10 +48,7 @@ impl Terminal<'_> {
         for code in ["\x1b[?25l", "\x1b[?1049h"] {
             assert!(!sent.contains(code), "the cursor is hidden: {sent:?}");
         }
-        Some(TerminalOutput {
-            sent: sent.to_owned(),
-            code: code.parse().unwrap(),
-        })
+        Some(TerminalOutput { sent: sent.to_owned(), code: code.parse().unwrap() })
     }
 }
 

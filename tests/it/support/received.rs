@@ -40,10 +40,8 @@ impl Regtest {
     /// Reads the unspent outputs of these addresses from the node. No test spends outputs of these addresses.
     #[track_caller]
     pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
-        let wanted: Vec<String> = addresses
-            .iter()
-            .map(|address| format!("addr({address})"))
-            .collect();
+        let wanted: Vec<String> =
+            addresses.iter().map(|address| format!("addr({address})")).collect();
         let found = self.call("scantxoutset", json!(["start", wanted]));
         let unspent = found["unspents"].as_array().unwrap().iter();
         let came = unspent.map(|output| {
@@ -104,9 +102,7 @@ impl anvil::Node {
     #[track_caller]
     pub fn balances_of(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
         let coins = addresses.iter().map(|address| self.balance(address));
-        let tokens = addresses
-            .iter()
-            .map(|address| self.token_balance(token, address));
+        let tokens = addresses.iter().map(|address| self.token_balance(token, address));
         (coins.sum(), tokens.sum())
     }
 }

@@ -205,21 +205,13 @@ fn status_line(status: u16, headers: &str) -> String {
 }
 
 fn http_response(status: u16, headers: &str, body: &str) -> String {
-    format!(
-        "HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n{body}",
-        body.len()
-    )
+    format!("HTTP/1.1 {status} Status\r\n{headers}content-length: {}\r\n\r\n{body}", body.len())
 }
 
 /// Reads the next request. Returns `None` if the client closed the connection.
 fn next_request(stream: &TcpStream) -> Option<ReceivedRequest> {
     let (path, headers, body) = read_request(&mut BufReader::new(stream))?;
-    Some(ReceivedRequest {
-        at: Instant::now(),
-        path,
-        headers,
-        body: String::from_utf8(body).ok()?,
-    })
+    Some(ReceivedRequest { at: Instant::now(), path, headers, body: String::from_utf8(body).ok()? })
 }
 
 /// Reads path, headers and body of the next request. Returns `None` if the client closed the connection.

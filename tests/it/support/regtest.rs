@@ -32,16 +32,8 @@ impl Regtest {
     pub fn start_litecoind(options: &[&str], untested: &str) -> Option<Regtest> {
         tools::tool_output("litecoind", &["-version"], untested)?;
         // Litecoin nodes reject replacements by default.
-        let options = [
-            &["-fallbackfee=0.0001", "-mempoolreplacement=1"][..],
-            options,
-        ]
-        .concat();
-        Some(Regtest::start(
-            Chain::Litecoin,
-            "litecoind".into(),
-            &options,
-        ))
+        let options = [&["-fallbackfee=0.0001", "-mempoolreplacement=1"][..], options].concat();
+        Some(Regtest::start(Chain::Litecoin, "litecoind".into(), &options))
     }
 
     /// Starts a bitcoind with these extra options. Returns `None` if bitcoind is not installed.
@@ -80,13 +72,7 @@ impl Regtest {
         command
             .arg(format!("-datadir={}", self.scratch.path("data").display()))
             .arg(format!("-rpcport={}", self.port))
-            .args([
-                "-regtest",
-                "-server",
-                "-listen=0",
-                "-dnsseed=0",
-                "-printtoconsole=1",
-            ])
+            .args(["-regtest", "-server", "-listen=0", "-dnsseed=0", "-printtoconsole=1"])
             .args(["-rpcbind=127.0.0.1", "-rpcallowip=127.0.0.1"])
             .args(["-rpcuser=coffer", "-rpcpassword=regtest"])
             .args(&self.options);

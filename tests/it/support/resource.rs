@@ -27,16 +27,9 @@ impl ResourceShape {
         let field = |line: &'static str| {
             let (name, kind) = line.trim().split_once(' ').unwrap();
             let bare = kind.strip_suffix(" or null");
-            DocumentedField {
-                name,
-                kind: bare.unwrap_or(kind),
-                is_nullable: bare.is_some(),
-            }
+            DocumentedField { name, kind: bare.unwrap_or(kind), is_nullable: bare.is_some() }
         };
-        ResourceShape {
-            fields: lines.trim().lines().map(field).collect(),
-            seen: BTreeSet::new(),
-        }
+        ResourceShape { fields: lines.trim().lines().map(field).collect(), seen: BTreeSet::new() }
     }
 
     /// Asserts that an object has exactly these fields, in this order and with these types.
@@ -45,21 +38,12 @@ impl ResourceShape {
         let names: Vec<&String> = object.as_object().unwrap().keys().collect();
         let documented: Vec<&str> = self.fields.iter().map(|field| field.name).collect();
         assert_eq!(names, documented, "{object}");
-        for DocumentedField {
-            name,
-            kind,
-            is_nullable,
-        } in &self.fields
-        {
+        for DocumentedField { name, kind, is_nullable } in &self.fields {
             let value = &object[*name];
             let fits = is_kind(kind, value) || (*is_nullable && value.is_null());
             assert!(fits, "{name} is no {kind}: {value}");
             let is_listed = kind.contains('|') || value.is_null() || value.is_boolean();
-            let shown = if is_listed {
-                value.to_string()
-            } else {
-                "a value".to_owned()
-            };
+            let shown = if is_listed { value.to_string() } else { "a value".to_owned() };
             self.seen.insert((name, shown));
         }
     }
@@ -97,11 +81,7 @@ impl ResourceShape {
         assert_eq!(schema["additionalProperties"], false);
         for field in &self.fields {
             let required = schema["required"].as_array().unwrap();
-            assert!(
-                required.iter().any(|name| name == field.name),
-                "{}",
-                field.name
-            );
+            assert!(required.iter().any(|name| name == field.name), "{}", field.name);
             let property = &properties[field.name];
             let text = property.to_string();
             assert_eq!(text.contains("\"null\""), field.is_nullable, "{text}");
@@ -139,9 +119,7 @@ fn is_text_kind(kind: &str, text: &str) -> bool {
     match kind {
         "text" => !text.is_empty(),
         "uuid" => is_uuid(text),
-        "event" => text
-            .strip_prefix("evt_")
-            .is_some_and(|hex| hex.len() == 32 && is_hex(hex)),
+        "event" => text.strip_prefix("evt_").is_some_and(|hex| hex.len() == 32 && is_hex(hex)),
         "money" => {
             let cents = text.strip_prefix('-').unwrap_or(text).split_once('.');
             cents.is_some_and(|(whole, cents)| {
@@ -153,9 +131,7 @@ fn is_text_kind(kind: &str, text: &str) -> bool {
             is_digits(whole) && is_digits(part) && !part.ends_with('0')
         }
         // A time is in UTC with milliseconds, as Coffer formats it.
-        "time" => text
-            .parse::<Time>()
-            .is_ok_and(|time| time.to_string() == text),
+        "time" => text.parse::<Time>().is_ok_and(|time| time.to_string() == text),
         "uri" => text.starts_with("http://") || text.starts_with("https://"),
         listed if listed.contains('|') => listed.split('|').any(|one| one == text),
         constant => constant.strip_prefix('=') == Some(text),
@@ -172,8 +148,7 @@ fn is_uuid(text: &str) -> bool {
 }
 
 fn is_hex(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 fn is_digits(text: &str) -> bool {

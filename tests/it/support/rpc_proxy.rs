@@ -121,11 +121,7 @@ impl RpcProxy {
                 });
             }
         });
-        RpcProxy {
-            address,
-            login,
-            shared,
-        }
+        RpcProxy { address, login, shared }
     }
 
     /// Starts a proxy that imitates a dogecoin regtest node. It rejects a number in `getblock`, omits `nTx` and
@@ -291,11 +287,7 @@ impl ProxyState {
             return (502, String::new());
         };
         let status = response.status().as_u16();
-        let text = response
-            .body_mut()
-            .with_config()
-            .limit(1 << 30)
-            .read_to_string();
+        let text = response.body_mut().with_config().limit(1 << 30).read_to_string();
         let text = text.unwrap();
         if faults.is_empty() {
             return (status, text);
@@ -303,12 +295,10 @@ impl ProxyState {
         match serde_json::from_str::<Value>(&text) {
             Ok(mut answer) => {
                 self.apply_faults(asked, &mut answer, faults);
-                let text = faults
-                    .iter()
-                    .fold(answer.to_string(), |text, fault| match fault {
-                        RpcFault::Flood(_, flood) => text.replace(FLOOD, flood),
-                        _ => text,
-                    });
+                let text = faults.iter().fold(answer.to_string(), |text, fault| match fault {
+                    RpcFault::Flood(_, flood) => text.replace(FLOOD, flood),
+                    _ => text,
+                });
                 (status, text)
             }
             Err(_) => (status, text),
@@ -365,11 +355,7 @@ impl ProxyState {
         let begun = Instant::now();
         let closed = self.closing.0.lock().unwrap();
         let passing = |closed: &mut bool| !*closed && begun.elapsed() < wait;
-        let (closed, _) = self
-            .closing
-            .1
-            .wait_timeout_while(closed, wait, passing)
-            .unwrap();
+        let (closed, _) = self.closing.1.wait_timeout_while(closed, wait, passing).unwrap();
         *closed
     }
 }

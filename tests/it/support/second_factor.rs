@@ -67,10 +67,7 @@ impl OperatorServer {
         for (id, email) in [("0001", ANNA), ("0002", BEN)] {
             let sql = "insert into users (id, email, password_hash, role, created_at) values (?1, ?2, ?3, 'operator', 0)";
             let id = format!("01a1fd55-7a80-7af2-9132-00000000{id}");
-            operators
-                .open_file()
-                .execute(sql, [&id, email, hash])
-                .unwrap();
+            operators.open_file().execute(sql, [&id, email, hash]).unwrap();
         }
         operators
     }
@@ -96,8 +93,7 @@ impl OperatorServer {
 
     pub fn open_file(&self) -> Connection {
         let conn = Connection::open(self.scratch.path("shop.db")).unwrap();
-        conn.busy_timeout(std::time::Duration::from_secs(5))
-            .unwrap();
+        conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
         conn
     }
 
@@ -105,9 +101,7 @@ impl OperatorServer {
     #[track_caller]
     pub fn query_text(&self, sql: &str) -> String {
         let sql = format!("select ({sql}) || ''");
-        self.open_file()
-            .query_row(&sql, [], |row| row.get(0))
-            .unwrap()
+        self.open_file().query_row(&sql, [], |row| row.get(0)).unwrap()
     }
 
     pub fn advance_ms(&self, ms: i64) {
@@ -138,11 +132,7 @@ impl OperatorServer {
     ) -> Response {
         let url = format!("{}{path}", self.server.as_ref().unwrap().url());
         let headers = [("cookie", cookie), ("x-forwarded-for", from)];
-        let body = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         send(&agent(), method, &url, &headers, &body)
     }
 
@@ -173,25 +163,15 @@ impl OperatorServer {
     #[track_caller]
     pub fn turn_on_factor(&self) -> FactorOwner {
         let cookie = self.session_cookie(ANNA);
-        let begun = self
-            .request(&cookie, "POST", FACTOR, &NULL)
-            .expect(201)
-            .json();
+        let begun = self.request(&cookie, "POST", FACTOR, &NULL).expect(201).json();
         let secret = begun["secret"].as_str().unwrap().to_owned();
         let path = format!("{FACTOR}/confirm");
         let body = json!({ "code": self.factor_code(&secret, 0) });
-        let on = self
-            .request(&cookie, "POST", &path, &body)
-            .expect(200)
-            .json();
+        let on = self.request(&cookie, "POST", &path, &body).expect(200).json();
         let codes = on["codes"].as_array().unwrap().iter();
         let recovery = codes.map(|code| code.as_str().unwrap().to_owned());
         self.advance_ms(STEP_MS);
-        FactorOwner {
-            cookie,
-            secret,
-            recovery: recovery.collect(),
-        }
+        FactorOwner { cookie, secret, recovery: recovery.collect() }
     }
 
     /// Returns actor, action and object of each audit log entry about second factors, oldest first.
@@ -241,10 +221,7 @@ pub fn code_at_step(secret: &str, step: i64) -> String {
     let hash = Hmac::<sha1::Hash>::from_engine(engine).to_byte_array();
     let at = usize::from(hash[19] & 0xf);
     let four: [u8; 4] = hash[at..at + 4].try_into().unwrap();
-    format!(
-        "{:06}",
-        (u32::from_be_bytes(four) & 0x7fff_ffff) % 1_000_000
-    )
+    format!("{:06}", (u32::from_be_bytes(four) & 0x7fff_ffff) % 1_000_000)
 }
 
 /// Returns a code that is not in this list.

@@ -33,10 +33,7 @@ impl EventStream {
     pub fn open_chunked(shop: &Shop, path: &str) -> EventStream {
         let stream = EventStream::open_version("1.1", shop, path, "");
         let (head, chunked) = (&stream.head, "transfer-encoding: chunked");
-        assert!(
-            head.starts_with("HTTP/1.1 200 ") && head.contains(chunked),
-            "{head}"
-        );
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.contains(chunked), "{head}");
         stream
     }
 
@@ -44,15 +41,8 @@ impl EventStream {
     fn open_version(version: &str, shop: &Shop, path: &str, headers: &str) -> EventStream {
         let address = shop.url().strip_prefix("http://").unwrap();
         let mut socket = with_timeouts(TcpStream::connect(address).unwrap());
-        write!(
-            socket,
-            "GET {path} HTTP/{version}\r\nHost: {address}\r\n{headers}\r\n"
-        )
-        .unwrap();
-        let mut stream = EventStream {
-            head: String::new(),
-            lines: BufReader::new(socket),
-        };
+        write!(socket, "GET {path} HTTP/{version}\r\nHost: {address}\r\n{headers}\r\n").unwrap();
+        let mut stream = EventStream { head: String::new(), lines: BufReader::new(socket) };
         stream.head = stream.read_block().unwrap();
         stream
     }

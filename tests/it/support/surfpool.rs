@@ -46,10 +46,7 @@ impl Surfpool {
         // Lock for the start of a node: two nodes that start at the same time could choose the same port.
         static START_LOCK: Mutex<()> = Mutex::new(());
         let _starting = START_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        let host = concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/tests/it/support/surfpool/host.js"
-        );
+        let host = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/surfpool/host.js");
         let process = Process::start(Command::new("node").arg(host).arg(modules));
         let told: Value = serde_json::from_str(&process.read_line()).unwrap();
         let text = |name: &str| told[name].as_str().unwrap().to_owned();

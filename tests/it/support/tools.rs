@@ -36,10 +36,7 @@ pub fn find_program(variable: &str, tool: &str, untested: &str) -> Option<OsStri
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());
     let program = named.clone().unwrap_or_else(|| tool.into());
     // Without `-nosettings`, bitcoind would write settings into the home folder.
-    match Command::new(&program)
-        .args(["-version", "-nosettings"])
-        .output()
-    {
+    match Command::new(&program).args(["-version", "-nosettings"]).output() {
         Ok(said) => {
             assert!(said.status.success(), "{program:?}: {said:?}");
             Some(program)
@@ -60,10 +57,7 @@ pub fn report_missing(missing: &str, untested: &str) {
     print_untested(missing, untested);
 }
 
-#[expect(
-    clippy::print_stderr,
-    reason = "whoever runs the tests is told what was not tested"
-)]
+#[expect(clippy::print_stderr, reason = "whoever runs the tests is told what was not tested")]
 fn print_untested(missing: &str, untested: &str) {
     eprintln!("{missing} is not on this machine: {untested} is not tested");
 }

@@ -61,10 +61,7 @@ impl Shop {
     pub fn balance_fields(&self, key: &str, currency: &str) -> [String; 4] {
         let balances = self.get("/v1/balances", Some(key)).expect(200).json();
         let balances = balances["data"].as_array().unwrap().clone();
-        let balance = balances
-            .into_iter()
-            .find(|balance| balance["currency"] == currency)
-            .unwrap();
+        let balance = balances.into_iter().find(|balance| balance["currency"] == currency).unwrap();
         ["available", "reserved", "payouts", "refunds"]
             .map(|field| balance[field].as_str().unwrap().to_owned())
     }
@@ -78,10 +75,7 @@ impl Shop {
         let entries = page["data"].as_array().unwrap().iter().rev();
         let text = |entry: &Value| {
             let (kind, amount) = (entry["kind"].as_str().unwrap(), entry["amount"].as_str());
-            assert!(
-                kind.starts_with(entry["refType"].as_str().unwrap()),
-                "{entry}"
-            );
+            assert!(kind.starts_with(entry["refType"].as_str().unwrap()), "{entry}");
             format!("{kind} {}", amount.unwrap())
         };
         let of_object = entries.filter(|entry| entry["refId"] == id);

@@ -115,31 +115,19 @@ impl Node {
     #[track_caller]
     pub fn pay(&self, to: &str, sun: u64) -> String {
         let (from, to) = (PAYER, decode_address(to));
-        self.send(Action::Transfer {
-            from,
-            to,
-            amount: sun,
-        })
+        self.send(Action::Transfer { from, to, amount: sun })
     }
 
     /// Sends the listed token, in its base units.
     #[track_caller]
     pub fn pay_token(&self, to: &str, units: u64) -> String {
-        self.send(Action::token_transfer(
-            TOKEN,
-            PAYER,
-            decode_address(to),
-            units,
-        ))
+        self.send(Action::token_transfer(TOKEN, PAYER, decode_address(to), units))
     }
 
     /// Returns the payments to these addresses in all blocks.
     #[track_caller]
     pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
-        let ours: Vec<[u8; 20]> = addresses
-            .iter()
-            .map(|address| decode_address(address))
-            .collect();
+        let ours: Vec<[u8; 20]> = addresses.iter().map(|address| decode_address(address)).collect();
         let chain = self.chain();
         let mut came = ReceivedAmounts::new();
         for sent in chain.blocks().iter().flat_map(|block| &block.transactions) {

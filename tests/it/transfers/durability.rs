@@ -76,10 +76,8 @@ impl TransferClient {
     fn post(&self, agent: &ureq::Agent, url: &str, path: &str, body: Value) -> Option<Value> {
         let request = agent.post(format!("{url}{path}"));
         let request = request.header("X-API-Key", LIVE);
-        let request = request.header(
-            "Idempotency-Key",
-            format!("key-{}-{}", self.place, self.number),
-        );
+        let request =
+            request.header("Idempotency-Key", format!("key-{}-{}", self.place, self.number));
         parse_json(request.send(body.to_string()).ok()?)
     }
 }
@@ -111,9 +109,7 @@ fn next_action(status: &str, number: usize) -> Option<&'static str> {
 /// Returns the order of a status on the way to a final status.
 fn status_rank(status: &str) -> usize {
     let open = ["requested", "approved", "processing"];
-    open.iter()
-        .position(|known| *known == status)
-        .unwrap_or(open.len())
+    open.iter().position(|known| *known == status).unwrap_or(open.len())
 }
 
 /// Asserts that a closed file has each acknowledged step, and that the ledger entries of each transfer are complete.
@@ -158,29 +154,16 @@ fn assert_steps_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
     }
     for (id, answered) in acknowledged {
         let now = &statuses[id];
-        assert!(
-            status_rank(now) >= status_rank(answered),
-            "{id} was {answered} and is {now}"
-        );
-        assert!(
-            status_rank(answered) < 3 || now == answered,
-            "{id} was {answered} and is {now}"
-        );
+        assert!(status_rank(now) >= status_rank(answered), "{id} was {answered} and is {now}");
+        assert!(status_rank(answered) < 3 || now == answered, "{id} was {answered} and is {now}");
     }
     let balance = "select reserved, available, (select sum(amount) from ledger) from balances";
-    let [reserved, available, booked]: [i64; 3] = db
-        .query_row(balance, [], |row| {
-            Ok([row.get(0)?, row.get(1)?, row.get(2)?])
-        })
-        .unwrap();
+    let [reserved, available, booked]: [i64; 3] =
+        db.query_row(balance, [], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?])).unwrap();
     assert_eq!((reserved, available), (open, booked));
     let refunded = "select ifnull(refunded, 0) = (select ifnull(sum(amount), 0) from transfers where invoice = invoices.seq
                       and status not in ('failed', 'rejected', 'cancelled')) from invoices";
-    assert_eq!(
-        db.query_row(refunded, [], |row| row.get(0)),
-        Ok(true),
-        "refundedAmount"
-    );
+    assert_eq!(db.query_row(refunded, [], |row| row.get(0)), Ok(true), "refundedAmount");
 }
 
 /// Creates a paid live invoice and returns its id.
@@ -188,26 +171,14 @@ fn assert_steps_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
 fn create_paid_invoice(url: &str) -> String {
     let call = |path: &str, body: Value| {
         let path = format!("{url}{path}");
-        let answer = send(
-            &agent(),
-            "POST",
-            &path,
-            &[("X-API-Key", LIVE)],
-            &body.to_string(),
-        );
+        let answer = send(&agent(), "POST", &path, &[("X-API-Key", LIVE)], &body.to_string());
         assert!(answer.status < 300, "{}", answer.text);
         answer.json()
     };
     let body = json!({ "amount": "50000.00", "currency": "EUR", "asset": "LTC" });
     let invoice = text_field(&call("/v1/invoices", body), "id");
-    let payment = text_field(
-        &call("/sandbox/payments", json!({ "invoice": invoice })),
-        "id",
-    );
-    call(
-        &format!("/sandbox/payments/{payment}"),
-        json!({ "state": "confirmed" }),
-    );
+    let payment = text_field(&call("/sandbox/payments", json!({ "invoice": invoice })), "id");
+    call(&format!("/sandbox/payments/{payment}"), json!({ "state": "confirmed" }));
     invoice
 }
 
@@ -223,18 +194,13 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
         if round == 0 {
             let invoice = create_paid_invoice(&url);
             let kinds = ["payouts", "refunds", "refunds", "refunds"];
-            movers.extend(
-                kinds
-                    .into_iter()
-                    .enumerate()
-                    .map(|(place, kind)| TransferClient {
-                        kind,
-                        place,
-                        invoice: invoice.clone(),
-                        number: 0,
-                        id: None,
-                    }),
-            );
+            movers.extend(kinds.into_iter().enumerate().map(|(place, kind)| TransferClient {
+                kind,
+                place,
+                invoice: invoice.clone(),
+                number: 0,
+                id: None,
+            }));
         }
         let (answered, answers) = channel();
         std::thread::scope(|scope| {
@@ -254,12 +220,7 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
         });
         assert_steps_stored(&file, &acknowledged);
     }
-    let ends = |end: &str| {
-        acknowledged
-            .values()
-            .filter(|status| *status == end)
-            .count()
-    };
+    let ends = |end: &str| acknowledged.values().filter(|status| *status == end).count();
     for end in ["paid", "failed", "cancelled"] {
         assert!(ends(end) > KILLS, "{} are {end}", ends(end));
     }

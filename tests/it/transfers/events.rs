@@ -16,10 +16,7 @@ fn send_to_inboxes(shop: &Shop) {
 /// Returns the only message of a type in an inbox.
 #[track_caller]
 fn only_message(shop: &Shop, inbox: &str, kind: &str) -> Value {
-    let messages = shop
-        .get(&format!("/sandbox/inbox/{inbox}"), None)
-        .expect(200)
-        .json();
+    let messages = shop.get(&format!("/sandbox/inbox/{inbox}"), None).expect(200).json();
     let bodies = messages["data"].as_array().unwrap().iter();
     let bodies = bodies.map(|message| message["body"].as_str().unwrap());
     let bodies = bodies.map(|body| serde_json::from_str::<Value>(body).unwrap());
@@ -40,10 +37,8 @@ fn only_paid_and_failed_transfers_send_events() {
         (&["approve", "fail"], Some("failed")),
         (&["approve", "process", "pay"], Some("paid")),
     ] {
-        let (payout, refund) = (
-            shop.create_payout("20.00"),
-            shop.create_refund(&invoice, Some("20.00")),
-        );
+        let (payout, refund) =
+            (shop.create_payout("20.00"), shop.create_refund(&invoice, Some("20.00")));
         for (kind, id) in [("payouts", &payout), ("refunds", &refund)] {
             shop.apply_actions(kind, id, way);
             let entry = kind.trim_end_matches('s');
@@ -59,10 +54,8 @@ fn event_data_equals_the_object_when_sent() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     send_to_inboxes(&shop);
-    let (payout, refund) = (
-        shop.create_payout("20.00"),
-        shop.create_refund(&invoice, Some("30.00")),
-    );
+    let (payout, refund) =
+        (shop.create_payout("20.00"), shop.create_refund(&invoice, Some("30.00")));
     shop.apply_actions("payouts", &payout, &["approve", "process", "pay"]);
     shop.apply_actions("refunds", &refund, &["approve", "fail"]);
     shop.advance("0s");
@@ -78,21 +71,12 @@ fn event_data_equals_the_object_when_sent() {
         assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), event);
         let legacy = only_message(&shop, "legacy", kind);
         assert_eq!(legacy["object"], object);
-        assert_eq!(
-            (&legacy["id"], &legacy["createdAt"]),
-            (&event["id"], &event["created"])
-        );
+        assert_eq!((&legacy["id"], &legacy["createdAt"]), (&event["id"], &event["created"]));
     }
-    assert_eq!(
-        only_message(&shop, "legacy", "payout.paid")["invoice"],
-        Value::Null
-    );
+    assert_eq!(only_message(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
     // A refund event carries the invoice as it is after the refund failed.
     let of_refund = &only_message(&shop, "legacy", "refund.failed")["invoice"];
-    assert_eq!(
-        (&of_refund["id"], &of_refund["refundedAmount"]),
-        (&json!(invoice), &Value::Null)
-    );
+    assert_eq!((&of_refund["id"], &of_refund["refundedAmount"]), (&json!(invoice), &Value::Null));
     assert_eq!(of_refund["priceAmount"], "100.00");
 }
 
@@ -103,21 +87,16 @@ fn refund_event_has_the_invoice_as_it_was_then() {
     send_to_inboxes(&shop);
     // The receiver of the legacy format fails once. The later delivery still has the original body.
     let down = json!({ "status": 503, "times": 1 });
-    shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string())
-        .expect(204);
+    shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string()).expect(204);
     let refund = shop.create_refund(&invoice, Some("30.00"));
     shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.advance("0s");
     let first = only_message(&shop, "legacy", "refund.paid");
     shop.create_refund(&invoice, Some("20.00"));
-    shop.send("DELETE", "/sandbox/inbox/legacy", &[], "")
-        .expect(204);
+    shop.send("DELETE", "/sandbox/inbox/legacy", &[], "").expect(204);
     shop.advance("10s");
     let again = only_message(&shop, "legacy", "refund.paid");
     assert_eq!(again, first);
     assert_eq!(again["invoice"]["refundedAmount"], "30.00");
-    assert_eq!(
-        (&again["livemode"], &again["object"]["id"]),
-        (&json!(false), &json!(refund))
-    );
+    assert_eq!((&again["livemode"], &again["object"]["id"]), (&json!(false), &json!(refund)));
 }

@@ -40,10 +40,7 @@ impl ApprovalShop {
     #[track_caller]
     fn proposed_terms(&self, path: &str) -> Value {
         let id = path.rsplit('/').next().unwrap();
-        let path = format!(
-            "/dashboard/api/accounts/{}/payouts/{id}",
-            self.served.account
-        );
+        let path = format!("/dashboard/api/accounts/{}/payouts/{id}", self.served.account);
         let read = self.running.operator_request("GET", &path, &Value::Null);
         read.expect(200).json()["approval"].clone()
     }
@@ -51,9 +48,7 @@ impl ApprovalShop {
     /// Expects an approval with these fields to be rejected for `param`, and returns the message.
     #[track_caller]
     fn approval_error(&self, path: &str, fields: &Value, param: &str) -> String {
-        let answer = self
-            .running
-            .operator_request("POST", path, &approve_body(fields));
+        let answer = self.running.operator_request("POST", path, &approve_body(fields));
         answer.assert_error(400, "invalid_request", Some(param));
         answer.json()["message"].as_str().unwrap().to_owned()
     }
@@ -61,9 +56,7 @@ impl ApprovalShop {
     /// Approves with these fields and returns the payout.
     #[track_caller]
     fn approve(&self, path: &str, fields: &Value) -> Value {
-        let answer = self
-            .running
-            .operator_request("POST", path, &approve_body(fields));
+        let answer = self.running.operator_request("POST", path, &approve_body(fields));
         answer.expect(200).json()
     }
 
@@ -71,17 +64,14 @@ impl ApprovalShop {
     #[track_caller]
     fn cancel(&self, path: &str) {
         let cancel = json!({ "action": "cancel" });
-        self.running
-            .operator_request("POST", path, &cancel)
-            .expect(200);
+        self.running.operator_request("POST", path, &cancel).expect(200);
     }
 
     /// Returns the detail of the newest audit entry.
     #[track_caller]
     fn last_audit_detail(&self) -> Value {
         let log =
-            self.running
-                .operator_request("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
+            self.running.operator_request("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
         log.expect(200).json()["data"][0]["detail"].clone()
     }
 }
@@ -140,11 +130,7 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
         ]
     );
     assert_eq!(shop.last_audit_detail()["insistedOn"], json!([]));
-    assert_eq!(
-        shop.proposed_terms(&path),
-        Value::Null,
-        "the payout is approved"
-    );
+    assert_eq!(shop.proposed_terms(&path), Value::Null, "the payout is approved");
 }
 
 #[test]
@@ -168,11 +154,7 @@ fn rate_far_from_the_market_needs_acceptance() {
             "rate",
         );
     }
-    shop.approval_error(
-        &path,
-        &json!({ "rate": "49000", "acceptRate": "yes" }),
-        "acceptRate",
-    );
+    shop.approval_error(&path, &json!({ "rate": "49000", "acceptRate": "yes" }), "acceptRate");
     let approved = shop.approve(&path, &json!({ "rate": "49000" }));
     assert_eq!(approved["rate"], "49000");
     shop.cancel(&path);
@@ -197,23 +179,11 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
             &proposed["amountCrypto"],
             &proposed["networkFee"]
         ],
-        [
-            &Value::Null,
-            &json!("no source has reported a rate"),
-            &Value::Null,
-            &Value::Null
-        ]
+        [&Value::Null, &json!("no source has reported a rate"), &Value::Null, &Value::Null]
     );
-    for fields in [
-        json!({}),
-        json!({ "rate": "150" }),
-        json!({ "acceptRate": true }),
-    ] {
+    for fields in [json!({}), json!({ "rate": "150" }), json!({ "acceptRate": true })] {
         let message = shop.approval_error(&path, &fields, "rate");
-        assert!(
-            message.contains("no source has reported a rate"),
-            "{message}"
-        );
+        assert!(message.contains("no source has reported a rate"), "{message}");
     }
     let approved = shop.approve(&path, &json!({ "rate": "150", "acceptRate": true }));
     assert_eq!(approved["amountCrypto"], "0.13332833");
@@ -224,8 +194,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     let shop = ApprovalShop::open();
     let settings = "/dashboard/api/settings";
     let set = |fees: Value| {
-        shop.running
-            .operator_request("PUT", settings, &json!({ "networkFees": fees }))
+        shop.running.operator_request("PUT", settings, &json!({ "networkFees": fees }))
     };
     for (fees, param) in [
         (json!({}), "networkFees"),
@@ -237,25 +206,11 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     ] {
         set(fees).assert_error(400, "invalid_request", Some(param));
     }
-    let read = || {
-        shop.running
-            .operator_request("GET", settings, &Value::Null)
-            .expect(200)
-            .json()
-    };
-    assert_eq!(
-        read()["networkFees"]["SOL"],
-        json!({ "amount": "0.000005", "source": "default" })
-    );
+    let read = || shop.running.operator_request("GET", settings, &Value::Null).expect(200).json();
+    assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.000005", "source": "default" }));
     set(json!({ "SOL": "0.01" })).expect(200);
-    assert_eq!(
-        read()["networkFees"]["SOL"],
-        json!({ "amount": "0.01", "source": "setting" })
-    );
-    assert_eq!(
-        shop.last_audit_detail()["networkFees"]["SOL"]["amount"],
-        "0.01"
-    );
+    assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.01", "source": "setting" }));
+    assert_eq!(shop.last_audit_detail()["networkFees"]["SOL"]["amount"], "0.01");
     let path = shop.request_payout(SOLANA);
     let approved = shop.approve(&path, &json!({}));
     assert_eq!(
@@ -285,10 +240,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     let path = shop.request_payout(SOLANA);
     shop.approval_error(&path, &json!({}), "networkFee");
     shop.approve(&path, &json!({ "acceptFee": true }));
-    assert_eq!(
-        shop.last_audit_detail()["insistedOn"],
-        json!(["networkFee"])
-    );
+    assert_eq!(shop.last_audit_detail()["insistedOn"], json!(["networkFee"]));
 }
 
 #[test]
@@ -304,18 +256,11 @@ fn approval_uses_the_node_fee_estimate() {
     let running = till.start();
     till.wait_for_rate("ethereum", "ETH");
     let price = node.call_rpc_number("eth_gasPrice", json!([]));
-    let shop = ApprovalShop {
-        served: till.served,
-        running,
-    };
+    let shop = ApprovalShop { served: till.served, running };
     let whole = |wei: u128| coffer::domain::money::coin::Units(wei).to_decimal_text(18);
     let path = shop.request_payout(["ETH", "ethereum", EVM]);
     let estimated = || shop.proposed_terms(&path)["networkFeeFrom"] == "estimate";
-    assert!(
-        polling::wait_until(estimated),
-        "{}",
-        shop.proposed_terms(&path)
-    );
+    assert!(polling::wait_until(estimated), "{}", shop.proposed_terms(&path));
     let proposed = shop.proposed_terms(&path);
     assert_eq!(proposed["networkFeeCrypto"], whole(price * 21_000));
     assert!(proposed["networkFeeAt"].is_string(), "{proposed}");
@@ -343,15 +288,10 @@ fn approval_uses_the_node_fee_estimate() {
 #[test]
 fn sandbox_approvals_need_no_acceptance() {
     let interface = crate::support::operator_interface::OperatorInterface::open();
-    let invoice = interface
-        .shop
-        .fund_balance(crate::support::TEST, "100.00", "EUR");
+    let invoice = interface.shop.fund_balance(crate::support::TEST, "100.00", "EUR");
     let own = interface.shop.get_invoice(&invoice)["depositAddress"].clone();
     let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": own });
-    let refund = interface
-        .request("POST", "refunds", &body)
-        .expect(201)
-        .json();
+    let refund = interface.request("POST", "refunds", &body).expect(201).json();
     let id = refund["id"].as_str().unwrap();
     let opened = interface.get(&format!("refunds/{id}"));
     assert_eq!(
@@ -371,10 +311,7 @@ fn sandbox_approvals_need_no_acceptance() {
     );
     let far = json!({ "action": "approve", "rate": "8000", "networkFee": "0.0001" });
     let approved = step(far).expect(200).json();
-    assert_eq!(
-        [&approved["rate"], &approved["sentBy"]],
-        [&json!("8000"), &json!("hand")]
-    );
+    assert_eq!([&approved["rate"], &approved["sentBy"]], [&json!("8000"), &json!("hand")]);
     // A merchant does not see the operator's warnings.
     let merchants = interface.request_as_merchant("GET", &format!("refunds/{id}"), &Value::Null);
     assert_eq!(merchants.expect(200).json()["approval"], Value::Null);

@@ -104,11 +104,7 @@ fn killed_server_with_electrum_sends_and_reports_a_transfer_once() {
 #[track_caller]
 fn assert_sent_and_reported_once(mut merchant: LitecoinMerchant<'_>) {
     let mut dice = Dice::new(11);
-    for at in [
-        KillPoint::OnceSent,
-        KillPoint::WhileResponding,
-        KillPoint::OnceStored,
-    ] {
+    for at in [KillPoint::OnceSent, KillPoint::WhileResponding, KillPoint::OnceStored] {
         for round in ROUNDS {
             let sent = round.map(|(kind, by)| match by {
                 SentBy::Hand => send_by_hand(&mut merchant, kind, at == KillPoint::OnceStored),
@@ -130,10 +126,7 @@ fn assert_sent_and_reported_once(mut merchant: LitecoinMerchant<'_>) {
             merchant.restart_and_read();
             for (of, made) in &sent {
                 merchant.assert_paid(of, &made.txid);
-                assert_eq!(
-                    merchant.signer_starts(of),
-                    usize::from(of.by == SentBy::Signer)
-                );
+                assert_eq!(merchant.signer_starts(of), usize::from(of.by == SentBy::Signer));
                 let received = merchant.node.call("getreceivedbyaddress", json!([of.to]));
                 assert_eq!(crate::support::payer::parse_units(&received), of.units);
             }

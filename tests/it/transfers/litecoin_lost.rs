@@ -85,9 +85,8 @@ fn prove_transactions_lost(
     let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
     merchant.payer.send(again);
     let elsewhere = merchant.foreign_address();
-    let others = lost
-        .each_ref()
-        .map(|(_, made)| merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]));
+    let others =
+        lost.each_ref().map(|(_, made)| merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]));
     merchant.restart_and_read();
     merchant.wait_for_state(back, ["processing", "seen"]);
     for ((of, _), other) in lost.iter().zip(&others) {
@@ -140,17 +139,11 @@ fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
         let paid = times * bumped.units;
         let raised = merchant.payer.replace(first, &[(&bumped.to, paid)]);
         let elsewhere = merchant.foreign_address();
-        let other = merchant
-            .payer
-            .replace(second, &[(&elsewhere, strayed.units)]);
+        let other = merchant.payer.replace(second, &[(&elsewhere, strayed.units)]);
         merchant.mine_and_read(usize::from(is_mined_at_once));
         let seen = merchant.wait_for_state(bumped, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], raised.txid.as_str());
-        merchant.wait_for_review(
-            strayed,
-            "processing",
-            &format!("{} took its place", other.txid),
-        );
+        merchant.wait_for_review(strayed, "processing", &format!("{} took its place", other.txid));
         let right = merchant.payer.pay(&[(&strayed.to, strayed.units)]);
         merchant.apply_pay(strayed, &right.txid).expect(200);
         merchant.mine_and_read(CONFIRMATIONS);
@@ -200,9 +193,7 @@ fn reorganise_and_return(
         merchant.wait_for_review(of, "paid", "is not confirmed any more");
         let id = newest_review(merchant, of, "gone");
         let resolved = json!({ "action": "resolve", "review": id, "reason": "fine" });
-        merchant
-            .apply(of, &resolved)
-            .assert_error(409, "invalid_transition", Some("action"));
+        merchant.apply(of, &resolved).assert_error(409, "invalid_transition", Some("action"));
     }
     // In a deep reorg the node does not return transactions to its mempool.
     for (_, made) in paid {
@@ -293,9 +284,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         }
         let cancelled = merchant.request_transfer((round[0].0, SentBy::Hand), None, None);
         merchant.approve(&cancelled);
-        merchant
-            .apply(&cancelled, &json!({ "action": "cancel" }))
-            .expect(200);
+        merchant.apply(&cancelled, &json!({ "action": "cancel" })).expect(200);
         let before = merchant.available_cents();
         for (_, made) in &attached {
             merchant.payer.send(made);

@@ -28,11 +28,7 @@ fn restore_old_copy(
     payout: usize,
 ) -> CopiedLitecoinTransfers {
     let kind = |place: usize| {
-        if place == payout {
-            "payouts"
-        } else {
-            "refunds"
-        }
+        if place == payout { "payouts" } else { "refunds" }
     };
     let unsent = merchant.new_processing(("refunds", by), None);
     if by == SentBy::Signer {
@@ -67,19 +63,11 @@ fn restore_old_copy(
         let mut lines = told.lines().filter(|line| line.contains(&of.id));
         let line = lines.next().unwrap();
         let named = line.contains(&of.to) && line.contains(&made.txid);
-        assert!(
-            named && line.contains("is paid in the replaced file"),
-            "{line}"
-        );
+        assert!(named && line.contains("is paid in the replaced file"), "{line}");
     }
     assert!(!told.contains(&unsent.id), "{told}");
     let [processing, approved, (requested, first)] = paid;
-    CopiedLitecoinTransfers {
-        requested: (requested, [first, other]),
-        approved,
-        processing,
-        unsent,
-    }
+    CopiedLitecoinTransfers { requested: (requested, [first, other]), approved, processing, unsent }
 }
 
 #[test]
@@ -127,16 +115,12 @@ fn assert_held_before_sending(
     let now = merchant.wait_for_state(approved, ["approved", "waiting"]);
     assert_eq!(proposed_txids(&now), [made.txid.as_str()]);
     for of in [requested, approved] {
-        for action in [
-            "approve", "reassign", "process", "reject", "cancel", "fail", "pay",
-        ] {
+        for action in ["approve", "reassign", "process", "reject", "cancel", "fail", "pay"] {
             let body = json!({ "action": action });
             let held = merchant.apply(of, &body);
             assert_eq!(held.status, 409, "{action}: {}", held.text);
         }
-        merchant
-            .apply(of, &json!({ "action": "release" }))
-            .expect(200);
+        merchant.apply(of, &json!({ "action": "release" })).expect(200);
     }
     // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });

@@ -49,14 +49,8 @@ fn transaction_spending_shop_deposits_settles() {
         let mut paid = Vec::new();
         for who in round {
             let sent = merchant.new_processing(who, None);
-            let coin = if who.0 == "payouts" {
-                deposits.pop()
-            } else {
-                Some(deposits.remove(0))
-            };
-            let made = merchant
-                .payer
-                .sign_spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
+            let coin = if who.0 == "payouts" { deposits.pop() } else { Some(deposits.remove(0)) };
+            let made = merchant.payer.sign_spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
             // Only the transfer of the signer gets its transaction id. The other transaction is found without its id.
             if who.1 == SentBy::Signer {
@@ -102,9 +96,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
         let taken = merchant.apply_pay(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
-        merchant
-            .apply(&third, &json!({ "action": "fail", "force": true }))
-            .expect(200);
+        merchant.apply(&third, &json!({ "action": "fail", "force": true })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -128,21 +120,12 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
                 where t.id = '{}'",
             held.id
         );
-        merchant
-            .till
-            .served
-            .wait_for_query(&proposals, &[&made.txid]);
+        merchant.till.served.wait_for_query(&proposals, &[&made.txid]);
         merchant.restart_and_read();
         merchant.wait_for_state(&held, ["approved", "waiting"]);
-        assert_eq!(
-            merchant.read_transfer(&held)["proposals"][0]["txid"],
-            made.txid.as_str()
-        );
+        assert_eq!(merchant.read_transfer(&held)["proposals"][0]["txid"], made.txid.as_str());
         let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
-        assert_eq!(
-            (merchant.signer_starts(&next), merchant.signer_starts(&held)),
-            (1, 0)
-        );
+        assert_eq!((merchant.signer_starts(&next), merchant.signer_starts(&held)), (1, 0));
         // After the operator dismisses the transaction, the signer sends.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
         merchant.apply(&held, &dismissed).expect(200);
@@ -152,14 +135,8 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         merchant.mine_and_read(CONFIRMATIONS);
         merchant.assert_paid(&held, &right.txid);
         merchant.assert_paid(&next, &own.txid);
-        merchant.wait_for_review(
-            &busy,
-            "processing",
-            "nobody knows whether the signer sent it",
-        );
-        merchant
-            .apply(&busy, &json!({ "action": "fail", "force": true }))
-            .expect(200);
+        merchant.wait_for_review(&busy, "processing", "nobody knows whether the signer sent it");
+        merchant.apply(&busy, &json!({ "action": "fail", "force": true })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -177,10 +154,8 @@ fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     merchant.restart_and_read();
     let runs = merchant.new_processing(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
-    let proposals = format!(
-        "select count(*) || '' from transfer_proposals where txid = '{}'",
-        made.txid
-    );
+    let proposals =
+        format!("select count(*) || '' from transfer_proposals where txid = '{}'", made.txid);
     merchant.till.served.wait_for_query(&proposals, &["3"]);
     merchant.wait_for_state(&failed, ["failed", "settled"]);
     merchant.wait_for_state(&waits, ["processing", "waiting"]);

@@ -67,10 +67,7 @@ pub struct LitecoinMerchant<'n> {
 /// Starts a node that does not store its mempool; `None` where the machine has no litecoind.
 #[track_caller]
 pub fn start_node(options: &[&str]) -> Option<Litecoind> {
-    Litecoind::start(
-        &[&["-persistmempool=0", "-walletbroadcast=0"], options].concat(),
-        UNTESTED,
-    )
+    Litecoind::start(&[&["-persistmempool=0", "-walletbroadcast=0"], options].concat(), UNTESTED)
 }
 
 /// Returns the account key of the shop's wallet.
@@ -109,9 +106,7 @@ impl<'n> LitecoinMerchant<'n> {
         let public = Xpub::from_priv(&Secp256k1::new(), &account_key).to_string();
         crate::operator::wallets::parse_output(&till.add_wallet("litecoin", &public, &[]));
         let signer = waiting_signer(&till.served);
-        let running = till
-            .served
-            .start(&[&till.settings()[..], &["--signer", &signer]].concat());
+        let running = till.served.start(&[&till.settings()[..], &["--signer", &signer]].concat());
         till.wait_for_rate("litecoin", "LTC");
         let mut merchant = LitecoinMerchant {
             node,
@@ -139,10 +134,7 @@ impl<'n> LitecoinMerchant<'n> {
         self.payer.mine(3);
         self.restart_and_read();
         self.till.wait_for_event("invoice.confirmed", &invoice);
-        invoice["id"]
-            .as_str()
-            .unwrap()
-            .clone_into(&mut self.invoice);
+        invoice["id"].as_str().unwrap().clone_into(&mut self.invoice);
         let path: DerivationPath = format!("m/0/{}", self.invoices).parse().unwrap();
         let key = self.account_key.derive_priv(&Secp256k1::new(), &path);
         self.invoices += 1;
@@ -178,31 +170,18 @@ impl<'n> LitecoinMerchant<'n> {
             let path = format!("/dashboard/api/accounts/{}/refunds", served.account);
             let euros = euros.unwrap_or("1.00");
             let body = json!({ "invoice": self.invoice, "amount": euros, "toAddress": to });
-            let refund = self
-                .running
-                .operator_request("POST", &path, &body)
-                .expect(201);
+            let refund = self.running.operator_request("POST", &path, &body).expect(201);
             (refund.json()["id"].as_str().unwrap().to_owned(), euros)
         };
         let cents: u64 = euros.replace('.', "").parse().unwrap();
         // One coin is worth 100 EUR. The network fee is subtracted.
         let units = cents * 10_000 - 100_000;
-        LitecoinTransfer {
-            kind,
-            by,
-            id,
-            to,
-            units,
-        }
+        LitecoinTransfer { kind, by, id, to, units }
     }
 
     #[track_caller]
     pub fn approve(&self, of: &LitecoinTransfer) {
-        let by = if of.by == SentBy::Hand {
-            "hand"
-        } else {
-            "signer"
-        };
+        let by = if of.by == SentBy::Hand { "hand" } else { "signer" };
         let body = json!({
             "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001", "sentBy": by,
         });
@@ -283,10 +262,8 @@ impl<'n> LitecoinMerchant<'n> {
         loop {
             self.running.process.kill();
             let file = self.till.served.open_file();
-            let number = |query: &str| {
-                file.query_row(query, [], |row| row.get::<_, i64>(0))
-                    .unwrap()
-            };
+            let number =
+                |query: &str| file.query_row(query, [], |row| row.get::<_, i64>(0)).unwrap();
             let before = number("select stepped_at from chain_cursors");
             let height = self.node.call("getblockcount", json!([]));
             self.start();

@@ -19,18 +19,12 @@ impl LitecoinMerchant<'_> {
     pub fn read_transfer(&self, of: &LitecoinTransfer) -> Value {
         let account = &self.till.served.account;
         let path = format!("/dashboard/api/accounts/{account}/{}/{}", of.kind, of.id);
-        self.running
-            .operator_request("GET", &path, &Value::Null)
-            .expect(200)
-            .json()
+        self.running.operator_request("GET", &path, &Value::Null).expect(200).json()
     }
 
     #[track_caller]
     pub fn status(&self, of: &LitecoinTransfer) -> String {
-        self.read_transfer(of)["status"]
-            .as_str()
-            .unwrap()
-            .to_owned()
+        self.read_transfer(of)["status"].as_str().unwrap().to_owned()
     }
 
     /// Waits until the transfer has this status and chain state, and returns it.
@@ -72,13 +66,8 @@ impl LitecoinMerchant<'_> {
     #[track_caller]
     pub fn assert_end_reported_once(&self, of: &LitecoinTransfer, end: &str) {
         let kind = of.kind.trim_end_matches('s');
-        let told = format!(
-            "select group_concat(type) from events where object_id = '{}'",
-            of.id
-        );
-        self.till
-            .served
-            .wait_for_query(&told, &[&format!("{kind}.{end}")]);
+        let told = format!("select group_concat(type) from events where object_id = '{}'", of.id);
+        self.till.served.wait_for_query(&told, &[&format!("{kind}.{end}")]);
     }
 
     #[track_caller]

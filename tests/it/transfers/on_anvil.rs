@@ -132,8 +132,7 @@ impl EthMerchant {
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
         // A server starts no earlier than the latest time in its file.
-        file.execute("update file set last_tick_at = ?1", [now])
-            .unwrap();
+        file.execute("update file set last_tick_at = ?1", [now]).unwrap();
         self.running = Some(self.till.start());
         let read = format!(
             "select (stepped_at > {now} and height = {} and not exists (select 1 from rescans)) || '' \
@@ -182,10 +181,7 @@ impl EthMerchant {
     /// Returns a new address that has received nothing.
     fn new_destination(&mut self) -> String {
         self.destinations += 1;
-        format!(
-            "0x{:040x}",
-            (0x1111_u128 << 112) + u128::from(self.destinations)
-        )
+        format!("0x{:040x}", (0x1111_u128 << 112) + u128::from(self.destinations))
     }
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it with this sender.
@@ -333,9 +329,7 @@ impl EthMerchant {
 
     #[track_caller]
     fn assert_all_seen(&self, of: &[EthTransfer], txids: &[String]) {
-        of.iter()
-            .zip(txids)
-            .for_each(|(of, txid)| self.assert_seen(of, txid));
+        of.iter().zip(txids).for_each(|(of, txid)| self.assert_seen(of, txid));
     }
 
     /// Waits until a transfer is in processing and must be reviewed by a person.
@@ -354,9 +348,7 @@ impl EthMerchant {
 
     #[track_caller]
     fn assert_all_paid(&self, of: &[EthTransfer], txids: &[String]) {
-        of.iter()
-            .zip(txids)
-            .for_each(|(of, txid)| self.assert_paid(of, txid));
+        of.iter().zip(txids).for_each(|(of, txid)| self.assert_paid(of, txid));
     }
 
     /// Asserts that a transfer has exactly one event, of this kind.
@@ -377,10 +369,7 @@ impl EthMerchant {
         let open = reviews.find(|review| review["endedAt"].is_null());
         let open = open.unwrap();
         assert_eq!(open["kind"], kind, "{read:#}");
-        self.apply(
-            of,
-            &json!({ "action": action, "review": open["id"], "reason": "looked at" }),
-        )
+        self.apply(of, &json!({ "action": action, "review": open["id"], "reason": "looked at" }))
     }
 
     #[track_caller]

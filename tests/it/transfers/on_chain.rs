@@ -41,11 +41,7 @@ fn transfer_state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     let seen = read_transfer(shop, kind, id);
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
     let on_chain = &seen["onChain"];
-    [
-        text(&seen["status"]),
-        text(&on_chain["state"]),
-        text(&on_chain["problem"]),
-    ]
+    [text(&seen["status"]), text(&on_chain["state"]), text(&on_chain["problem"])]
 }
 
 /// Sends an action of the operator.
@@ -61,10 +57,7 @@ fn transaction_is_seen_then_settles() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = new_approved(&shop, kind);
-        assert_eq!(
-            simulate_transaction(&shop, kind, &id, "seen")["status"],
-            "processing"
-        );
+        assert_eq!(simulate_transaction(&shop, kind, &id, "seen")["status"], "processing");
         let [_, seen_state, problem] = transfer_state(&shop, kind, &id);
         assert_eq!(seen_state, "seen", "{problem}");
         assert!(shop.event_types(&id, LIVE).is_empty());
@@ -83,10 +76,7 @@ fn transaction_is_seen_then_settles() {
 #[test]
 fn transaction_of_wrong_amount_or_destination_is_reviewed() {
     for kind in ["payouts", "refunds"] {
-        for (case, wrong) in [
-            ("short", " pays "),
-            ("other_address", "pays another address"),
-        ] {
+        for (case, wrong) in [("short", " pays "), ("other_address", "pays another address")] {
             let shop = Shop::open();
             let id = new_approved(&shop, kind);
             simulate_transaction(&shop, kind, &id, case);
@@ -97,10 +87,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
             let home = shop.send("GET", "/dashboard/api/summary", &[("cookie", &home)], "");
             assert_eq!(home.expect(200).json()["transfersToReview"], 1);
             // The correct transaction settles the transfer.
-            assert_eq!(
-                simulate_transaction(&shop, kind, &id, "confirmed")["status"],
-                "paid"
-            );
+            assert_eq!(simulate_transaction(&shop, kind, &id, "confirmed")["status"], "paid");
             assert_eq!(findings(shop.file()), Vec::<String>::new());
         }
     }
@@ -119,10 +106,7 @@ fn dropped_transaction_waits_and_returns() {
         shop.advance("1m");
         let [status, found, problem] = transfer_state(&shop, kind, &id);
         assert_eq!([&*status, &*found], ["processing", "needs_review"]);
-        assert!(
-            problem.ends_with("was in the mempool and is gone"),
-            "{problem}"
-        );
+        assert!(problem.ends_with("was in the mempool and is gone"), "{problem}");
         simulate_transaction(&shop, kind, &id, "confirmed");
         assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
@@ -179,10 +163,7 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
         for _ in 0..2 {
             simulate_transaction(&shop, kind, &id, "dropped");
             let gone = newest();
-            assert_eq!(
-                (&gone["kind"], &gone["endedAt"]),
-                (&json!("gone"), &json!(null))
-            );
+            assert_eq!((&gone["kind"], &gone["endedAt"]), (&json!("gone"), &json!(null)));
             adjust(&gone);
             let booked_back = shop.balance_fields(LIVE, "EUR");
             assert_ne!(booked_back, paid);
@@ -191,21 +172,12 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
             assert_eq!(newest()["id"], gone["id"]);
             simulate_transaction(&shop, kind, &id, "confirmed");
             let arrived = newest();
-            assert_eq!(
-                (&arrived["kind"], &arrived["endedAt"]),
-                (&json!("arrived"), &json!(null))
-            );
+            assert_eq!((&arrived["kind"], &arrived["endedAt"]), (&json!("arrived"), &json!(null)));
             assert_eq!(transfer_state(&shop, kind, &id)[1], "needs_review");
             adjust(&arrived);
             assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
         }
-        assert_eq!(
-            read_transfer(&shop, kind, &id)["reviews"]
-                .as_array()
-                .unwrap()
-                .len(),
-            4
-        );
+        assert_eq!(read_transfer(&shop, kind, &id)["reviews"].as_array().unwrap().len(), 4);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
 }
@@ -216,26 +188,14 @@ fn payment_after_the_end_is_reviewed_once() {
         let shop = Shop::open();
         let id = new_approved(&shop, kind);
         simulate_transaction(&shop, kind, &id, "seen");
-        apply(
-            &shop,
-            kind,
-            &id,
-            &json!({ "action": "fail", "force": true }),
-        )
-        .expect(200);
+        apply(&shop, kind, &id, &json!({ "action": "fail", "force": true })).expect(200);
         simulate_transaction(&shop, kind, &id, "confirmed");
         let review = read_transfer(&shop, kind, &id)["reviews"][0]["id"].clone();
         let adjusted = json!({ "action": "adjust", "review": review, "reason": "it arrived" });
         apply(&shop, kind, &id, &adjusted).expect(200);
         for again in ["seen", "confirmed"] {
             simulate_transaction(&shop, kind, &id, again);
-            assert_eq!(
-                read_transfer(&shop, kind, &id)["reviews"]
-                    .as_array()
-                    .unwrap()
-                    .len(),
-                1
-            );
+            assert_eq!(read_transfer(&shop, kind, &id)["reviews"].as_array().unwrap().len(), 1);
         }
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
@@ -260,10 +220,8 @@ fn own_transaction_cannot_be_resolved_by_a_reason() {
 fn output_is_released_when_another_transaction_pays_its_transfer() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
-    let (first, second) = (
-        shop.create_refund(&invoice, Some("20.00")),
-        shop.create_refund(&invoice, Some("20.00")),
-    );
+    let (first, second) =
+        (shop.create_refund(&invoice, Some("20.00")), shop.create_refund(&invoice, Some("20.00")));
     for id in [&first, &second] {
         shop.apply_actions("refunds", id, &["approve", "process"]);
     }
@@ -312,19 +270,14 @@ fn review_lists_contain_only_open_reviews() {
         let ids = |kind: &str, query: &str| {
             let page = get(&format!("{prefix}/{kind}?onChain=needs_review{query}"));
             let found = page["data"].as_array().unwrap().iter();
-            let found: Vec<_> = found
-                .map(|one| one["id"].as_str().unwrap().to_owned())
-                .collect();
+            let found: Vec<_> = found.map(|one| one["id"].as_str().unwrap().to_owned()).collect();
             (found, page["nextBefore"].clone())
         };
         assert_eq!(ids("payouts", "").0, Vec::<String>::new());
         let newest = [refunds[2].clone(), refunds[1].clone()];
         assert_eq!(ids("refunds", ""), (newest.to_vec(), Value::Null));
         let (page, next) = ids("refunds", "&limit=1");
-        assert_eq!(
-            (page, next.clone()),
-            (newest[..1].to_vec(), json!(refunds[2]))
-        );
+        assert_eq!((page, next.clone()), (newest[..1].to_vec(), json!(refunds[2])));
         let before = format!("&limit=1&before={}", next.as_str().unwrap());
         assert_eq!(ids("refunds", &before), (newest[1..].to_vec(), Value::Null));
         assert_eq!(ids("refunds", "&status=paid").0, Vec::<String>::new());
@@ -332,15 +285,7 @@ fn review_lists_contain_only_open_reviews() {
     }
     let summary = get("/dashboard/api/summary");
     let counts = ["transfersToReview", "payoutsToReview", "refundsToReview"];
-    assert_eq!(
-        counts.map(|name| summary[name].clone()),
-        [2, 0, 2].map(Value::from)
-    );
-    let wrong = shop.send(
-        "GET",
-        "/dashboard/api/refunds?onChain=seen",
-        &[("cookie", &cookie)],
-        "",
-    );
+    assert_eq!(counts.map(|name| summary[name].clone()), [2, 0, 2].map(Value::from));
+    let wrong = shop.send("GET", "/dashboard/api/refunds?onChain=seen", &[("cookie", &cookie)], "");
     wrong.assert_error(400, "invalid_request", Some("onChain"));
 }

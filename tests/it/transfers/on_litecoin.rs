@@ -36,9 +36,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
         merchant.wait_for_review(of, "processing", "was not seen for 6 hours");
         // The operator corrects the mistake: another transaction was sent.
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
-        merchant
-            .apply_pay(of, &made.txid.to_uppercase())
-            .expect(200);
+        merchant.apply_pay(of, &made.txid.to_uppercase()).expect(200);
         made
     });
     merchant.restart_and_read();
@@ -69,9 +67,7 @@ fn sent_amount_without_a_txid_settles() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.new_processing(who, None));
-    let made = sent
-        .each_ref()
-        .map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
+    let made = sent.each_ref().map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
     merchant.restart_and_read();
     for (of, made) in sent.iter().zip(&made) {
         let seen = merchant.wait_for_state(of, ["processing", "seen"]);
@@ -97,9 +93,7 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
         }
     }
     // The transfers are sent after the review has opened.
-    let made = sent
-        .each_ref()
-        .map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
+    let made = sent.each_ref().map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
     merchant.mine_and_read(CONFIRMATIONS);
     for (of, made) in sent.iter().zip(&made) {
         merchant.assert_paid(of, &made.txid);
@@ -187,9 +181,7 @@ fn spend_outputs(
 ) {
     let elsewhere = merchant.foreign_address();
     let rest = made.rest.clone().unwrap();
-    let rest = merchant
-        .payer
-        .sign_spend(vec![rest], &[(&elsewhere, 1_000_000)]);
+    let rest = merchant.payer.sign_spend(vec![rest], &[(&elsewhere, 1_000_000)]);
     merchant.payer.send(&rest);
     let input = json!([{ "txid": made.txid, "vout": 0 }]);
     let output = json!([{ elsewhere: format_units(of.units) }]);
@@ -213,11 +205,8 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
         for _ in 0..2 {
             merchant.mine_and_read(CONFIRMATIONS);
             for (of, short) in &sent {
-                let problem = format!(
-                    "transaction {} pays 0.001 of {} LTC",
-                    short.txid,
-                    format_amount(of)
-                );
+                let problem =
+                    format!("transaction {} pays 0.001 of {} LTC", short.txid, format_amount(of));
                 let now = merchant.wait_for_review(of, "processing", &problem);
                 assert_eq!(now["onChain"]["amountSeen"], "0.001");
             }

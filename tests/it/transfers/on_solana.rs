@@ -54,10 +54,7 @@ impl SolanaMerchant {
         }
         merchant.mine_and_read(FINAL + 1);
         let confirmed = "select group_concat(status) from invoices";
-        merchant
-            .till
-            .served
-            .wait_for_query(confirmed, &["confirmed,confirmed"]);
+        merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
         Some(merchant)
     }
 
@@ -72,8 +69,7 @@ impl SolanaMerchant {
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap();
-        file.execute("update file set last_tick_at = ?1", [now])
-            .unwrap();
+        file.execute("update file set last_tick_at = ?1", [now]).unwrap();
         self.running = Some(self.till.start());
         let height = self.node.slot();
         let read = format!(
@@ -122,12 +118,7 @@ impl SolanaMerchant {
             (refund["id"].as_str().unwrap().to_owned(), 9 * milli)
         };
         let path = format!("/dashboard/api/{kind}/{id}");
-        SolanaTransfer {
-            path,
-            to,
-            asset,
-            units,
-        }
+        SolanaTransfer { path, to, asset, units }
     }
 
     #[track_caller]
@@ -156,13 +147,8 @@ impl SolanaMerchant {
     #[track_caller]
     fn read_transfer(&self, of: &SolanaTransfer) -> Value {
         let account = &self.till.served.account;
-        let path = of
-            .path
-            .replace("/api/", &format!("/api/accounts/{account}/"));
-        self.running()
-            .operator_request("GET", &path, &Value::Null)
-            .expect(200)
-            .json()
+        let path = of.path.replace("/api/", &format!("/api/accounts/{account}/"));
+        self.running().operator_request("GET", &path, &Value::Null).expect(200).json()
     }
 
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
@@ -223,10 +209,7 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
     merchant.mine_and_read(2);
     for _ in 0..2 {
         for (sent, txid) in all.iter().zip(&txids) {
-            assert_eq!(
-                merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
-                **txid
-            );
+            assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
         }
         merchant.restart_and_read();
     }
@@ -259,21 +242,14 @@ fn final_failed_transaction_is_provably_lost() {
     }
     merchant.mine_and_read(2);
     for sent in &both {
-        merchant.wait_for_state(
-            sent,
-            "processing",
-            "needs_review",
-            "reverted and moved nothing",
-        );
+        merchant.wait_for_state(sent, "processing", "needs_review", "reverted and moved nothing");
         let refused = merchant.apply(sent, &json!({ "action": "fail" }));
         refused.assert_error(409, "invalid_transition", Some("force"));
     }
     merchant.mine_and_read(FINAL);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
-        merchant
-            .apply(sent, &json!({ "action": "fail" }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -307,10 +283,7 @@ fn destination_is_the_credited_account_or_its_owner() {
     merchant.enter_txid(&to_owner, &txids[1]);
     merchant.restart_and_read();
     for (sent, txid) in [&to_account, &to_owner].iter().zip(&txids) {
-        assert_eq!(
-            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
-            **txid
-        );
+        assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
     merchant.assert_audit_clean();
 }

@@ -59,10 +59,7 @@ impl TronMerchant {
         }
         merchant.mine_and_read(FINAL);
         let confirmed = "select group_concat(status) from invoices";
-        merchant
-            .till
-            .served
-            .wait_for_query(confirmed, &["confirmed,confirmed"]);
+        merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
         merchant
     }
 
@@ -77,8 +74,7 @@ impl TronMerchant {
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap();
-        file.execute("update file set last_tick_at = ?1", [now])
-            .unwrap();
+        file.execute("update file set last_tick_at = ?1", [now]).unwrap();
         self.running = Some(self.till.start());
         let height = self.node.height();
         let read = format!(
@@ -99,11 +95,7 @@ impl TronMerchant {
     /// Sends a coin and returns the transaction id.
     #[track_caller]
     fn send(&self, asset: &str, to: &str, units: u64) -> String {
-        if asset == TRX {
-            self.node.pay(to, units)
-        } else {
-            self.node.pay_token(to, units)
-        }
+        if asset == TRX { self.node.pay(to, units) } else { self.node.pay_token(to, units) }
     }
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
@@ -125,12 +117,7 @@ impl TronMerchant {
             (refund["id"].as_str().unwrap().to_owned(), 9_000)
         };
         let path = format!("/dashboard/api/{kind}/{id}");
-        TronTransfer {
-            path,
-            to,
-            asset,
-            units,
-        }
+        TronTransfer { path, to, asset, units }
     }
 
     /// Returns a new transfer in processing that is sent by hand.
@@ -138,8 +125,7 @@ impl TronMerchant {
     fn new_processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         let sent = self.request_transfer(kind, asset);
         self.approve(&sent);
-        self.apply(&sent, &json!({ "action": "process" }))
-            .expect(200);
+        self.apply(&sent, &json!({ "action": "process" })).expect(200);
         sent
     }
 
@@ -164,13 +150,8 @@ impl TronMerchant {
     #[track_caller]
     fn read_transfer(&self, of: &TronTransfer) -> Value {
         let account = &self.till.served.account;
-        let path = of
-            .path
-            .replace("/api/", &format!("/api/accounts/{account}/"));
-        self.running()
-            .operator_request("GET", &path, &Value::Null)
-            .expect(200)
-            .json()
+        let path = of.path.replace("/api/", &format!("/api/accounts/{account}/"));
+        self.running().operator_request("GET", &path, &Value::Null).expect(200).json()
     }
 
     /// Waits until the transfer has this status and chain state and its problem contains `problem`. Returns the
@@ -202,24 +183,18 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     all.iter().for_each(|sent| merchant.approve(sent));
     merchant.restart_and_read();
     for sent in &all {
-        merchant
-            .apply(sent, &json!({ "action": "process" }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "process" })).expect(200);
         let read = merchant.read_transfer(sent);
         assert_eq!(read["paymentUri"], Value::Null, "{read:#}");
     }
     merchant.restart_and_read();
-    all.iter()
-        .for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
-    let txids = all
-        .each_ref()
-        .map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
+    all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
+    let txids = all.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
     // One id is entered before its block exists, in capitals and with `0x`. The other transaction is found by its
     // exact amount.
     merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.restart_and_read();
-    all.iter()
-        .for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
+    all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
     merchant.mine_and_read(1);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(
@@ -232,21 +207,14 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     merchant.node.mine(2);
     merchant.restart_and_read();
     merchant.mine_and_read(FINAL - 3);
-    all.iter()
-        .for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "seen", "")));
+    all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "seen", "")));
     merchant.mine_and_read(1);
     for (sent, txid) in all.iter().zip(&txids) {
-        assert_eq!(
-            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
-            **txid
-        );
+        assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
     merchant.restart_and_read();
     for (sent, txid) in all.iter().zip(&txids) {
-        assert_eq!(
-            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
-            **txid
-        );
+        assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
     merchant.assert_audit_clean();
 }
@@ -292,9 +260,7 @@ fn final_reverted_transaction_is_provably_lost() {
     merchant.mine_and_read(1);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
-        merchant
-            .apply(sent, &json!({ "action": "fail" }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -311,10 +277,7 @@ fn contract_payment_settles_if_the_node_reports_it() {
     merchant.enter_txid(&both[0], &txids[0]);
     merchant.mine_and_read(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
-        assert_eq!(
-            merchant.wait_for_state(sent, "paid", "settled", "")["txid"],
-            **txid
-        );
+        assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
     merchant.assert_audit_clean();
     // A node that keeps no internal transactions does not report a payment by a contract.

@@ -28,11 +28,7 @@ fn payout_response_is_as_documented_and_debits_the_balance() {
         "approvedAt": null, "finalizedAt": null,
     });
     assert_eq!(payout, expected);
-    assert_eq!(
-        payout.to_string(),
-        expected.to_string(),
-        "the order of the fields"
-    );
+    assert_eq!(payout.to_string(), expected.to_string(), "the order of the fields");
     let read = shop.get(&format!("/v1/payouts/{id}"), Some(LIVE));
     assert_eq!(read.expect(200).json(), payout);
     let purse = ["350.00", "150.00", "-150.00", "0.00"];
@@ -40,18 +36,8 @@ fn payout_response_is_as_documented_and_debits_the_balance() {
     assert_eq!(shop.transfer_ledger(id, LIVE), "payout -150.00");
 }
 
-const INVALID_AMOUNTS: [&str; 10] = [
-    "x",
-    "",
-    "0",
-    "0.00",
-    "-1",
-    "1.234",
-    "1e3",
-    " 1",
-    "ALL",
-    "99999999999999999999",
-];
+const INVALID_AMOUNTS: [&str; 10] =
+    ["x", "", "0", "0.00", "-1", "1.234", "1e3", " 1", "ALL", "99999999999999999999"];
 
 /// Each change lets the request pass one more check, so each error comes from the first check that fails.
 #[test]
@@ -92,33 +78,24 @@ fn checks_run_in_the_documented_order() {
     }
     let paid = ["approve", "process", "pay"];
     shop.apply_actions("payouts", &open, &paid);
-    shop.request_payout("0.01")
-        .assert_error(400, "no_address", None);
+    shop.request_payout("0.01").assert_error(400, "no_address", None);
     // The address must be on the chain of the payout coin.
     shop.update_account(json!({ "payoutAsset": "ETH", "payoutAddress": ETHEREUM }));
     shop.update_account(json!({ "payoutAsset": "LTC" }));
-    shop.request_payout("0.01")
-        .assert_error(400, "no_address", None);
+    shop.request_payout("0.01").assert_error(400, "no_address", None);
     shop.update_account(json!({ "payoutAddress": LITECOIN }));
-    shop.request_payout("0.01")
-        .assert_error(400, "no_address", None);
+    shop.request_payout("0.01").assert_error(400, "no_address", None);
     // One day later, the cooling period is over and the first payout no longer counts. Another payout uses most of
     // the limit.
     shop.advance("1d");
     let other = shop.create_payout("4990.00");
     shop.apply_actions("payouts", &other, &paid);
-    shop.request_payout("19.99")
-        .assert_error(400, "below_minimum", Some("amount"));
-    shop.request_payout("40020.01")
-        .assert_error(400, "insufficient_balance", Some("amount"));
-    shop.request_payout("20.00")
-        .assert_error(400, "daily_limit", Some("amount"));
+    shop.request_payout("19.99").assert_error(400, "below_minimum", Some("amount"));
+    shop.request_payout("40020.01").assert_error(400, "insufficient_balance", Some("amount"));
+    shop.request_payout("20.00").assert_error(400, "daily_limit", Some("amount"));
     shop.update_account(json!({ "payoutDailyLimit": "5010.00" }));
     let payout = shop.request_payout("20.00").expect(201).json();
-    assert_eq!(
-        (&payout["asset"], &payout["toAddress"]),
-        (&json!("LTC"), &json!(LITECOIN))
-    );
+    assert_eq!((&payout["asset"], &payout["toAddress"]), (&json!("LTC"), &json!(LITECOIN)));
 }
 
 #[test]
@@ -142,19 +119,10 @@ fn amount_all_is_the_available_balance() {
     shop.fund_balance(LIVE, "123.45", "USD");
     let body = json!({ "amount": "all", "currency": "USD" });
     let payout = post_payout(&shop, LIVE, body.clone()).expect(201).json();
-    assert_eq!(
-        (&payout["amount"], &payout["currency"]),
-        (&json!("123.45"), &json!("USD"))
-    );
-    assert_eq!(
-        shop.balance_fields(LIVE, "USD"),
-        ["0.00", "123.45", "-123.45", "0.00"]
-    );
+    assert_eq!((&payout["amount"], &payout["currency"]), (&json!("123.45"), &json!("USD")));
+    assert_eq!(shop.balance_fields(LIVE, "USD"), ["0.00", "123.45", "-123.45", "0.00"]);
     shop.apply_actions("payouts", payout["id"].as_str().unwrap(), &["cancel"]);
-    assert_eq!(
-        shop.balance_fields(LIVE, "USD"),
-        ["123.45", "0.00", "0.00", "0.00"]
-    );
+    assert_eq!(shop.balance_fields(LIVE, "USD"), ["123.45", "0.00", "0.00", "0.00"]);
     // A zero or negative balance is below the minimum payout.
     post_payout(&shop, LIVE, json!({ "amount": "all" })).assert_error(
         400,
@@ -187,11 +155,9 @@ fn daily_limit_is_rolling_and_per_currency() {
     let dollars = post_payout(&shop, LIVE, dollars).expect(201).json();
     shop.apply_actions("payouts", dollars["id"].as_str().unwrap(), &paid);
     shop.advance("11h59m59s");
-    shop.request_payout("60.00")
-        .assert_error(400, "daily_limit", Some("amount"));
+    shop.request_payout("60.00").assert_error(400, "daily_limit", Some("amount"));
     shop.advance("1s");
-    shop.request_payout("60.01")
-        .assert_error(400, "daily_limit", Some("amount"));
+    shop.request_payout("60.01").assert_error(400, "daily_limit", Some("amount"));
     shop.apply_actions("payouts", &shop.create_payout("60.00"), &paid);
 }
 
@@ -205,17 +171,12 @@ fn new_address_cools_down_for_a_day() {
     shop.advance("23h59m59s");
     let cooling = shop.request_payout("20.00");
     cooling.assert_error(400, "no_address", None);
-    assert!(
-        cooling.text.contains("2030-01-02T12:00:00.000Z"),
-        "{}",
-        cooling.text
-    );
+    assert!(cooling.text.contains("2030-01-02T12:00:00.000Z"), "{}", cooling.text);
     // Another address starts a new cooling period.
     let another = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
     shop.update_account(json!({ "payoutAddress": another }));
     shop.advance("1s");
-    shop.request_payout("20.00")
-        .assert_error(400, "no_address", None);
+    shop.request_payout("20.00").assert_error(400, "no_address", None);
     shop.advance("23h59m59s");
     let payout = shop.request_payout("20.00").expect(201).json();
     assert_eq!(payout["toAddress"], another);
@@ -226,23 +187,16 @@ fn concurrent_payout_requests_create_one() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "1000.00", "EUR");
     let answers: Vec<Response> = std::thread::scope(|scope| {
-        let asking: Vec<_> = (0..50)
-            .map(|_| scope.spawn(|| shop.request_payout("900.00")))
-            .collect();
-        asking
-            .into_iter()
-            .map(|asked| asked.join().unwrap())
-            .collect()
+        let asking: Vec<_> =
+            (0..50).map(|_| scope.spawn(|| shop.request_payout("900.00"))).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
     let made = answers.iter().filter(|answer| answer.status == 201);
     assert_eq!(made.count(), 1);
     for answer in answers.iter().filter(|answer| answer.status != 201) {
         answer.assert_error(409, "payout_open", None);
     }
-    assert_eq!(
-        shop.balance_fields(LIVE, "EUR"),
-        ["100.00", "900.00", "-900.00", "0.00"]
-    );
+    assert_eq!(shop.balance_fields(LIVE, "EUR"), ["100.00", "900.00", "-900.00", "0.00"]);
     let list = shop.get("/v1/payouts", Some(LIVE)).expect(200).json();
     assert_eq!(list["data"].as_array().unwrap().len(), 1);
 }
@@ -269,16 +223,10 @@ fn retry_reuses_idempotency_response() {
     let id = first.json()["id"].as_str().unwrap().to_owned();
     shop.apply_actions("payouts", &id, &["approve", "process", "pay"]);
     // The retry returns the original response, not the present state of the payout.
-    assert_eq!(
-        ask("a", json!({ "amount": "50.00" })).expect(201).text,
-        first.text
-    );
+    assert_eq!(ask("a", json!({ "amount": "50.00" })).expect(201).text, first.text);
     // A stored response is replayed before any check.
     shop.update_account(json!({ "maintenance": true }));
-    assert_eq!(
-        ask("a", json!({ "amount": "50.00" })).expect(201).text,
-        first.text
-    );
+    assert_eq!(ask("a", json!({ "amount": "50.00" })).expect(201).text, first.text);
     assert_eq!(shop.balance_fields(LIVE, "EUR")[0], "50.00");
 }
 
@@ -297,8 +245,7 @@ fn payouts_are_listed_newest_first_within_limits() {
     let listed = |query: &str| -> Vec<String> {
         let list = list(query, LIVE).expect(200).json();
         let ids = list["data"].as_array().unwrap().iter();
-        ids.map(|payout| payout["id"].as_str().unwrap().to_owned())
-            .collect()
+        ids.map(|payout| payout["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(listed(""), [&*ids[2], &ids[1], &ids[0]]);
     assert_eq!(listed("?limit=2"), [&*ids[2], &ids[1]]);
@@ -307,11 +254,7 @@ fn payouts_are_listed_newest_first_within_limits() {
         answer.assert_error(400, "invalid_request", Some("limit"));
     }
     assert_eq!(list("", TEST).expect(200).json(), json!({ "data": [] }));
-    for (id, key) in [
-        (ids[0].as_str(), TEST),
-        ("x", LIVE),
-        (&"0".repeat(36), LIVE),
-    ] {
+    for (id, key) in [(ids[0].as_str(), TEST), ("x", LIVE), (&"0".repeat(36), LIVE)] {
         let answer = shop.get(&format!("/v1/payouts/{id}"), Some(key));
         answer.assert_error(404, "not_found", None);
     }
@@ -328,10 +271,7 @@ fn payout_uses_the_requested_coin() {
     for field in ["asset", "assetSymbol", "chain", "toAddress", "currency"] {
         assert_eq!(approved[field], requested[field], "{field}");
     }
-    assert_eq!(
-        (&approved["asset"], &approved["rate"]),
-        (&json!("SOL"), &json!("150"))
-    );
+    assert_eq!((&approved["asset"], &approved["rate"]), (&json!("SOL"), &json!("150")));
 }
 
 #[test]
@@ -340,12 +280,8 @@ fn amount_has_at_most_two_decimals() {
     shop.fund_balance(LIVE, "100.00", "EUR");
     for (amount, printed) in [("20", "20.00"), ("20.5", "20.50"), ("20.55", "20.55")] {
         let payout = shop.request_payout(amount).expect(201).json();
-        assert_eq!(
-            (&payout["amount"], &payout["currency"]),
-            (&json!(printed), &json!("EUR"))
-        );
+        assert_eq!((&payout["amount"], &payout["currency"]), (&json!(printed), &json!("EUR")));
         shop.apply_actions("payouts", payout["id"].as_str().unwrap(), &["reject"]);
     }
-    shop.request_payout("20.555")
-        .assert_error(400, "invalid_amount", Some("amount"));
+    shop.request_payout("20.555").assert_error(400, "invalid_amount", Some("amount"));
 }

@@ -37,8 +37,7 @@ fn create_sent_payout() -> Option<(Litecoind, TestnetShop, String)> {
 fn assert_payout_settled(till: &TestnetShop, txid: &str) {
     let running = till.start();
     let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
-    till.served
-        .wait_for_query(settled, &[&format!("paid chain {txid}")]);
+    till.served.wait_for_query(settled, &[&format!("paid chain {txid}")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

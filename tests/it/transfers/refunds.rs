@@ -39,18 +39,11 @@ fn refund_response_is_as_documented_and_shown_on_its_invoice() {
         "reason": "One too many", "failureReason": null, "requestedAt": shop.now(), "approvedAt": null,
         "finalizedAt": null,
     });
-    assert_eq!(
-        refund.to_string(),
-        expected.to_string(),
-        "the order of the fields"
-    );
+    assert_eq!(refund.to_string(), expected.to_string(), "the order of the fields");
     let read = shop.get(&format!("/v1/refunds/{id}"), Some(TEST));
     assert_eq!(read.expect(200).json(), refund);
     assert_eq!(refunded_amount(&shop, &invoice), "30.00");
-    assert_eq!(
-        shop.balance_fields(TEST, "EUR"),
-        ["70.00", "30.00", "0.00", "-30.00"]
-    );
+    assert_eq!(shop.balance_fields(TEST, "EUR"), ["70.00", "30.00", "0.00", "-30.00"]);
     assert_eq!(shop.transfer_ledger(id, TEST), "refund -30.00");
     shop.apply_actions("refunds", id, &["approve", "fail"]);
     assert_eq!(refunded_amount(&shop, &invoice), Value::Null);
@@ -79,16 +72,7 @@ fn refunds_never_exceed_the_confirmed_amount() {
         let refused = shop.request_refund(&invoice, amount);
         refused.assert_error(400, "invalid_amount", Some("amount"));
     };
-    for amount in [
-        "100.01",
-        "0",
-        "0.00",
-        "-1",
-        "1.234",
-        "x",
-        "all",
-        "99999999999999999999",
-    ] {
+    for amount in ["100.01", "0", "0.00", "-1", "1.234", "x", "all", "99999999999999999999"] {
         refuse(Some(amount));
     }
     let first = shop.create_refund(&invoice, Some("60.00"));
@@ -107,10 +91,7 @@ fn refunds_never_exceed_the_confirmed_amount() {
     refuse(Some("30.01"));
     shop.create_refund(&invoice, Some("30.00"));
     assert_eq!(refunded_amount(&shop, &invoice), "100.00");
-    assert_eq!(
-        shop.balance_fields(TEST, "EUR"),
-        ["0.00", "40.00", "0.00", "-100.00"]
-    );
+    assert_eq!(shop.balance_fields(TEST, "EUR"), ["0.00", "40.00", "0.00", "-100.00"]);
 }
 
 #[test]
@@ -131,10 +112,7 @@ fn refund_count_limit_includes_returned_refunds() {
         let refused = shop.request_refund(&invoice, amount);
         refused.assert_error(400, "invoice_not_refundable", None);
         let message = refused.json()["message"].clone();
-        assert!(
-            message.as_str().unwrap().contains("at most 1000 refunds"),
-            "{message}"
-        );
+        assert!(message.as_str().unwrap().contains("at most 1000 refunds"), "{message}");
     }
     assert_eq!(refunded_amount(&shop, &invoice), "0.99");
     assert_eq!(shop.balance_fields(TEST, "EUR")[0], "99.01");
@@ -148,13 +126,9 @@ fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     let answers: Vec<Response> = std::thread::scope(|scope| {
-        let asking: Vec<_> = (0..20)
-            .map(|_| scope.spawn(|| shop.request_refund(&invoice, Some("15.00"))))
-            .collect();
-        asking
-            .into_iter()
-            .map(|asked| asked.join().unwrap())
-            .collect()
+        let asking: Vec<_> =
+            (0..20).map(|_| scope.spawn(|| shop.request_refund(&invoice, Some("15.00")))).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
     let made = answers.iter().filter(|answer| answer.status == 201);
     assert_eq!(made.count(), 6);
@@ -162,10 +136,7 @@ fn concurrent_refunds_never_exceed_the_confirmed_amount() {
         answer.assert_error(400, "invalid_amount", Some("amount"));
     }
     assert_eq!(refunded_amount(&shop, &invoice), "90.00");
-    assert_eq!(
-        shop.balance_fields(TEST, "EUR"),
-        ["10.00", "90.00", "0.00", "-90.00"]
-    );
+    assert_eq!(shop.balance_fields(TEST, "EUR"), ["10.00", "90.00", "0.00", "-90.00"]);
 }
 
 /// A refund requires confirmed payments, whatever the status of the invoice.
@@ -204,18 +175,12 @@ fn refund_may_make_the_balance_negative() {
     let payout = shop.create_payout("90.00");
     shop.apply_actions("payouts", &payout, &["approve", "process", "pay"]);
     let refund = shop.create_refund(&invoice, None);
-    assert_eq!(
-        shop.balance_fields(LIVE, "EUR"),
-        ["-90.00", "100.00", "-90.00", "-100.00"]
-    );
+    assert_eq!(shop.balance_fields(LIVE, "EUR"), ["-90.00", "100.00", "-90.00", "-100.00"]);
     // A negative balance does not allow a payout.
     let all = shop.request_payout("all");
     all.assert_error(400, "below_minimum", Some("amount"));
     shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
-    assert_eq!(
-        shop.balance_fields(LIVE, "EUR"),
-        ["-90.00", "0.00", "-90.00", "-100.00"]
-    );
+    assert_eq!(shop.balance_fields(LIVE, "EUR"), ["-90.00", "0.00", "-90.00", "-100.00"]);
 }
 
 #[test]
@@ -229,13 +194,8 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
         )
     };
     let litecoin = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
-    let refund = to(Value::Null, &litecoin.to_ascii_uppercase())
-        .expect(201)
-        .json();
-    assert_eq!(
-        refund["toAddress"], litecoin,
-        "the address is in canonical form"
-    );
+    let refund = to(Value::Null, &litecoin.to_ascii_uppercase()).expect(201).json();
+    assert_eq!(refund["toAddress"], litecoin, "the address is in canonical form");
     // The default address does not change, and may also be given explicitly.
     let unnamed =
         || shop.read_refund(&shop.create_refund(&invoice, Some("1.00")))["toAddress"].clone();
@@ -249,10 +209,7 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
         to(Value::Null, wrong).assert_error(400, "invalid_request", Some("toAddress"));
     }
     let refund = to(json!("USDC-BASE"), ethereum).expect(201).json();
-    assert_eq!(
-        (&refund["asset"], &refund["chain"]),
-        (&json!("USDC-BASE"), &json!("base"))
-    );
+    assert_eq!((&refund["asset"], &refund["chain"]), (&json!("USDC-BASE"), &json!("base")));
     to(json!("BTC"), litecoin).assert_error(400, "invalid_request", Some("toAddress"));
     to(json!("XMR"), litecoin).assert_error(400, "invalid_request", Some("asset"));
 }
@@ -283,10 +240,8 @@ fn invalid_body_names_the_field() {
 #[test]
 fn refunds_are_listed_newest_first_by_mode_and_invoice() {
     let shop = Shop::open();
-    let (one, other) = (
-        shop.fund_balance(TEST, "100.00", "EUR"),
-        shop.fund_balance(TEST, "100.00", "EUR"),
-    );
+    let (one, other) =
+        (shop.fund_balance(TEST, "100.00", "EUR"), shop.fund_balance(TEST, "100.00", "EUR"));
     let live = shop.fund_balance(LIVE, "100.00", "EUR");
     let of_one = shop.create_refund(&one, Some("1.00"));
     let of_other = shop.create_refund(&other, Some("1.00"));
@@ -296,18 +251,14 @@ fn refunds_are_listed_newest_first_by_mode_and_invoice() {
         let list = shop.get(&format!("/v1/refunds{query}"), Some(key));
         let list = list.expect(200).json();
         let ids = list["data"].as_array().unwrap().iter();
-        ids.map(|refund| refund["id"].as_str().unwrap().to_owned())
-            .collect()
+        ids.map(|refund| refund["id"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(listed("", TEST), [&*again, &of_other, &of_one]);
     assert_eq!(listed("?limit=1", TEST), [&*again]);
     assert_eq!(listed("", LIVE), [&*of_live]);
     let by_invoice = |invoice: &str| format!("?invoiceId={invoice}");
     assert_eq!(listed(&by_invoice(&one), TEST), [&*again, &of_one]);
-    assert_eq!(
-        listed(&by_invoice(&one.to_uppercase()), TEST),
-        [&*again, &of_one]
-    );
+    assert_eq!(listed(&by_invoice(&one.to_uppercase()), TEST), [&*again, &of_one]);
     assert_eq!(listed(&by_invoice(&live), TEST), Vec::<String>::new());
     for wrong in ["limit=101", "limit=0", "invoiceId=x", "invoiceId="] {
         let answer = shop.get(&format!("/v1/refunds?{wrong}"), Some(TEST));

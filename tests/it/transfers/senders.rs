@@ -28,17 +28,12 @@ impl SignerShop {
     fn open() -> SignerShop {
         let served = Installation::new();
         // The signer never completes its first order, so later transfers stay approved.
-        let script = format!(
-            "echo $$ > {}; exec sleep 100000",
-            served.path("number").display()
-        );
+        let script = format!("echo $$ > {}; exec sleep 100000", served.path("number").display());
         let program = served.write_program("signer", &script);
         let running = served.start(&signer_settings(&program));
         let adjustment = json!({ "currency": "EUR", "amount": "100000.00", "memo": "for a test" });
         let path = format!("/dashboard/api/accounts/{}/adjustments", served.account);
-        running
-            .operator_request("POST", &path, &adjustment)
-            .expect(201);
+        running.operator_request("POST", &path, &adjustment).expect(201);
         SignerShop { served, running }
     }
 
@@ -47,10 +42,7 @@ impl SignerShop {
     fn request_refund(&self, amount: &str) -> String {
         let cents: i64 = amount.replace('.', "").parse().unwrap();
         let conn = self.served.open_file();
-        let id = format!(
-            "01a1fd8d-2c10-7b41-9e07-{:012x}",
-            next_transfer_number(&conn)
-        );
+        let id = format!("01a1fd8d-2c10-7b41-9e07-{:012x}", next_transfer_number(&conn));
         conn.execute(
             "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, created_at, \
                expires_at) values (?1 || 'i', 1, 'live', 'created', 100, 'EUR', '{}', 0, 0, 0, 9e15)",
@@ -100,18 +92,14 @@ impl SignerShop {
     fn set_limit(&self, limit: Value) {
         let path = format!("/dashboard/api/accounts/{}", self.served.account);
         let body = json!({ "signerLimit": limit });
-        let account = self
-            .running
-            .operator_request("PATCH", &path, &body)
-            .expect(200);
+        let account = self.running.operator_request("PATCH", &path, &body).expect(200);
         assert_eq!(account.json()["signerLimit"], limit);
     }
 }
 
 /// Returns the number of the next transfer.
 fn next_transfer_number(conn: &rusqlite::Connection) -> i64 {
-    conn.query_row("select count(*) + 1 from transfers", [], |row| row.get(0))
-        .unwrap()
+    conn.query_row("select count(*) + 1 from transfers", [], |row| row.get(0)).unwrap()
 }
 
 #[test]
@@ -128,25 +116,15 @@ fn transfers_above_the_daily_signer_limit_are_sent_by_hand() {
     let path = shop.request_refund("0.01");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
     refused.assert_error(400, "invalid_request", Some("sentBy"));
-    assert!(
-        refused.text.contains("was given 1000.00 EUR"),
-        "{}",
-        refused.text
-    );
+    assert!(refused.text.contains("was given 1000.00 EUR"), "{}", refused.text);
     // A cancelled transfer no longer counts towards the limit.
-    shop.apply(&second, json!({ "action": "cancel" }))
-        .expect(200);
+    shop.apply(&second, json!({ "action": "cancel" })).expect(200);
     assert_eq!(
-        shop.approve(&path, json!({ "sentBy": "signer" }))
-            .expect(200)
-            .json()["sentBy"],
+        shop.approve(&path, json!({ "sentBy": "signer" })).expect(200).json()["sentBy"],
         "signer"
     );
     let back = json!({ "action": "reassign", "sentBy": "signer" });
-    assert_eq!(
-        shop.apply(&over, back).expect(200).json()["sentBy"],
-        "signer"
-    );
+    assert_eq!(shop.apply(&over, back).expect(200).json()["sentBy"], "signer");
     // A day later, only the two transfers of 0.01 EUR count towards the limit.
     let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
     shop.served.open_file().execute(day, []).unwrap();
@@ -165,29 +143,18 @@ fn operator_sets_signer_limit_to_amount_zero_or_null() {
     assert_eq!(shop.approve_refund("0.51").1, "hand");
     assert_eq!(shop.approve_refund("0.50").1, "signer");
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
-    for wrong in [
-        json!("-1"),
-        json!("1.001"),
-        json!("x"),
-        json!(true),
-        json!("99999999999.99"),
-    ] {
+    for wrong in [json!("-1"), json!("1.001"), json!("x"), json!(true), json!("99999999999.99")] {
         let body = json!({ "signerLimit": wrong });
         let refused = shop.running.operator_request("PATCH", &path, &body);
         refused.assert_error(400, "invalid_request", Some("signerLimit"));
     }
     let log =
-        shop.running
-            .operator_request("GET", "/dashboard/api/audit-log?limit=200", &Value::Null);
+        shop.running.operator_request("GET", "/dashboard/api/audit-log?limit=200", &Value::Null);
     let log = log.expect(200).json()["data"].clone();
-    let changes = log
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|entry| entry["action"] == "account.change");
-    let limits: Vec<&Value> = changes
-        .filter_map(|entry| entry["detail"].get("signerLimit"))
-        .collect();
+    let changes =
+        log.as_array().unwrap().iter().filter(|entry| entry["action"] == "account.change");
+    let limits: Vec<&Value> =
+        changes.filter_map(|entry| entry["detail"].get("signerLimit")).collect();
     assert_eq!(limits, [&json!("50000.50"), &Value::Null, &json!("0.00")]);
 }
 
@@ -196,41 +163,28 @@ fn person_cannot_send_a_signer_transfer_until_reassigned() {
     let shop = SignerShop::open();
     let (_, first) = shop.approve_refund("1.00");
     assert_eq!(first, "signer", "the signer runs and holds later transfers");
-    shop.served.wait_for_query(
-        "select status from transfers order by seq limit 1",
-        &["processing"],
-    );
+    shop.served
+        .wait_for_query("select status from transfers order by seq limit 1", &["processing"]);
     let (path, sent_by) = shop.approve_refund("2.00");
     assert_eq!(sent_by, "signer");
     let process = json!({ "action": "process" });
-    shop.apply(&path, process.clone())
-        .assert_error(409, "invalid_transition", Some("action"));
+    shop.apply(&path, process.clone()).assert_error(409, "invalid_transition", Some("action"));
     for (body, param) in [
         (json!({ "action": "reassign" }), "sentBy"),
         (json!({ "action": "reassign", "sentBy": "me" }), "sentBy"),
-        (
-            json!({ "action": "reassign", "sentBy": "hand", "rate": "1" }),
-            "rate",
-        ),
+        (json!({ "action": "reassign", "sentBy": "hand", "rate": "1" }), "rate"),
         (json!({ "action": "process", "sentBy": "hand" }), "sentBy"),
     ] {
-        shop.apply(&path, body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.apply(&path, body).assert_error(400, "invalid_request", Some(param));
     }
     let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
-    assert_eq!(
-        shop.apply(&path, by_hand.clone()).expect(200).json()["sentBy"],
-        "hand"
-    );
-    shop.apply(&path, by_hand.clone())
-        .assert_error(409, "invalid_transition", Some("sentBy"));
+    assert_eq!(shop.apply(&path, by_hand.clone()).expect(200).json()["sentBy"], "hand");
+    shop.apply(&path, by_hand.clone()).assert_error(409, "invalid_transition", Some("sentBy"));
     shop.apply(&path, process).expect(200);
-    shop.apply(&path, by_hand)
-        .assert_error(409, "invalid_transition", Some("action"));
+    shop.apply(&path, by_hand).assert_error(409, "invalid_transition", Some("action"));
     let requested = shop.request_refund("3.00");
     let early = json!({ "action": "reassign", "sentBy": "hand" });
-    shop.apply(&requested, early)
-        .assert_error(409, "invalid_transition", Some("action"));
+    shop.apply(&requested, early).assert_error(409, "invalid_transition", Some("action"));
 }
 
 #[test]
@@ -240,16 +194,11 @@ fn transfer_without_a_node_is_sent_by_hand() {
     let path = format!("/dashboard/api/payouts/{id}");
     let refused = shop.approve(&path, json!({ "sentBy": "signer" }));
     refused.assert_error(400, "invalid_request", Some("sentBy"));
-    assert!(
-        refused.text.contains("solana has no node"),
-        "{}",
-        refused.text
-    );
+    assert!(refused.text.contains("solana has no node"), "{}", refused.text);
     let approved = shop.approve(&path, json!({})).expect(200).json();
     assert_eq!(approved["sentBy"], "hand");
     let reassign = json!({ "action": "reassign", "sentBy": "signer" });
-    shop.apply(&path, reassign)
-        .assert_error(400, "invalid_request", Some("sentBy"));
+    shop.apply(&path, reassign).assert_error(400, "invalid_request", Some("sentBy"));
 }
 
 #[test]
@@ -271,8 +220,7 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
     ] {
         let conn = served.open_file();
         conn.execute(forget, []).unwrap();
-        conn.execute("update accounts set signer_max = ?1", [limit])
-            .unwrap();
+        conn.execute("update accounts set signer_max = ?1", [limit]).unwrap();
         drop(conn);
         let mut running = served.start(settings);
         served.wait_for_query(sent_by, &[expected]);
@@ -281,12 +229,8 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
     let noted = "select group_concat(actor || ' ' || action || ' ' || json_extract(detail, '$.sentBy'), ';') \
         from audit_log where action = 'payout.reassign'";
     let hand = "upgrade payout.reassign hand";
-    served.wait_for_query(
-        noted,
-        &[&format!(
-            "{hand};{hand};{hand};upgrade payout.reassign signer"
-        )],
-    );
+    served
+        .wait_for_query(noted, &[&format!("{hand};{hand};{hand};upgrade payout.reassign signer")]);
     assert!(!id.is_empty());
 }
 
@@ -306,11 +250,7 @@ fn summary_counts_transfers_without_a_signer() {
     let doctor = |signer: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--rates", "fixed:/nowhere", "--file"]);
-        let output = command
-            .arg(&served.file)
-            .args(["--signer", signer])
-            .output()
-            .unwrap();
+        let output = command.arg(&served.file).args(["--signer", signer]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let limit = "ok: signer limit, in any 24 hours and in each currency: 1000.00 for Shop\n";
@@ -321,10 +261,7 @@ fn summary_counts_transfers_without_a_signer() {
     );
     assert!(said.contains(limit), "{said}");
     let said = doctor("/bin/true");
-    assert!(
-        said.contains("ok: signer\n") && said.contains(limit),
-        "{said}"
-    );
+    assert!(said.contains("ok: signer\n") && said.contains(limit), "{said}");
 }
 
 #[test]
@@ -339,15 +276,14 @@ fn release_of_a_held_transfer_sets_its_sender() {
     let hold = "update transfers set sending = 'restored' where amount = 100";
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 1);
     // A transfer on hold accepts no other action, whatever the body.
-    for body in [
-        json!({ "action": "approve" }),
-        json!({ "action": "approve", "rate": "0.01" }),
-    ] {
-        shop.apply(&requested, body)
-            .assert_error(409, "invalid_transition", Some("action"));
+    for body in [json!({ "action": "approve" }), json!({ "action": "approve", "rate": "0.01" })] {
+        shop.apply(&requested, body).assert_error(409, "invalid_transition", Some("action"));
     }
-    shop.apply(&held[0], json!({ "action": "reassign" }))
-        .assert_error(409, "invalid_transition", Some("action"));
+    shop.apply(&held[0], json!({ "action": "reassign" })).assert_error(
+        409,
+        "invalid_transition",
+        Some("action"),
+    );
     let release = |path: &str, sent_by: Value| {
         let mut body = json!({ "action": "release" });
         if !sent_by.is_null() {
@@ -360,10 +296,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     assert_eq!(after["status"], "requested");
     assert_eq!(after["sentBy"], Value::Null);
     let by_hand = release(&held[0], json!("hand")).expect(200).json();
-    assert_eq!(
-        [&by_hand["status"], &by_hand["sentBy"]],
-        ["approved", "hand"]
-    );
+    assert_eq!([&by_hand["status"], &by_hand["sentBy"]], ["approved", "hand"]);
     let process = json!({ "action": "process" });
     shop.apply(&held[0], process.clone()).expect(200);
     // A transfer that is assigned to the signer again counts towards the limit from now on.
@@ -375,14 +308,9 @@ fn release_of_a_held_transfer_sets_its_sender() {
         (&held[4], Value::Null, "hand"),
     ] {
         let after = release(path, asked).expect(200).json();
-        assert_eq!(
-            [&after["status"], &after["sentBy"]],
-            ["approved", sent_by],
-            "{path}"
-        );
+        assert_eq!([&after["status"], &after["sentBy"]], ["approved", sent_by], "{path}");
         release(path, Value::Null).assert_error(409, "invalid_transition", Some("action"));
     }
-    shop.apply(&held[1], process.clone())
-        .assert_error(409, "invalid_transition", Some("action"));
+    shop.apply(&held[1], process.clone()).assert_error(409, "invalid_transition", Some("action"));
     shop.apply(&held[4], process).expect(200);
 }

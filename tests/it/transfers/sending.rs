@@ -17,10 +17,7 @@ use std::sync::Arc;
 
 /// Returns the service of a production server, on the file of a running shop.
 fn production_service(shop: &Shop) -> Arc<Service> {
-    let links = LinkBuilder {
-        public_url: shop.url().to_owned(),
-        checkout_secret: vec![0; 32],
-    };
+    let links = LinkBuilder { public_url: shop.url().to_owned(), checkout_secret: vec![0; 32] };
     let store = open_shared(shop.file(), None, false, ignore_progress).unwrap();
     let caches = Arc::new(Caches::default());
     Arc::new(Service::new(
@@ -82,14 +79,8 @@ fn solana_txid(byte: u8) -> String {
 #[track_caller]
 fn create_started_payout(shop: &Shop, service: &Arc<Service>) -> String {
     let id = shop.create_payout("20.00");
-    assert!(
-        service.transfers_to_send(NOW, 9).unwrap().is_empty(),
-        "not approved yet"
-    );
-    assert_eq!(
-        error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
-        "invalid_transition"
-    );
+    assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty(), "not approved yet");
+    assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
     approve_for_signer(shop, &id);
     assert_eq!(service.transfers_to_send(NOW, 9).unwrap().len(), 1);
     let begun = block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
@@ -98,18 +89,13 @@ fn create_started_payout(shop: &Shop, service: &Arc<Service>) -> String {
         (TransferStatus::Processing, Some(SendingState::Running))
     );
     assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
-    assert_eq!(
-        error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
-        "invalid_transition"
-    );
+    assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
     id
 }
 
 /// Applies an operator action in production, and returns the response or the error.
 fn apply_action(service: &Arc<Service>, id: &str, body: serde_json::Value) -> String {
-    let serde_json::Value::Object(body) = body else {
-        unreachable!("{body} is no object")
-    };
+    let serde_json::Value::Object(body) = body else { unreachable!("{body} is no object") };
     let request = match MoveTransfer::read(&body) {
         Ok(body) => body.into(),
         Err(refusal) => return refusal.message,
@@ -153,35 +139,21 @@ fn signer_response_settles_nothing_and_counts_once() {
             "invalid_transition"
         );
         assert_eq!(
-            error_code(block_on(service.record_not_sent(
-                NOW,
-                PAYOUT,
-                &id,
-                ("x", true)
-            ))),
+            error_code(block_on(service.record_not_sent(NOW, PAYOUT, &id, ("x", true)))),
             "invalid_transition"
         );
         assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
         let (end, status) = if is_sent {
-            (
-                json!({ "action": "pay", "txid": solana_txid(1), "unverified": true }),
-                "paid",
-            )
+            (json!({ "action": "pay", "txid": solana_txid(1), "unverified": true }), "paid")
         } else {
             // The signer signed no transaction, so `force` is not needed.
             (json!({ "action": "fail", "reason": "no funds" }), "failed")
         };
         let ended = apply_action(&service, &id, end);
-        assert!(
-            ended.contains(&format!(r#""status":"{status}""#)),
-            "{ended}"
-        );
+        assert!(ended.contains(&format!(r#""status":"{status}""#)), "{ended}");
         assert_eq!(shop.event_types(&id, LIVE), [format!("payout.{status}")]);
     }
-    assert_eq!(
-        shop.balance_fields(LIVE, "EUR"),
-        ["980.00", "0.00", "-20.00", "0.00"]
-    );
+    assert_eq!(shop.balance_fields(LIVE, "EUR"), ["980.00", "0.00", "-20.00", "0.00"]);
 }
 
 #[test]
@@ -195,22 +167,14 @@ fn signer_retry_runs_after_ten_minutes() {
     assert_eq!(retry(NOW).unwrap().sending, Some(SendingState::Retry));
     assert_eq!(service.next_signer_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {
-        assert!(
-            service
-                .transfers_to_send(later(minutes), 9)
-                .unwrap()
-                .is_empty()
-        );
+        assert!(service.transfers_to_send(later(minutes), 9).unwrap().is_empty());
         let early = block_on(service.begin_sending(later(minutes), PAYOUT, &id));
         assert_eq!(error_code(early), "invalid_transition");
     }
     assert_eq!(service.transfers_to_send(later(10), 9).unwrap().len(), 1);
     let again = block_on(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
     assert_eq!(again.sending, Some(SendingState::Running));
-    assert_eq!(
-        retry(later(11)).unwrap().dispatch.retry,
-        Some((NOW, later(21)))
-    );
+    assert_eq!(retry(later(11)).unwrap().dispatch.retry, Some((NOW, later(21))));
     // The signer signed no transaction, so `force` is not needed.
     let failed = apply_action(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
@@ -230,10 +194,7 @@ fn payment_by_others_holds_the_signer_before_its_start() {
          select seq, 'a', 0, amount_crypto, approved_at / 1000 * 1000 from transfers where id = '{id}'"
     ));
     assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
-    assert_eq!(
-        error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
-        "invalid_transition"
-    );
+    assert_eq!(error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))), "invalid_transition");
     shop.execute_sql("update transfer_proposals set dismissed_at = 1");
     block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
 }
@@ -244,10 +205,7 @@ fn unknown_outcome_waits_for_a_person() {
     shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
     for (end, status) in [
-        (
-            json!({ "action": "pay", "reason": "sent by the exchange" }),
-            "paid",
-        ),
+        (json!({ "action": "pay", "reason": "sent by the exchange" }), "paid"),
         (json!({ "action": "fail", "force": true }), "failed"),
     ] {
         let id = create_started_payout(&shop, &service);
@@ -265,9 +223,7 @@ fn unknown_outcome_waits_for_a_person() {
         for late in [
             error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
             error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "x"))),
-            error_code(block_on(
-                service.record_unknown_outcome(NOW, PAYOUT, &id, "x"),
-            )),
+            error_code(block_on(service.record_unknown_outcome(NOW, PAYOUT, &id, "x"))),
         ] {
             assert_eq!(late, "invalid_transition");
         }
@@ -275,10 +231,7 @@ fn unknown_outcome_waits_for_a_person() {
         assert!(unforced.starts_with("must be true"), "{unforced}");
         assert_eq!(shop.balance_fields(LIVE, "EUR")[1], "20.00");
         let ended = apply_action(&service, &id, end);
-        assert!(
-            ended.contains(&format!(r#""status":"{status}""#)),
-            "{ended}"
-        );
+        assert!(ended.contains(&format!(r#""status":"{status}""#)), "{ended}");
         assert_eq!(signer_command_state(&shop, &id), json!(null));
     }
 }
@@ -317,22 +270,13 @@ fn production_approval_requires_rate_and_fee() {
     let approved = step(json!({
         "action": "approve", "rate": "150", "acceptRate": true, "networkFee": "0",
     }));
-    assert!(
-        approved.contains(r#""amountCrypto":"0.13333333""#),
-        "{approved}"
-    );
+    assert!(approved.contains(r#""amountCrypto":"0.13333333""#), "{approved}");
     step(json!({ "action": "process" }));
     assert!(step(json!({ "action": "pay" })).starts_with("txid must be given"));
     let wrong = step(json!({ "action": "pay", "txid": "deadbeef" }));
-    assert!(
-        wrong.starts_with("txid must be the id of a transaction on solana"),
-        "{wrong}"
-    );
+    assert!(wrong.starts_with("txid must be the id of a transaction on solana"), "{wrong}");
     let unchecked = step(json!({ "action": "pay", "txid": solana_txid(2) }));
-    assert!(
-        unchecked.starts_with("unverified must be true"),
-        "{unchecked}"
-    );
+    assert!(unchecked.starts_with("unverified must be true"), "{unchecked}");
     let unchecked = json!({ "action": "pay", "txid": solana_txid(2), "unverified": true });
     let paid = step(unchecked);
     assert!(paid.contains(r#""status":"paid""#), "{paid}");
@@ -370,8 +314,5 @@ fn test_transfer_starts_no_signer() {
     assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
     let begun = block_on(service.begin_sending(NOW, TransferKind::Refund, &refund));
     assert_eq!(error_code(begun), "invalid_transition");
-    assert_eq!(
-        shop.apply_actions("refunds", &refund, &["process"])["status"],
-        "processing"
-    );
+    assert_eq!(shop.apply_actions("refunds", &refund, &["process"])["status"], "processing");
 }

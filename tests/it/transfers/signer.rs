@@ -69,20 +69,14 @@ fn approved_payout_is_sent_once() {
             "amount": "0.199", "amountBaseUnits": "199000000000000000" })
     );
     let seen = read_payout(&served, &running.url, &id);
-    assert_eq!(
-        (&seen["status"], &seen["txid"]),
-        (&json!("processing"), &json!(txid))
-    );
+    assert_eq!((&seen["status"], &seen["txid"]), (&json!("processing"), &json!(txid)));
     assert_eq!(start_count(&served.path("noted")), 1);
 }
 
 #[test]
 fn unclear_signer_response_waits_for_a_person() {
     for (answer, state) in [
-        (
-            r#"echo '{"sent": false, "reason": "no funds"}'"#,
-            "processing declined",
-        ),
+        (r#"echo '{"sent": false, "reason": "no funds"}'"#, "processing declined"),
         ("exit 1", "processing unknown"),
         ("echo '{}'", "processing unknown"),
         ("sleep 60", "processing unknown"),
@@ -102,10 +96,7 @@ fn unclear_signer_response_waits_for_a_person() {
         assert_eq!(seen["status"], "processing");
         let path = format!("/dashboard/api/payouts/{id}");
         let body = json!({ "action": "pay", "reason": "found by looking" });
-        let paid = running
-            .operator_request("POST", &path, &body)
-            .expect(200)
-            .json();
+        let paid = running.operator_request("POST", &path, &body).expect(200).json();
         assert_eq!(paid["onChain"]["state"], "settled");
     }
 }
@@ -114,10 +105,7 @@ fn unclear_signer_response_waits_for_a_person() {
 fn signer_killed_with_the_server_is_not_run_again() {
     let served = Installation::new();
     let fifo = served.path("fifo");
-    let made = std::process::Command::new("mkfifo")
-        .arg(&fifo)
-        .status()
-        .unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
     assert!(made.success());
     let program = signer_with_response(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&signer_settings(&program));
@@ -129,10 +117,7 @@ fn signer_killed_with_the_server_is_not_run_again() {
     // The signer sends its response after the server was killed.
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
     let running = served.start(&signer_settings(&program));
-    assert_eq!(
-        served.wait_for_query(STATE, &["processing unknown"]),
-        "processing unknown"
-    );
+    assert_eq!(served.wait_for_query(STATE, &["processing unknown"]), "processing unknown");
     let path = format!("/dashboard/api/payouts/{id}");
     let body = json!({ "action": "pay", "reason": "the signer sent it" });
     running.operator_request("POST", &path, &body).expect(200);

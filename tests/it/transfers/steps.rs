@@ -33,11 +33,8 @@ fn every_path_of_a_transfer_balances_the_ledger() {
             let shop = Shop::open();
             let id = request_transfer(&shop, kind);
             let purse = |available: &str, reserved: &str, out: &str| {
-                let (payouts, refunds) = if kind == "payouts" {
-                    (out, "0.00")
-                } else {
-                    ("0.00", out)
-                };
+                let (payouts, refunds) =
+                    if kind == "payouts" { (out, "0.00") } else { ("0.00", out) };
                 assert_eq!(
                     shop.balance_fields(LIVE, "EUR"),
                     [available, reserved, payouts, refunds],
@@ -54,10 +51,7 @@ fn every_path_of_a_transfer_balances_the_ledger() {
                 assert_eq!(after["amountCrypto"].is_string(), way[0] == "approve");
                 assert_eq!(after["txid"].is_string(), end == "paid" && is_last);
             }
-            let last = shop
-                .get(&format!("/v1/{kind}/{id}"), Some(LIVE))
-                .expect(200)
-                .json();
+            let last = shop.get(&format!("/v1/{kind}/{id}"), Some(LIVE)).expect(200).json();
             assert_eq!(last["status"], end);
             assert_eq!(last["finalizedAt"], shop.now());
             let taken = format!("{entry} -20.00");
@@ -83,14 +77,8 @@ fn unknown_action_changes_nothing() {
             let id = request_transfer(&shop, kind);
             shop.apply_actions(kind, &id, way);
             let read = || {
-                let of = shop
-                    .get(&format!("/v1/{kind}/{id}"), Some(LIVE))
-                    .expect(200);
-                (
-                    of.json(),
-                    shop.transfer_ledger(&id, LIVE),
-                    shop.balance_fields(LIVE, "EUR"),
-                )
+                let of = shop.get(&format!("/v1/{kind}/{id}"), Some(LIVE)).expect(200);
+                (of.json(), shop.transfer_ledger(&id, LIVE), shop.balance_fields(LIVE, "EUR"))
             };
             let before = read();
             let steps: &[&str] = match before.0["status"].as_str().unwrap() {
@@ -112,11 +100,7 @@ fn unknown_action_changes_nothing() {
 #[test]
 fn reset_deletes_payouts_and_refunds() {
     let shop = Shop::open();
-    shop.apply_actions(
-        "payouts",
-        &request_transfer(&shop, "payouts"),
-        &["approve", "fail"],
-    );
+    shop.apply_actions("payouts", &request_transfer(&shop, "payouts"), &["approve", "fail"]);
     request_transfer(&shop, "refunds");
     let counts = |state: Value| ["payouts", "refunds"].map(|kind| state["counts"][kind].clone());
     let state = shop.get("/sandbox", None).expect(200).json();
@@ -133,10 +117,7 @@ fn approval_fixes_rate_fee_and_coin_amount() {
     let approved = shop.apply_actions("payouts", &id, &["approve"]);
     // Amount in coins: 20.00 at a rate of 150, minus a fee of 0.000005, rounded down to eight places.
     let terms = ["rate", "networkFeeCrypto", "amountCrypto"].map(|field| approved[field].clone());
-    assert_eq!(
-        terms,
-        [json!("150"), json!("0.000005"), json!("0.13332833")]
-    );
+    assert_eq!(terms, [json!("150"), json!("0.000005"), json!("0.13332833")]);
     assert_eq!(approved["approvedAt"], shop.now());
     let dollars = shop.fund_balance(LIVE, "64.80", "USD");
     let refund = shop.create_refund(&dollars, None);
@@ -170,22 +151,12 @@ fn action_stores_its_txid_and_reason() {
     shop.apply_actions("payouts", &id, &["approve", "process"]);
     let pay = json!({ "action": "pay", "txid": "5wHu1qwD7q3j6dRk" });
     let paid = shop.post(&path, None, pay).expect(200).json();
-    assert_eq!(
-        (&paid["txid"], &paid["failureReason"]),
-        (&json!("5wHu1qwD7q3j6dRk"), &Value::Null)
-    );
-    for (way, action) in [
-        (&[][..], "reject"),
-        (&[], "cancel"),
-        (&["approve", "process"], "fail"),
-    ] {
+    assert_eq!((&paid["txid"], &paid["failureReason"]), (&json!("5wHu1qwD7q3j6dRk"), &Value::Null));
+    for (way, action) in [(&[][..], "reject"), (&[], "cancel"), (&["approve", "process"], "fail")] {
         let id = shop.create_payout("20.00");
         shop.apply_actions("payouts", &id, way);
         let body = json!({ "action": action, "reason": "The wallet is empty" });
-        let ended = shop
-            .post(&format!("/sandbox/payouts/{id}"), None, body)
-            .expect(200)
-            .json();
+        let ended = shop.post(&format!("/sandbox/payouts/{id}"), None, body).expect(200).json();
         assert_eq!(ended["failureReason"], "The wallet is empty");
     }
 }
@@ -205,20 +176,15 @@ fn invalid_action_names_the_field() {
         (json!({ "action": "pay", "state": "seen" }), "state"),
         (json!({ "action": "detach" }), "action"),
         (json!({ "action": "pay", "txid": "" }), "txid"),
-        (
-            json!({ "action": "reject", "reason": "x".repeat(501) }),
-            "reason",
-        ),
+        (json!({ "action": "reject", "reason": "x".repeat(501) }), "reason"),
         (json!({ "action": "approve", "rate": "1" }), "rate"),
     ] {
-        shop.post(&path, None, body)
-            .assert_error(400, "invalid_request", Some(param));
+        shop.post(&path, None, body).assert_error(400, "invalid_request", Some(param));
     }
     shop.apply_actions("payouts", &id, &["approve", "process"]);
     for txid in ["a b", "ä"] {
         let body = json!({ "action": "pay", "txid": txid });
-        shop.post(&path, None, body)
-            .assert_error(400, "invalid_request", Some("txid"));
+        shop.post(&path, None, body).assert_error(400, "invalid_request", Some("txid"));
     }
     for nobodys in ["/sandbox/payouts/x", &path.replace("payouts", "refunds")] {
         let answer = shop.post(nobodys, None, json!({ "action": "approve" }));

@@ -15,12 +15,7 @@ use serde_json::{Value, json};
 /// Derives the address of the wallet at an index.
 fn wallet_address(index: u32) -> String {
     let wallet = read(Chain::Ethereum, EVM, &WalletHints::default()).unwrap();
-    wallet
-        .receiving_branch()
-        .unwrap()
-        .derive_address(index)
-        .unwrap()
-        .address
+    wallet.receiving_branch().unwrap().derive_address(index).unwrap().address
 }
 
 /// Sets the payout address of a chain.
@@ -31,10 +26,7 @@ fn set_payout_address(
     chain: &str,
     to: &str,
 ) -> crate::support::Response {
-    let path = format!(
-        "/dashboard/api/accounts/{}/payout-addresses/{chain}",
-        served.account
-    );
+    let path = format!("/dashboard/api/accounts/{}/payout-addresses/{chain}", served.account);
     running.operator_request("PUT", &path, &json!({ "address": to }))
 }
 
@@ -140,10 +132,7 @@ fn wallet_skips_a_payout_destination() {
     till.wait_for_rate("ethereum", "ETH");
     let given = |_: usize| till.create_invoice(&running, "ETH")["depositAddress"].clone();
     let addresses: Vec<Value> = (0..2).map(given).collect();
-    assert_eq!(
-        addresses,
-        [json!(wallet_address(0)), json!(wallet_address(2))]
-    );
+    assert_eq!(addresses, [json!(wallet_address(0)), json!(wallet_address(2))]);
     // An assigned deposit address is not a valid destination of a refund.
     let invoice = till.create_invoice(&running, "ETH");
     let path = format!("/dashboard/api/accounts/{}/refunds", till.served.account);

@@ -31,29 +31,14 @@ fn assert_signatures_valid(message: &ReceivedRequest, secret: &str, standard_key
     let body = &message.body;
     let (t, v1) = header("x-service-signature").split_once(',').unwrap();
     let t = t.strip_prefix("t=").unwrap();
-    assert_eq!(
-        v1,
-        format!(
-            "v1={}",
-            hex(&hmac(secret.as_bytes(), &format!("{t}.{body}")))
-        )
-    );
+    assert_eq!(v1, format!("v1={}", hex(&hmac(secret.as_bytes(), &format!("{t}.{body}")))));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = i64::try_from(now.as_secs()).unwrap();
-    assert!(
-        (now - t.parse::<i64>().unwrap()).abs() <= 300,
-        "{t} and {now}"
-    );
+    assert!((now - t.parse::<i64>().unwrap()).abs() <= 300, "{t} and {now}");
     let id = message.json()["id"].as_str().unwrap().to_owned();
-    assert_eq!(
-        (header("webhook-id"), header("webhook-timestamp")),
-        (id.as_str(), t)
-    );
+    assert_eq!((header("webhook-id"), header("webhook-timestamp")), (id.as_str(), t));
     let signed = hmac(standard_key, &format!("{id}.{t}.{body}"));
-    assert_eq!(
-        header("webhook-signature"),
-        format!("v1,{}", STANDARD.encode(signed))
-    );
+    assert_eq!(header("webhook-signature"), format!("v1,{}", STANDARD.encode(signed)));
     assert_eq!(header("content-type"), "application/json");
 }
 
@@ -74,18 +59,9 @@ fn delivery_contains_the_signed_event() {
     assert_signatures_valid(&told[0], ENDPOINT_SECRET, &standard);
     assert_signatures_valid(&own_told[0], LEGACY_SECRET, LEGACY_SECRET.as_bytes());
     let id = told[0].json()["id"].as_str().unwrap().to_owned();
-    let event = shop
-        .get(&format!("/v1/events/{id}"), Some(TEST))
-        .expect(200);
-    assert_eq!(
-        (&told[0].body, &own_told[0].body),
-        (&event.text, &event.text)
-    );
-    assert_eq!(
-        event.json()["created"],
-        invoice["createdAt"],
-        "the sandbox's time"
-    );
+    let event = shop.get(&format!("/v1/events/{id}"), Some(TEST)).expect(200);
+    assert_eq!((&told[0].body, &own_told[0].body), (&event.text, &event.text));
+    assert_eq!(event.json()["created"], invoice["createdAt"], "the sandbox's time");
     assert_eq!(event.json()["data"]["object"], invoice);
     assert_eq!((endpoint.requests().len(), own.requests().len()), (1, 1));
 }
@@ -111,18 +87,10 @@ fn event_can_be_read_when_delivered() {
     let shop = Shop::open();
     let url = Arc::new(OnceLock::from(shop.url().to_owned()));
     let receiver = Receiver::start_scripted(move |_, message| {
-        let event = format!(
-            "{}/v1/events/{}",
-            url.get().unwrap(),
-            message.headers["webhook-id"]
-        );
+        let event = format!("{}/v1/events/{}", url.get().unwrap(), message.headers["webhook-id"]);
         let agent = crate::support::agent();
         let answer = crate::support::send(&agent, "GET", &event, &[("X-API-Key", TEST)], "");
-        Reply::Status(if answer.text == message.body {
-            200
-        } else {
-            500
-        })
+        Reply::Status(if answer.text == message.body { 200 } else { 500 })
     });
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url() }] }));
     for _ in 0..20 {
@@ -131,11 +99,7 @@ fn event_can_be_read_when_delivered() {
     shop.advance("0s");
     for delivery in shop.deliveries() {
         assert_eq!(delivery["state"], "delivered");
-        assert_eq!(
-            delivery["attempts"].as_array().unwrap().len(),
-            1,
-            "{delivery}"
-        );
+        assert_eq!(delivery["attempts"].as_array().unwrap().len(), 1, "{delivery}");
     }
     assert_eq!(receiver.requests().len(), 20);
 }
@@ -143,17 +107,10 @@ fn event_can_be_read_when_delivered() {
 /// Returns the event types that a receiver got, in the order of the events.
 #[track_caller]
 fn received_types(receiver: &Receiver) -> Vec<String> {
-    let mut events: Vec<Value> = receiver
-        .requests()
-        .iter()
-        .map(ReceivedRequest::json)
-        .collect();
+    let mut events: Vec<Value> = receiver.requests().iter().map(ReceivedRequest::json).collect();
     events.sort_by_key(|event| event["id"].as_str().unwrap().to_owned());
     let kind = |event: &Value| event.get("type").or(event.get("event")).unwrap().clone();
-    events
-        .iter()
-        .map(|event| kind(event).as_str().unwrap().to_owned())
-        .collect()
+    events.iter().map(|event| kind(event).as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -186,10 +143,7 @@ fn endpoint_gets_only_its_event_types() {
     let account = account.iter().map(ReceivedRequest::json);
     let account = account.filter(|event| event["type"] == "account.suspended");
     let account = account.collect::<Vec<_>>()[0]["data"]["object"].clone();
-    assert_eq!(
-        (&account["object"], &account["status"]),
-        (&json!("account"), &json!("suspended"))
-    );
+    assert_eq!((&account["object"], &account["status"]), (&json!("account"), &json!("suspended")));
 }
 
 #[test]
@@ -208,32 +162,17 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
     shop.advance("0s");
-    let told = [
-        "created",
-        "detected",
-        "confirmed",
-        "created",
-        "detected",
-        "underpaid",
-    ];
-    assert_eq!(
-        received_types(&receiver),
-        told.map(|name| format!("invoice.{name}"))
-    );
+    let told = ["created", "detected", "confirmed", "created", "detected", "underpaid"];
+    assert_eq!(received_types(&receiver), told.map(|name| format!("invoice.{name}")));
     let messages = receiver.requests();
     let of = |event: &str| {
-        let found = messages
-            .iter()
-            .find(|message| message.json()["event"] == event);
+        let found = messages.iter().find(|message| message.json()["event"] == event);
         found.unwrap()
     };
     let message = of("invoice.confirmed");
     assert_signatures_valid(message, "s", b"s");
     let body = message.json();
-    let event = shop.get(
-        &format!("/v1/events/{}", body["id"].as_str().unwrap()),
-        Some(TEST),
-    );
+    let event = shop.get(&format!("/v1/events/{}", body["id"].as_str().unwrap()), Some(TEST));
     let event = event.expect(200).json();
     assert_eq!(event["type"], "invoice.overpaid");
     let mut legacy = event["data"]["object"].clone();
@@ -249,11 +188,7 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
     assert_eq!(body, expected);
     let invoice = &of("invoice.underpaid").json()["invoice"];
     assert_eq!(
-        (
-            &invoice["status"],
-            &invoice["overpaid"],
-            &invoice["underpaid"]
-        ),
+        (&invoice["status"], &invoice["overpaid"], &invoice["underpaid"]),
         (&json!("underpaid"), &json!(false), &json!(true))
     );
 }
@@ -274,19 +209,15 @@ fn filter_accepts_legacy_name_or_event_type() {
     for case in ["exact", "over"] {
         let id = shop.create_invoice("100.00", json!({}))["id"].clone();
         let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
-        shop.post(&path, Some(TEST), json!({ "case": case }))
-            .expect(200);
+        shop.post(&path, Some(TEST), json!({ "case": case })).expect(200);
     }
     shop.advance("0s");
     // Two deliveries to one endpoint may arrive in either order.
     let told = |receiver: &Receiver| -> Vec<bool> {
         let messages = receiver.requests();
-        let legacy = messages
-            .iter()
-            .filter(|one| one.json()["event"] == confirmed);
-        let mut overpaid: Vec<_> = legacy
-            .map(|one| one.json()["invoice"]["overpaid"] == true)
-            .collect();
+        let legacy = messages.iter().filter(|one| one.json()["event"] == confirmed);
+        let mut overpaid: Vec<_> =
+            legacy.map(|one| one.json()["invoice"]["overpaid"] == true).collect();
         overpaid.sort_unstable();
         overpaid
     };

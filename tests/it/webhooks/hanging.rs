@@ -34,10 +34,8 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
     });
-    let (own, other) = (
-        create_second_account(shop.file(), "test"),
-        create_second_account(shop.file(), "test"),
-    );
+    let (own, other) =
+        (create_second_account(shop.file(), "test"), create_second_account(shop.file(), "test"));
     let quick = [(); 2].map(|()| Receiver::start_replying(Reply::Status(200)));
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
         create_invoice(&shop, key, &quick.url());

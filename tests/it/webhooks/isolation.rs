@@ -65,20 +65,13 @@ fn hanging_receiver_does_not_slow_down_another() {
         drop(hanging);
     }
     let (without, with) = (percentile_99(without), percentile_99(with));
-    assert!(
-        with <= without * 2 + NOISE,
-        "{with:?} beside one that hangs, {without:?} alone"
-    );
+    assert!(with <= without * 2 + NOISE, "{with:?} beside one that hangs, {without:?} alone");
 }
 
 #[test]
 fn hanging_path_does_not_delay_another_path_of_the_host() {
     let receiver = Receiver::start_scripted(|_, message| {
-        if message.path == "/slow" {
-            Reply::Hang
-        } else {
-            Reply::Status(200)
-        }
+        if message.path == "/slow" { Reply::Hang } else { Reply::Status(200) }
     });
     let url = receiver.url();
     let shop = shop_with_endpoints(&[url.replace("/hook", "/slow"), url]);
@@ -86,40 +79,24 @@ fn hanging_path_does_not_delay_another_path_of_the_host() {
     for _ in 0..40 {
         shop.create_invoice("20.00", json!({}));
     }
-    let good = || {
-        receiver
-            .requests()
-            .iter()
-            .filter(|message| message.path == "/hook")
-            .count()
-    };
+    let good = || receiver.requests().iter().filter(|message| message.path == "/hook").count();
     while good() < 40 {
         receiver.wait_for_requests(receiver.requests().len());
-        assert!(
-            begun.elapsed() < Duration::from_secs(8),
-            "{} of 40 came",
-            good()
-        );
+        assert!(begun.elapsed() < Duration::from_secs(8), "{} of 40 came", good());
     }
 }
 
 #[test]
 fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
-    let (good, hanging) = (
-        Receiver::start_replying(Reply::Status(200)),
-        Receiver::start_replying(Reply::Hang),
-    );
+    let (good, hanging) =
+        (Receiver::start_replying(Reply::Status(200)), Receiver::start_replying(Reply::Hang));
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
     let shop = shop_with_endpoints(&urls);
     // The deliveries must arrive while all hanging receivers hold their slots, before the first of these times out.
     let begun = Instant::now();
     latencies(&shop, &good, 20);
-    assert!(
-        begun.elapsed() < Duration::from_secs(8),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     // Each hanging receiver got an attempt.
     hanging.wait_for_requests(100);
     drop(hanging);
@@ -127,13 +104,12 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
 
 #[test]
 fn reset_discards_hanging_attempts() {
-    let receiver = Receiver::start_scripted(|number, _| {
-        if number < 4 {
-            Reply::Hang
-        } else {
-            Reply::Status(200)
-        }
-    });
+    let receiver =
+        Receiver::start_scripted(
+            |number, _| {
+                if number < 4 { Reply::Hang } else { Reply::Status(200) }
+            },
+        );
     let shop = shop_with_endpoints(&[receiver.url()]);
     for _ in 0..4 {
         shop.create_invoice("20.00", json!({}));
@@ -145,10 +121,7 @@ fn reset_discards_hanging_attempts() {
     let invoice = shop.create_invoice("20.00", json!({}));
     let told = receiver.wait_for_requests(5);
     assert_eq!(told[4].json()["data"]["object"], invoice);
-    assert!(
-        begun.elapsed() < Duration::from_secs(8),
-        "less than a send may take"
-    );
+    assert!(begun.elapsed() < Duration::from_secs(8), "less than a send may take");
 }
 
 #[test]
@@ -159,25 +132,17 @@ fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
         ..Config::sandbox()
     };
     let shop = Shop::with_config(config);
-    let (good, hanging) = (
-        Receiver::start_replying(Reply::Status(200)),
-        Receiver::start_replying(Reply::Hang),
-    );
+    let (good, hanging) =
+        (Receiver::start_replying(Reply::Status(200)), Receiver::start_replying(Reply::Hang));
     let to = |url: String, types: Value| json!({ "url": url, "types": types });
     let mut endpoints = vec![to(hanging.url(), json!(["invoice.cancelled"])); 400];
-    endpoints.push(to(
-        good.url(),
-        json!(["invoice.created", "invoice.cancelled"]),
-    ));
+    endpoints.push(to(good.url(), json!(["invoice.created", "invoice.cancelled"])));
     shop.update_account(json!({ "endpoints": endpoints }));
-    let invoices: Vec<Value> = (0..4)
-        .map(|_| shop.create_invoice("20.00", json!({})))
-        .collect();
+    let invoices: Vec<Value> = (0..4).map(|_| shop.create_invoice("20.00", json!({}))).collect();
     // The receiver still counts as fast when nothing is queued for it.
     good.wait_for_requests(4);
     for (number, invoice) in invoices.iter().enumerate() {
-        shop.cancel_invoice(invoice["id"].as_str().unwrap())
-            .expect(200);
+        shop.cancel_invoice(invoice["id"].as_str().unwrap()).expect(200);
         // The account has more hanging origins than senders for such origins.
         hanging.wait_for_requests(200);
         let told = good.wait_for_requests(5 + number);

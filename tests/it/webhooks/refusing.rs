@@ -124,10 +124,7 @@ fn failing_origins_of_an_account_share_pauses() {
 
 #[test]
 fn sandbox_advance_ignores_pauses() {
-    let shop = Shop::with_config(Config {
-        webhook_pause_ms: AN_HOUR_MS,
-        ..Config::sandbox()
-    });
+    let shop = Shop::with_config(Config { webhook_pause_ms: AN_HOUR_MS, ..Config::sandbox() });
     let refusing = Receiver::start_replying(Reply::Status(500));
     shop.update_account(
         json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }),

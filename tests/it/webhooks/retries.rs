@@ -9,16 +9,11 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Times of the attempts, in seconds after the event.
-const TABLE: [i64; 11] = [
-    0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360,
-];
+const TABLE: [i64; 11] = [0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360];
 
 /// Returns a sandbox configuration with a short webhook timeout.
 fn config_with_short_timeout() -> Config {
-    Config {
-        webhook_timeout_ms: 300,
-        ..Config::sandbox()
-    }
+    Config { webhook_timeout_ms: 300, ..Config::sandbox() }
 }
 
 /// Returns the seconds from `start` to each attempt of a delivery.
@@ -54,17 +49,9 @@ fn failing_replies(elsewhere: &Receiver) -> [(Reply, Value, Value); 8] {
         (Reply::Status(410), json!(410), Value::Null),
         (Reply::Status(304), json!(304), Value::Null),
         (Reply::Redirect(elsewhere.url()), json!(302), Value::Null),
-        (
-            Reply::Delayed(Duration::from_secs(2)),
-            Value::Null,
-            json!("timed out"),
-        ),
+        (Reply::Delayed(Duration::from_secs(2)), Value::Null, json!("timed out")),
         (Reply::Hang, Value::Null, json!("timed out")),
-        (
-            Reply::Close,
-            Value::Null,
-            json!("connection closed before an answer"),
-        ),
+        (Reply::Close, Value::Null, json!("connection closed before an answer")),
     ]
 }
 
@@ -84,20 +71,12 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
     shop.update_account(json!({ "endpoints": endpoints }));
     let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("85359s");
-    assert!(
-        shop.deliveries()
-            .iter()
-            .all(|delivery| delivery["state"] == "pending"
-                && attempt_seconds(delivery, &start) == TABLE[..10])
-    );
+    assert!(shop.deliveries().iter().all(|delivery| delivery["state"] == "pending"
+        && attempt_seconds(delivery, &start) == TABLE[..10]));
     shop.advance("10d");
     let check = |url: &str, status: &Value, error: &Value| {
         let delivery = shop.delivery_to(url);
-        assert_eq!(
-            attempt_seconds(&delivery, &start),
-            TABLE,
-            "{status} {error}"
-        );
+        assert_eq!(attempt_seconds(&delivery, &start), TABLE, "{status} {error}");
         assert_eq!(
             (&delivery["state"], &delivery["nextAttemptAt"]),
             (&json!("failed"), &Value::Null)
@@ -115,17 +94,10 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
         check(&receiver.url(), status, error);
         let messages = receiver.requests();
         assert_eq!(messages.len(), 11);
-        assert!(
-            messages
-                .iter()
-                .all(|message| message.body == messages[0].body)
-        );
+        assert!(messages.iter().all(|message| message.body == messages[0].body));
     }
     check(&nobody, &Value::Null, &json!("connection refused"));
-    assert!(
-        elsewhere.requests().is_empty(),
-        "redirects are not followed"
-    );
+    assert!(elsewhere.requests().is_empty(), "redirects are not followed");
 }
 
 #[test]
@@ -170,12 +142,10 @@ fn retry_gap_starts_at_the_attempt() {
     let shop = Shop::open();
     let inbox = "/sandbox/inbox/slow";
     let behaviour = json!({ "status": 500, "delayMs": 400, "times": 1 });
-    shop.send("PUT", inbox, &[], &behaviour.to_string())
-        .expect(204);
+    shop.send("PUT", inbox, &[], &behaviour.to_string()).expect(204);
     let url = format!("{}{inbox}", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": url, "types": ["invoice.created"] }] }));
-    shop.post("/sandbox/clock", None, json!({ "frozen": false }))
-        .expect(200);
+    shop.post("/sandbox/clock", None, json!({ "frozen": false })).expect(200);
     let invoice = shop.create_invoice("20.00", json!({}));
     let attempted = loop {
         let delivery = shop.delivery_to(&url);
@@ -216,10 +186,7 @@ fn deliveries_of_a_removed_endpoint_are_cancelled() {
     let taken = || shop.delivery_to(&hanging.url())["state"] == "delivered";
     while !taken() {}
     let attempts = shop.delivery_to(&hanging.url())["attempts"].clone();
-    assert_eq!(
-        (attempts[0]["status"].clone(), &attempts[1]),
-        (json!(200), &Value::Null)
-    );
+    assert_eq!((attempts[0]["status"].clone(), &attempts[1]), (json!(200), &Value::Null));
     shop.advance("2d");
     assert_eq!((failing.requests().len(), hanging.requests().len()), (1, 1));
     assert_eq!(good.requests().len(), 1, "only what happened since");
@@ -228,10 +195,7 @@ fn deliveries_of_a_removed_endpoint_are_cancelled() {
 #[test]
 fn kept_file_resumes_pending_deliveries() {
     let scratch = Scratch::new();
-    let config = Config {
-        file: Some(scratch.path("kept.db")),
-        ..Config::sandbox()
-    };
+    let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let receiver =
         Receiver::start_scripted(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
     let shop = Shop::with_config(config.clone());
@@ -254,22 +218,17 @@ fn kept_file_resumes_pending_deliveries() {
 #[test]
 fn server_stops_despite_hanging_receiver_and_resends() {
     let scratch = Scratch::new();
-    let config = Config {
-        file: Some(scratch.path("kept.db")),
-        ..Config::sandbox()
-    };
-    let receiver = Receiver::start_scripted(|number, _| {
-        if number < 8 {
-            Reply::Hang
-        } else {
-            Reply::Status(200)
-        }
-    });
+    let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
+    let receiver =
+        Receiver::start_scripted(
+            |number, _| {
+                if number < 8 { Reply::Hang } else { Reply::Status(200) }
+            },
+        );
     let shop = Shop::with_config(config.clone());
     let url = receiver.url();
     let inbox = format!("{}/sandbox/inbox/slow", shop.url());
-    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#)
-        .expect(204);
+    shop.send("PUT", "/sandbox/inbox/slow", &[], r#"{"delayMs":60000}"#).expect(204);
     let types = json!(["invoice.created"]);
     shop.update_account(json!({ "endpoints": [{ "url": url, "types": types }, { "url": inbox, "types": types }, { "url": url, "types": types }] }));
     for _ in 0..4 {
@@ -278,11 +237,7 @@ fn server_stops_despite_hanging_receiver_and_resends() {
     receiver.wait_for_requests(8);
     let stopping = Instant::now();
     drop(shop);
-    assert!(
-        stopping.elapsed() < Duration::from_secs(6),
-        "{:?}",
-        stopping.elapsed()
-    );
+    assert!(stopping.elapsed() < Duration::from_secs(6), "{:?}", stopping.elapsed());
     let shop = Shop::with_config(config);
     receiver.wait_for_requests(16);
     shop.advance("0s");

@@ -18,9 +18,7 @@ Webhook(secret).verify(message['body'], headers)
 /// Returns `true` if the library accepts this message with this secret.
 fn is_accepted(secret: &str, message: &Value) -> bool {
     let message = message.to_string();
-    let output = Command::new("python3")
-        .args(["-c", VERIFY, secret, &message])
-        .output();
+    let output = Command::new("python3").args(["-c", VERIFY, secret, &message]).output();
     output.unwrap().status.success()
 }
 
@@ -43,16 +41,8 @@ fn official_library_verifies_every_form_of_secret() {
     let encoded = |secret: &str| STANDARD.encode(secret);
     for (name, secret, wrong) in [
         ("usual", usual, encoded("a plain secret")),
-        (
-            "plain",
-            encoded("a plain secret"),
-            "a plain secret".to_owned(),
-        ),
-        (
-            "own",
-            encoded("legacy_sandbox"),
-            "legacy_sandbox".to_owned(),
-        ),
+        ("plain", encoded("a plain secret"), "a plain secret".to_owned()),
+        ("own", encoded("legacy_sandbox"), "legacy_sandbox".to_owned()),
     ] {
         let path = format!("/sandbox/inbox/{name}");
         let told = shop.get(&path, None).expect(200).json();

@@ -140,8 +140,7 @@ fn type_filter_accepts_documented_types_only() {
     create_invoice_per_status(&shop);
     shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.001" });
-    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit)
-        .expect(201);
+    shop.post("/v1/customers/ada/simulate", Some(TEST), deposit).expect(201);
     let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     for way in [&["approve", "fail"][..], &["approve", "process", "pay"]] {
         shop.apply_actions("payouts", &shop.create_payout("20.00"), way);
@@ -151,21 +150,12 @@ fn type_filter_accepts_documented_types_only() {
     shop.update_account(json!({ "status": "active" }));
     for kind in TYPES {
         let path = format!("/v1/events?limit=200&type={kind}");
-        let found = [
-            list_entries(&shop, &path, TEST),
-            list_entries(&shop, &path, LIVE),
-        ]
-        .concat();
+        let found = [list_entries(&shop, &path, TEST), list_entries(&shop, &path, LIVE)].concat();
         assert!(!found.is_empty(), "{kind}");
         assert!(found.iter().all(|event| event["type"] == kind), "{kind}");
     }
-    for wrong in [
-        "invoice.awaiting_payment",
-        "payout.requested",
-        "account.rejected",
-        "invoice",
-        "",
-    ] {
+    for wrong in ["invoice.awaiting_payment", "payout.requested", "account.rejected", "invoice", ""]
+    {
         let answer = shop.get(&format!("/v1/events?type={wrong}"), Some(TEST));
         answer.assert_error(400, "invalid_request", Some("type"));
     }
@@ -178,23 +168,16 @@ fn event_contains_the_account_as_read() {
     let receiver = Receiver::start_replying(Reply::Status(200));
     let types = ["account.approved", "account.suspended"];
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
-    for (status, kind) in [
-        ("suspended", "account.suspended"),
-        ("active", "account.approved"),
-    ] {
+    for (status, kind) in [("suspended", "account.suspended"), ("active", "account.approved")] {
         shop.update_account(json!({ "status": status }));
         shop.advance("0s");
         let told = receiver.requests().pop().unwrap();
         let event = told.json();
-        assert_eq!(
-            (&event["type"], &event["livemode"]),
-            (&json!(kind), &json!(true))
-        );
+        assert_eq!((&event["type"], &event["livemode"]), (&json!(kind), &json!(true)));
         let path = format!("/v1/events/{}", event["id"].as_str().unwrap());
         let read = shop.get(&path, Some(LIVE)).expect(200);
         assert_eq!(read.text, told.body);
-        shop.get(&path, Some(TEST))
-            .assert_error(404, "not_found", None);
+        shop.get(&path, Some(TEST)).assert_error(404, "not_found", None);
         let mut account = event["data"]["object"].clone();
         let object = account.as_object_mut().unwrap().remove("object");
         assert_eq!(object, Some(json!("account")));
@@ -270,10 +253,7 @@ fn lists_show_only_objects_of_the_key() {
             assert!(of_other.iter().all(own), "{path}");
         }
     }
-    assert_eq!(
-        walked, 6,
-        "invoices, ledger, payouts, refunds, events, deposits"
-    );
+    assert_eq!(walked, 6, "invoices, ledger, payouts, refunds, events, deposits");
     for other in &others {
         let balances = list_entries(&shop, "/v1/balances", other);
         assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
@@ -283,11 +263,7 @@ fn lists_show_only_objects_of_the_key() {
         for key in [foreign, &others[0], &others[1]] {
             for query in ["refunds?invoiceId", "events?object"] {
                 let path = format!("/v1/{query}={invoice}");
-                assert_eq!(
-                    list_entries(&shop, &path, key),
-                    Vec::<Value>::new(),
-                    "{path}"
-                );
+                assert_eq!(list_entries(&shop, &path, key), Vec::<Value>::new(), "{path}");
             }
         }
     }
@@ -326,12 +302,7 @@ fn filter_returns_a_subset_of_the_list() {
             ("ledger", "currency=EUR", "/currency", "EUR"),
             ("ledger", "currency=USD", "/currency", "USD"),
             ("events", "type=invoice.created", "/type", "invoice.created"),
-            (
-                "events",
-                "type=deposit.confirmed",
-                "/type",
-                "deposit.confirmed",
-            ),
+            ("events", "type=deposit.confirmed", "/type", "deposit.confirmed"),
             ("deposits", "customer=ada", "/customer", "ada"),
         ] {
             let path = format!("/v1/{list}?limit=100");

@@ -1,10 +1,6 @@
 //! Tests server lines that are out of order, padded, late, too long or invalid.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use super::{Connection, Limits, NodeError, ServerUrl};
 use serde_json::{Value, json};
@@ -31,10 +27,7 @@ fn start_server(
         let mut read = BufReader::new(write.try_clone().unwrap());
         let call = read_call(&mut read);
         assert_eq!(call["method"], "server.version");
-        send_line(
-            &mut write,
-            &json!({"id": call["id"], "result": ["Fake 1", "1.4"]}),
-        );
+        send_line(&mut write, &json!({"id": call["id"], "result": ["Fake 1", "1.4"]}));
         does(&mut read, &mut write);
     });
     let url = ServerUrl::parse(&format!("electrum://127.0.0.1:{port}"));
@@ -76,18 +69,12 @@ fn responses_match_calls_in_any_order() {
         let notice = json!({"method": "blockchain.scripthash.subscribe", "params": ["aa", "bb"]});
         send_line(write, &json!({"id": calls[2]["id"], "result": null}));
         send_line(write, &notice);
-        send_line(
-            write,
-            &json!({"id": calls[0]["id"], "result": calls[0]["params"][0]}),
-        );
+        send_line(write, &json!({"id": calls[0]["id"], "result": calls[0]["params"][0]}));
         send_line(write, &json!({"method": "unknown", "params": {}}));
         let error = json!({"code": 2, "message": "no\nsuch thing"});
         send_line(write, &json!({"id": calls[1]["id"], "error": error}));
     });
-    assert_eq!(
-        outcomes.unwrap(),
-        [json!(0), json!([2, "no such thing"]), Value::Null]
-    );
+    assert_eq!(outcomes.unwrap(), [json!(0), json!([2, "no such thing"]), Value::Null]);
 }
 
 #[test]
@@ -97,10 +84,7 @@ fn filler_flushes_delayed_responses() {
         let filler = read_call(read);
         assert_eq!(filler["method"], "blockchain.block.headers");
         for call in calls.iter().chain([&filler]) {
-            send_line(
-                write,
-                &json!({"id": call["id"], "result": call["params"][0]}),
-            );
+            send_line(write, &json!({"id": call["id"], "result": call["params"][0]}));
         }
     });
     assert_eq!(outcomes.unwrap(), [json!(0), json!(1), json!(2)]);
@@ -185,9 +169,7 @@ fn poll_stores_notifications_and_keeps_incomplete_lines() {
         };
         let (first, second) = (notice("aa"), notice("bb"));
         let (half, rest) = second.split_at(20);
-        write
-            .write_all(format!("{first}\n{half}").as_bytes())
-            .unwrap();
+        write.write_all(format!("{first}\n{half}").as_bytes()).unwrap();
         send_line(write, &json!({"id": 99, "result": rest}));
         drop(call);
     });
@@ -209,28 +191,17 @@ fn invalid_response_is_rejected() {
         send_line(write, &json!({"id": call["id"], "result": 1}));
         send_line(write, &json!({"id": call["id"], "result": 1}));
     });
-    assert_eq!(
-        lied,
-        Err(NodeError::Lied("an answer to another call".to_owned()))
-    );
+    assert_eq!(lied, Err(NodeError::Lied("an answer to another call".to_owned())));
     let lied = call_three_times(|_, write| write.write_all(b"HTTP/1.1 400 Bad Request\n").unwrap());
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
     let closed = call_three_times(|read, _| drop(read_call(read)));
-    assert!(
-        matches!(closed, Err(NodeError::Unreachable(_))),
-        "{closed:?}"
-    );
+    assert!(matches!(closed, Err(NodeError::Unreachable(_))), "{closed:?}");
     let busy = call_three_times(|read, write| {
         let call = read_call(read);
         let error = json!({"code": -101, "message": "excessive resource usage"});
         send_line(write, &json!({"id": call["id"], "error": error}));
     });
-    assert_eq!(
-        busy,
-        Err(NodeError::Limited(
-            "it says: excessive resource usage".to_owned()
-        ))
-    );
+    assert_eq!(busy, Err(NodeError::Limited("it says: excessive resource usage".to_owned())));
 }
 
 #[test]
@@ -245,8 +216,5 @@ fn long_or_endless_line_is_rejected() {
         // The server reads until the client closes the connection.
         let _ = std::io::copy(read, &mut std::io::sink());
     });
-    assert_eq!(
-        stalled,
-        Err(NodeError::Unreachable("no answer in time".to_owned()))
-    );
+    assert_eq!(stalled, Err(NodeError::Unreachable("no answer in time".to_owned())));
 }

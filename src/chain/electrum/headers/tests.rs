@@ -1,10 +1,6 @@
 //! Tests valid headers, and every kind of invalid header.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use super::super::hex;
 use super::super::work::{EASY, PERIOD};
@@ -75,14 +71,8 @@ fn invalid_headers_are_rejected() {
     };
     assert_eq!(begin().extend(&valid_headers[2..]), Ok(()));
     // In turn, the first header and a later header do not link to their parents.
-    assert_eq!(
-        begin().extend(&valid_headers[3..]),
-        Err(HeaderError::NotLinked)
-    );
-    assert_eq!(
-        begin().extend(&valid_headers[1..2]),
-        Err(HeaderError::NotLinked)
-    );
+    assert_eq!(begin().extend(&valid_headers[3..]), Err(HeaderError::NotLinked));
+    assert_eq!(begin().extend(&valid_headers[1..2]), Err(HeaderError::NotLinked));
     assert!(!is_linked(&[valid_headers[0], valid_headers[2]]));
     assert!(HeaderChain::start_at(None, 0, vec![valid_headers[0], valid_headers[2]]).is_none());
     assert!(HeaderChain::start_at(None, 0, Vec::new()).is_none());
@@ -115,10 +105,7 @@ fn difficulty_changes_after_each_period() {
     assert_ne!(bits, 0x207f_ffff);
     let time = last.unix_time_s() + 300;
     let same = mine_child(&last, time, 0x207f_ffff);
-    assert!(matches!(
-        headers.extend(&[same]),
-        Err(HeaderError::Invalid(_))
-    ));
+    assert!(matches!(headers.extend(&[same]), Err(HeaderError::Invalid(_))));
     assert_eq!(headers.extend(&[mine_child(&last, time, bits)]), Ok(()));
     assert_eq!(HeaderChain::first_needed_height(PERIOD), PERIOD - 1);
     assert_eq!(HeaderChain::first_needed_height(2 * PERIOD - 1), PERIOD - 1);

@@ -179,9 +179,7 @@ impl Server {
         error: &MethodError,
     ) -> Result<(), NodeError> {
         let mut histories = self.histories.values();
-        let taken = histories
-            .by_ref()
-            .filter(|history| history.connection == Some(place));
+        let taken = histories.by_ref().filter(|history| history.connection == Some(place));
         let taken = taken.count();
         let is_known = self.subscriptions_max.is_some_and(|most| most <= taken);
         if taken == 0 || is_known {

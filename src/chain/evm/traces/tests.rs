@@ -51,12 +51,7 @@ fn read_transfers(steps: &Value) -> Result<Vec<(u32, u8, u8, Number)>, NodeError
     let all = internal_transfers(&steps, block)?.into_iter();
     Ok(all
         .map(|one| {
-            (
-                one.ordinal,
-                last(one.transfer.from),
-                last(one.transfer.to),
-                one.transfer.amount,
-            )
+            (one.ordinal, last(one.transfer.from), last(one.transfer.to), one.transfer.amount)
         })
         .collect())
 }
@@ -121,12 +116,9 @@ fn unordered_steps_are_rejected() {
         call_step(&[0], "call", 2, 3, "0x1"),
         call_step(&[1], "call", 2, 3, "0x2"),
     );
-    for steps in [
-        json!([one, root]),
-        json!([root, two, one]),
-        json!([root, one, one]),
-        json!([one]),
-    ] {
+    for steps in
+        [json!([one, root]), json!([root, two, one]), json!([root, one, one]), json!([one])]
+    {
         let said = read_transfers(&steps);
         assert!(matches!(said, Err(NodeError::Lied(_))), "{said:?}");
     }

@@ -28,11 +28,9 @@ fn find_by_time(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     let step = scene.step();
     scene.apply_step(&step);
     match step.outcome {
-        ChainStepOutcome::HeightFound {
-            at: of,
-            height,
-            lacks_before,
-        } if of == at => (height, lacks_before),
+        ChainStepOutcome::HeightFound { at: of, height, lacks_before } if of == at => {
+            (height, lacks_before)
+        }
         other => unreachable!("{other:?}"),
     }
 }

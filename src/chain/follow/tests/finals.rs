@@ -67,10 +67,7 @@ fn final_block_on_another_branch_is_not_stored() {
             assert_eq!(complete, branch[at].block);
             if let Some(why) = &forward.disputed {
                 disputes += 1;
-                assert!(
-                    why.contains("is not read again until the node agrees"),
-                    "{why}"
-                );
+                assert!(why.contains("is not read again until the node agrees"), "{why}");
                 assert!(forward.complete.is_none() && forward.missing.is_empty());
                 assert_eq!(forward.dropped_before, None);
             }
@@ -89,11 +86,7 @@ fn final_block_on_another_branch_is_not_stored() {
             assert_eq!(forward.disputed, None);
             found.extend(heights(&forward));
         }
-        assert_eq!(
-            (scene.complete_height(), found),
-            (29, vec![Some(15)]),
-            "{txid}"
-        );
+        assert_eq!((scene.complete_height(), found), (29, vec![Some(15)]), "{txid}");
     }
 }
 
@@ -116,10 +109,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     for _ in 0..3 {
         let forward = scene.forward();
         let why = forward.disputed.unwrap();
-        assert!(
-            why.contains(&theirs.hash) && why.contains(&own.hash),
-            "{why}"
-        );
+        assert!(why.contains(&theirs.hash) && why.contains(&own.hash), "{why}");
         assert!(forward.missing.is_empty() && forward.complete.is_none());
         assert_eq!(scene.known.complete, Some(theirs.clone()));
     }

@@ -12,26 +12,18 @@ use crate::domain::time::MINUTE_MS;
 
 /// Returns a sent transaction of which only the id is known.
 pub(super) fn sent_with_id_only(txid: &str) -> UnsettledTransaction {
-    UnsettledTransaction {
-        txid: txid.to_owned(),
-        ..UnsettledTransaction::default()
-    }
+    UnsettledTransaction { txid: txid.to_owned(), ..UnsettledTransaction::default() }
 }
 
 /// Returns a sent transaction whose inputs a node has reported.
 pub(super) fn sent_with_inputs(txid: &str, spends: &[InputSource]) -> UnsettledTransaction {
-    UnsettledTransaction {
-        spends: spends.to_vec(),
-        ..sent_with_id_only(txid)
-    }
+    UnsettledTransaction { spends: spends.to_vec(), ..sent_with_id_only(txid) }
 }
 
 /// Returns the only lookup result of a step.
 #[track_caller]
 pub(super) fn only_result(reads: &[SentLookup]) -> &SentLookupAnswer {
-    let [read] = reads else {
-        unreachable!("one was asked for: {reads:?}")
-    };
+    let [read] = reads else { unreachable!("one was asked for: {reads:?}") };
     &read.found
 }
 
@@ -60,15 +52,9 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
     let found = only_present(&forward.sent);
     assert_eq!((&found.block, found.time), (&None, Some(NOW)));
     assert!(found.is_done && !found.is_final);
-    assert_eq!(
-        (found.spends.as_slice(), found.nonce),
-        (&[first_output("a")][..], None)
-    );
+    assert_eq!((found.spends.as_slice(), found.nonce), (&[first_output("a")][..], None));
     let received = &found.received[0];
-    assert_eq!(
-        (&received.txid, received.amount, &received.block),
-        (&txid, Units(500), &None)
-    );
+    assert_eq!((&received.txid, received.amount, &received.block), (&txid, Units(500), &None));
     // The observation equals the one from the mempool, so it is stored once.
     assert_eq!(forward.found, found.received);
 
@@ -77,10 +63,7 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
     let block = tip_block(&scene);
     let forward = scene.forward();
     let found = only_present(&forward.sent);
-    assert_eq!(
-        (found.block.as_ref(), found.time),
-        (Some(&block), Some(later))
-    );
+    assert_eq!((found.block.as_ref(), found.time), (Some(&block), Some(later)));
     assert_eq!(forward.found, found.received);
     // Beyond the horizon of 200 blocks the transaction is final.
     for (blocks, is_final) in [(199, false), (1, true)] {
@@ -100,18 +83,14 @@ fn only_node_with_index_reports_absent() {
     let txid = scene.send("a", 500);
     scene.mine(1);
     scene.forward();
-    for (has_index, nowhere) in [
-        (true, SentLookupAnswer::Absent),
-        (false, SentLookupAnswer::CannotTell),
-    ] {
+    for (has_index, nowhere) in
+        [(true, SentLookupAnswer::Absent), (false, SentLookupAnswer::CannotTell)]
+    {
         scene.node.has_index = has_index;
         scene.known.sent = vec![sent_with_id_only(&"f".repeat(64))];
         assert_eq!(only_result(&scene.forward().sent), &nowhere);
         scene.known.sent = vec![sent_with_id_only(&txid)];
-        let is_told = matches!(
-            only_result(&scene.forward().sent),
-            SentLookupAnswer::Present(_)
-        );
+        let is_told = matches!(only_result(&scene.forward().sent), SentLookupAnswer::Present(_));
         assert_eq!(is_told, has_index);
     }
     // A reorg removes the transaction, the nodes drop it, and it is sent again. A lookup in the mempool needs no
@@ -120,15 +99,9 @@ fn only_node_with_index_reports_absent() {
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    assert_eq!(
-        only_result(&scene.forward().sent),
-        &SentLookupAnswer::CannotTell
-    );
+    assert_eq!(only_result(&scene.forward().sent), &SentLookupAnswer::CannotTell);
     scene.node.has_index = true;
-    assert_eq!(
-        only_result(&scene.forward().sent),
-        &SentLookupAnswer::Absent
-    );
+    assert_eq!(only_result(&scene.forward().sent), &SentLookupAnswer::Absent);
     scene.node.has_index = false;
     let mut memory = scene.memory.lock().unwrap();
     let again = MemoryTransaction {
@@ -157,11 +130,8 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
     other.txid = scene.memory.lock().unwrap().new_id();
     other.pays.clear();
     scene.memory.lock().unwrap().send(other.clone());
-    let conflict = |block: Option<Block>| SpendConflict {
-        txid: first.clone(),
-        by: other.txid.clone(),
-        block,
-    };
+    let conflict =
+        |block: Option<Block>| SpendConflict { txid: first.clone(), by: other.txid.clone(), block };
     for _ in 0..2 {
         let forward = scene.forward();
         assert_eq!(forward.conflicts, [conflict(None)]);
@@ -177,10 +147,7 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
             .memory
             .lock()
             .unwrap()
-            .can_include(&MemoryTransaction {
-                txid: first.clone(),
-                ..other.clone()
-            })
+            .can_include(&MemoryTransaction { txid: first.clone(), ..other.clone() })
     );
     assert_eq!(scene.forward().conflicts, [], "a block is read once");
     // A rescan reports the conflict again.
@@ -205,10 +172,7 @@ fn descendant_of_replaced_transaction_conflicts() {
     }
     // The last transaction comes first, because lookups have their own order.
     let spends = |at: usize| {
-        sent_with_inputs(
-            &txids[at],
-            &[first_output("other"), first_output(&txids[at - 1])],
-        )
+        sent_with_inputs(&txids[at], &[first_output("other"), first_output(&txids[at - 1])])
     };
     scene.known.sent = vec![spends(3), spends(2), spends(1)];
     assert_eq!(scene.forward().conflicts, []);
@@ -252,9 +216,7 @@ fn step_looks_up_first_twenty_in_order() {
 #[test]
 fn failed_lookup_does_not_stop_the_chain() {
     let mut scene = Scene::new("LTC", 20);
-    scene.known.sent = (0..3)
-        .map(|number| sent_with_id_only(&number.to_string()))
-        .collect();
+    scene.known.sent = (0..3).map(|number| sent_with_id_only(&number.to_string())).collect();
     for (error, asked) in [
         (NodeError::Unreachable("no answer in time".to_owned()), 1),
         (NodeError::Limited("429".to_owned()), 1),
@@ -268,10 +230,7 @@ fn failed_lookup_does_not_stop_the_chain() {
         scene.node.lookup_error = Some(error.clone());
         let forward = scene.forward();
         assert_eq!(forward.found[0].txid, paid);
-        assert_eq!(
-            (forward.to.block.clone(), scene.node.lookups),
-            (tip_block(&scene), asked)
-        );
+        assert_eq!((forward.to.block.clone(), scene.node.lookups), (tip_block(&scene), asked));
         assert_eq!(forward.sent.len(), usize::try_from(asked).unwrap());
         let unanswered = SentLookupAnswer::Unanswered(error.to_string());
         assert!(forward.sent.iter().all(|read| read.found == unanswered));

@@ -88,10 +88,7 @@ fn reverted_transaction_has_no_payments() {
     let forward = scene.forward();
     let found = only_present(&forward.sent);
     assert!(!found.is_done && !found.is_final);
-    assert_eq!(
-        (found.received.as_slice(), forward.found.len()),
-        (&[][..], 0)
-    );
+    assert_eq!((found.received.as_slice(), forward.found.len()), (&[][..], 0));
     // The transaction may succeed in another block.
     scene.remove_blocks(1);
     scene.memory.lock().unwrap().mempool[0].reverts = false;
@@ -107,10 +104,7 @@ fn reverted_transaction_has_no_payments() {
 fn transaction_is_gone_once_its_nonce_was_used_in_a_final_block() {
     let mut scene = Scene::new("ETH", 20);
     let txid = scene.send_with_nonce(0, &[]);
-    scene.known.sent = vec![
-        sent_with_nonce(&txid, 0),
-        sent_with_id_only(&"f".repeat(64)),
-    ];
+    scene.known.sent = vec![sent_with_nonce(&txid, 0), sent_with_id_only(&"f".repeat(64))];
     scene.forward();
     // Another transaction has the same nonce and pays no watched address.
     let other = scene.send_with_nonce(0, &[]);
@@ -142,17 +136,10 @@ fn replacement_is_found_by_sender_and_nonce() {
     let mut open = sent_with_nonce(&txid, 0);
     open.candidates = vec![next.clone(), "0xff".to_owned(), other.clone()];
     scene.known.sent = vec![open.clone()];
-    assert_eq!(
-        scene.step_to_head(),
-        SentLookupAnswer::Absent,
-        "it waits as well"
-    );
+    assert_eq!(scene.step_to_head(), SentLookupAnswer::Absent, "it waits as well");
     scene.mine(1);
     let (by, block) = (other.clone(), scene.block_at(21));
-    assert_eq!(
-        scene.step_to_head(),
-        SentLookupAnswer::ReplacedBy { by, block }
-    );
+    assert_eq!(scene.step_to_head(), SentLookupAnswer::ReplacedBy { by, block });
     // After a reorg, a block includes the first transaction, which is then the valid one.
     let mut memory = scene.memory.lock().unwrap();
     memory.remove_blocks(1, |_| true);
@@ -190,11 +177,7 @@ fn node_without_traces_reports_balance_changes() {
     let forward = scene.forward();
     let found = only_present(&forward.sent);
     assert_eq!((found.is_done, found.received.len()), (true, 0));
-    let change = BalanceChange {
-        address: ours.clone(),
-        before: Units(70),
-        after: Units(570),
-    };
+    let change = BalanceChange { address: ours.clone(), before: Units(70), after: Units(570) };
     assert_eq!(found.balances, [change]);
     assert!(forward.found.is_empty());
     // On a node with traces, the contract transfer is an ordinary payment.

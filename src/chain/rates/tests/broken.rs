@@ -20,25 +20,15 @@ fn undocumented_response_is_rejected_with_reason() {
         ] {
             let failure =
                 fetch_with_response(source, http_response("200 OK", "", body)).unwrap_err();
-            assert!(
-                failure.problem.contains(problem),
-                "{source} {body}: {failure:?}"
-            );
+            assert!(failure.problem.contains(problem), "{source} {body}: {failure:?}");
         }
         for status in ["403 Forbidden", "451 Unavailable", "500 Oops", "503 Busy"] {
             let failure = fetch_with_response(source, http_response(status, "", "{}")).unwrap_err();
-            assert_eq!(
-                failure.problem,
-                format!("answered {}", &status[..3]),
-                "{source}"
-            );
+            assert_eq!(failure.problem, format!("answered {}", &status[..3]), "{source}");
         }
         let moved = http_response("302 Found", "Location: http://127.0.0.1:9/\r\n", "");
         let failure = fetch_with_response(source, moved).unwrap_err();
-        assert_eq!(
-            failure.problem,
-            "answered 302, a redirect, which is not followed"
-        );
+        assert_eq!(failure.problem, "answered 302, a redirect, which is not followed");
     }
 }
 
@@ -84,11 +74,7 @@ const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
         r#"{"error":[],"result":{"XXBTZEUR":{"a":["79228162514264337593543950335"],"b":["1"]}}}"#,
         "the ask price of BTC in EUR is 79228162514264337593543950335 and the bid price 1, which have no middle",
     ),
-    (
-        FigureSource::Kraken,
-        r#"{"error":[],"result":{}}"#,
-        "the answer has no price of any coin",
-    ),
+    (FigureSource::Kraken, r#"{"error":[],"result":{}}"#, "the answer has no price of any coin"),
     (
         FigureSource::Coinbase,
         r#"{"data":{"currency":"BTC","rates":{"EUR":60000}}}"#,
@@ -114,11 +100,7 @@ const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
         r#"[{"symbol":"BTCEUR","price":60000}]"#,
         "the answer is not as documented",
     ),
-    (
-        FigureSource::Binance,
-        "[]",
-        "the answer has no price of any coin",
-    ),
+    (FigureSource::Binance, "[]", "the answer has no price of any coin"),
     (
         FigureSource::Coingecko,
         r#"{"status":{"error_code":1020,"error_message":"no"}}"#,
@@ -134,26 +116,15 @@ const NOT_AS_DOCUMENTED: [(FigureSource, &str, &str); 20] = [
         r#"{"bitcoin":{"eur":"60000"}}"#,
         "the answer is not as documented: BTC",
     ),
-    (
-        FigureSource::Coingecko,
-        r#"{"bitcoin":{"eur":null}}"#,
-        "the answer has no price of any coin",
-    ),
-    (
-        FigureSource::Coingecko,
-        "{}",
-        "the answer has no price of any coin",
-    ),
+    (FigureSource::Coingecko, r#"{"bitcoin":{"eur":null}}"#, "the answer has no price of any coin"),
+    (FigureSource::Coingecko, "{}", "the answer has no price of any coin"),
 ];
 
 #[test]
 fn source_error_is_reported_for_any_status() {
     for (source, body, problem) in NOT_AS_DOCUMENTED {
         let failure = fetch_with_response(source, http_response("200 OK", "", body)).unwrap_err();
-        assert!(
-            failure.problem.starts_with(problem),
-            "{source} {body}: {failure:?}"
-        );
+        assert!(failure.problem.starts_with(problem), "{source} {body}: {failure:?}");
     }
     let busy = r#"{"code":-1003,"msg":"Too much"}"#;
     let failure =
@@ -176,12 +147,7 @@ fn rate_limit_sets_the_pause_that_the_source_requests() {
         }
     }
     let busy = http_response("200 OK", "", r#"{"error":["EAPI:Rate limit exceeded"]}"#);
-    assert_eq!(
-        fetch_with_response(FigureSource::Kraken, busy)
-            .unwrap_err()
-            .retry_after_s,
-        Some(0)
-    );
+    assert_eq!(fetch_with_response(FigureSource::Kraken, busy).unwrap_err().retry_after_s, Some(0));
     let refused = fetch_with_response(
         FigureSource::Kraken,
         http_response("500 Oops", "Retry-After: 9\r\n", ""),
@@ -200,10 +166,7 @@ fn truncated_slow_or_endless_response_is_rejected() {
             answer
         });
         let failure = fetch_from(source, base).unwrap_err();
-        assert!(
-            failure.problem.starts_with("the answer broke off"),
-            "{failure:?}"
-        );
+        assert!(failure.problem.starts_with("the answer broke off"), "{failure:?}");
         // The response is valid, but has too much white space before it.
         let huge = " ".repeat(usize::try_from(ANSWER_BYTES_MAX).unwrap());
         let failure =
@@ -232,13 +195,7 @@ fn slow_response_ends_at_the_time_limit() {
         let _ = stream.read_to_end(&mut rest);
     });
     let client = RateClient::new(100);
-    let failure = client.fetch(
-        &Upstream {
-            source: FigureSource::Binance,
-            base,
-        },
-        NOW,
-    );
+    let failure = client.fetch(&Upstream { source: FigureSource::Binance, base }, NOW);
     assert!(failure.unwrap_err().problem.contains("broke off"));
     drop(client);
     dripping.join().unwrap();

@@ -53,11 +53,7 @@ fn scanner<'a>(
     network: &'a str,
     watched: &'a WatchedScripts,
 ) -> Option<OutputScanner<'a>> {
-    Asset::find(asset).map(|asset| OutputScanner {
-        asset,
-        network,
-        watched,
-    })
+    Asset::find(asset).map(|asset| OutputScanner { asset, network, watched })
 }
 
 /// Returns the payments of a transaction as text: position, address and amount.
@@ -76,9 +72,7 @@ fn scan_payments(
         return vec!["unread".to_owned()];
     };
     let received = read.received.iter();
-    received
-        .map(|one| format!("{} {} {}", one.position, one.address, one.amount.0))
-        .collect()
+    received.map(|one| format!("{} {} {}", one.position, one.address, one.amount.0)).collect()
 }
 
 #[test]
@@ -93,23 +87,13 @@ fn address_comes_from_script_in_every_node_version() {
     assert_ne!(new, OLD);
     assert_eq!(scan_payments(&new, "LTC", "regtest", &[OURS]), expected);
     let on_main = scan_payments(&new, "BTC", "main", &[OURS]);
-    assert!(
-        on_main
-            .iter()
-            .all(|one| one.starts_with("1 bc1qkqt6nvhapt7j54akala300v4td0wl7gz"))
-    );
-    assert_eq!(
-        scan_payments(OLD, "LTC", "regtest", &[]),
-        Vec::<String>::new()
-    );
+    assert!(on_main.iter().all(|one| one.starts_with("1 bc1qkqt6nvhapt7j54akala300v4td0wl7gz")));
+    assert_eq!(scan_payments(OLD, "LTC", "regtest", &[]), Vec::<String>::new());
     let both: &[&str] = &["001426be5b76172d2ba366ffea2f8500f38cb5a0306b", OURS];
     assert_eq!(scan_payments(OLD, "LTC", "regtest", both).len(), 2);
     // A zero amount is not a payment.
     let nothing = OLD.replace("1.50000000", "0.00000000");
-    assert_eq!(
-        scan_payments(&nothing, "LTC", "regtest", &[OURS]),
-        Vec::<String>::new()
-    );
+    assert_eq!(scan_payments(&nothing, "LTC", "regtest", &[OURS]), Vec::<String>::new());
 }
 
 #[test]
@@ -119,17 +103,11 @@ fn watched_spend_names_the_spending_transaction() {
         let mut json = Deserializer::from_str(OLD);
         TxSeed(scanner).deserialize(&mut json)
     });
-    let Some(Ok(read)) = read else {
-        unreachable!("it is a transaction")
-    };
+    let Some(Ok(read)) = read else { unreachable!("it is a transaction") };
     let output = InputSource::Output(SPENT.to_owned(), 0);
     assert_eq!(read.spent, [(output.clone(), TXID.to_owned())]);
     let spends: Vec<_> = read.received.iter().map(|one| one.spends.clone()).collect();
-    assert_eq!(
-        spends,
-        [vec![output]],
-        "the input of an extension block is none"
-    );
+    assert_eq!(spends, [vec![output]], "the input of an extension block is none");
 }
 
 #[test]
@@ -145,14 +123,7 @@ fn block_contains_transactions_or_their_ids() {
         BlockSeed(scanner).deserialize(&mut json).ok()
     };
     let whole = read(OLD);
-    let told = whole.map(|block| {
-        (
-            block.counted,
-            block.shown.len(),
-            block.ids.len(),
-            block.height,
-        )
-    });
+    let told = whole.map(|block| (block.counted, block.shown.len(), block.ids.len(), block.height));
     assert_eq!(told, Some((1, 1, 0, 102)));
     let ids = read(&format!("\"{TXID}\",\"{SPENT}\""));
     let told = ids.map(|block| (block.counted, block.declared, block.shown.len(), block.ids));

@@ -25,30 +25,12 @@ fn test_addresses_are_canonical_and_distinct() {
 #[test]
 fn test_addresses_never_change() {
     let evm = "0x8C5284132c3C174Ef8896A2Ce0260E7522cD8f65";
-    assert_eq!(
-        test_address(Bitcoin, "label", 7),
-        "tb1q33fggyev8st5a7yfdgkwqfsww53vmrm90hsn3v"
-    );
-    assert_eq!(
-        test_address(Litecoin, "label", 7),
-        "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9"
-    );
-    assert_eq!(
-        test_address(Dogecoin, "label", 7),
-        "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV"
-    );
-    assert_eq!(
-        [Ethereum, Base, Polygon].map(|chain| test_address(chain, "label", 7)),
-        [evm; 3]
-    );
-    assert_eq!(
-        test_address(Tron, "label", 7),
-        "TNmATDp8AS9HSWEwgCrrafwG5crHCXdTCG"
-    );
-    assert_eq!(
-        test_address(Solana, "label", 7),
-        "ASm4Cdjzsgvj83Rr2ciapbspqeGGtDy3Kj2HE7j1oJkK"
-    );
+    assert_eq!(test_address(Bitcoin, "label", 7), "tb1q33fggyev8st5a7yfdgkwqfsww53vmrm90hsn3v");
+    assert_eq!(test_address(Litecoin, "label", 7), "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9");
+    assert_eq!(test_address(Dogecoin, "label", 7), "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV");
+    assert_eq!([Ethereum, Base, Polygon].map(|chain| test_address(chain, "label", 7)), [evm; 3]);
+    assert_eq!(test_address(Tron, "label", 7), "TNmATDp8AS9HSWEwgCrrafwG5crHCXdTCG");
+    assert_eq!(test_address(Solana, "label", 7), "ASm4Cdjzsgvj83Rr2ciapbspqeGGtDy3Kj2HE7j1oJkK");
 }
 
 #[test]

@@ -158,9 +158,7 @@ pub(super) const EIP_55: &str = "
 ";
 
 pub(super) fn valid_addresses() -> impl Iterator<Item = (&'static [ChainNetwork], &'static str)> {
-    VECTORS
-        .iter()
-        .flat_map(|(homes, texts)| texts.split_whitespace().map(|text| (*homes, text)))
+    VECTORS.iter().flat_map(|(homes, texts)| texts.split_whitespace().map(|text| (*homes, text)))
 }
 
 pub(super) fn all_chain_networks() -> impl Iterator<Item = ChainNetwork> {

@@ -105,11 +105,7 @@ impl Digits {
         let above = places > 0 && digits[places - 1] > 5;
         let rest = places > 0 && digits[..places - 1].iter().any(|digit| *digit != 0);
         let odd = kept.0.first().is_some_and(|digit| digit % 2 == 1);
-        if above || half && (rest || odd) {
-            kept.plus_one()
-        } else {
-            kept
-        }
+        if above || half && (rest || odd) { kept.plus_one() } else { kept }
     }
 
     fn text(&self) -> String {
@@ -123,9 +119,7 @@ impl Digits {
 
 fn reference_value(rate: Rate, units: Units, decimals: u32) -> Result<Cents, Overflow> {
     let product = Digits::new(units.0).times(&Digits::new(rate.mantissa));
-    let cents = product
-        .times_power_of_ten(2)
-        .drop_digits_half_even(decimals + rate.scale);
+    let cents = product.times_power_of_ten(2).drop_digits_half_even(decimals + rate.scale);
     cents.text().parse().map(Cents).map_err(|_| Overflow)
 }
 
@@ -184,19 +178,13 @@ impl RandomAmounts {
 #[test]
 fn reference_arithmetic_is_correct() {
     let (a, b) = (u128::from(u64::MAX), 987_654_321_987_u128);
-    assert_eq!(
-        Digits::new(a).times(&Digits::new(b)).text(),
-        (a * b).to_string()
-    );
+    assert_eq!(Digits::new(a).times(&Digits::new(b)).text(), (a * b).to_string());
     let (quotient, left) = Digits::new(a * b + 5).divided_by(&Digits::new(a));
     assert_eq!((quotient, left), (Digits::new(b), true));
     assert_eq!(Digits::new(999).plus_one().text(), "1000");
     assert_eq!(Digits::new(10_000).minus(&Digits::new(1)).text(), "9999");
     for (number, rounded) in [(5, 0), (15, 2), (25, 2), (26, 3), (4, 0), (95, 10)] {
-        assert_eq!(
-            Digits::new(number).drop_digits_half_even(1),
-            Digits::new(rounded)
-        );
+        assert_eq!(Digits::new(number).drop_digits_half_even(1), Digits::new(rounded));
     }
     assert_eq!(Digits::new(2_501).drop_digits_half_even(3).text(), "3");
 }
@@ -215,9 +203,8 @@ fn value_equals_reference() {
                 Ok(_) => counted += 1,
                 Err(Overflow) => refused += 1,
             }
-            let product = Digits::new(units.0)
-                .times(&Digits::new(rate.mantissa))
-                .times_power_of_ten(2);
+            let product =
+                Digits::new(units.0).times(&Digits::new(rate.mantissa)).times_power_of_ten(2);
             let tie = Digits::new(5).times_power_of_ten((decimals + rate.scale).saturating_sub(1));
             let (quotient, left) = product.divided_by(&tie);
             let odd = quotient.0.first().is_some_and(|digit| digit % 2 == 1);
@@ -246,17 +233,11 @@ fn amount_due_equals_reference_and_covers_the_price() {
             };
             counted += 1;
             if let Ok(worth) = rate.value(units, decimals) {
-                assert!(
-                    worth >= due,
-                    "{units:?} at {rate:?} is worth {worth}, not {due}"
-                );
+                assert!(worth >= due, "{units:?} at {rate:?} is worth {worth}, not {due}");
             }
         }
     }
-    assert!(
-        counted > 5_000 && refused > 10,
-        "{counted} counted, {refused} refused"
-    );
+    assert!(counted > 5_000 && refused > 10, "{counted} counted, {refused} refused");
 }
 
 #[test]
@@ -264,14 +245,9 @@ fn fee_equals_reference() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (gross, bps) = (dice.cents(), dice.number_below(10_001));
-        let fee = Digits::new(gross.0)
-            .times(&Digits::new(bps))
-            .drop_digits_half_even(4);
+        let fee = Digits::new(gross.0).times(&Digits::new(bps)).drop_digits_half_even(4);
         assert_eq!(gross.fee(Bps(bps)).unwrap().0.to_string(), fee.text());
-        let parts = gross
-            .less_fee(Bps(bps))
-            .unwrap()
-            .plus(gross.fee(Bps(bps)).unwrap());
+        let parts = gross.less_fee(Bps(bps)).unwrap().plus(gross.fee(Bps(bps)).unwrap());
         assert_eq!(parts, Ok(gross));
     }
 }
@@ -281,10 +257,7 @@ fn amounts_and_rates_round_trip_through_text() {
     let mut dice = RandomAmounts(1);
     for _ in 0..5_000 {
         let (rate, units, decimals) = (dice.rate(), dice.units(), dice.number_below(19));
-        assert_eq!(
-            Units::parse(&units.to_decimal_text(decimals), decimals),
-            Ok(units)
-        );
+        assert_eq!(Units::parse(&units.to_decimal_text(decimals), decimals), Ok(units));
         let read: Rate = rate.to_string().parse().unwrap();
         assert_eq!(read.decimal(), rate.decimal());
         assert_eq!(

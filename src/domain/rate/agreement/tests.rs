@@ -84,26 +84,17 @@ fn only_fresh_figures_count() {
     );
     let alone = "only coinbase has reported a rate in the last 3 minutes, and 2 sources must agree";
     assert_eq!(agreed_rate_text(&[("100", old), ("100", 0)]), alone);
-    assert_eq!(
-        agreed_rate_text(&[("100", FRESH_MS_MAX), ("100", 0)]),
-        "100"
-    );
+    assert_eq!(agreed_rate_text(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
     // An old figure no longer counts.
-    assert_eq!(
-        agreed_rate_text(&[("100", 0), ("150", old), ("101", 0)]),
-        "100.5"
-    );
+    assert_eq!(agreed_rate_text(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
     // The source's clock was ahead when it made this figure.
     assert_eq!(agreed_rate_text(&[("100", -old), ("100", 0)]), alone);
 }
 
 #[test]
 fn rate_has_the_time_of_its_oldest_figure_and_keeps_all() {
-    let quoted = agreed_rate(
-        &source_figures(&[("100", 60_000), ("100", 0), ("101", 9)]),
-        NOW,
-    )
-    .unwrap();
+    let quoted =
+        agreed_rate(&source_figures(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
     assert_eq!(quoted.at, NOW.plus_ms(-60_000));
     assert!(quoted.is_fresh(NOW));
     let (old, new) = (NOW.plus_ms(-60_000), NOW.plus_ms(-9));

@@ -65,10 +65,7 @@ fn only_an_operator_resolves_an_unknown_outcome() {
     for state in [Creating(Unknown), Deleting(Unknown)] {
         for step in STEPS {
             let moved = state.after_step(step).is_ok_and(|next| next != state);
-            assert!(
-                !moved || matches!(step, ServerStep::Operator(_)),
-                "{step:?}"
-            );
+            assert!(!moved || matches!(step, ServerStep::Operator(_)), "{step:?}");
         }
     }
 }
@@ -80,9 +77,7 @@ fn command_starts_only_once() {
         assert_eq!(starts, matches!(state, Queued | Unwanted));
         if starts {
             assert!(state.command().is_none());
-            let begun = state
-                .after_step(ServerStep::Start)
-                .map(ServerState::command);
+            let begun = state.after_step(ServerStep::Start).map(ServerState::command);
             assert_eq!(begun, Ok(Some(Running)));
         }
     }

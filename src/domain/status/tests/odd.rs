@@ -42,18 +42,12 @@ fn open_case(payments: &[PaymentInput]) -> StatusCase {
 
 /// Returns the invoice of [`open`] after its deadline.
 fn expired_case(payments: &[PaymentInput]) -> StatusCase {
-    StatusCase {
-        now: EXPIRES,
-        ..open_case(payments)
-    }
+    StatusCase { now: EXPIRES, ..open_case(payments) }
 }
 
 /// Returns the invoice of [`open`], cancelled a second before its deadline.
 fn cancelled_case(payments: &[PaymentInput]) -> StatusCase {
-    StatusCase {
-        cancelled: Some(EXPIRES - 1_000),
-        ..open_case(payments)
-    }
+    StatusCase { cancelled: Some(EXPIRES - 1_000), ..open_case(payments) }
 }
 
 /// Returns the terms of an invoice of 100.00 with the default tolerances.
@@ -77,10 +71,7 @@ fn assert_status(case: &StatusCase, status: InvoiceStatus) {
 fn payment_at_the_deadline_is_late() {
     assert_status(&open_case(&[]), InvoiceStatus::AwaitingPayment);
     assert_status(&expired_case(&[]), InvoiceStatus::Expired);
-    let unquoted = |case: StatusCase| StatusCase {
-        quoted: false,
-        ..case
-    };
+    let unquoted = |case: StatusCase| StatusCase { quoted: false, ..case };
     assert_status(&unquoted(open_case(&[])), InvoiceStatus::Created);
     assert_status(&unquoted(expired_case(&[])), InvoiceStatus::Expired);
 }
@@ -91,24 +82,16 @@ fn payment_in_the_millisecond_of_cancellation_is_late() {
     let cancelled_at = EXPIRES - 1_000;
     let on_time = Time(cancelled_at) < terms_of_100(Some(cancelled_at)).deadline();
     assert!(!on_time);
-    assert_status(
-        &cancelled_case(&[seen_late(SEEN)]),
-        InvoiceStatus::Cancelled,
-    );
-    assert_status(
-        &cancelled_case(&[seen_late(CONFIRMED)]),
-        InvoiceStatus::PaidLate,
-    );
+    assert_status(&cancelled_case(&[seen_late(SEEN)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled_case(&[seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
 }
 
 #[test]
 fn deadline_is_the_earlier_of_expiry_and_cancellation() {
     assert_eq!(terms_of_100(None).deadline(), Time(EXPIRES));
-    for (cancelled, deadline) in [
-        (EXPIRES - 1, EXPIRES - 1),
-        (EXPIRES, EXPIRES),
-        (EXPIRES + 1, EXPIRES),
-    ] {
+    for (cancelled, deadline) in
+        [(EXPIRES - 1, EXPIRES - 1), (EXPIRES, EXPIRES), (EXPIRES + 1, EXPIRES)]
+    {
         assert_eq!(terms_of_100(Some(cancelled)).deadline(), Time(deadline));
     }
 }
@@ -124,22 +107,10 @@ fn orphaned_payment_can_be_confirmed_again() {
 
 #[test]
 fn amount_slightly_below_the_price_is_accepted() {
-    assert_status(
-        &open_case(&[with_value(CONFIRMED, 9_950)]),
-        InvoiceStatus::Confirmed,
-    );
-    assert_status(
-        &open_case(&[with_value(CONFIRMED, 9_949)]),
-        InvoiceStatus::Underpaid,
-    );
-    assert_status(
-        &open_case(&[with_value(CONFIRMED, 10_050)]),
-        InvoiceStatus::Confirmed,
-    );
-    assert_status(
-        &open_case(&[with_value(CONFIRMED, 10_051)]),
-        InvoiceStatus::Overpaid,
-    );
+    assert_status(&open_case(&[with_value(CONFIRMED, 9_950)]), InvoiceStatus::Confirmed);
+    assert_status(&open_case(&[with_value(CONFIRMED, 9_949)]), InvoiceStatus::Underpaid);
+    assert_status(&open_case(&[with_value(CONFIRMED, 10_050)]), InvoiceStatus::Confirmed);
+    assert_status(&open_case(&[with_value(CONFIRMED, 10_051)]), InvoiceStatus::Overpaid);
     let two = [with_value(CONFIRMED, 4_950), with_value(CONFIRMED, 5_000)];
     assert_status(&open_case(&two), InvoiceStatus::Confirmed);
 }
@@ -147,31 +118,16 @@ fn amount_slightly_below_the_price_is_accepted() {
 #[test]
 fn payment_of_zero_value_counts_as_a_payment() {
     assert_status(&open_case(&[with_value(SEEN, 0)]), InvoiceStatus::Detected);
-    assert_status(
-        &expired_case(&[with_value(SEEN, 0)]),
-        InvoiceStatus::Detected,
-    );
-    assert_status(
-        &open_case(&[with_value(CONFIRMED, 0)]),
-        InvoiceStatus::Underpaid,
-    );
-    assert_status(
-        &expired_case(&[with_value(seen_late(CONFIRMED), 0)]),
-        InvoiceStatus::Underpaid,
-    );
-    assert_status(
-        &expired_case(&[with_value(DROPPED, 0)]),
-        InvoiceStatus::Failed,
-    );
+    assert_status(&expired_case(&[with_value(SEEN, 0)]), InvoiceStatus::Detected);
+    assert_status(&open_case(&[with_value(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
+    assert_status(&expired_case(&[with_value(seen_late(CONFIRMED), 0)]), InvoiceStatus::Underpaid);
+    assert_status(&expired_case(&[with_value(DROPPED, 0)]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn late_payment_counts_only_once_confirmed() {
     assert_status(&expired_case(&[seen_late(SEEN)]), InvoiceStatus::Expired);
-    assert_status(
-        &expired_case(&[seen_late(CONFIRMED)]),
-        InvoiceStatus::PaidLate,
-    );
+    assert_status(&expired_case(&[seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(&expired_case(&[seen_late(DROPPED)]), InvoiceStatus::Expired);
     assert_status(&expired_case(&[seen_late(LOST)]), InvoiceStatus::Failed);
 }
@@ -184,14 +140,8 @@ fn late_payment_can_complete_the_price() {
         &expired_case(&[half, seen_late(with_value(SEEN, DUE / 2))]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(
-        &expired_case(&[half, seen_late(half)]),
-        InvoiceStatus::PaidLate,
-    );
-    assert_status(
-        &expired_case(&[half, seen_late(CONFIRMED)]),
-        InvoiceStatus::PaidLate,
-    );
+    assert_status(&expired_case(&[half, seen_late(half)]), InvoiceStatus::PaidLate);
+    assert_status(&expired_case(&[half, seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(
         &expired_case(&[half, seen_late(with_value(half, 4_949))]),
         InvoiceStatus::Underpaid,
@@ -200,14 +150,8 @@ fn late_payment_can_complete_the_price() {
 
 #[test]
 fn late_payment_after_a_full_one_is_overpaid() {
-    assert_status(
-        &expired_case(&[CONFIRMED, seen_late(CONFIRMED)]),
-        InvoiceStatus::Overpaid,
-    );
-    assert_status(
-        &expired_case(&[CONFIRMED, seen_late(SEEN)]),
-        InvoiceStatus::Confirmed,
-    );
+    assert_status(&expired_case(&[CONFIRMED, seen_late(CONFIRMED)]), InvoiceStatus::Overpaid);
+    assert_status(&expired_case(&[CONFIRMED, seen_late(SEEN)]), InvoiceStatus::Confirmed);
     assert_status(
         &expired_case(&[CONFIRMED, seen_late(with_value(CONFIRMED, 50))]),
         InvoiceStatus::Confirmed,
@@ -222,10 +166,7 @@ fn late_payment_after_a_full_one_is_overpaid() {
 fn fully_paid_stays_confirmed_while_another_payment_is_seen() {
     assert_status(&open_case(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
     assert_status(&open_case(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
-    assert_status(
-        &open_case(&[with_value(CONFIRMED, DUE / 2), SEEN]),
-        InvoiceStatus::Detected,
-    );
+    assert_status(&open_case(&[with_value(CONFIRMED, DUE / 2), SEEN]), InvoiceStatus::Detected);
 }
 
 #[test]
@@ -242,22 +183,13 @@ fn seen_payment_after_a_dropped_one_is_detected() {
 #[test]
 fn cancelled_invoice_can_still_be_paid_late() {
     assert_status(&cancelled_case(&[]), InvoiceStatus::Cancelled);
-    assert_status(
-        &cancelled_case(&[seen_late(SEEN)]),
-        InvoiceStatus::Cancelled,
-    );
-    assert_status(
-        &cancelled_case(&[seen_late(CONFIRMED)]),
-        InvoiceStatus::PaidLate,
-    );
+    assert_status(&cancelled_case(&[seen_late(SEEN)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled_case(&[seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(
         &cancelled_case(&[seen_late(with_value(CONFIRMED, 1))]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(
-        &cancelled_case(&[seen_late(LOST)]),
-        InvoiceStatus::Cancelled,
-    );
+    assert_status(&cancelled_case(&[seen_late(LOST)]), InvoiceStatus::Cancelled);
     // A payment that is dropped before the cancellation and seen again later was on time, and stays on time.
     assert_status(&cancelled_case(&[DROPPED]), InvoiceStatus::Cancelled);
     assert_status(&cancelled_case(&[SEEN]), InvoiceStatus::Detected);
@@ -269,20 +201,10 @@ fn sum_past_64_bits_does_not_wrap() {
     let huge = with_value(CONFIRMED, i64::MAX);
     assert_status(&open_case(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
     assert_status(&open_case(&[huge, huge]), InvoiceStatus::Overpaid);
-    assert_status(
-        &expired_case(&[huge, seen_late(huge)]),
-        InvoiceStatus::Overpaid,
-    );
+    assert_status(&expired_case(&[huge, seen_late(huge)]), InvoiceStatus::Overpaid);
     assert_status(&open_case(&[huge]), InvoiceStatus::Overpaid);
-    assert_status(
-        &open_case(&[huge, with_value(SEEN, i64::MAX)]),
-        InvoiceStatus::Overpaid,
-    );
-    let dear = StatusCase {
-        due: i64::MAX,
-        over: 2_000,
-        ..open_case(&[huge])
-    };
+    assert_status(&open_case(&[huge, with_value(SEEN, i64::MAX)]), InvoiceStatus::Overpaid);
+    let dear = StatusCase { due: i64::MAX, over: 2_000, ..open_case(&[huge]) };
     assert_status(&dear, InvoiceStatus::Confirmed);
 }
 

@@ -48,10 +48,7 @@ fn refund(cents: i64) -> Transfer {
 /// Returns a market rate of 80 EUR for LTC from two sources, some minutes old, and a fee of 0.0001 LTC.
 fn proposal(minutes_ago: i64, is_guarded: bool) -> ApprovalProposal {
     let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
-    let told = [
-        (FigureSource::Kraken, "80.1"),
-        (FigureSource::Coinbase, "79.9"),
-    ];
+    let told = [(FigureSource::Kraken, "80.1"), (FigureSource::Coinbase, "79.9")];
     let figures = told.map(|(source, rate)| RateFigure {
         source,
         rate: rate.parse().unwrap(),
@@ -88,10 +85,7 @@ type Summary = (String, String, &'static str, Vec<&'static str>);
 fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String>, String)> {
     let ltc = Asset::find("LTC").unwrap();
     let fixed = fixed.map_err(|refusal| (refusal.param, refusal.message))?;
-    let (sent, rate) = (
-        ltc.format_units(fixed.terms.amount_crypto),
-        fixed.terms.rate.to_string(),
-    );
+    let (sent, rate) = (ltc.format_units(fixed.terms.amount_crypto), fixed.terms.rate.to_string());
     Ok((sent, rate, fixed.fee_source.as_str(), fixed.accepted_fields))
 }
 
@@ -101,20 +95,8 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
     let fresh = proposal(0, true);
     for (body, sent, rate, source, insisted) in [
         (json!({}), "0.4999", "80", "estimate", &[][..]),
-        (
-            json!({ "rate": "81.6" }),
-            "0.49009607",
-            "81.6",
-            "estimate",
-            &[],
-        ),
-        (
-            json!({ "rate": "78.40", "networkFee": "0.001" }),
-            "0.50920408",
-            "78.4",
-            "given",
-            &[],
-        ),
+        (json!({ "rate": "81.6" }), "0.49009607", "81.6", "estimate", &[]),
+        (json!({ "rate": "78.40", "networkFee": "0.001" }), "0.50920408", "78.4", "given", &[]),
         (
             json!({ "rate": "81.60001", "acceptRate": true }),
             "0.49009601",
@@ -122,13 +104,7 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
             "estimate",
             &["rate"],
         ),
-        (
-            json!({ "rate": "0.08", "acceptRate": true }),
-            "499.9999",
-            "0.08",
-            "estimate",
-            &["rate"],
-        ),
+        (json!({ "rate": "0.08", "acceptRate": true }), "499.9999", "0.08", "estimate", &["rate"]),
         // A rate that needs no acceptance is not listed as accepted.
         (
             json!({ "rate": "80", "acceptRate": true, "acceptFee": true }),
@@ -137,13 +113,7 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
             "estimate",
             &[],
         ),
-        (
-            json!({ "acceptRate": true }),
-            "0.4999",
-            "80",
-            "estimate",
-            &[],
-        ),
+        (json!({ "acceptRate": true }), "0.4999", "80", "estimate", &[]),
     ] {
         let found = summary(fix_terms(&body, &of, &fresh)).unwrap();
         let expected = (sent.to_owned(), rate.to_owned(), source, insisted.to_vec());
@@ -160,12 +130,9 @@ fn far_rate_is_refused_with_both_amounts() {
         40.00 EUR would buy 500 LTC, not 0.5. Send a rate within 2 % of the market's, or acceptRate: true";
     assert_eq!(far, (Some("rate".to_owned()), message.to_owned()));
     for rate in ["78.3999999999", "81.6000000001", "80000"] {
-        let (param, message) = summary(fix_terms(
-            &json!({ "rate": rate, "acceptRate": false }),
-            &of,
-            &fresh,
-        ))
-        .unwrap_err();
+        let (param, message) =
+            summary(fix_terms(&json!({ "rate": rate, "acceptRate": false }), &of, &fresh))
+                .unwrap_err();
         assert_eq!(param.as_deref(), Some("rate"), "{message}");
     }
 }
@@ -174,22 +141,14 @@ fn far_rate_is_refused_with_both_amounts() {
 fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
     let of = refund(4_000);
     let stale = proposal(4, true);
-    for body in [
-        json!({}),
-        json!({ "rate": "80" }),
-        json!({ "acceptRate": true }),
-    ] {
+    for body in [json!({}), json!({ "rate": "80" }), json!({ "acceptRate": true })] {
         let (param, message) = summary(fix_terms(&body, &of, &stale)).unwrap_err();
         assert_eq!(param.as_deref(), Some("rate"), "{body}");
         let expected = "rate must be given together with acceptRate: true, as there is no fresh market rate of LTC in EUR: \
             rates of kraken, coinbase are older than 3 minutes; the newest known is 80 (the fixed table; 4 min old)";
         assert_eq!(message, expected);
     }
-    let insisted = summary(fix_terms(
-        &json!({ "rate": "80", "acceptRate": true }),
-        &of,
-        &stale,
-    ));
+    let insisted = summary(fix_terms(&json!({ "rate": "80", "acceptRate": true }), &of, &stale));
     assert_eq!(insisted.unwrap().3, ["rate"]);
 }
 
@@ -205,11 +164,7 @@ fn fee_above_a_quarter_needs_acceptance() {
         (fee("0.12500001", true), &["networkFee"]),
         (fee("0.49999999", true), &["networkFee"]),
     ] {
-        assert_eq!(
-            summary(fix_terms(&body, &of, &fresh)).unwrap().3,
-            insisted,
-            "{body}"
-        );
+        assert_eq!(summary(fix_terms(&body, &of, &fresh)).unwrap().3, insisted, "{body}");
     }
     let (param, message) = summary(fix_terms(&fee("0.12500001", false), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
@@ -230,18 +185,8 @@ fn fee_above_a_quarter_needs_acceptance() {
 fn simulated_transfer_accepts_any_rate_and_fee() {
     let of = refund(4_000);
     let simulated = proposal(4, false);
-    for body in [
-        json!({}),
-        json!({ "rate": "0.08" }),
-        json!({ "networkFee": "0.4" }),
-    ] {
-        assert!(
-            summary(fix_terms(&body, &of, &simulated))
-                .unwrap()
-                .3
-                .is_empty(),
-            "{body}"
-        );
+    for body in [json!({}), json!({ "rate": "0.08" }), json!({ "networkFee": "0.4" })] {
+        assert!(summary(fix_terms(&body, &of, &simulated)).unwrap().3.is_empty(), "{body}");
     }
 }
 
@@ -269,11 +214,7 @@ fn rate_is_a_plain_decimal() {
     }
     let most: Rate = super::parse_rate("18446744073709551615").unwrap();
     assert!(
-        fix_terms(
-            &json!({ "rate": most.to_string() }),
-            &refund(4_000),
-            &proposal(0, true)
-        )
-        .is_err()
+        fix_terms(&json!({ "rate": most.to_string() }), &refund(4_000), &proposal(0, true))
+            .is_err()
     );
 }

@@ -195,10 +195,7 @@ fn short_or_misdirected_transaction_needs_review() {
         let mut other = output(1, AMOUNT, None);
         other.address = "y".to_owned();
         assert_review(&judged(other), "transaction t pays another address");
-        assert_review(
-            &assess(&of, Some(&known), &[], 0),
-            "transaction t pays another address",
-        );
+        assert_review(&assess(&of, Some(&known), &[], 0), "transaction t pays another address");
         let taken = judged(output(1, AMOUNT, Some(2)));
         assert_review(&taken, "pays this destination for other transfers only");
     }
@@ -210,12 +207,7 @@ fn pending_transaction_with_a_nonce_counts_as_seen() {
     known.nonce = Some(7);
     let verdict = assess(&refund(1, AMOUNT), Some(&known), &[], 0);
     assert_eq!(verdict.state, OnChainState::Seen);
-    assert!(
-        verdict
-            .problem
-            .unwrap()
-            .starts_with("in the mempool since ")
-    );
+    assert!(verdict.problem.unwrap().starts_with("in the mempool since "));
     known.state = SentState::Mined;
     let verdict = assess(&refund(1, AMOUNT), Some(&known), &[], 0);
     assert_review(&verdict, "transaction t pays another address");
@@ -234,10 +226,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
     let of = refund(1, AMOUNT);
     for (state, problem) in [
         (SentState::Unseen, "transaction t was not seen for 6 hours"),
-        (
-            SentState::Absent,
-            "transaction t was in the mempool and is gone",
-        ),
+        (SentState::Absent, "transaction t was in the mempool and is gone"),
     ] {
         let known = transaction(state);
         let at = |ms| assess(&of, Some(&known), &[], ms);
@@ -261,10 +250,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
 fn processing_without_a_transaction_is_reviewed_after_a_day_of_blocks() {
     let mut of = refund(1, AMOUNT);
     of.detach_txid();
-    assert_eq!(
-        assess(&of, None, &[], DAY_MS - 1).state,
-        OnChainState::Waiting
-    );
+    assert_eq!(assess(&of, None, &[], DAY_MS - 1).state, OnChainState::Waiting);
     let late = assess(&of, None, &[], DAY_MS);
     assert_review(&late, "no transaction was entered or found for 24 hours");
     of.dispatch.handed_over_at = None;
@@ -295,17 +281,11 @@ fn signer_without_an_outcome_is_reviewed() {
     let retry = judged(SendingState::Retry, DAY_MS - 1);
     assert_eq!(retry.state, OnChainState::Waiting);
     assert!(retry.problem.unwrap().ends_with(": low funds"));
-    assert_review(
-        &judged(SendingState::Retry, DAY_MS),
-        "tries again every 10 minutes: low funds",
-    );
+    assert_review(&judged(SendingState::Retry, DAY_MS), "tries again every 10 minutes: low funds");
     // The wall clock counts here, not the chain's scan time: the signer may be waiting for the node.
     of.sending = Some(SendingState::Retry);
     of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
-    let facts = TransferFacts {
-        now: THEN.plus_ms(DAY_MS),
-        ..NOTHING
-    };
+    let facts = TransferFacts { now: THEN.plus_ms(DAY_MS), ..NOTHING };
     let retry = assess_transfer(&of, &facts);
     assert_review(&retry, "tries again every 10 minutes");
 }
@@ -345,10 +325,7 @@ fn settled_transfer_names_its_source() {
         of.status = TransferStatus::Paid;
         of.dispatch.settled_by = Some(by);
         of.dispatch.settled_reason = (by == SettledBy::Person).then(|| "inside".to_owned());
-        let facts = TransferFacts {
-            is_watched,
-            ..NOTHING
-        };
+        let facts = TransferFacts { is_watched, ..NOTHING };
         let verdict = assess_transfer(&of, &facts);
         (verdict.state, verdict.problem)
     };
@@ -356,18 +333,8 @@ fn settled_transfer_names_its_source() {
     for (by, is_watched, state, problem) in [
         (SettledBy::Chain, true, OnChainState::Settled, None),
         (SettledBy::Chain, false, OnChainState::Unwatched, None),
-        (
-            SettledBy::Unchecked,
-            true,
-            OnChainState::Unwatched,
-            unchecked,
-        ),
-        (
-            SettledBy::Person,
-            false,
-            OnChainState::Settled,
-            Some("inside".to_owned()),
-        ),
+        (SettledBy::Unchecked, true, OnChainState::Unwatched, unchecked),
+        (SettledBy::Person, false, OnChainState::Settled, Some("inside".to_owned())),
     ] {
         assert_eq!(judged(by, is_watched), (state, problem), "{by}");
     }
@@ -388,10 +355,7 @@ fn transfer_without_terms_or_node_is_never_covered() {
     ] {
         of.status = status;
         for (is_watched, state) in [(true, state), (false, OnChainState::Unwatched)] {
-            let facts = TransferFacts {
-                is_watched,
-                ..NOTHING
-            };
+            let facts = TransferFacts { is_watched, ..NOTHING };
             assert_eq!(assess_transfer(&of, &facts).state, state, "{status}");
         }
     }

@@ -1,9 +1,5 @@
 //! Tests of assigning outputs to transfers.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 use super::super::outgoing::tests::{output, refund};
 use super::{Transfer, TransferStatus, TxidSource, assign_outputs};

@@ -24,40 +24,23 @@ fn derived_keys_equal_those_of_crate_bitcoin() {
         let steps = [84, 0, number].map(|step| ChildNumber::from_hardened_idx(step).unwrap());
         let account = Xpub::from_priv(&secp, &master.derive_priv(&secp, &steps).unwrap());
         let of = |script| {
-            let said = WalletHints {
-                script: Some(script),
-                network: None,
-            };
+            let said = WalletHints { script: Some(script), network: None };
             let wallet = read(Chain::Bitcoin, &account.to_string(), &said).unwrap();
             wallet.receiving_branch().unwrap()
         };
-        let branches = [
-            ScriptType::Pkh,
-            ScriptType::ShWpkh,
-            ScriptType::Wpkh,
-            ScriptType::Tr,
-        ]
-        .map(of);
-        let receiving = account
-            .ckd_pub(&secp, ChildNumber::Normal { index: 0 })
-            .unwrap();
+        let branches =
+            [ScriptType::Pkh, ScriptType::ShWpkh, ScriptType::Wpkh, ScriptType::Tr].map(of);
+        let receiving = account.ckd_pub(&secp, ChildNumber::Normal { index: 0 }).unwrap();
         for child in 0..CHILDREN_OF_EACH {
             let four = pseudorandom_bytes("index", number * CHILDREN_OF_EACH + child);
             let index = u32::from_be_bytes([four[0] & 0x7f, four[1], four[2], four[3]]);
-            let derived = receiving
-                .ckd_pub(&secp, ChildNumber::Normal { index })
-                .unwrap();
+            let derived = receiving.ckd_pub(&secp, ChildNumber::Normal { index }).unwrap();
             let key = CompressedPublicKey(derived.public_key);
             let expected = [
                 Address::p2pkh(key, network),
                 Address::p2shwpkh(&key, network),
                 Address::p2wpkh(&key, network),
-                Address::p2tr(
-                    &secp,
-                    derived.public_key.x_only_public_key().0,
-                    None,
-                    network,
-                ),
+                Address::p2tr(&secp, derived.public_key.x_only_public_key().0, None, network),
             ];
             for (branch, expected) in branches.iter().zip(expected) {
                 let ours = branch.derive_address(index).unwrap();

@@ -27,10 +27,7 @@ fn private_texts() -> Vec<(String, WalletSecret)> {
     let mut kinds = vec![
         (xprv.clone(), WalletSecret::Extended),
         (xprv[..60].to_owned(), WalletSecret::Extended),
-        (
-            extended_private_key([0x12, 0x34, 0x56, 0x78]),
-            WalletSecret::Extended,
-        ),
+        (extended_private_key([0x12, 0x34, 0x56, 0x78]), WalletSecret::Extended),
         (PHRASE.to_owned(), WalletSecret::Phrase),
         (PHRASE.to_uppercase(), WalletSecret::Phrase),
         (PHRASE.replace(' ', "\n"), WalletSecret::Phrase),
@@ -64,10 +61,7 @@ fn private_texts() -> Vec<(String, WalletSecret)> {
         0x02fa_c398,
         0x0432_a243,
     ] {
-        kinds.push((
-            extended_private_key(version.to_be_bytes()),
-            WalletSecret::Extended,
-        ));
+        kinds.push((extended_private_key(version.to_be_bytes()), WalletSecret::Extended));
     }
     for count in [12, 15, 18, 21, 24] {
         kinds.push((["zoo"; 24][..count].join(" "), WalletSecret::Phrase));
@@ -86,24 +80,11 @@ fn private_text_is_refused_by_kind_and_not_repeated() {
             format!("{ZPUB}\n{secret}"),
             format!("{{\"key\":\"{secret}\"}}"),
         ] {
-            for chain in [
-                Chain::Bitcoin,
-                Chain::Dogecoin,
-                Chain::Ethereum,
-                Chain::Tron,
-            ] {
+            for chain in [Chain::Bitcoin, Chain::Dogecoin, Chain::Ethereum, Chain::Tron] {
                 let refused = read(chain, &text, &WalletHints::default()).unwrap_err();
-                assert!(
-                    refused.message.contains(kind.as_str()),
-                    "{text}: {}",
-                    refused.message
-                );
+                assert!(refused.message.contains(kind.as_str()), "{text}: {}", refused.message);
                 assert_eq!(refused.param.as_deref(), Some("key"));
-                assert!(
-                    !refused.message.contains(secret.trim()),
-                    "{}",
-                    refused.message
-                );
+                assert!(!refused.message.contains(secret.trim()), "{}", refused.message);
             }
         }
         assert!(WalletSecret::find_in_argument(secret).is_some(), "{secret}");
@@ -128,9 +109,7 @@ fn public_text_is_not_detected_as_private() {
     assert_eq!(WalletSecret::find_in_argument(path), None);
     let path = "/home/ada/shop/data/of/the/till/in/the/old/town/coffer.db";
     assert_eq!(WalletSecret::find_in_argument(path), None);
-    assert!(!super::super::contains_phrase([
-        "coffer", "wallet", "add", "--file", "x"
-    ]));
+    assert!(!super::super::contains_phrase(["coffer", "wallet", "add", "--file", "x"]));
 }
 
 /// Columns: chain, key, script and network of a request; refused field, and its problem.
@@ -214,11 +193,7 @@ fn invalid_keys_of_bip_32_are_refused() {
     // This key is below the account level. Its addresses would be two levels too deep.
     let below = "xpub6H1LXWLaKsWFhvm6RVpEL9P4KfRZSW7abD2ttkWP3SSQvnyA8FSVqNTEcYFgJS2UaFcxupHiYkro49S8yGasTvXEYBVPamhGW6cFJodrTHy";
     let refused = read(Chain::Bitcoin, below, &hints(Some("wpkh"), None)).unwrap_err();
-    assert!(
-        refused.message.contains("below the account"),
-        "{}",
-        refused.message
-    );
+    assert!(refused.message.contains("below the account"), "{}", refused.message);
     let descriptor = format!("wpkh({below}/0/*)");
     assert!(read(Chain::Bitcoin, &descriptor, &WalletHints::default()).is_ok());
 }

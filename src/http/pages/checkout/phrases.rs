@@ -15,10 +15,9 @@ use crate::web::words::{Words, fill};
 pub(super) fn confirmations_text(on_chain: &OnChain, words: &Words) -> Option<String> {
     let count = on_chain.confirmations?.to_string();
     Some(match on_chain.confirmations_needed? {
-        Depth::Blocks(needed) => fill(
-            words.confirmations,
-            &[("count", &count), ("needed", &needed.to_string())],
-        ),
+        Depth::Blocks(needed) => {
+            fill(words.confirmations, &[("count", &count), ("needed", &needed.to_string())])
+        }
         Depth::Final => fill(words.confirmations_final, &[("count", &count)]),
     })
 }
@@ -63,13 +62,8 @@ pub(super) fn describe_status(
     seen: bool,
     words: &Words,
 ) -> (OutcomeKind, &'static str, &'static str) {
-    let unpaid = |title, note| {
-        (
-            OutcomeKind::Bad,
-            title,
-            if seen { words.seen_late_note } else { note },
-        )
-    };
+    let unpaid =
+        |title, note| (OutcomeKind::Bad, title, if seen { words.seen_late_note } else { note });
     match status {
         InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => {
             (OutcomeKind::Waits, words.waiting, words.waiting)
@@ -96,12 +90,7 @@ mod tests {
 
     #[test]
     fn durations_are_formatted_as_clock_times() {
-        let shown = [
-            (0, "0:00"),
-            (59, "0:59"),
-            (1_199, "19:59"),
-            (3_600, "1:00:00"),
-        ];
+        let shown = [(0, "0:00"), (59, "0:59"), (1_199, "19:59"), (3_600, "1:00:00")];
         for (seconds, expected) in shown.into_iter().chain([(86_399, "23:59:59")]) {
             assert_eq!(clock(seconds), expected);
         }
@@ -109,10 +98,7 @@ mod tests {
         for (ms, expected) in left {
             assert_eq!(seconds_between(Time(7), Time(7 + ms)), expected);
         }
-        assert_eq!(
-            seconds_between(Time(i64::MIN), Time(i64::MAX)),
-            i64::MAX / 1000
-        );
+        assert_eq!(seconds_between(Time(i64::MIN), Time(i64::MAX)), i64::MAX / 1000);
         assert_eq!(network(Chain::Polygon), "Polygon");
     }
 

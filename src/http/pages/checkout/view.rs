@@ -47,14 +47,7 @@ impl<'a> CheckoutView<'a> {
         now: Time,
         has_controls: bool,
     ) -> CheckoutView<'a> {
-        CheckoutView {
-            checkout,
-            token,
-            speech,
-            parent: None,
-            now,
-            has_controls,
-        }
+        CheckoutView { checkout, token, speech, parent: None, now, has_controls }
     }
 
     fn words(&self) -> &'static Words {
@@ -81,8 +74,7 @@ impl<'a> CheckoutView<'a> {
 
     /// Formats an amount of a coin with its symbol.
     fn amount(&self, asset: &Asset, amount: Units) -> String {
-        self.words()
-            .format_amount(&asset.format_units(amount), asset.symbol)
+        self.words().format_amount(&asset.format_units(amount), asset.symbol)
     }
 
     /// Returns the hidden fields of the page's forms.
@@ -144,19 +136,12 @@ impl<'a> CheckoutView<'a> {
         let mut cases = if self.is_over() {
             vec![("late", words.try_late)]
         } else {
-            vec![
-                ("exact", words.try_exact),
-                ("under", words.try_under),
-                ("over", words.try_over),
-            ]
+            vec![("exact", words.try_exact), ("under", words.try_under), ("over", words.try_over)]
         };
         if self.has_controls && !self.is_over() {
             cases.push(("clock", words.try_clock));
         }
-        Some(SimulationButtons {
-            invoice_id: invoice.id.clone(),
-            cases,
-        })
+        Some(SimulationButtons { invoice_id: invoice.id.clone(), cases })
     }
 
     /// Returns the time left to pay, `None` after the deadline.
@@ -261,11 +246,7 @@ impl<'a> CheckoutView<'a> {
             unconfirmed: Vec::new(),
             qr: Qr::encode(read),
             qr_label: label,
-            scan: if self.checkout.is_simulated {
-                words.scan_test
-            } else {
-                words.scan
-            },
+            scan: if self.checkout.is_simulated { words.scan_test } else { words.scan },
             uri,
             due: words.format_number(&asset.format_units(due)),
             exact: asset.format_units(due),
@@ -290,11 +271,8 @@ impl<'a> CheckoutView<'a> {
         let due = coin.map(|coin| self.amount(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);
         let received = received.map(|(coin, amount)| self.amount(coin.asset, amount));
-        let facts = [
-            (words.price, Some(self.price())),
-            (words.due, due),
-            (words.received, received),
-        ];
+        let facts =
+            [(words.price, Some(self.price())), (words.due, due), (words.received, received)];
         OutcomePage {
             words,
             invoice_id: &invoice.id,
@@ -302,10 +280,7 @@ impl<'a> CheckoutView<'a> {
             heading,
             message,
             description: non_empty(invoice.description.as_deref()),
-            facts: facts
-                .into_iter()
-                .filter_map(|(term, text)| Some((term, text?)))
-                .collect(),
+            facts: facts.into_iter().filter_map(|(term, text)| Some((term, text?))).collect(),
             unconfirmed: self.all_unconfirmed(),
             asks_for_sent: matches!(
                 invoice.status,
@@ -325,11 +300,7 @@ impl<'a> CheckoutView<'a> {
         let words = self.words();
         let mut state = self.outcome();
         state.facts.retain(|(term, _)| *term != words.due);
-        OutcomePage {
-            heading: words.expired_title,
-            message: words.reading_note,
-            ..state
-        }
+        OutcomePage { heading: words.expired_title, message: words.reading_note, ..state }
     }
 
     /// Returns `true` if the deadline of the invoice has passed.
@@ -340,8 +311,7 @@ impl<'a> CheckoutView<'a> {
     /// Returns all payments that are not confirmed.
     fn all_unconfirmed(&self) -> Vec<UnconfirmedPayment<'a>> {
         let all = self.checkout.unconfirmed.iter();
-        all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain))
-            .collect()
+        all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain)).collect()
     }
 
     /// Describes a payment that is not confirmed. Returns `None` if its confirmations are not known.
@@ -369,16 +339,9 @@ impl<'a> CheckoutView<'a> {
     /// Returns the link back to the shop, for a customer who does not pay. `None` while a payment is being confirmed.
     fn back_link(&self) -> Option<ExitLink<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
-        let text = if invoice.status.is_open() && !self.is_over() {
-            words.cancel
-        } else {
-            words.back
-        };
+        let text =
+            if invoice.status.is_open() && !self.is_over() { words.cancel } else { words.back };
         let url = invoice.cancel_url.as_deref();
-        exit_link(
-            url.filter(|_| invoice.status != InvoiceStatus::Detected),
-            text,
-            "back",
-        )
+        exit_link(url.filter(|_| invoice.status != InvoiceStatus::Detected), text, "back")
     }
 }

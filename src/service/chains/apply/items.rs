@@ -26,11 +26,7 @@ pub struct BatchLimit {
 impl BatchLimit {
     /// Returns a limit of `most` observations and of the time that `has_time` allows.
     pub fn new(most: usize, has_time: impl FnMut() -> bool + Send + 'static) -> BatchLimit {
-        BatchLimit {
-            most,
-            has_time: Box::new(has_time),
-            taken: 0,
-        }
+        BatchLimit { most, has_time: Box::new(has_time), taken: 0 }
     }
 
     /// Starts a batch, or starts it again after a rollback.
@@ -86,9 +82,8 @@ impl Service {
             ChainStepOutcome::Forward(forward) => forward,
             ChainStepOutcome::Rescanned(rescanned) => {
                 let found = rescanned.found.get(item);
-                return found.map_or(Ok(None), |seen| {
-                    self.apply_observation(tx, now, seen, None, bound)
-                });
+                return found
+                    .map_or(Ok(None), |seen| self.apply_observation(tx, now, seen, None, bound));
             }
             ChainStepOutcome::Started { .. }
             | ChainStepOutcome::RolledBackTo(_)
@@ -98,11 +93,7 @@ impl Service {
             | ChainStepOutcome::HeightFound { .. } => return Ok(None),
         };
         if let Some(txid) = forward.present.get(item) {
-            let back = (
-                txid.as_str(),
-                PaymentState::Dropped,
-                ObservationChange::Seen,
-            );
+            let back = (txid.as_str(), PaymentState::Dropped, ObservationChange::Seen);
             let next = self.change_transaction(tx, now, chain, back, (output, bound))?;
             if next.is_none() {
                 observations_on_chain::mark_reappeared(tx, chain, txid)?;
@@ -117,11 +108,7 @@ impl Service {
         let Some(gone) = forward.gone.get(item) else {
             return Ok(None);
         };
-        let gone = (
-            gone.txid.as_str(),
-            PaymentState::Seen,
-            ObservationChange::Dropped,
-        );
+        let gone = (gone.txid.as_str(), PaymentState::Seen, ObservationChange::Dropped);
         self.change_transaction(tx, now, chain, gone, (output, bound))
     }
 
@@ -291,11 +278,7 @@ fn find_replaced(
     for gone in gone.filter(|gone| gone.by == seen.txid) {
         let first = observations_on_chain::first_mempool_output;
         if let Some(position) = first(db, &gone.txid, seen.asset, &seen.address)? {
-            return Ok(Some(live_key(
-                seen.asset.chain,
-                gone.txid.clone(),
-                position,
-            )));
+            return Ok(Some(live_key(seen.asset.chain, gone.txid.clone(), position)));
         }
     }
     Ok(None)
@@ -303,12 +286,7 @@ fn find_replaced(
 
 /// Returns the key of an observation in live mode.
 pub(super) fn live_key(chain: Chain, txid: String, position: u32) -> ObservationKey {
-    ObservationKey {
-        mode: Mode::Live,
-        chain,
-        txid,
-        position,
-    }
+    ObservationKey { mode: Mode::Live, chain, txid, position }
 }
 
 /// Returns `true` if a step continues from the cursor of its chain.

@@ -45,12 +45,7 @@ struct TestShop {
 impl TestShop {
     fn new() -> TestShop {
         let (simulated, file) = seeded_service();
-        TestShop {
-            real: live_service(&file),
-            simulated,
-            sent: 0,
-            _file: file,
-        }
+        TestShop { real: live_service(&file), simulated, sent: 0, _file: file }
     }
 
     /// Creates an invoice of this price, with litecoin selected.
@@ -86,16 +81,10 @@ impl TestShop {
                 address: quote.address,
                 amount: Units(units),
                 seen_at: NOW,
-                block: Some(Block {
-                    height: HEIGHT,
-                    hash: "h".to_owned(),
-                }),
+                block: Some(Block { height: HEIGHT, hash: "h".to_owned() }),
                 spends: Vec::new(),
             };
-            service
-                .record_observation(tx, NOW, &seen, None)?
-                .unwrap()
-                .into_booked()?;
+            service.record_observation(tx, NOW, &seen, None)?.unwrap().into_booked()?;
             let all = payments::of_invoice(tx, of)?;
             assert_eq!(all.last().unwrap().value.0, cents);
             Ok(())
@@ -109,10 +98,7 @@ impl TestShop {
             height: HEIGHT.saturating_add(confirmations).saturating_sub(1),
             hash: "h".to_owned(),
         };
-        let reached = ChainPosition {
-            block: block.clone(),
-            time: NOW,
-        };
+        let reached = ChainPosition { block: block.clone(), time: NOW };
         let cursor = ChainCursor {
             chain: Chain::Litecoin,
             network: "main".to_owned(),
@@ -123,9 +109,7 @@ impl TestShop {
             stepped_at: NOW,
             stopped: None,
         };
-        write(&self.real, move |_, tx| {
-            Ok(chain_cursors::put(tx, &cursor)?)
-        });
+        write(&self.real, move |_, tx| Ok(chain_cursors::put(tx, &cursor)?));
         let step = Arc::new(ChainStep {
             chain: Chain::Litecoin,
             network: "main".to_owned(),
@@ -148,10 +132,7 @@ impl TestShop {
             let payments = payments::of_invoice(db, invoice.seq)?;
             let on_chain = self.real.on_chain_reader().read_each(db, &payments)?;
             let states = payments.iter().map(|one| one.state);
-            Ok(on_chain
-                .into_iter()
-                .zip(states.map(PaymentState::is_confirmed))
-                .collect())
+            Ok(on_chain.into_iter().zip(states.map(PaymentState::is_confirmed)).collect())
         });
         stands.unwrap()
     }
@@ -172,10 +153,7 @@ impl TestShop {
         self.set_confirmations(needed);
         for (on_chain, is_confirmed) in self.payment_states(invoice) {
             assert!(is_confirmed, "{needed}");
-            assert_eq!(
-                (on_chain.confirmations, on_chain.confirmations_needed),
-                (None, None)
-            );
+            assert_eq!((on_chain.confirmations, on_chain.confirmations_needed), (None, None));
         }
     }
 }
@@ -223,28 +201,15 @@ fn new_tiers_apply_at_once_and_unconfirm_nothing() {
     shop.pay(&two, 20_000);
     let set = |tiers: Value| {
         let tiers = ConfirmationTiers::read(litecoin(), "LTC", &tiers).unwrap();
-        write(&shop.real, move |_, tx| {
-            Ok(confirmation_tiers::set(tx, litecoin(), Some(&tiers))?)
-        });
+        write(&shop.real, move |_, tx| Ok(confirmation_tiers::set(tx, litecoin(), Some(&tiers))?));
     };
-    let needed = |invoice: &Invoice| {
-        shop.payment_states(invoice)
-            .remove(0)
-            .0
-            .confirmations_needed
-    };
+    let needed = |invoice: &Invoice| shop.payment_states(invoice).remove(0).0.confirmations_needed;
     shop.set_confirmations(2);
     assert_eq!([needed(&one), needed(&two)], [Some(Depth::Blocks(3)); 2]);
     set(json!([{ "below": "100.01", "confirmations": 2 }, { "confirmations": 200 }]));
-    assert_eq!(
-        [needed(&one), needed(&two)],
-        [Some(Depth::Blocks(2)), Some(Depth::Blocks(200))]
-    );
+    assert_eq!([needed(&one), needed(&two)], [Some(Depth::Blocks(2)), Some(Depth::Blocks(200))]);
     shop.set_confirmations(2);
-    assert_eq!(
-        [needed(&one), needed(&two)],
-        [None, Some(Depth::Blocks(200))]
-    );
+    assert_eq!([needed(&one), needed(&two)], [None, Some(Depth::Blocks(200))]);
     set(json!([{ "confirmations": 150 }]));
     shop.set_confirmations(149);
     assert!(shop.payment_states(&one).remove(0).1);

@@ -50,12 +50,7 @@ fn expect_payment(owned: ObservationOwner) -> Payment {
 fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {
-        audit(
-            db,
-            &[],
-            &mut |finding| found.push(format!("{finding:?}")),
-            &mut ignore_progress,
-        )
+        audit(db, &[], &mut |finding| found.push(format!("{finding:?}")), &mut ignore_progress)
     });
     audited.unwrap();
     found
@@ -143,9 +138,7 @@ fn transaction_may_pay_another_amount_after_a_reorg() {
     assert_eq!(audit_findings(&service), Vec::<String>::new());
     let state = |of: &Payment| {
         let observation = of.observation;
-        write(&service, move |_, tx| {
-            Ok(observations::by_seq(tx, observation)?.state)
-        })
+        write(&service, move |_, tx| Ok(observations::by_seq(tx, observation)?.state))
     };
     assert_eq!(state(&much), PaymentState::Dropped);
     change_state(&service, place.clone(), PaymentState::Confirmed);
@@ -156,9 +149,8 @@ fn transaction_may_pay_another_amount_after_a_reorg() {
     assert_eq!(state(&less), PaymentState::Dropped);
     assert_eq!(audit_findings(&service), Vec::<String>::new());
     let nothing = of(0, 10);
-    let nothing = write(&service, move |service, tx| {
-        service.record_observation(tx, NOW, &nothing, None)
-    });
+    let nothing =
+        write(&service, move |service, tx| service.record_observation(tx, NOW, &nothing, None));
     assert!(nothing.is_none());
     let again = expect_payment(store_observation(&service, NOW, of(10_000_000, 11)));
     change_state(&service, place, PaymentState::Confirmed);

@@ -29,17 +29,8 @@ const PUBLIC: [FigureSource; 2] = [FigureSource::Kraken, FigureSource::Coinbase]
 
 /// Stores a rate of bitcoin in EUR from one source.
 fn store_rate(service: &Arc<Service>, at: Time, source: FigureSource, rate: &str) {
-    let figure = RateFigure {
-        source,
-        rate: rate.parse().unwrap(),
-        via: "BTC/EUR".to_owned(),
-        at,
-    };
-    let told = CoinFigure {
-        coin: "BTC",
-        currency: Currency::Eur,
-        figure,
-    };
+    let figure = RateFigure { source, rate: rate.parse().unwrap(), via: "BTC/EUR".to_owned(), at };
+    let told = CoinFigure { coin: "BTC", currency: Currency::Eur, figure };
     block_on(service.store_figures(at, source, at, vec![told])).unwrap();
 }
 
@@ -59,15 +50,11 @@ fn observe_bitcoin(
         address: address.to_owned(),
         amount: Units(100_000),
         seen_at: now,
-        block: height.map(|height| Block {
-            height,
-            hash: format!("hash{height}"),
-        }),
+        block: height.map(|height| Block { height, hash: format!("hash{height}") }),
         spends: Vec::new(),
     };
-    let outcome = write(service, move |service, tx| {
-        service.record_observation(tx, now, &seen, None)
-    });
+    let outcome =
+        write(service, move |service, tx| service.record_observation(tx, now, &seen, None));
     outcome.unwrap().owned
 }
 
@@ -76,10 +63,7 @@ fn describe_quote(quoted: &RateQuote, now: Time) -> String {
     let figures: Value = serde_json::from_str(quoted.evidence.as_str()).unwrap();
     let age = now.since_ms(quoted.at) / MINUTE_MS;
     let figures = figures.as_array().unwrap().len();
-    format!(
-        "{} {} {age} {} {figures}",
-        quoted.rate, quoted.source, quoted.spread.0
-    )
+    format!("{} {} {age} {} {figures}", quoted.rate, quoted.source, quoted.spread.0)
 }
 
 #[test]
@@ -99,20 +83,14 @@ fn live_rate_needs_two_agreeing_sources() {
     assert_eq!(ask(NOW, bitcoin()), (Err(NoRate), Err(NoRate)));
     store_rates(&real, NOW, ["50000", "50100"]);
     let (rate, newest) = ask(NOW, bitcoin());
-    assert_eq!(
-        describe_quote(&rate.clone().unwrap(), NOW),
-        "50050 median 0 0 2"
-    );
+    assert_eq!(describe_quote(&rate.clone().unwrap(), NOW), "50050 median 0 0 2");
     assert_eq!(rate, newest);
     // The newest known rate is the last one on which sources agreed.
     let later = NOW.plus_ms(MINUTE_MS);
     store_rates(&real, later, ["50000", "60000"]);
     let (rate, newest) = ask(later, bitcoin());
     assert_eq!(rate, Err(NoRate));
-    assert_eq!(
-        describe_quote(&newest.unwrap(), later),
-        "50050 median 1 0 2"
-    );
+    assert_eq!(describe_quote(&newest.unwrap(), later), "50050 median 1 0 2");
     let much_later = NOW.plus_ms(HOUR_MS);
     assert_eq!(
         describe_quote(&ask(much_later, bitcoin()).1.unwrap(), much_later),
@@ -183,10 +161,7 @@ fn deposit_is_booked_at_its_block_rate_less_spread() {
     else {
         unreachable!("it is no deposit");
     };
-    assert_eq!(
-        describe_quote(&fixed.quoted, in_block),
-        "59499 median 0 100 2"
-    );
+    assert_eq!(describe_quote(&fixed.quoted, in_block), "59499 median 0 100 2");
     assert_eq!(fixed.gross.to_string(), "59.50");
     // Without a fresh rate, the deposit is priced at the newest known one.
     let later = NOW.plus_ms(HOUR_MS);
@@ -221,10 +196,7 @@ fn late_payment_uses_the_newest_rate_less_spread() {
     };
     assert_eq!(in_time.1.quoted, quote.quoted);
     assert!(!late.1.on_time);
-    assert_eq!(
-        describe_quote(&late.1.quoted, late_at),
-        "39800 median 20 50 2"
-    );
+    assert_eq!(describe_quote(&late.1.quoted, late_at), "39800 median 20 50 2");
     assert_eq!(late.1.value.to_string(), "39.80");
     // The stored payments have the same rates.
     let kept = real.read(|db| {

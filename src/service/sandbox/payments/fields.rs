@@ -26,10 +26,7 @@ pub(super) fn txid_or_new(
         Some(txid) if txid.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Ok(asset.chain.canonical_txid(&txid))
         }
-        Some(_) => Err(Refusal::field(
-            "txid",
-            "must be printable ASCII without spaces",
-        )),
+        Some(_) => Err(Refusal::field("txid", "must be printable ASCII without spaces")),
         None => Ok(simulated_txid(asset.chain, &id::new(now).to_string())),
     }
 }
@@ -49,10 +46,7 @@ pub(super) fn read_inputs(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<Inp
         return Err(Refusal::field("spends", problem).into());
     }
     let spent = |id: &Value| {
-        let observed = id
-            .as_str()
-            .and_then(id::parse)
-            .map(|id| find_observation(db, &id));
+        let observed = id.as_str().and_then(id::parse).map(|id| find_observation(db, &id));
         let none = || Refusal::field("spends", "must be a list of ids of payments");
         let seen = observed.transpose()?.flatten().ok_or_else(none)?.seen;
         Ok(if seen.asset.chain.has_outputs() {

@@ -81,9 +81,7 @@ fn log_is_truncated_if_litestream_does_not_run() {
     assert_eq!((log_pages(&beside), bytes()), ((0, 0), 0));
     // The open transaction simulates a Litestream that reads the log. So the log is not truncated.
     grow_log(&store);
-    beside
-        .execute_batch("begin; select * from _litestream_lock")
-        .unwrap();
+    beside.execute_batch("begin; select * from _litestream_lock").unwrap();
     for _ in 0..4 {
         grow_log(&store);
     }

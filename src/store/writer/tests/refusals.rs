@@ -26,15 +26,8 @@ fn run_batch_with(
     assert_eq!(held.release(), Ok(()));
     let answers = answers.map(|answered| wait_for_answer(answered).unwrap_err());
     assert_eq!(account_names(&store), [""; 0]);
-    assert_eq!(
-        told.try_iter().count(),
-        1,
-        "of a batch that failed nobody is told"
-    );
-    assert_eq!(
-        wait_for_answer(submit(&store, |tx| insert_account(tx, "d"))),
-        Ok(())
-    );
+    assert_eq!(told.try_iter().count(), 1, "of a batch that failed nobody is told");
+    assert_eq!(wait_for_answer(submit(&store, |tx| insert_account(tx, "d"))), Ok(()));
     assert_eq!(account_names(&store), ["d"]);
     answers
 }
@@ -78,10 +71,7 @@ fn locked_database_refuses_a_write() {
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
     let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
     let answer = wait_for_answer(writer.submit(false, |tx| insert_account(tx, "a")).unwrap());
-    assert!(
-        answer.as_ref().is_err_and(|text| text.contains("locked")),
-        "{answer:?}"
-    );
+    assert!(answer.as_ref().is_err_and(|text| text.contains("locked")), "{answer:?}");
     assert_eq!(told.try_iter().count(), 0);
     other.execute_batch("rollback").unwrap();
     while writer.health.refusal().is_some() {

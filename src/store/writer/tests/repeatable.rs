@@ -43,18 +43,12 @@ fn job_that_fails_after_writing_rolls_back_its_own_rows_only() {
             insert_account(tx, "c")?;
             panic_quietly()
         }),
-        submit_counted(&store, |tx| {
-            insert_account(tx, "d").and_then(|()| insert_account(tx, "a"))
-        }),
+        submit_counted(&store, |tx| insert_account(tx, "d").and_then(|()| insert_account(tx, "a"))),
         submit_counted(&store, |tx| insert_account(tx, "e")),
     ];
     assert_eq!(held.release(), Ok(()));
     let [a, b, c, d, e] = answers_and_runs(jobs);
-    assert_eq!(
-        (a, e),
-        ((Ok(()), 2), (Ok(()), 1)),
-        "the first stood before the second failed"
-    );
+    assert_eq!((a, e), ((Ok(()), 2), (Ok(()), 1)), "the first stood before the second failed");
     assert_eq!(b, (Err("refused".to_owned()), 2));
     assert_eq!(c, (Err("a write panicked".to_owned()), 1));
     assert!(d.0.is_err_and(|text| text.contains("UNIQUE")));
@@ -94,10 +88,7 @@ fn job_that_runs_once_splits_repeatable_jobs() {
         submit_counted(&store, |tx| insert_account(tx, "e").and_then(|()| fail())),
     ];
     assert_eq!(held.release(), Ok(()));
-    assert_eq!(
-        (wait_for_answer(first), wait_for_answer(once)),
-        (Ok(()), Ok(()))
-    );
+    assert_eq!((wait_for_answer(first), wait_for_answer(once)), (Ok(()), Ok(())));
     assert!(wait_for_answer(fails).is_err());
     assert_eq!(first_count.load(Ordering::Relaxed), 1);
     assert_eq!(answers_and_runs(jobs).map(|(_, count)| count), [2, 2]);
@@ -108,10 +99,7 @@ fn job_that_runs_once_splits_repeatable_jobs() {
 fn rollback_clears_the_cache() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    assert_eq!(
-        wait_for_answer(submit(&store, |tx| insert_account(tx, "a"))),
-        Ok(())
-    );
+    assert_eq!(wait_for_answer(submit(&store, |tx| insert_account(tx, "a"))), Ok(()));
     let rename = |tx: &Tx<'_>, name: &str| {
         let mut account = accounts::by_seq(tx, 1)?;
         account.name = name.to_owned();
@@ -143,10 +131,7 @@ fn rollback_clears_the_cache() {
     assert_eq!(wait_for_answer(submit(&store, is_called("a"))), Ok(()));
     // Another process changes the account.
     let (beside, _told) = folder.open();
-    assert_eq!(
-        wait_for_answer(submit(&beside, move |tx| rename(tx, "e"))),
-        Ok(())
-    );
+    assert_eq!(wait_for_answer(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
     assert_eq!(wait_for_answer(submit(&store, is_called("e"))), Ok(()));
 }
 
@@ -165,9 +150,7 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
     let held = BlockingJob::run(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
-        submit_counted(&store, |tx| {
-            insert_around_failed_attempt(tx, ["b", "c", "d"])
-        }),
+        submit_counted(&store, |tx| insert_around_failed_attempt(tx, ["b", "c", "d"])),
         submit_counted(&store, |tx| insert_account(tx, "e")),
     ];
     assert_eq!(held.release(), Ok(()));
@@ -178,19 +161,14 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
     );
     assert_eq!(account_names(&store), ["a", "b", "d", "e"]);
     // The same job runs alone in its batch, and then as a job that runs once.
-    let alone = submit_counted(&store, |tx| {
-        insert_around_failed_attempt(tx, ["f", "g", "h"])
-    });
+    let alone = submit_counted(&store, |tx| insert_around_failed_attempt(tx, ["f", "g", "h"]));
     assert_eq!(answers_and_runs([alone]), [(Ok(()), 1)]);
     let held = BlockingJob::run(&store, |_| Ok(()));
     let once = [["i", "j", "k"], ["l", "m", "n"]]
         .map(|names| submit(&store, move |tx| insert_around_failed_attempt(tx, names)));
     assert_eq!(held.release(), Ok(()));
     assert_eq!(once.map(wait_for_answer), [Ok(()), Ok(())]);
-    assert_eq!(
-        account_names(&store),
-        ["a", "b", "d", "e", "f", "h", "i", "k", "l", "n"]
-    );
+    assert_eq!(account_names(&store), ["a", "b", "d", "e", "f", "h", "i", "k", "l", "n"]);
 }
 
 #[test]
@@ -211,9 +189,7 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
                 panic_quietly()
             })?
         }),
-        submit_counted(&store, |tx| {
-            tx.attempt(fail)?.or_else(|_| insert_account(tx, "e"))
-        }),
+        submit_counted(&store, |tx| tx.attempt(fail)?.or_else(|_| insert_account(tx, "e"))),
         submit_counted(&store, |tx| tx.attempt(|| insert_account(tx, "f"))?),
     ];
     assert_eq!(held.release(), Ok(()));

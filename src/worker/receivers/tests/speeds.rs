@@ -16,10 +16,7 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
         }
     }
     make_attempt(&mut receivers, "https://quick 2", true, 1);
-    let begun: Vec<usize> = all
-        .iter()
-        .map(|name| fill_queue(&mut receivers, name))
-        .collect();
+    let begun: Vec<usize> = all.iter().map(|name| fill_queue(&mut receivers, name)).collect();
     // The first queues get their whole share. Then each queue gets one attempt, until the account has half of the
     // senders.
     let full = CROWD / SHARE_MAX;
@@ -30,10 +27,7 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     receivers.refresh(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
     receivers.refresh(&[], QUICK_MS_MAX + 1);
-    assert_eq!(
-        (receivers.under_way.quick, receivers.under_way.slow),
-        (0, THREADS_MAX / 2)
-    );
+    assert_eq!((receivers.under_way.quick, receivers.under_way.slow), (0, THREADS_MAX / 2));
     assert_eq!(receivers.free_slots(&all[0]), 0);
     assert_eq!(receivers.free_slots(&all[999]), SHARE_MAX);
     assert_eq!(receivers.free_slots("https://new 2"), 1);
@@ -59,25 +53,14 @@ fn hanging_attempts_count_as_the_speed_at_which_they_began() {
     }
     assert_eq!(hanging, QUEUES_FEW * (SHARE_FIRST - 1));
     let quick = (THREADS_MAX - hanging) / 2;
-    let own = AttemptCounts {
-        unknown: hanging,
-        quick,
-        slow: 0,
-    };
+    let own = AttemptCounts { unknown: hanging, quick, slow: 0 };
     assert_eq!(receivers.accounts["1"].under_way, own);
     assert_eq!(receivers.under_way, own);
     let room = ACCOUNT_OTHERS_MAX - hanging;
-    assert_eq!(
-        fill_queues(&mut receivers, &queue_names("new", 1_000, "1")),
-        room
-    );
+    assert_eq!(fill_queues(&mut receivers, &queue_names("new", 1_000, "1")), room);
     // All attempts of a queue that hangs count as slow from then on.
     receivers.refresh(&[], QUICK_MS_MAX + 1);
-    let slow = AttemptCounts {
-        unknown: room,
-        quick: 0,
-        slow: hanging + quick,
-    };
+    let slow = AttemptCounts { unknown: room, quick: 0, slow: hanging + quick };
     assert_eq!(receivers.under_way, slow);
     for name in all.iter().chain(&queue_names("new", 1_000, "1")) {
         for speed in

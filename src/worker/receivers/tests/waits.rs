@@ -45,8 +45,7 @@ impl DeliverySimulation {
             let (at_ms, ended) = entry.remove_entry();
             for (attempt, begun_ms, attempts, latency_ms) in ended {
                 let is_success = self.quick.contains_key(&attempt.queue);
-                self.receivers
-                    .end_attempt(&attempt, is_success, latency_ms, at_ms);
+                self.receivers.end_attempt(&attempt, is_success, latency_ms, at_ms);
                 let next = next_attempt(attempts, Time(begun_ms), 0).filter(|_| !is_success);
                 let due = self.due.entry(attempt.queue).or_default();
                 due.extend(next.map(|Time(at_ms)| (at_ms, attempts)));
@@ -124,9 +123,7 @@ fn waits_behind_a_thousand_hanging_origins_are_bounded() {
         for name in queue_names("hanging", 1_000, "1") {
             (0..deliveries).for_each(|_| replay.add_delivery(&name, begun_ms));
         }
-        (0..=after_ms)
-            .step_by(1_000)
-            .for_each(|passed_ms| replay.run_step(begun_ms + passed_ms));
+        (0..=after_ms).step_by(1_000).for_each(|passed_ms| replay.run_step(begun_ms + passed_ms));
         let now_ms = begun_ms + after_ms;
         let mut waits = Vec::new();
         for (queue, most_ms) in [

@@ -166,10 +166,7 @@ impl WalletScene {
     /// Asserts that exactly these indexes have payments.
     #[track_caller]
     fn assert_paid_indexes(&self, at: usize, indexes: &[u32]) {
-        let mut wanted: Vec<_> = indexes
-            .iter()
-            .map(|index| self.derive_address(*index))
-            .collect();
+        let mut wanted: Vec<_> = indexes.iter().map(|index| self.derive_address(*index)).collect();
         wanted.sort_unstable();
         assert_eq!(self.paid_addresses(at), wanted);
         let findings = audit_findings(&self.service);
@@ -185,10 +182,7 @@ impl WalletScene {
         assert!(listed["stoppedAt"].is_string());
         let why =
             format!("something came to its index {index}, which this file has not handed out");
-        assert!(
-            listed["problem"].as_str().unwrap().contains(&why),
-            "{listed}"
-        );
+        assert!(listed["problem"].as_str().unwrap().contains(&why), "{listed}");
         for problem in self.chain_problems() {
             let problem = problem.unwrap();
             assert!(problem.contains(&why), "{problem}");
@@ -200,11 +194,7 @@ impl WalletScene {
     fn assert_hands_out(&self) {
         let listed = self.wallet_view();
         assert_eq!(listed["handsOut"], true, "{listed}");
-        let nothing = [
-            &listed["stoppedIndex"],
-            &listed["stoppedAt"],
-            &listed["problem"],
-        ];
+        let nothing = [&listed["stoppedIndex"], &listed["stoppedAt"], &listed["problem"]];
         assert_eq!(nothing, [&Value::Null; 3]);
         assert_eq!(self.chain_problems(), vec![None; self.chains.len()]);
     }
@@ -217,10 +207,7 @@ fn wallet_with(chain: Chain, key: &str, besides: &Value) -> Wallet {
         "wpkh" => ScriptType::Wpkh,
         other => panic!("no script is {other}"),
     });
-    let said = WalletHints {
-        script,
-        ..WalletHints::default()
-    };
+    let said = WalletHints { script, ..WalletHints::default() };
     read(chain, key, &said).unwrap()
 }
 
@@ -229,10 +216,7 @@ fn start_watch(
     chain: Chain,
     addresses: &Arc<RwLock<WatchedAddresses>>,
 ) -> ChainWatch {
-    ChainWatch {
-        addresses: Arc::clone(addresses),
-        ..super::start_watch(service, chain, &[])
-    }
+    ChainWatch { addresses: Arc::clone(addresses), ..super::start_watch(service, chain, &[]) }
 }
 
 #[test]

@@ -274,9 +274,7 @@ impl ChainHistory {
         let mut rest = 0;
         for _ in 0..400 {
             self.follow_once(false);
-            let known = service
-                .chain_state(self.now, self.chain(), 1, false)
-                .unwrap();
+            let known = service.chain_state(self.now, self.chain(), 1, false).unwrap();
             let head = self.memory.lock().unwrap().tip().block.clone();
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);
             rest += usize::from(is_read && known.rescan.is_none());
@@ -314,12 +312,7 @@ impl ChainHistory {
     pub(super) fn restore_copy(mut self) -> ChainHistory {
         let copy = self.copy.take().unwrap();
         let (shop, unknown) = self.shop.restore_copy(&copy);
-        let mut restored = ChainHistory {
-            watch: start_watch(&shop),
-            shop,
-            unknown,
-            ..self
-        };
+        let mut restored = ChainHistory { watch: start_watch(&shop), shop, unknown, ..self };
         // The follower loads its addresses from the restored file and its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
@@ -339,9 +332,8 @@ impl ChainHistory {
             .outputs()
             .into_iter()
             .filter(|(_, _, to, units, _)| ours(to) && *units != Units::ZERO);
-        let right: ReceivedOutputs = paid
-            .map(|(txid, at, to, units, block)| ((txid, at), (to, units.0, block)))
-            .collect();
+        let right: ReceivedOutputs =
+            paid.map(|(txid, at, to, units, block)| ((txid, at), (to, units.0, block))).collect();
         let (mut stored, mut of_file) = (ReceivedOutputs::new(), BTreeMap::new());
         let mut unknown = 0;
         for observed in live_observations(&self.shop.service, self.chain()) {
@@ -352,11 +344,7 @@ impl ChainHistory {
                 continue;
             }
             let about = format!("{seen:?}");
-            assert_eq!(
-                observed.state,
-                PaymentState::Confirmed,
-                "seed {seed}: {about}"
-            );
+            assert_eq!(observed.state, PaymentState::Confirmed, "seed {seed}: {about}");
             let is_unknown = self.unknown.contains(&seen.address);
             assert!(
                 !is_unknown || is_unmatched_or_own(&self.shop.service, observed.seq),
@@ -364,18 +352,11 @@ impl ChainHistory {
             );
             unknown += usize::from(is_unknown);
             let value = (seen.address, seen.amount.0, seen.block.unwrap());
-            assert!(
-                stored.insert(place, value).is_none(),
-                "seed {seed}: {about}"
-            );
+            assert!(stored.insert(place, value).is_none(), "seed {seed}: {about}");
         }
         for (place, value) in &right {
             let known = of_file.get(place);
-            assert_eq!(
-                stored.get(place),
-                Some(value),
-                "seed {seed}: {place:?} is {known:?}"
-            );
+            assert_eq!(stored.get(place), Some(value), "seed {seed}: {place:?} is {known:?}");
         }
         for (place, value) in &stored {
             assert_eq!(Some(value), right.get(place), "seed {seed}: {place:?}");

@@ -81,11 +81,7 @@ impl BatchScene {
             .map(|(at, (to, units))| (u32::try_from(at).unwrap(), (*to).clone(), Units(*units)));
         MemoryTransaction {
             txid: self.memory.lock().unwrap().new_id(),
-            spends: vec![if is_output {
-                spent
-            } else {
-                InputSource::Address(from)
-            }],
+            spends: vec![if is_output { spent } else { InputSource::Address(from) }],
             pays: pays.collect(),
             at: self.now,
             nonce: None,
@@ -110,9 +106,7 @@ impl BatchScene {
         let (mut parts, mut rest) = (0, 0);
         while rest < 3 {
             let came = self.watch.compute_step(&mut self.node, self.now).unwrap();
-            let FollowOutcome::Step(step) = came else {
-                unreachable!("{came:?}")
-            };
+            let FollowOutcome::Step(step) = came else { unreachable!("{came:?}") };
             let step = Arc::new(*step);
             let before = self.states();
             let mut part = BatchStart::FIRST;
@@ -136,11 +130,7 @@ impl BatchScene {
     fn states(&self) -> (usize, usize, usize) {
         let seen = self.observations();
         let of = |state| seen.iter().filter(|one| one.state == state).count();
-        let states = [
-            PaymentState::Seen,
-            PaymentState::Confirmed,
-            PaymentState::Dropped,
-        ];
+        let states = [PaymentState::Seen, PaymentState::Confirmed, PaymentState::Dropped];
         let [waiting, confirmed, dropped] = states.map(of);
         (waiting, confirmed, dropped)
     }
@@ -152,12 +142,7 @@ impl BatchScene {
     /// Returns the invoice events except the creation, oldest first: type and received amount.
     fn invoice_events(&self) -> Vec<(String, Value)> {
         let merchant = &self.shop.merchant;
-        let wanted = EventListQuery {
-            before: None,
-            kind: None,
-            object: None,
-            limit: 10_000,
-        };
+        let wanted = EventListQuery { before: None, kind: None, object: None, limit: 10_000 };
         let events = self.service().events(merchant, &wanted).unwrap();
         let of = |json: &crate::service::Json| {
             let event: Value = serde_json::from_str(json.get()).unwrap();
@@ -178,10 +163,7 @@ impl BatchScene {
             }
         }
         let outputs = |sent: &&MemoryTransaction| {
-            sent.pays
-                .iter()
-                .map(|(at, ..)| (sent.txid.clone(), *at))
-                .collect::<Vec<_>>()
+            sent.pays.iter().map(|(at, ..)| (sent.txid.clone(), *at)).collect::<Vec<_>>()
         };
         let wanted: HashSet<_> = sent.iter().flat_map(outputs).collect();
         assert!(places == wanted, "{} of {}", places.len(), wanted.len());
@@ -234,12 +216,8 @@ fn payments_of_one_batch_share_one_event() {
         let mut scene = BatchScene::new("BTC", "60000");
         let address = scene.create_invoice();
         let other = scene.create_invoice();
-        let pays = [
-            (&address, sixty / 2),
-            (&other, sixty),
-            (&address, sixty / 2),
-            (&address, sixty),
-        ];
+        let pays =
+            [(&address, sixty / 2), (&other, sixty), (&address, sixty / 2), (&address, sixty)];
         let sent = scene.send(&pays);
         scene.mine(8);
         scene.follow_to_head(|_| BatchLimit::new(at_once, || true));

@@ -52,16 +52,10 @@ impl Shop {
         if asset.chain.row().imported {
             import_pool(&service, asset.chain);
         } else {
-            let key = if asset.chain.has_outputs() {
-                ZPUB
-            } else {
-                XPUB
-            };
+            let key = if asset.chain.has_outputs() { ZPUB } else { XPUB };
             let body = json!({ "chain": asset.chain.address_pool(), "key": key });
             let wanted = WalletToAdd::read(body.as_object().unwrap()).unwrap();
-            write(&service, move |_, tx| {
-                add(tx, "test", &wanted, NOW).map(drop)
-            });
+            write(&service, move |_, tx| add(tx, "test", &wanted, NOW).map(drop));
         }
         Shop {
             service,
@@ -116,16 +110,8 @@ impl Shop {
             via: String::new(),
             at: now,
         };
-        let told = CoinFigure {
-            coin: self.asset.symbol,
-            currency: Currency::Eur,
-            figure,
-        };
-        block_on(
-            self.service
-                .store_figures(now, FigureSource::File, now, vec![told]),
-        )
-        .unwrap();
+        let told = CoinFigure { coin: self.asset.symbol, currency: Currency::Eur, figure };
+        block_on(self.service.store_figures(now, FigureSource::File, now, vec![told])).unwrap();
     }
 
     /// Copies the file as `coffer backup` does.
@@ -144,14 +130,8 @@ impl Shop {
         let mut findings = Vec::new();
         let mut report = |finding| findings.push(format!("{finding:?}"));
         let (from, to) = (copy.file.path(), file.path());
-        let wanted = RestoreRequest {
-            from,
-            to,
-            replace: false,
-            dry_run: false,
-            next: &[],
-            now: Time(0),
-        };
+        let wanted =
+            RestoreRequest { from, to, replace: false, dry_run: false, next: &[], now: Time(0) };
         restore(&wanted, &mut |_| {}, &mut report).unwrap();
         assert_eq!(findings, Vec::<String>::new());
         let shop = Shop {

@@ -91,10 +91,7 @@ impl RefundHistory {
 
     fn mine(&mut self, blocks: usize, picks: impl Fn(&MemoryTransaction) -> bool) {
         for _ in 0..blocks {
-            self.memory
-                .lock()
-                .unwrap()
-                .mine(self.now, |sent| picks(sent));
+            self.memory.lock().unwrap().mine(self.now, |sent| picks(sent));
         }
     }
 
@@ -128,9 +125,7 @@ impl RefundHistory {
         let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
         let service = &self.shop.service;
         let moved = block_on(service.move_transfer(self.now, "op", KIND, id, body.into()));
-        moved
-            .ok()
-            .map(|json| serde_json::from_str(json.get()).unwrap())
+        moved.ok().map(|json| serde_json::from_str(json.get()).unwrap())
     }
 
     /// Requests and approves a refund, and usually starts its processing.
@@ -146,14 +141,9 @@ impl RefundHistory {
         let text = approved["amountCrypto"].as_str().unwrap();
         let units = Units::parse(text, self.shop.asset.decimals).unwrap();
         if !self.dice.once_in(8) {
-            self.apply_action(&id, &json!({ "action": "process" }))
-                .unwrap();
+            self.apply_action(&id, &json!({ "action": "process" })).unwrap();
         }
-        self.refunds.push(ExpectedRefund {
-            id,
-            to,
-            amount: Some(units.0),
-        });
+        self.refunds.push(ExpectedRefund { id, to, amount: Some(units.0) });
     }
 
     /// Pays the destinations of one or two refunds in one transaction. Sometimes the operator enters its id.
@@ -166,9 +156,7 @@ impl RefundHistory {
         for position in 0..=u32::from(self.dice.once_in(3)) {
             let at = self.dice.roll(self.refunds.len());
             let units = self.refunds[at].amount.unwrap();
-            let units = self
-                .dice
-                .pick(&[units, units, units, units / 2, units + 1, units * 2]);
+            let units = self.dice.pick(&[units, units, units, units / 2, units + 1, units * 2]);
             pays.push((position, self.refunds[at].to.clone(), Units(units)));
             of.push(self.refunds[at].id.clone());
         }
@@ -274,11 +262,7 @@ impl RefundHistory {
         let mut rest = 0;
         for _ in 0..400 {
             self.follow_once(false);
-            let known = self
-                .shop
-                .service
-                .chain_state(self.now, self.chain(), 1, false)
-                .unwrap();
+            let known = self.shop.service.chain_state(self.now, self.chain(), 1, false).unwrap();
             let head = self.memory.lock().unwrap().tip().block.clone();
             let is_read = known.cursor.is_some_and(|cursor| cursor.block == head);
             rest += usize::from(is_read && known.rescan.is_none());
@@ -307,17 +291,11 @@ impl RefundHistory {
             *left.entry((txid, to)).or_default() += units.0;
         }
         for one in &self.refunds {
-            let read = self
-                .shop
-                .service
-                .transfer_of_operator(self.now, KIND, &one.id);
+            let read = self.shop.service.transfer_of_operator(self.now, KIND, &one.id);
             let seen: Value = serde_json::from_str(read.unwrap().get()).unwrap();
             let is_reviewed = !seen["reviews"].as_array().unwrap().is_empty();
             self.reviewed += usize::from(is_reviewed);
-            let place = (
-                seen["txid"].as_str().unwrap_or_default().to_owned(),
-                one.to.clone(),
-            );
+            let place = (seen["txid"].as_str().unwrap_or_default().to_owned(), one.to.clone());
             match seen["status"].as_str().unwrap() {
                 "paid" if !is_reviewed => {
                     self.paid += 1;
@@ -329,10 +307,8 @@ impl RefundHistory {
                 "failed" => {
                     let sent = left.get(&place).copied().unwrap_or_default();
                     let is_sent = sent >= one.amount.unwrap();
-                    let is_shared = self
-                        .refunds
-                        .iter()
-                        .any(|other| other.id != one.id && other.to == one.to);
+                    let is_shared =
+                        self.refunds.iter().any(|other| other.id != one.id && other.to == one.to);
                     assert!(
                         !is_sent || is_reviewed || is_shared,
                         "seed {seed}: {seen} was sent and put back"

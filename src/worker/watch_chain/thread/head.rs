@@ -44,9 +44,7 @@ impl HeadAge {
         self.lags_since = lags.then(|| self.lags_since.unwrap_or(uptime));
         let lags_ms = self.lags_since.map_or(0, |since| uptime.since_ms(since));
         let seen_ms = uptime.since_ms(since);
-        seen_ms
-            .max(lags_ms)
-            .max(age_without_skew_ms(now.since_ms(head.time)))
+        seen_ms.max(lags_ms).max(age_without_skew_ms(now.since_ms(head.time)))
     }
 }
 
@@ -194,9 +192,6 @@ impl super::ChainWatch {
         let service = self.service()?;
         service.report_request_count(now, self.chain, node.request_count());
         let head = asked.map_err(StepError::Node)?;
-        Ok(ChainPosition {
-            block: head.block,
-            time: head.time,
-        })
+        Ok(ChainPosition { block: head.block, time: head.time })
     }
 }

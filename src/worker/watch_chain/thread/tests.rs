@@ -96,14 +96,8 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
     if !waits_for_rates {
         waker.signal_rates();
     }
-    let follower = Follower::start(
-        watch,
-        connect,
-        clock,
-        PollIntervals::for_chain(chain),
-        waker,
-    )
-    .unwrap();
+    let follower =
+        Follower::start(watch, connect, clock, PollIntervals::for_chain(chain), waker).unwrap();
     is_asked.recv().unwrap();
     let problem = |after_ms| {
         let chains = service.chain_views(NOW.plus_ms(after_ms)).unwrap();
@@ -124,9 +118,6 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
 fn jitter_shortens_a_pause_by_up_to_a_quarter() {
     for _ in 0..100 {
         let pause = with_jitter(BACK_OFF_MAX);
-        assert!(
-            pause <= BACK_OFF_MAX && pause >= BACK_OFF_MAX * 3 / 4,
-            "{pause:?}"
-        );
+        assert!(pause <= BACK_OFF_MAX && pause >= BACK_OFF_MAX * 3 / 4, "{pause:?}");
     }
 }

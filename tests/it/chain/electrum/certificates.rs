@@ -15,9 +15,7 @@ fn create_certificate(folder: &Scratch, name: &str, more: &[&str]) -> [String; 2
     };
     let (key, certificate) = (path("key"), path("crt"));
     let made = Command::new("openssl")
-        .args([
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30",
-        ])
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30"])
         .args(["-subj", &format!("/CN={name}"), "-keyout", &key])
         .args(["-out", &certificate])
         .args(more)
@@ -35,10 +33,7 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     let signed = ["-CA", &ca, "-CAkey", &ca_key, "-addext", host];
     let plain = ["-addext", "basicConstraints=critical,CA:FALSE"];
     let [key, certificate] = create_certificate(&folder, "server", &[&signed[..], &plain].concat());
-    let settings = [
-        ("SSL_KEYFILE", key.as_str()),
-        ("SSL_CERTFILE", certificate.as_str()),
-    ];
+    let settings = [("SSL_KEYFILE", key.as_str()), ("SSL_CERTFILE", certificate.as_str())];
     let Some((_node, server)) = start_electrumx(&settings) else {
         return;
     };
@@ -47,22 +42,13 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     let (_, pin) = unknown.split_once("#sha256=").unwrap();
     assert!(unknown.contains("no authority vouches"), "{unknown}");
     let other = format!("{url}#sha256={}", "0a".repeat(32));
-    let refused = electrum_client(&[&other])
-        .network()
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refused.contains(pin) && refused.contains(&"0a".repeat(32)),
-        "{refused}"
-    );
+    let refused = electrum_client(&[&other]).network().unwrap_err().to_string();
+    assert!(refused.contains(pin) && refused.contains(&"0a".repeat(32)), "{refused}");
     let mut pinned = electrum_client(&[&format!("{url}#sha256={pin}")]);
     assert_eq!(pinned.network().unwrap(), "regtest");
     assert!(pinned.head().unwrap().block.height > 200);
     let remarks = pinned.remarks().join("; ");
-    assert!(
-        remarks.contains(&format!("certificate sha256={pin}")),
-        "{remarks}"
-    );
+    assert!(remarks.contains(&format!("certificate sha256={pin}")), "{remarks}");
     assert!(remarks.contains("ElectrumX"), "{remarks}");
     // Without a setting, the server trusts the authorities of the system.
     let till = TestnetShop::with_utxo_chain("litecoin", &url);

@@ -32,9 +32,7 @@ fn send_by_each_function(scene: &EvmScene, sender: &str) -> Vec<String> {
     });
     let mut sent = sent.to_vec();
     sent.push(scene.anvil.pay(ONE, 10));
-    sent.iter()
-        .map(|txid| txid.as_str().unwrap().to_owned())
-        .collect()
+    sent.iter().map(|txid| txid.as_str().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -81,15 +79,9 @@ fn node_without_traces_still_detects_other_payments() {
     let sent = send_by_each_function(&scene, &sender);
     for (code, message) in [
         (-32601, "Method not found"),
-        (
-            -32000,
-            "the method trace_block does not exist/is not available",
-        ),
+        (-32000, "the method trace_block does not exist/is not available"),
         (-32004, "Unsupported"),
-        (
-            -32600,
-            "trace_block is not available on the Free tier: upgrade",
-        ),
+        (-32600, "trace_block is not available on the Free tier: upgrade"),
     ] {
         let proxy = start_changing_proxy(&scene.anvil, move |method, _, answer| match method {
             "trace_block" => error_response(code, message),
@@ -127,10 +119,7 @@ fn failed_traces_are_retried_later_and_block_nothing() {
     for (refused, kind_of) in [
         (error_response(-32000, "missing trie node"), "unreachable"),
         (error_response(-32000, "header not found"), "behind"),
-        (
-            error_response(-32000, "method handler crashed"),
-            "unreachable",
-        ),
+        (error_response(-32000, "method handler crashed"), "unreachable"),
         (error_response(-32005, "limit exceeded"), "limited"),
         (json!({ "jsonrpc": "2.0", "result": null }), "behind"),
     ] {
@@ -179,10 +168,7 @@ fn credentials_without_trace_access_still_read_blocks() {
             return Reply::Status(403);
         }
         let headers = [("content-type", "application/json")];
-        Reply::Text(
-            200,
-            send(&agent(), "POST", &url, &headers, &message.body).text,
-        )
+        Reply::Text(200, send(&agent(), "POST", &url, &headers, &message.body).text)
     });
     let mut node = scene.client_at(&proxy.url());
     node.network().unwrap();

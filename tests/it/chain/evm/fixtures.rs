@@ -29,12 +29,7 @@ pub struct WatchedAccounts(pub Vec<[u8; 20]>);
 
 impl WatchedAccounts {
     pub fn from_addresses(addresses: &[&str]) -> WatchedAccounts {
-        WatchedAccounts(
-            addresses
-                .iter()
-                .map(|address| account_of(address))
-                .collect(),
-        )
+        WatchedAccounts(addresses.iter().map(|address| account_of(address)).collect())
     }
 
     /// Watches these addresses and `others` more, which can be too many for an address filter.
@@ -120,10 +115,7 @@ impl EvmScene {
 
 #[track_caller]
 pub fn evm_client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
-    let limits = Limits {
-        timeout_ms: 20_000,
-        ..Limits::default()
-    };
+    let limits = Limits { timeout_ms: 20_000, ..Limits::default() };
     let endpoints = Endpoint::parse_list(urls).unwrap();
     Evm::new(chain, Rpc::new(endpoints, Vec::new(), limits), tokens)
 }

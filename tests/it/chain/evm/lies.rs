@@ -22,9 +22,7 @@ fn read_blocks_with_lie(
 
 #[track_caller]
 fn read_head_with_lie(lie: ResultChange) -> Result<Head, NodeError> {
-    recorded::start_lying_node("eth_getBlockByNumber", lie)
-        .1
-        .head()
+    recorded::start_lying_node("eth_getBlockByNumber", lie).1.head()
 }
 
 /// Returns the first log of a list, if any.
@@ -43,34 +41,13 @@ fn assert_rejected(method: &'static str, cases: &[(ResultChange, &str)]) {
 #[test]
 fn inconsistent_logs_are_rejected() {
     let cases: [(ResultChange, &str); 8] = [
-        (
-            |logs| set_field(first_log(logs), "removed", json!(true)),
-            "behind",
-        ),
-        (
-            |logs| set_field(first_log(logs), "blockHash", OTHER_HASH.into()),
-            "behind",
-        ),
-        (
-            |logs| set_field(first_log(logs), "blockNumber", "0x99".into()),
-            "lied",
-        ),
-        (
-            |logs| set_field(first_log(logs), "blockNumber", "0xfffffffff".into()),
-            "lied",
-        ),
-        (
-            |logs| set_field(first_log(logs), "transactionHash", OTHER_HASH.into()),
-            "behind",
-        ),
-        (
-            |logs| set_field(first_log(logs), "data", format!("0x{:064x}", 1).into()),
-            "lied",
-        ),
-        (
-            |logs| set_field(first_log(logs), "logIndex", "0x77".into()),
-            "lied",
-        ),
+        (|logs| set_field(first_log(logs), "removed", json!(true)), "behind"),
+        (|logs| set_field(first_log(logs), "blockHash", OTHER_HASH.into()), "behind"),
+        (|logs| set_field(first_log(logs), "blockNumber", "0x99".into()), "lied"),
+        (|logs| set_field(first_log(logs), "blockNumber", "0xfffffffff".into()), "lied"),
+        (|logs| set_field(first_log(logs), "transactionHash", OTHER_HASH.into()), "behind"),
+        (|logs| set_field(first_log(logs), "data", format!("0x{:064x}", 1).into()), "lied"),
+        (|logs| set_field(first_log(logs), "logIndex", "0x77".into()), "lied"),
         (|logs| *logs = json!({}), "lied"),
     ];
     assert_rejected("eth_getLogs", &cases);
@@ -80,61 +57,22 @@ fn inconsistent_logs_are_rejected() {
 fn inconsistent_receipts_are_rejected() {
     let cases: [(ResultChange, &str); 13] = [
         (|receipt| *receipt = Value::Null, "behind"),
-        (
-            |receipt| set_field(Some(receipt), "blockHash", OTHER_HASH.into()),
-            "behind",
-        ),
-        (
-            |receipt| set_field(Some(receipt), "blockNumber", "0x1".into()),
-            "lied",
-        ),
-        (
-            |receipt| set_field(Some(receipt), "transactionHash", OTHER_HASH.into()),
-            "lied",
-        ),
-        (
-            |receipt| set_field(Some(receipt), "transactionIndex", "0x1ffffffff".into()),
-            "lied",
-        ),
-        (
-            |receipt| set_field(Some(receipt), "status", "0x2".into()),
-            "lied",
-        ),
-        (
-            |receipt| set_field(Some(receipt), "status", Value::Null),
-            "lied",
-        ),
+        (|receipt| set_field(Some(receipt), "blockHash", OTHER_HASH.into()), "behind"),
+        (|receipt| set_field(Some(receipt), "blockNumber", "0x1".into()), "lied"),
+        (|receipt| set_field(Some(receipt), "transactionHash", OTHER_HASH.into()), "lied"),
+        (|receipt| set_field(Some(receipt), "transactionIndex", "0x1ffffffff".into()), "lied"),
+        (|receipt| set_field(Some(receipt), "status", "0x2".into()), "lied"),
+        (|receipt| set_field(Some(receipt), "status", Value::Null), "lied"),
         // A failed transaction cannot have logs.
+        (|receipt| set_field(Some(receipt), "status", "0x0".into()), "lied"),
+        (|receipt| receipt["logs"].as_array_mut().unwrap().reverse(), "lied"),
+        (|receipt| receipt["logs"].as_array_mut().unwrap().truncate(1), "lied"),
         (
-            |receipt| set_field(Some(receipt), "status", "0x0".into()),
+            |receipt| set_field(first_log(&mut receipt["logs"]), "blockHash", OTHER_HASH.into()),
             "lied",
         ),
-        (
-            |receipt| receipt["logs"].as_array_mut().unwrap().reverse(),
-            "lied",
-        ),
-        (
-            |receipt| receipt["logs"].as_array_mut().unwrap().truncate(1),
-            "lied",
-        ),
-        (
-            |receipt| {
-                set_field(
-                    first_log(&mut receipt["logs"]),
-                    "blockHash",
-                    OTHER_HASH.into(),
-                )
-            },
-            "lied",
-        ),
-        (
-            |receipt| set_field(first_log(&mut receipt["logs"]), "removed", json!(true)),
-            "lied",
-        ),
-        (
-            |receipt| set_field(first_log(&mut receipt["logs"]), "topics", json!(["0x1"])),
-            "lied",
-        ),
+        (|receipt| set_field(first_log(&mut receipt["logs"]), "removed", json!(true)), "lied"),
+        (|receipt| set_field(first_log(&mut receipt["logs"]), "topics", json!(["0x1"])), "lied"),
     ];
     assert_rejected("eth_getTransactionReceipt", &cases);
 }
@@ -143,54 +81,15 @@ fn inconsistent_receipts_are_rejected() {
 fn inconsistent_blocks_are_rejected() {
     let cases: [(ResultChange, &str); 10] = [
         (|block| *block = Value::Null, "behind"),
-        (
-            |block| set_field(Some(block), "number", "0x1".into()),
-            "lied",
-        ),
-        (
-            |block| {
-                set_field(
-                    Some(block),
-                    "number",
-                    format!("0x1{}", "0".repeat(64)).into(),
-                )
-            },
-            "lied",
-        ),
-        (
-            |block| set_field(Some(block), "hash", "0xab".into()),
-            "lied",
-        ),
-        (
-            |block| set_field(Some(block), "hash", OTHER_HASH.into()),
-            "behind",
-        ),
-        (
-            |block| set_field(Some(block), "parentHash", OTHER_HASH.into()),
-            "behind",
-        ),
-        (
-            |block| set_field(Some(block), "timestamp", "0xffffffffffffffff".into()),
-            "lied",
-        ),
-        (
-            |block| set_field(Some(block), "timestamp", Value::Null),
-            "lied",
-        ),
-        (
-            |block| set_field(Some(block), "transactions", Value::Null),
-            "lied",
-        ),
-        (
-            |block| {
-                set_field(
-                    first_log(&mut block["transactions"]),
-                    "value",
-                    "-0x1".into(),
-                )
-            },
-            "lied",
-        ),
+        (|block| set_field(Some(block), "number", "0x1".into()), "lied"),
+        (|block| set_field(Some(block), "number", format!("0x1{}", "0".repeat(64)).into()), "lied"),
+        (|block| set_field(Some(block), "hash", "0xab".into()), "lied"),
+        (|block| set_field(Some(block), "hash", OTHER_HASH.into()), "behind"),
+        (|block| set_field(Some(block), "parentHash", OTHER_HASH.into()), "behind"),
+        (|block| set_field(Some(block), "timestamp", "0xffffffffffffffff".into()), "lied"),
+        (|block| set_field(Some(block), "timestamp", Value::Null), "lied"),
+        (|block| set_field(Some(block), "transactions", Value::Null), "lied"),
+        (|block| set_field(first_log(&mut block["transactions"]), "value", "-0x1".into()), "lied"),
     ];
     assert_rejected("eth_getBlockByNumber", &cases);
     // An amount above the maximum is skipped, and the other payments are detected.
@@ -217,48 +116,27 @@ fn inconsistent_traces_are_rejected() {
             },
             "behind",
         ),
-        (
-            |traces| set_field(first_log(traces), "blockHash", OTHER_HASH.into()),
-            "behind",
-        ),
+        (|traces| set_field(first_log(traces), "blockHash", OTHER_HASH.into()), "behind"),
         (|traces| traces.as_array_mut().unwrap().reverse(), "lied"),
-        (
-            |traces| set_field(first_log(traces), "traceAddress", json!([0])),
-            "lied",
-        ),
-        (
-            |traces| set_field(first_log(traces), "transactionHash", OTHER_HASH.into()),
-            "lied",
-        ),
+        (|traces| set_field(first_log(traces), "traceAddress", json!([0])), "lied"),
+        (|traces| set_field(first_log(traces), "transactionHash", OTHER_HASH.into()), "lied"),
     ];
     assert_rejected("trace_block", &cases);
     // A failed call also reverts the calls within it. The receipt also shows that the transaction failed.
     let failed: ResultChange = |traces| set_field(first_log(traces), "error", "Reverted".into());
     let came =
         super::fixtures::collect_payments(read_blocks_with_lie("trace_block", failed).unwrap());
-    assert!(
-        came.iter().all(|came| came.position < 1_000_000),
-        "{came:?}"
-    );
+    assert!(came.iter().all(|came| came.position < 1_000_000), "{came:?}");
 }
 
 #[test]
 fn impossible_head_is_rejected() {
     let cases: [(ResultChange, &str); 5] = [
         (|block| *block = Value::Null, "behind"),
-        (
-            |block| set_field(Some(block), "number", "0x100000000".into()),
-            "lied",
-        ),
+        (|block| set_field(Some(block), "number", "0x100000000".into()), "lied"),
         (|block| set_field(Some(block), "number", json!(7)), "lied"),
-        (
-            |block| set_field(Some(block), "timestamp", "0x3b9aca00000000".into()),
-            "lied",
-        ),
-        (
-            |block| set_field(Some(block), "hash", format!("{OTHER_HASH}00").into()),
-            "lied",
-        ),
+        (|block| set_field(Some(block), "timestamp", "0x3b9aca00000000".into()), "lied"),
+        (|block| set_field(Some(block), "hash", format!("{OTHER_HASH}00").into()), "lied"),
     ];
     for (at, (lie, expected)) in cases.into_iter().enumerate() {
         assert_eq!(
@@ -295,10 +173,7 @@ fn chain_id_must_be_a_number() {
 fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
     let lies: [ResultChange; 2] = [
         |receipt| {
-            if receipt["logs"]
-                .as_array()
-                .is_some_and(|logs| logs.len() == 3)
-            {
+            if receipt["logs"].as_array().is_some_and(|logs| logs.len() == 3) {
                 *receipt = Value::Null;
             }
         },

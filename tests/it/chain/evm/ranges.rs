@@ -159,13 +159,8 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
     let mut node = scene.client();
     node.network().unwrap();
     let calls = node.rpc().call_count();
-    let blocks = node
-        .blocks(from, from + 1, &FilteredAccounts(named))
-        .unwrap();
-    let amounts: Vec<_> = collect_payments(blocks)
-        .iter()
-        .map(|came| came.amount.0)
-        .collect();
+    let blocks = node.blocks(from, from + 1, &FilteredAccounts(named)).unwrap();
+    let amounts: Vec<_> = collect_payments(blocks).iter().map(|came| came.amount.0).collect();
     assert_eq!(amounts, [5, 7]);
     // Two blocks, three times two calls for logs, and two receipts: the cost of a wallet with a thousand indexes
     // ahead.
@@ -203,16 +198,11 @@ fn failure_makes_the_client_check_the_network_again() {
     assert_eq!(node.network(), Ok("84532".to_owned()));
     assert!(node.head().is_ok());
     is_other.store(true, Ordering::SeqCst);
-    assert_eq!(
-        node.head().map_err(|error| error_kind(&error)),
-        Err("unreachable")
-    );
+    assert_eq!(node.head().map_err(|error| error_kind(&error)), Err("unreachable"));
     for _ in 0..3 {
         let refused = node.head().map_err(|error| error_kind(&error));
         assert_eq!(refused, Err("wrong"));
-        let refused = node
-            .blocks(1, 1, &scene.ours)
-            .map_err(|error| error_kind(&error));
+        let refused = node.blocks(1, 1, &scene.ours).map_err(|error| error_kind(&error));
         assert_eq!(refused, Err("wrong"));
     }
     is_other.store(false, Ordering::SeqCst);

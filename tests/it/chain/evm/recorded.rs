@@ -20,10 +20,7 @@ const SENDER: &str = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
 /// First block with transactions, and the last block that is read.
 pub const FIRST: u32 = 3;
 pub const LAST: u32 = 5;
-const FILE: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/it/chain/evm/recorded.json"
-);
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/chain/evm/recorded.json");
 
 pub fn shop_accounts() -> WatchedAccounts {
     WatchedAccounts::from_addresses(&[ONE, TWO])
@@ -112,12 +109,7 @@ fn record_responses() {
         anvil.pay(ONE, 7);
         anvil.call(TOKEN, "batch(address[],uint256[])", &words, 0);
     });
-    anvil.call(
-        SENDER,
-        "split(address,address)",
-        &[address_word(ONE), address_word(TWO)],
-        10,
-    );
+    anvil.call(SENDER, "split(address,address)", &[address_word(ONE), address_word(TWO)], 10);
     anvil.mine(1);
     let kept: Arc<Mutex<Vec<Value>>> = Arc::default();
     let keeping = Arc::clone(&kept);

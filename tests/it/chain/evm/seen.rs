@@ -35,11 +35,7 @@ fn coin_and_token_are_seen_at_one_address() {
         let parent = node.hash_at(before).unwrap();
         assert_eq!(parent.as_deref(), Some(blocks[0].parent.as_str()));
         assert!(blocks.iter().all(|block| block.spent.is_empty()));
-        let came: Vec<_> = blocks
-            .iter()
-            .flat_map(|block| &block.received)
-            .map(summary)
-            .collect();
+        let came: Vec<_> = blocks.iter().flat_map(|block| &block.received).map(summary).collect();
         let token = (asset, token.as_str().unwrap(), 1, ONE, 1_500_000, ADDRESS);
         if chain == Chain::Ethereum {
             let coin = ("ETH", coin.as_str().unwrap(), 0, ONE, 7, ADDRESS);
@@ -59,23 +55,15 @@ fn main_network_accepts_only_the_issuers_token_contract() {
         return;
     };
     let token = anvil.deploy_token();
-    let usdt = Asset::find("USDT-ERC20")
-        .and_then(|asset| contract_address(asset, "1"))
-        .unwrap();
+    let usdt = Asset::find("USDT-ERC20").and_then(|asset| contract_address(asset, "1")).unwrap();
     let code = anvil.call_rpc("eth_getCode", json!([token, "latest"]));
     anvil.call_rpc("anvil_setCode", json!([usdt, code]));
-    let txid = anvil.call(
-        usdt,
-        "claim(address,uint256)",
-        &[address_word(ONE), format!("{:064x}", 5)],
-        0,
-    );
+    let txid =
+        anvil.call(usdt, "claim(address,uint256)", &[address_word(ONE), format!("{:064x}", 5)], 0);
     anvil.pay_token(&token, ONE, 9);
     let mut node = evm_client(Chain::Ethereum, &anvil.url, Tokens::new());
     assert_eq!(node.network(), Ok("1".to_owned()));
-    let blocks = node
-        .blocks(1, anvil.height(), &WatchedAccounts::from_addresses(&[ONE]))
-        .unwrap();
+    let blocks = node.blocks(1, anvil.height(), &WatchedAccounts::from_addresses(&[ONE])).unwrap();
     let blocks = collect_payments(blocks);
     let came: Vec<_> = blocks.iter().map(summary).collect();
     let expected = ("USDT-ERC20", txid.as_str().unwrap(), 1, ONE, 5, ADDRESS);
@@ -112,19 +100,14 @@ fn foreign_and_failed_transfers_are_ignored() {
     let poor = anvil.pay_token(&scene.token, ONE, 2_000_000_000);
     for txid in [&failed, &poor] {
         let receipt = anvil.wait_for_receipt(txid);
-        assert_eq!(
-            (&receipt["status"], &receipt["logs"]),
-            (&json!("0x0"), &json!([]))
-        );
+        assert_eq!((&receipt["status"], &receipt["logs"]), (&json!("0x0"), &json!([])));
     }
     // The token contract rejects coins, so the transaction fails and its value returns to the sender.
     let address = account_of(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
     assert_eq!(anvil.wait_for_receipt(&refused)["status"], "0x0");
     assert_eq!(scene.payments_from(before + 1), []);
-    let blocks = scene
-        .client()
-        .blocks(before + 1, anvil.height(), &WatchedAccounts(vec![address]));
+    let blocks = scene.client().blocks(before + 1, anvil.height(), &WatchedAccounts(vec![address]));
     assert_eq!(collect_payments(blocks.unwrap()), []);
 }
 
@@ -144,14 +127,7 @@ fn amount_above_the_maximum_is_skipped() {
     let most = claim(&format!("{:0>64}", "f".repeat(32)));
     let came = scene.payments_from(before + 1);
     let came: Vec<_> = came.iter().map(summary).collect();
-    let most = (
-        scene.asset,
-        most.as_str().unwrap(),
-        1,
-        ONE,
-        u128::MAX,
-        ADDRESS,
-    );
+    let most = (scene.asset, most.as_str().unwrap(), 1, ONE, u128::MAX, ADDRESS);
     assert_eq!(came, [most]);
 }
 
@@ -175,17 +151,10 @@ fn position_is_the_log_index_within_its_transaction() {
     });
     assert_eq!(anvil.height(), before + 1);
     let logs = &anvil.wait_for_success(&second)["logs"];
-    assert_eq!(
-        logs[1]["logIndex"], "0x2",
-        "log indexes count over the block: {logs}"
-    );
+    assert_eq!(logs[1]["logIndex"], "0x2", "log indexes count over the block: {logs}");
     let came = scene.payments_from(before + 1);
     let came: Vec<_> = came.iter().map(summary).collect();
-    let (asset, first, second) = (
-        scene.asset,
-        first.as_str().unwrap(),
-        second.as_str().unwrap(),
-    );
+    let (asset, first, second) = (scene.asset, first.as_str().unwrap(), second.as_str().unwrap());
     let expected = [
         (asset, first, 1, ONE, 5, ADDRESS),
         (asset, second, 2, ONE, 20, ADDRESS),
@@ -244,16 +213,10 @@ fn head_reports_the_final_block() {
     scene.anvil.mine(20);
     let head = node.head().unwrap();
     let height = scene.anvil.height();
-    assert_eq!(
-        (head.block.height, head.finalized),
-        (height, Some(height - 8))
-    );
+    assert_eq!((head.block.height, head.finalized), (height, Some(height - 8)));
     assert!(head.is_complete && head.time > Time(1_700_000_000_000));
     assert_eq!(node.hash_at(height + 1), Ok(None));
-    assert_eq!(
-        node.blocks(height, height + 1, &scene.ours),
-        Err(NodeError::Behind)
-    );
+    assert_eq!(node.blocks(height, height + 1, &scene.ours), Err(NodeError::Behind));
     assert_eq!(node.blocks(height + 1, height, &scene.ours), Ok(Vec::new()));
     for nothing in ["", "0x", "nonsense", &format!("0x{}", "1".repeat(64))] {
         assert_eq!(node.block_of(nothing), Ok(None), "{nothing}");
@@ -269,25 +232,16 @@ fn thousand_watched_accounts_find_the_same_payments() {
         let anvil = &scene.anvil;
         let before = anvil.height();
         for units in 1..=4 {
-            anvil.pay_token(
-                &scene.token,
-                [OTHER, ONE][usize::from(units % 2 == 0)],
-                units,
-            );
+            anvil.pay_token(&scene.token, [OTHER, ONE][usize::from(units % 2 == 0)], units);
             anvil.pay(TWO, units);
         }
         let few = scene.read_blocks(before + 1, anvil.height());
         let many = WatchedAccounts::with_others(&[ONE, TWO], 1000);
-        let many = scene
-            .client()
-            .blocks(before + 1, anvil.height(), &many)
-            .unwrap();
+        let many = scene.client().blocks(before + 1, anvil.height(), &many).unwrap();
         let count = if at == 0 { 2 + 4 } else { 2 };
         assert_eq!(collect_payments(few.clone()).len(), count);
         assert_eq!(many, few);
-        let none = scene
-            .client()
-            .blocks(before + 1, anvil.height(), &WatchedAccounts(Vec::new()));
+        let none = scene.client().blocks(before + 1, anvil.height(), &WatchedAccounts(Vec::new()));
         assert_eq!(collect_payments(none.unwrap()), []);
     }
 }

@@ -17,18 +17,14 @@ impl RandomPayer for TronPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut units = || 10_000 + u64::try_from(dice.roll(10_000)).unwrap();
         for part in [to; 6].concat().chunks(BATCH) {
-            let pays: Vec<_> = part
-                .iter()
-                .map(|to| (decode_address(to), units()))
-                .collect();
+            let pays: Vec<_> = part.iter().map(|to| (decode_address(to), units())).collect();
             self.0.send(Action::token_batch(TOKEN, PAYER, &pays));
         }
         for part in to.chunks(BATCH) {
             let steps = part
                 .iter()
                 .map(|to| ContractStep::trx_payment(SENDER, decode_address(to), units()));
-            self.0
-                .send(Action::contract_call(SENDER, PAYER, steps.collect()));
+            self.0.send(Action::contract_call(SENDER, PAYER, steps.collect()));
         }
         for to in to {
             self.0.pay(to, units());

@@ -109,25 +109,13 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
         lie_case("eth_getLogs", RpcFault::result(json!([])), NOTHING),
         lie_case("eth_getBlockByNumber", another, NOTHING),
         lie_case("eth_getBlockByNumber", RpcFault::Reversed, NOTHING),
-        lie_case(
-            "eth_getLogs",
-            RpcFault::error(-32005, "limit exceeded"),
-            server_only(LIMITS),
-        ),
+        lie_case("eth_getLogs", RpcFault::error(-32005, "limit exceeded"), server_only(LIMITS)),
         lie_case("eth_getBlockByNumber", RpcFault::Dropped(1), UNREACHABLE),
         lie_case("eth_chainId", RpcFault::Status(429), LIMITS),
         lie_case("eth_chainId", RpcFault::Status(401), WRONG),
-        lie_case(
-            "eth_getBlockByNumber",
-            RpcFault::Truncated(100),
-            UNREACHABLE,
-        ),
+        lie_case("eth_getBlockByNumber", RpcFault::Truncated(100), UNREACHABLE),
         lie_case("eth_chainId", RpcFault::Body("<html>".to_owned()), LIED),
-        lie_case(
-            "eth_getBlockByNumber",
-            RpcFault::huge_result(TOO_MUCH),
-            server_only(LIMITS),
-        ),
+        lie_case("eth_getBlockByNumber", RpcFault::huge_result(TOO_MUCH), server_only(LIMITS)),
         lie_case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
         lie_case("eth_chainId", RpcFault::result(json!("0x1")), WRONG),
         lie_case("eth_chainId", RpcFault::result(json!("0x2105")), WRONG),
@@ -161,18 +149,10 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
     });
     // `coffer doctor` reads a block only from a node whose blocks do not include whole transactions.
     let of_block = |told| if shows { server_only(told) } else { told };
-    let main = if shows {
-        GENESIS_OF_LITECOIN
-    } else {
-        GENESIS_OF_DOGECOIN
-    };
+    let main = if shows { GENESIS_OF_LITECOIN } else { GENESIS_OF_DOGECOIN };
     let mut cases = vec![
         lie_case("getblockchaininfo", RpcFault::result(before.clone()), LAGS),
-        lie_case(
-            "getblockhash",
-            is_behind,
-            ["", "does not have that block yet"],
-        ),
+        lie_case("getblockhash", is_behind, ["", "does not have that block yet"]),
         lie_case("getrawmempool", RpcFault::result(json!([])), NOTHING),
         lie_case(
             "getblock",
@@ -180,19 +160,11 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
             server_only(LIED),
         ),
         lie_case("getblockhash", RpcFault::Reversed, NOTHING),
-        lie_case(
-            "getblock",
-            RpcFault::error(-32005, "limit exceeded"),
-            of_block(LIMITS),
-        ),
+        lie_case("getblock", RpcFault::error(-32005, "limit exceeded"), of_block(LIMITS)),
         lie_case(
             "getrawtransaction",
             RpcFault::Dropped(1),
-            if shows {
-                NOTHING
-            } else {
-                server_only(UNREACHABLE)
-            },
+            if shows { NOTHING } else { server_only(UNREACHABLE) },
         ),
         lie_case("getblockhash", RpcFault::Dropped(1), UNREACHABLE),
         lie_case("getblockchaininfo", RpcFault::Status(429), LIMITS),
@@ -203,11 +175,7 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
         lie_case("getblockhash", first(main), server_only(WRONG)),
         lie_case("getblock", refuses, NOTHING),
     ];
-    cases.extend(if shows {
-        transaction_floods(script)
-    } else {
-        id_floods()
-    });
+    cases.extend(if shows { transaction_floods(script) } else { id_floods() });
     cases
 }
 
@@ -219,22 +187,12 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
         json!({ "txid": format!("{at:064x}"), "vin": [], "vout": [output] }).to_string()
     });
     let waiting = vec![
-        (
-            "getrawmempool",
-            RpcFault::Flood(None, ids_near_maximum_size()),
-        ),
+        ("getrawmempool", RpcFault::Flood(None, ids_near_maximum_size())),
         ("getrawtransaction", RpcFault::NotFound),
     ];
     vec![
-        lie_case(
-            "getblock",
-            RpcFault::Flood(Some("tx"), transactions),
-            server_only(LIED),
-        ),
-        LieCase {
-            lies: waiting,
-            told: server_only(LIMITS),
-        },
+        lie_case("getblock", RpcFault::Flood(Some("tx"), transactions), server_only(LIED)),
+        LieCase { lies: waiting, told: server_only(LIMITS) },
     ]
 }
 
@@ -242,11 +200,7 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
 fn id_floods() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![
-        lie_case(
-            "getblock",
-            RpcFault::Flood(Some("more"), more),
-            server_only(LIMITS),
-        ),
+        lie_case("getblock", RpcFault::Flood(Some("more"), more), server_only(LIMITS)),
         lie_case(
             "getblock",
             RpcFault::Flood(Some("tx"), ids_near_maximum_size()),

@@ -27,10 +27,7 @@ fn format_coins(units: u128) -> String {
 /// Converts a decimal amount of the node to base units.
 #[track_caller]
 fn parse_units(value: &Value) -> u128 {
-    format!("{:.8}", value.as_f64().unwrap())
-        .replace('.', "")
-        .parse()
-        .unwrap()
+    format!("{:.8}", value.as_f64().unwrap()).replace('.', "").parse().unwrap()
 }
 
 impl UtxoScenarioPayer {
@@ -50,12 +47,10 @@ impl ScenarioPayer for UtxoScenarioPayer {
     }
 
     fn send_all(&self, to: &[(&str, u128)]) -> String {
-        let paid = to
-            .iter()
-            .map(|(to, units)| (self.node_address(to), json!(format_coins(*units))));
+        let paid =
+            to.iter().map(|(to, units)| (self.node_address(to), json!(format_coins(*units))));
         let paid: Map<String, Value> = paid.collect();
-        self.node
-            .call_text("sendmany", json!(["", paid, 1, "", [], true]))
+        self.node.call_text("sendmany", json!(["", paid, 1, "", [], true]))
     }
 
     fn mine_empty(&self, blocks: u32) {
@@ -75,9 +70,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
         let (mut inputs, mut value) = (Vec::new(), 0);
         for input in old["decoded"]["vin"].as_array().unwrap() {
             inputs.push(json!({ "txid": input["txid"], "vout": input["vout"], "sequence": 0 }));
-            let before = self
-                .node
-                .call("gettransaction", json!([input["txid"], true, true]));
+            let before = self.node.call("gettransaction", json!([input["txid"], true, true]));
             let at = usize::try_from(input["vout"].as_u64().unwrap()).unwrap();
             value += parse_units(&before["decoded"]["vout"][at]["value"]);
         }
@@ -87,16 +80,10 @@ impl ScenarioPayer for UtxoScenarioPayer {
         for (to, units) in to {
             outputs.insert(self.node_address(to), json!(format_coins(*units)));
         }
-        outputs.insert(
-            self.node.new_address("bech32"),
-            json!(format_coins(value - paid - fee)),
-        );
-        let raw = self
-            .node
-            .call_text("createrawtransaction", json!([inputs, outputs]));
+        outputs.insert(self.node.new_address("bech32"), json!(format_coins(value - paid - fee)));
+        let raw = self.node.call_text("createrawtransaction", json!([inputs, outputs]));
         let signed = self.node.call("signrawtransactionwithwallet", json!([raw]));
-        self.node
-            .call_text("sendrawtransaction", json!([signed["hex"], 0]));
+        self.node.call_text("sendrawtransaction", json!([signed["hex"], 0]));
     }
 
     fn reorganise_without(&self, gone: &str) {
@@ -109,10 +96,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
     fn send_ignored(&self, _: &str) {}
 
     fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        let to = to
-            .iter()
-            .map(|address| self.node_address(address))
-            .collect();
+        let to = to.iter().map(|address| self.node_address(address)).collect();
         self.node.received_by(&to, self.names[1])
     }
 }
@@ -135,12 +119,7 @@ impl ScenarioPayer for EvmScenarioPayer {
 
     fn send_all(&self, to: &[(&str, u128)]) -> String {
         if let [(to, units)] = to {
-            return self
-                .node
-                .pay_token(&self.token, to, *units)
-                .as_str()
-                .unwrap()
-                .to_owned();
+            return self.node.pay_token(&self.token, to, *units).as_str().unwrap().to_owned();
         }
         let number = |number: u128| format!("{number:064x}");
         let count = u128::try_from(to.len()).unwrap();
@@ -148,9 +127,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         words.extend(to.iter().map(|(to, _)| address_word(to)));
         words.push(number(count));
         words.extend(to.iter().map(|(_, units)| number(*units)));
-        let sent = self
-            .node
-            .call(&self.token, "batch(address[],uint256[])", &words, 0);
+        let sent = self.node.call(&self.token, "batch(address[],uint256[])", &words, 0);
         sent.as_str().unwrap().to_owned()
     }
 
@@ -169,9 +146,7 @@ impl ScenarioPayer for EvmScenarioPayer {
     }
 
     fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]) {
-        let known = self
-            .node
-            .call_rpc("eth_getTransactionByHash", json!([txid]));
+        let known = self.node.call_rpc("eth_getTransactionByHash", json!([txid]));
         let height = known["blockNumber"].as_str().unwrap();
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
         let given_up = self.node.reorg(self.height() + 1 - height);
@@ -187,24 +162,15 @@ impl ScenarioPayer for EvmScenarioPayer {
             });
             self.node.call_rpc("eth_sendTransaction", json!([more]));
         });
-        let receipt = self
-            .node
-            .call_rpc("eth_getTransactionReceipt", json!([txid]));
-        assert_eq!(
-            receipt,
-            Value::Null,
-            "the replaced transaction has no receipt"
-        );
+        let receipt = self.node.call_rpc("eth_getTransactionReceipt", json!([txid]));
+        assert_eq!(receipt, Value::Null, "the replaced transaction has no receipt");
     }
 
     fn reorganise_without(&self, gone: &str) {
         // Each transaction has its own block, and the last block is empty.
         let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
-            assert_eq!(
-                self.node.call_rpc("eth_sendRawTransaction", json!([raw])),
-                *txid
-            );
+            assert_eq!(self.node.call_rpc("eth_sendRawTransaction", json!([raw])), *txid);
             self.node.wait_for_success(txid);
         }
         self.node.mine(1);
@@ -214,20 +180,15 @@ impl ScenarioPayer for EvmScenarioPayer {
         let unlisted = self.node.deploy_token();
         self.node.pay_token(&unlisted, to, 20_000_000);
         let units = format!("{:064x}", 20_000_000);
-        let failed = self.node.call(
-            &self.token,
-            "fail(address,uint256)",
-            &[address_word(to), units],
-            0,
-        );
+        let failed =
+            self.node.call(&self.token, "fail(address,uint256)", &[address_word(to), units], 0);
         assert_eq!(self.node.wait_for_receipt(&failed)["status"], "0x0");
         // This payment stays unmatched: on Ethereum it is in a coin that the invoice does not request, elsewhere it
         // is dust.
         if self.names[0] == "ethereum" {
             let sender = self.node.deploy_forwarder();
             let words = [address_word(to), address_word(FOREIGN)];
-            self.node
-                .call(&sender, "split(address,address)", &words, 1 << 60);
+            self.node.call(&sender, "split(address,address)", &words, 1 << 60);
         } else {
             self.send_all(&[(to, 1)]);
         }
@@ -240,9 +201,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         came.retain(|_, (asset, _)| !asset.is_empty());
         // The node cannot list transfers by contracts, so these are taken from `booked`, and the balances are
         // compared.
-        let sent = booked
-            .iter()
-            .filter(|((_, position), _)| *position >= 1_000_000);
+        let sent = booked.iter().filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
@@ -265,14 +224,7 @@ fn play_on_utxo_chain<K>(
         return;
     };
     let till = TestnetShop::with_utxo_chain(names[0], &url);
-    play_scenario(
-        &till,
-        &UtxoScenarioPayer {
-            node,
-            names,
-            twenty,
-        },
-    );
+    play_scenario(&till, &UtxoScenarioPayer { node, names, twenty });
 }
 
 #[track_caller]
@@ -295,9 +247,7 @@ fn invoice_scenarios_pass_on_litecoin() {
 #[test]
 fn invoice_scenarios_pass_on_dogecoin() {
     let names = ["dogecoin", "DOGE", "DOGE"];
-    play_on_utxo_chain(names, 500_000_000, |node| {
-        Some(RpcProxy::start_dogecoin(node))
-    });
+    play_on_utxo_chain(names, 500_000_000, |node| Some(RpcProxy::start_dogecoin(node)));
 }
 
 #[test]

@@ -19,11 +19,7 @@ impl ScenarioPayer for SolanaScenarioPayer<'_> {
     }
 
     fn units_of_twenty_eur(&self) -> u128 {
-        if self.asset == SOL {
-            200_000_000
-        } else {
-            20_000_000
-        }
+        if self.asset == SOL { 200_000_000 } else { 20_000_000 }
     }
 
     fn send_all(&self, to: &[(&str, u128)]) -> String {

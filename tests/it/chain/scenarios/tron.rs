@@ -31,10 +31,8 @@ impl ScenarioPayer for TronScenarioPayer {
         let sent = match to {
             [(to, amount)] => self.node.pay_token(to, units(*amount)),
             _ => {
-                let pays: Vec<_> = to
-                    .iter()
-                    .map(|(to, amount)| (decode_address(to), units(*amount)))
-                    .collect();
+                let pays: Vec<_> =
+                    to.iter().map(|(to, amount)| (decode_address(to), units(*amount))).collect();
                 self.node.send(Action::token_batch(TOKEN, PAYER, &pays))
             }
         };
@@ -60,14 +58,9 @@ impl ScenarioPayer for TronScenarioPayer {
         chain.reorg(depth, &[txid]);
         drop(chain);
         let (to, units) = to.first().unwrap_or(&("", 1));
-        let to = if to.is_empty() {
-            FOREIGN
-        } else {
-            decode_address(to)
-        };
+        let to = if to.is_empty() { FOREIGN } else { decode_address(to) };
         let units = u64::try_from(*units).unwrap();
-        self.node
-            .send(Action::token_transfer(TOKEN, PAYER, to, units));
+        self.node.send(Action::token_transfer(TOKEN, PAYER, to, units));
         self.node.mine(u32::try_from(depth + 1).unwrap());
     }
 
@@ -88,15 +81,9 @@ impl ScenarioPayer for TronScenarioPayer {
             is_rejected,
             ..ContractStep::trx_payment(SENDER, to, amount)
         };
-        self.node
-            .send(Action::token_transfer(UNLISTED, PAYER, to, 20_000_000));
-        self.node
-            .send_failing(Action::token_transfer(TOKEN, PAYER, to, 20_000_000));
-        self.node.send_failing(Action::Transfer {
-            from: PAYER,
-            to,
-            amount: 5_000_000,
-        });
+        self.node.send(Action::token_transfer(UNLISTED, PAYER, to, 20_000_000));
+        self.node.send_failing(Action::token_transfer(TOKEN, PAYER, to, 20_000_000));
+        self.node.send_failing(Action::Transfer { from: PAYER, to, amount: 5_000_000 });
         // A contract sends a coin that the invoice does not request.
         let steps = vec![sends(true, 7_000_000), sends(false, 9_000_000)];
         self.node.send(Action::contract_call(SENDER, PAYER, steps));

@@ -13,37 +13,22 @@ pub(super) enum FaultyProxy {
     /// A simulated node that changes the responses to some paths.
     Tron(tron::Node),
     /// A proxy that changes all responses of this server.
-    Electrum {
-        liar: ElectrumProxy,
-        _server: Electrumx,
-    },
+    Electrum { liar: ElectrumProxy, _server: Electrumx },
     /// A proxy without faults.
     Honest(RpcProxy),
 }
 
 /// Methods of nodes of UTXO chains whose responses may be changed.
-pub(super) const OF_OUTPUTS: &[&str] = &[
-    "getblock",
-    "getblockhash",
-    "getblockchaininfo",
-    "getrawmempool",
-];
+pub(super) const OF_OUTPUTS: &[&str] =
+    &["getblock", "getblockhash", "getblockchaininfo", "getrawmempool"];
 /// Methods of EVM nodes whose responses may be changed.
 pub(super) const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
 /// Methods of Solana nodes whose responses may be changed.
-pub(super) const OF_SOLANA: &[&str] = &[
-    "getSlot",
-    "getBlock",
-    "getMultipleAccounts",
-    "getSignaturesForAddress",
-    "getTransaction",
-];
+pub(super) const OF_SOLANA: &[&str] =
+    &["getSlot", "getBlock", "getMultipleAccounts", "getSignaturesForAddress", "getTransaction"];
 /// Paths of Tron nodes whose responses may be changed.
-const OF_TRON: [&str; 3] = [
-    "/wallet/getnowblock",
-    "/wallet/getblockbylimitnext",
-    "/wallet/gettransactioninfobyblocknum",
-];
+const OF_TRON: [&str; 3] =
+    ["/wallet/getnowblock", "/wallet/getblockbylimitnext", "/wallet/gettransactioninfobyblocknum"];
 
 impl FaultyProxy {
     pub(super) fn url(&self) -> String {

@@ -18,10 +18,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let running = till.start();
     till.wait_for_rate("solana", SOL);
     let given = till.call_api(&running, "POST", "/v1/customers/ada/addresses", "{}");
-    let address = given["addresses"][0]["address"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let address = given["addresses"][0]["address"].as_str().unwrap().to_owned();
     drop(running);
     // The file is from a version without Solana.
     let older = till.served.path("older.db");
@@ -33,10 +30,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     // The payment was received and spent before the server read the chain.
     node.pay(SOL, &address, 70_000_000);
     node.pay(USDC, &address, 7_000_000);
-    let at = node
-        .pool_addresses(0, 40)
-        .iter()
-        .position(|one| *one == address);
+    let at = node.pool_addresses(0, 40).iter().position(|one| *one == address);
     let sweep = serde_json::json!([
         ["token", USDC, node.payer, 7_000_000],
         ["close", USDC, node.payer],
@@ -47,8 +41,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served
-        .wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
     running.process.kill();
     node.pay(SOL, &address, 90_000_000);
     node.mine(FINAL + 2);
@@ -56,8 +49,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
     till.served.wait_for_query(booked, &["90000000"]);
-    till.served
-        .wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

@@ -28,21 +28,12 @@ pub struct WatchedAddresses(pub Vec<PolledAddress>);
 
 impl WatchedAddresses {
     pub fn from_addresses(addresses: &[String]) -> WatchedAddresses {
-        WatchedAddresses(
-            addresses
-                .iter()
-                .map(|address| polled_address(address, false))
-                .collect(),
-        )
+        WatchedAddresses(addresses.iter().map(|address| polled_address(address, false)).collect())
     }
 }
 
 pub fn polled_address(address: &str, is_daily: bool) -> PolledAddress {
-    PolledAddress {
-        address: address.to_owned(),
-        since: Time(0),
-        is_daily,
-    }
+    PolledAddress { address: address.to_owned(), since: Time(0), is_daily }
 }
 
 impl Watched for WatchedAddresses {
@@ -76,11 +67,7 @@ pub fn solana_client(node: &Surfpool, url: &str) -> Solana {
 
 #[track_caller]
 pub fn solana_client_with_tokens(url: &str, tokens: Tokens) -> Solana {
-    let limits = Limits {
-        timeout_ms: 5_000,
-        answer_bytes_max: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { timeout_ms: 5_000, answer_bytes_max: 1 << 20, ..Limits::default() };
     let rpc = Rpc::new(Endpoint::parse_list(url).unwrap(), Vec::new(), limits);
     Solana::new(rpc, tokens).unwrap()
 }
@@ -146,9 +133,7 @@ impl Follower {
         }
         known.network = Some(taken.network.clone());
         known.kept.extend(taken.keep.iter().cloned());
-        known
-            .kept
-            .sort_by_key(|block| std::cmp::Reverse(block.height));
+        known.kept.sort_by_key(|block| std::cmp::Reverse(block.height));
         known.kept.dedup();
     }
 

@@ -75,16 +75,8 @@ fn response_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
 /// Returns false responses about the effects of a transaction.
 fn transaction_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
     vec![
-        (
-            "getTransaction",
-            RpcFault::result(Value::Null),
-            "unreachable",
-        ),
-        (
-            "getTransaction",
-            change_result(|tx| tx["meta"] = Value::Null),
-            "unreachable",
-        ),
+        ("getTransaction", RpcFault::result(Value::Null), "unreachable"),
+        ("getTransaction", change_result(|tx| tx["meta"] = Value::Null), "unreachable"),
         (
             "getTransaction",
             change_result(|tx| tx["meta"]["postTokenBalances"] = Value::Null),
@@ -95,11 +87,7 @@ fn transaction_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
             change_result(|tx| tx["transaction"]["signatures"] = json!(["other"])),
             "lied",
         ),
-        (
-            "getTransaction",
-            change_result(|tx| tx["meta"]["preBalances"] = json!([1])),
-            "lied",
-        ),
+        ("getTransaction", change_result(|tx| tx["meta"]["preBalances"] = json!([1])), "lied"),
         (
             "getTransaction",
             change_result(|tx| tx["meta"]["postTokenBalances"][0]["accountIndex"] = 200.into()),
@@ -184,10 +172,7 @@ fn payment_hidden_at_the_head_is_seen_later() {
     liar.clear_faults();
     node.mine(700);
     assert!(!follower.poll().is_empty());
-    let told: Vec<_> = follower.found[seen..]
-        .iter()
-        .map(|one| one.amount.0)
-        .collect();
+    let told: Vec<_> = follower.found[seen..].iter().map(|one| one.amount.0).collect();
     assert!(told.contains(&5), "{told:?}");
     // A node whose head is lower than before counts as lagging. The final slot never becomes lower.
     let complete = follower.complete_height();
@@ -213,10 +198,7 @@ fn skipped_slot_differs_from_a_future_slot() {
     let finalized = head.finalized.unwrap();
     let mut known = ChainState::initial(Chain::Solana);
     let hash = client.hash_at(finalized).unwrap().unwrap();
-    known.kept.push(Block {
-        height: finalized,
-        hash,
-    });
+    known.kept.push(Block { height: finalized, hash });
     let mut told = |lie: RpcFault, slot: u32| {
         liar.inject("getBlock", lie);
         client.begin_step(&known);
@@ -230,17 +212,9 @@ fn skipped_slot_differs_from_a_future_slot() {
             "Slot 5 was skipped, or missing due to ledger jump to recent snapshot",
         )
     };
-    let stored = || {
-        RpcFault::error(
-            -32009,
-            "Slot 5 was skipped, or missing in long-term storage",
-        )
-    };
+    let stored = || RpcFault::error(-32009, "Slot 5 was skipped, or missing in long-term storage");
     for lie in [skipped(), stored()] {
-        assert_eq!(
-            told(lie.clone(), finalized).unwrap().as_deref(),
-            Some("skipped")
-        );
+        assert_eq!(told(lie.clone(), finalized).unwrap().as_deref(), Some("skipped"));
         assert_eq!(told(lie, finalized + 1), Ok(None));
     }
     for lie in [
@@ -249,10 +223,7 @@ fn skipped_slot_differs_from_a_future_slot() {
         RpcFault::error(-32014, "Block status not yet available for slot 5"),
     ] {
         assert_eq!(told(lie.clone(), finalized), Ok(None));
-        assert_eq!(
-            told(lie, finalized - 150).unwrap().as_deref(),
-            Some("skipped")
-        );
+        assert_eq!(told(lie, finalized - 150).unwrap().as_deref(), Some("skipped"));
     }
     let gone = RpcFault::error(
         -32001,
@@ -261,12 +232,7 @@ fn skipped_slot_differs_from_a_future_slot() {
     // A slot that was read before must exist. A slot that was not read may be missing.
     assert!(told(gone.clone(), finalized - 1).unwrap().is_some());
     let error = told(gone, finalized).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("name a node that keeps older blocks"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("name a node that keeps older blocks"), "{error}");
     let refused = told(RpcFault::error(-32000, "no such thing"), finalized).unwrap_err();
     assert_eq!(error_kind(&refused), "unreachable");
 }
@@ -296,13 +262,8 @@ fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
     );
     let time = client.time_at(last).unwrap();
     assert!(time.is_some(), "the time of the next block");
-    let blocks = client
-        .blocks(
-            last - 5,
-            last,
-            &super::fixtures::WatchedAddresses(Vec::new()),
-        )
-        .unwrap();
+    let blocks =
+        client.blocks(last - 5, last, &super::fixtures::WatchedAddresses(Vec::new())).unwrap();
     assert_eq!(blocks.last().unwrap().block.height, last - 1);
 }
 
@@ -320,19 +281,11 @@ fn node_of_another_network_or_mint_is_rejected() {
     liar.clear_faults();
     liar.inject("getGenesisHash", RpcFault::result(json!(MAIN)));
     let refused = known.head().unwrap_err().to_string();
-    assert!(
-        refused.contains("on which no setting says where"),
-        "{refused}"
-    );
-    let refused = solana_client(&node, &liar.url())
-        .network()
-        .unwrap_err()
-        .to_string();
+    assert!(refused.contains("on which no setting says where"), "{refused}");
+    let refused = solana_client(&node, &liar.url()).network().unwrap_err().to_string();
     assert!(refused.contains("it is of the main network"), "{refused}");
     assert_eq!(
-        solana_client_with_tokens(&liar.url(), Tokens::new())
-            .network()
-            .unwrap(),
+        solana_client_with_tokens(&liar.url(), Tokens::new()).network().unwrap(),
         "mainnet-beta"
     );
     liar.clear_faults();
@@ -342,19 +295,11 @@ fn node_of_another_network_or_mint_is_rejected() {
         (MAIN, "is not there"),
     ] {
         let tokens = Tokens::from([(USDT, mint.to_owned())]);
-        let refused = solana_client_with_tokens(&liar.url(), tokens)
-            .network()
-            .unwrap_err()
-            .to_string();
-        assert!(
-            refused.contains(problem) && refused.contains(mint),
-            "{refused}"
-        );
+        let refused =
+            solana_client_with_tokens(&liar.url(), tokens).network().unwrap_err().to_string();
+        assert!(refused.contains(problem) && refused.contains(mint), "{refused}");
     }
     // Accounts are requested in batches. If the node reports a limit, the client halves the batch.
     liar.inject("getMultipleAccounts", RpcFault::Status(413));
-    assert_eq!(
-        error_kind(&solana_client(&node, &liar.url()).network().unwrap_err()),
-        "limited"
-    );
+    assert_eq!(error_kind(&solana_client(&node, &liar.url()).network().unwrap_err()), "limited");
 }

@@ -37,10 +37,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     for (one, (address, units)) in seen.iter().zip(ours.iter().zip([1_000_000, 20_000_000, 7])) {
         assert_eq!((&one.address, one.amount.0), (address, units));
         assert_eq!(one.spends, [InputSource::Address(node.payer.clone())]);
-        assert!(
-            one.seen_at.since_ms(current_time()).abs() < 60_000,
-            "{one:?}"
-        );
+        assert!(one.seen_at.since_ms(current_time()).abs() < 60_000, "{one:?}");
         assert!(one.block.is_some());
     }
     assert!(follower.complete_height() < seen[0].block.as_ref().unwrap().height);
@@ -49,14 +46,8 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     // The second read returns the same payments.
     let again = follower.poll();
     let places = |of: &[Observation]| {
-        let place = |one: &Observation| {
-            (
-                one.key(),
-                one.address.clone(),
-                one.amount,
-                one.block.clone(),
-            )
-        };
+        let place =
+            |one: &Observation| (one.key(), one.address.clone(), one.amount, one.block.clone());
         of.iter().map(place).collect::<Vec<_>>()
     };
     assert_eq!(places(&again), places(&seen));
@@ -88,10 +79,8 @@ fn only_increases_paid_by_others_are_payments() {
         ]),
     );
     let seen = follower.poll();
-    let told: Vec<_> = seen
-        .iter()
-        .map(|one| (one.address.as_str(), one.asset.id, one.amount.0))
-        .collect();
+    let told: Vec<_> =
+        seen.iter().map(|one| (one.address.as_str(), one.asset.id, one.amount.0)).collect();
     let expected = BTreeSet::from([
         (ours[0].as_str(), SOL, 2_000_500),
         (ours[0].as_str(), USDC, 11),
@@ -128,9 +117,7 @@ fn only_increases_paid_by_others_are_payments() {
     follower.poll();
     assert_agrees_with_node(&node, &follower, &ours);
     for signature in swept {
-        let found = follower
-            .node
-            .look_up_transaction(&signature, &[], &follower.ours);
+        let found = follower.node.look_up_transaction(&signature, &[], &follower.ours);
         let Lookup::Found(found) = found.unwrap() else {
             unreachable!("{signature}");
         };
@@ -148,10 +135,7 @@ fn money_spent_between_two_polls_is_seen() {
     follower.poll();
     let sweep = |at: u32| {
         node.pay(USDC, &ours[usize::try_from(at).unwrap()], 20);
-        node.send(
-            None,
-            &json!([["sol", ours[usize::try_from(at).unwrap()], 10_000_000]]),
-        );
+        node.send(None, &json!([["sol", ours[usize::try_from(at).unwrap()], 10_000_000]]));
         node.send(
             Some(at),
             &json!([
@@ -178,10 +162,7 @@ fn money_spent_between_two_polls_is_seen() {
     let at = known.cursor.unwrap().block;
     assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
     assert_eq!(
-        other
-            .time_at(at.height)
-            .unwrap()
-            .map(|time| time.since_ms(current_time()).abs() < 60_000),
+        other.time_at(at.height).unwrap().map(|time| time.since_ms(current_time()).abs() < 60_000),
         Some(true)
     );
     assert_eq!(other.hash_at(node.slot() + 100).unwrap(), None);
@@ -257,16 +238,10 @@ fn transaction_is_found_by_its_signature() {
     node.mine(2);
     // The address may be the owner, or the token account of the owner.
     for address in [&ours[0], &account] {
-        let mut follower = Follower::start_at_head(
-            solana_client(&node, &node.url),
-            std::slice::from_ref(address),
-        );
-        let mut found = |txid: &str| {
-            follower
-                .node
-                .look_up_transaction(txid, &[], &follower.ours)
-                .unwrap()
-        };
+        let mut follower =
+            Follower::start_at_head(solana_client(&node, &node.url), std::slice::from_ref(address));
+        let mut found =
+            |txid: &str| follower.node.look_up_transaction(txid, &[], &follower.ours).unwrap();
         let Lookup::Found(told) = found(&paid) else {
             unreachable!("{paid}");
         };
@@ -274,19 +249,12 @@ fn transaction_is_found_by_its_signature() {
         let [one] = told.received.as_slice() else {
             unreachable!("{told:?}");
         };
-        assert_eq!(
-            (&one.address, one.asset.id, one.amount.0),
-            (address, USDC, 20)
-        );
+        assert_eq!((&one.address, one.asset.id, one.amount.0), (address, USDC, 20));
         let Lookup::Found(told) = found(&failed) else {
             unreachable!("{paid}");
         };
         assert!(!told.is_done && told.received.is_empty());
-        for unknown in [
-            paid.replace(&paid[..3], "444"),
-            "1".repeat(64),
-            String::new(),
-        ] {
+        for unknown in [paid.replace(&paid[..3], "444"), "1".repeat(64), String::new()] {
             assert_eq!(found(&unknown), Lookup::Absent, "{unknown}");
         }
         assert!(follower.node.block_of(&paid).unwrap().is_some());

@@ -21,10 +21,7 @@ fn deposit_address(invoice: &Value) -> String {
 fn assert_agrees_with_node(till: &TestnetShop, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(
-        booked_amounts(&till.served.open_file()),
-        node.received_by(&to)
-    );
+    assert_eq!(booked_amounts(&till.served.open_file()), node.received_by(&to));
 }
 
 #[test]
@@ -59,8 +56,7 @@ fn final_slot_confirms_coin_and_tokens() {
     read(&till);
     let last =
         "select group_concat(state) from (select state from observations order by block_height)";
-    till.served
-        .wait_for_query(last, &["confirmed,confirmed,seen"]);
+    till.served.wait_for_query(last, &["confirmed,confirmed,seen"]);
     running.process.kill();
     node.mine(2);
     let running = till.start();
@@ -70,18 +66,8 @@ fn final_slot_confirms_coin_and_tokens() {
     let shown = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = &shown.expect(200).json()["data"][0];
     assert_eq!(
-        [
-            &shown["chain"],
-            &shown["network"],
-            &shown["keepsUp"],
-            &shown["problem"]
-        ],
-        [
-            &json!("solana"),
-            &json!("localnet"),
-            &json!(true),
-            &Value::Null
-        ]
+        [&shown["chain"], &shown["network"], &shown["keepsUp"], &shown["problem"]],
+        [&json!("solana"), &json!("localnet"), &json!(true), &Value::Null]
     );
     let mut settings = vec!["doctor"];
     settings.extend(till.settings().into_iter().take(9));
@@ -117,8 +103,7 @@ fn next_node_url_replaces_one_that_hides_a_payment() {
     let read = format!("select (height = {height}) || '' from chain_cursors");
     till.served.wait_for_query(&read, &["1"]);
     assert!(liar.call_count("getSignaturesForAddress") > 0);
-    till.served
-        .wait_for_query("select count(*) || '' from observations", &["0"]);
+    till.served.wait_for_query("select count(*) || '' from observations", &["0"]);
     running.process.kill();
     liar.inject("getSlot", RpcFault::Status(503));
     let running = till.start();
@@ -151,8 +136,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
         });
         assert!(said, "{problem}");
         running.process.kill();
-        till.served
-            .wait_for_query("select count(*) || '' from observations", &["0"]);
+        till.served.wait_for_query("select count(*) || '' from observations", &["0"]);
         liar.clear_faults();
     };
     liar.inject("getSlot", RpcFault::Status(503));
@@ -188,15 +172,10 @@ fn own_transfers_book_nothing() {
     parse_output(&run_wallet(&till.served.file, &own, ""));
     node.pay(SOL, &deposit_address(&paid), 300_000_000);
     let pool = node.pool_addresses(0, 40);
-    let at = pool
-        .iter()
-        .position(|one| *one == deposit_address(&paid))
-        .unwrap();
+    let at = pool.iter().position(|one| *one == deposit_address(&paid)).unwrap();
     let at = Some(u32::try_from(at).unwrap());
-    let sweep = json!([
-        ["token", USDC, node.payer, 20_000_000],
-        ["close", USDC, deposit_address(&paid)]
-    ]);
+    let sweep =
+        json!([["token", USDC, node.payer, 20_000_000], ["close", USDC, deposit_address(&paid)]]);
     node.send(at, &sweep);
     node.send(at, &json!([["sol", deposit_address(&other), 200_000_000]]));
     node.mine(FINAL + 2);
@@ -206,9 +185,5 @@ fn own_transfers_book_nothing() {
         || (select count(*) from unmatched_payments)";
     till.served.wait_for_query(owners, &["1 2 0"]);
     drop(running);
-    assert_agrees_with_node(
-        &till,
-        &node,
-        &[deposit_address(&paid), deposit_address(&other)],
-    );
+    assert_agrees_with_node(&till, &node, &[deposit_address(&paid), deposit_address(&other)]);
 }

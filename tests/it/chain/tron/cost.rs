@@ -28,10 +28,7 @@ fn cursor_at(node: &Standin, height: u32) -> ChainPosition {
     let chain = node.chain();
     let block = &chain.blocks()[usize::try_from(height).unwrap()];
     let hash = block.id.clone();
-    ChainPosition {
-        block: Block { height, hash },
-        time: Time(block.time_ms),
-    }
+    ChainPosition { block: Block { height, hash }, time: Time(block.time_ms) }
 }
 
 #[test]
@@ -57,18 +54,14 @@ fn poll_makes_the_documented_number_of_requests() {
     for is_last in [false, true] {
         let came =
             compute_step(&mut client, &known, &shop_accounts(), manner, &mut |_| {}).unwrap();
-        let FollowOutcome::Step(taken) = came else {
-            unreachable!("{came:?}")
-        };
+        let FollowOutcome::Step(taken) = came else { unreachable!("{came:?}") };
         let ChainStepOutcome::Forward(forward) = taken.outcome else {
             unreachable!("{:?}", taken.outcome)
         };
         assert_eq!(forward.to.block.height, height + BLOCKS);
         assert_eq!(forward.complete.is_none(), is_last);
         known.kept.extend(taken.keep.into_iter().rev());
-        known
-            .kept
-            .sort_by_key(|block| std::cmp::Reverse(block.height));
+        known.kept.sort_by_key(|block| std::cmp::Reverse(block.height));
         known.cursor = Some(forward.to);
         known.complete = forward.complete.or(known.complete);
     }

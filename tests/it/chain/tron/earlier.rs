@@ -73,24 +73,16 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
         where o.state = 'confirmed'";
     till.served.wait_for_query(booked, &["9000000"]);
     assign_unmatched(&running);
-    till.served
-        .wait_for_query("select count(*) || '' from deposits", &["2"]);
+    till.served.wait_for_query("select count(*) || '' from deposits", &["2"]);
 
     let said = till.run_coffer(&["doctor"]);
     let named = format!("tron was read for them: {}", addresses[0]);
-    assert!(
-        said.contains("1 addresses of customers were given out before"),
-        "{said}"
-    );
-    assert!(
-        said.contains(&named) && !said.contains(&addresses[1]),
-        "{said}"
-    );
+    assert!(said.contains("1 addresses of customers were given out before"), "{said}");
+    assert!(said.contains(&named) && !said.contains(&addresses[1]), "{said}");
     running.process.kill();
     till.run_coffer(&["rescan", "tron", "--from", "1"]);
     let running = till.start();
-    till.served
-        .wait_for_query(found, &["2 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query(found, &["2 unwatched 1,unwatched 1"]);
     let said = till.run_coffer(&["doctor"]);
     assert!(!said.contains("given out before"), "{said}");
     drop(running);
@@ -103,16 +95,8 @@ fn assign_unmatched(running: &RunningServer) {
     let listed = running.operator_request("GET", UNMATCHED, &Value::Null);
     let listed = listed.expect(200).json();
     let found = &listed["data"][0];
-    let shown = [
-        &found["reason"],
-        &found["amountCrypto"],
-        &found["candidate"]["customer"],
-    ];
-    assert_eq!(
-        shown,
-        [&json!("unwatched"), &json!("7"), &json!("ada")],
-        "{found}"
-    );
+    let shown = [&found["reason"], &found["amountCrypto"], &found["candidate"]["customer"]];
+    assert_eq!(shown, [&json!("unwatched"), &json!("7"), &json!("ada")], "{found}");
     let path = format!("{UNMATCHED}/{}/assign", found["id"].as_str().unwrap());
     let to = json!({ "account": found["candidate"]["account"], "customer": "ada" });
     running.operator_request("POST", &path, &to).expect(200);

@@ -41,16 +41,9 @@ pub fn shop_accounts() -> WatchedTronAccounts {
 /// Returns a client of this URL that knows the token of the simulated node.
 #[track_caller]
 pub fn tron_client(url: &str) -> Tron {
-    let limits = Limits {
-        timeout_ms: 2_000,
-        answer_bytes_max: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { timeout_ms: 2_000, answer_bytes_max: 1 << 20, ..Limits::default() };
     let endpoints = Endpoint::parse_list(url).unwrap();
-    let key = (
-        "TRON-PRO-API-KEY".to_owned(),
-        "secret-of-the-key".to_owned(),
-    );
+    let key = ("TRON-PRO-API-KEY".to_owned(), "secret-of-the-key".to_owned());
     let tokens = Tokens::from([("USDT-TRC20", encode_address(tron::TOKEN))]);
     Tron::new(Rpc::new(endpoints, vec![key], limits), tokens)
 }

@@ -56,21 +56,9 @@ fn changed_fields() -> Vec<ChangedField> {
     vec![
         (NOW, of_header("number"), 29.into(), read_head, "lied"),
         (NOW, of_header("number"), json!(4.1e9), read_head, "lied"),
-        (
-            NOW,
-            of_header("parentHash"),
-            zeros.clone().into(),
-            read_head,
-            "lied",
-        ),
+        (NOW, of_header("parentHash"), zeros.clone().into(), read_head, "lied"),
         (NOW, of_header("parentHash"), Value::Null, read_head, "lied"),
-        (
-            NOW,
-            of_header("timestamp"),
-            i64::MAX.into(),
-            read_head,
-            "lied",
-        ),
+        (NOW, of_header("timestamp"), i64::MAX.into(), read_head, "lied"),
         (NOW, "/blockID", zeros.into(), read_head, "lied"),
         (NOW, "/blockID", "zz".into(), read_head, "lied"),
         (BY_NUM, of_header("number"), 12.into(), read_hash, "lied"),
@@ -87,13 +75,7 @@ fn changed_fields() -> Vec<ChangedField> {
         (INFOS, "/1/blockNumber", 13.into(), read_range, "lied"),
         (INFOS, "/1/blockNumber", Value::Null, read_range, "lied"),
         (INFOS, "/1/id", "ab".repeat(32).into(), read_range, "behind"),
-        (
-            INFOS,
-            "/1/receipt/result",
-            "REVERT".into(),
-            read_range,
-            "lied",
-        ),
+        (INFOS, "/1/receipt/result", "REVERT".into(), read_range, "lied"),
     ]
 }
 
@@ -112,12 +94,7 @@ fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> 
         (NOW, status(200, &flood), read_head, "limited"),
         (NOW, Fault::Truncated(50), read_head, "unreachable"),
         (NOW, Fault::Hang, read_head, "unreachable"),
-        (
-            FINAL_NOW,
-            status(404, "Not Found"),
-            read_head,
-            "unreachable",
-        ),
+        (FINAL_NOW, status(404, "Not Found"), read_head, "unreachable"),
         (FINAL_NOW, status(500, "{}"), read_head, "unreachable"),
         (NOW, status(503, "\"busy\""), read_head, "unreachable"),
         (BY_NUM, status(500, "{}"), read_hash, "unreachable"),
@@ -143,29 +120,22 @@ fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> 
             read_range,
             "unreachable",
         ),
-        (
-            INFOS,
-            change(|answer| answer[1]["result"] = "FAILED".into()),
-            read_range,
-            "lied",
-        ),
+        (INFOS, change(|answer| answer[1]["result"] = "FAILED".into()), read_range, "lied"),
         (INFOS, body(error), read_range, "unreachable"),
     ]
 }
 
 #[test]
 fn inconsistent_response_is_rejected() {
-    let changed = changed_fields()
-        .into_iter()
-        .map(|(path, place, value, asks, expected)| {
-            let change = Fault::change(move |_, answer| {
-                // Changes only the blocks that have the field.
-                if let Some(at) = answer.pointer_mut(place) {
-                    *at = value.clone();
-                }
-            });
-            (path, change, asks, expected)
+    let changed = changed_fields().into_iter().map(|(path, place, value, asks, expected)| {
+        let change = Fault::change(move |_, answer| {
+            // Changes only the blocks that have the field.
+            if let Some(at) = answer.pointer_mut(place) {
+                *at = value.clone();
+            }
         });
+        (path, change, asks, expected)
+    });
     let node = start_paying_node();
     for (at, (path, fault, asks, expected)) in changed.chain(replaced_responses()).enumerate() {
         let mut client = tron_client(&node.url());
@@ -195,15 +165,9 @@ fn node_of_another_network_is_rejected() {
     );
     // After each failure the client checks the network again.
     node.inject("/wallet/getnowblock", Fault::Status(503, String::new()));
-    assert_eq!(
-        client.head().map_err(|error| error_kind(&error)),
-        Err("unreachable")
-    );
+    assert_eq!(client.head().map_err(|error| error_kind(&error)), Err("unreachable"));
     let error = client.network().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "is the wrong one: it is of the network shasta, and was of nile"
-    );
+    assert_eq!(error.to_string(), "is the wrong one: it is of the network shasta, and was of nile");
     let strange = tron_client(&node.url()).network();
     assert_eq!(strange.unwrap(), "shasta");
     let unknown = format!("{:064x}", 5);
@@ -212,10 +176,7 @@ fn node_of_another_network_is_rejected() {
         Fault::change(move |_, answer| answer["blockID"] = unknown.clone().into()),
     );
     let strange = tron_client(&node.url()).network().unwrap();
-    assert!(
-        strange.starts_with("that of the first block 000"),
-        "{strange}"
-    );
+    assert!(strange.starts_with("that of the first block 000"), "{strange}");
 }
 
 #[test]
@@ -223,48 +184,24 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
     let node = start_paying_node();
     let error = "The key secret-of-the-key exceeds the frequency limit(15), and the query server is suspended for 30s";
     let limit = json!({ "Error": error });
-    let statuses = [
-        (200, true),
-        (403, true),
-        (503, true),
-        (429, false),
-        (413, false),
-    ];
+    let statuses = [(200, true), (403, true), (503, true), (429, false), (413, false)];
     for (status, is_told) in statuses {
         let mut client = tron_client(&format!("{}/?key=secret-of-the-url", node.url()));
         client.head().unwrap();
-        let text = if is_told {
-            limit.to_string()
-        } else {
-            String::new()
-        };
-        node.inject(
-            "/walletsolidity/getblockbylimitnext",
-            Fault::Status(status, text),
-        );
+        let text = if is_told { limit.to_string() } else { String::new() };
+        node.inject("/walletsolidity/getblockbylimitnext", Fault::Status(status, text));
         let error = client.blocks(1, 18, &shop_accounts()).unwrap_err();
         assert_eq!(error_kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         node.clear_faults();
         // A range of eighteen blocks reached the limit, so the next range has half as many blocks.
-        assert_eq!(
-            client.blocks(1, 18, &shop_accounts()).unwrap().len(),
-            9,
-            "{status}"
-        );
-        assert_eq!(
-            client.blocks(1, 18, &shop_accounts()).unwrap().len(),
-            10,
-            "{status}"
-        );
+        assert_eq!(client.blocks(1, 18, &shop_accounts()).unwrap().len(), 9, "{status}");
+        assert_eq!(client.blocks(1, 18, &shop_accounts()).unwrap().len(), 10, "{status}");
     }
     // A response about a wrong API key is not treated as a limit.
     let mut client = tron_client(&node.url());
     node.inject("/wallet/getnowblock", Fault::Status(401, String::new()));
-    assert_eq!(
-        client.head().map_err(|error| error_kind(&error)),
-        Err("wrong")
-    );
+    assert_eq!(client.head().map_err(|error| error_kind(&error)), Err("wrong"));
 }
 
 #[test]

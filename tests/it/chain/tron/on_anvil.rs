@@ -20,16 +20,8 @@ fn token_logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)>
     let receipt = anvil.wait_for_success(txid);
     let logs = receipt["logs"].as_array().unwrap().iter();
     let logs = logs.map(|log| {
-        let topics = log["topics"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(strip_hex_prefix);
-        (
-            hex_of(&TOKEN),
-            topics.collect(),
-            strip_hex_prefix(&log["data"]),
-        )
+        let topics = log["topics"].as_array().unwrap().iter().map(strip_hex_prefix);
+        (hex_of(&TOKEN), topics.collect(), strip_hex_prefix(&log["data"]))
     });
     logs.collect()
 }
@@ -59,23 +51,10 @@ fn position_of_a_real_contract_log_is_its_index() {
     let node = Standin::start();
     let sent = [&one, &several].map(|txid| {
         let call = Action::token_transfer(TOKEN, PAYER, ONE, 1);
-        let Action::Call {
-            from,
-            contract,
-            data,
-            steps,
-            ..
-        } = call
-        else {
+        let Action::Call { from, contract, data, steps, .. } = call else {
             unreachable!("a token is called");
         };
-        node.send(Action::Call {
-            from,
-            contract,
-            data,
-            logs: token_logs(&anvil, txid),
-            steps,
-        })
+        node.send(Action::Call { from, contract, data, logs: token_logs(&anvil, txid), steps })
     });
     node.mine(1);
     let from = account_bytes(Chain::Ethereum, ADDRESS).unwrap();
@@ -87,8 +66,5 @@ fn position_of_a_real_contract_log_is_its_index() {
         (asset, id(1), 3, TWO, 3, from),
     ];
     let height = node.height();
-    assert_eq!(
-        payment_summaries(&read_payments(&node, height, height)),
-        expected
-    );
+    assert_eq!(payment_summaries(&read_payments(&node, height, height)), expected);
 }

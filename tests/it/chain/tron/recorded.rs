@@ -32,19 +32,12 @@ fn recorded_main_network_block_is_read() {
         decode_account("4174d7980a2a3e48e3a863365542e92ab8d646e0aa"),
     );
     let mut client = tron_client(&node.url());
-    let read = client
-        .blocks(67_674_988, 67_674_999, &WatchedTronAccounts(vec![to]))
-        .unwrap();
-    let [read] = read.as_slice() else {
-        unreachable!("{read:?}")
-    };
+    let read = client.blocks(67_674_988, 67_674_999, &WatchedTronAccounts(vec![to])).unwrap();
+    let [read] = read.as_slice() else { unreachable!("{read:?}") };
     assert_eq!(read.block.hash, block["blockID"]);
     assert_eq!(read.time.0, 1_733_675_346_000);
     let received: Vec<_> = read.received.iter().map(payment_summary).collect();
-    let txid = block["transactions"][0]["txID"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let txid = block["transactions"][0]["txID"].as_str().unwrap().to_owned();
     assert_eq!(received, [("TRX", txid, 0, to, 6, from)]);
     // The token of the main network is built in and needs no setting.
     let first = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
@@ -53,10 +46,7 @@ fn recorded_main_network_block_is_read() {
         Fault::change(move |_, answer| answer["blockID"] = first.into()),
     );
     let wrong = tron_client(&node.url()).network().unwrap_err().to_string();
-    assert!(
-        wrong.contains("no setting says where USDT-TRC20 is"),
-        "{wrong}"
-    );
+    assert!(wrong.contains("no setting says where USDT-TRC20 is"), "{wrong}");
 }
 
 #[test]
@@ -66,22 +56,12 @@ fn recorded_java_tron_responses_are_read() {
     let token = decode_account(recorded["token"]["contract_address"].as_str().unwrap());
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
     let rpc = Rpc::new(endpoints, Vec::new(), Limits::default());
-    let mut client = Tron::new(
-        rpc,
-        Tokens::from([("USDT-TRC20", crate::support::tron::encode_address(token))]),
-    );
+    let mut client =
+        Tron::new(rpc, Tokens::from([("USDT-TRC20", crate::support::tron::encode_address(token))]));
     client.network().unwrap();
     for (name, kind, expected) in [
-        (
-            "token",
-            "TriggerSmartContract",
-            vec![("USDT-TRC20", 1, 1_000_000)],
-        ),
-        (
-            "internal",
-            "TriggerSmartContract",
-            vec![("TRX", 1_000_000, 1)],
-        ),
+        ("token", "TriggerSmartContract", vec![("USDT-TRC20", 1, 1_000_000)]),
+        ("internal", "TriggerSmartContract", vec![("TRX", 1_000_000, 1)]),
         ("other_info", "CancelAllUnfreezeV2Contract", Vec::new()),
     ] {
         let info = &recorded[name];
@@ -100,16 +80,11 @@ fn recorded_java_tron_responses_are_read() {
         sent["txID"] = id.into();
         sent["raw_data"]["contract"][0]["type"] = kind.into();
         node.inject("/wallet/getblockbynum", Fault::body(&block));
-        let found = client
-            .look_up_transaction(id, &[], &WatchedTronAccounts(vec![to]))
-            .unwrap();
-        let Lookup::Found(found) = found else {
-            unreachable!("{name}")
-        };
+        let found = client.look_up_transaction(id, &[], &WatchedTronAccounts(vec![to])).unwrap();
+        let Lookup::Found(found) = found else { unreachable!("{name}") };
         let received = found.received.iter();
-        let received: Vec<_> = received
-            .map(|one| (one.asset.id, one.position, one.amount.0))
-            .collect();
+        let received: Vec<_> =
+            received.map(|one| (one.asset.id, one.position, one.amount.0)).collect();
         assert_eq!(received, expected, "{name}");
         assert!(found.is_done, "{name}");
     }

@@ -38,36 +38,16 @@ fn send_all_kinds(node: &Standin) -> Vec<String> {
     vec![
         node.pay(&encode_address(ONE), 7),
         node.pay(&encode_address(OTHER), 8),
-        node.send(Action::Transfer {
-            from: TWO,
-            to: ONE,
-            amount: 70,
-        }),
-        node.send_failing(Action::Transfer {
-            from: PAYER,
-            to: ONE,
-            amount: 71,
-        }),
+        node.send(Action::Transfer { from: TWO, to: ONE, amount: 70 }),
+        node.send_failing(Action::Transfer { from: PAYER, to: ONE, amount: 71 }),
         node.pay_token(&encode_address(ONE), 11),
-        node.send(Action::token_batch(
-            TOKEN,
-            PAYER,
-            &[(OTHER, 1), (ONE, 2), (TWO, 3), (ONE, 0)],
-        )),
+        node.send(Action::token_batch(TOKEN, PAYER, &[(OTHER, 1), (ONE, 2), (TWO, 3), (ONE, 0)])),
         node.send(Action::token_transfer(UNLISTED, PAYER, ONE, 12)),
         node.send_failing(Action::token_transfer(TOKEN, PAYER, ONE, 13)),
         node.send(Action::contract_call(SENDER, PAYER, steps.clone())),
         node.send_failing(Action::contract_call(SENDER, PAYER, steps)),
-        node.send(Action::Other {
-            kind: "DelegateResourceContract",
-            owner: PAYER,
-            fields: frozen,
-        }),
-        node.send(Action::Other {
-            kind: "TransferAssetContract",
-            owner: PAYER,
-            fields: trc10,
-        }),
+        node.send(Action::Other { kind: "DelegateResourceContract", owner: PAYER, fields: frozen }),
+        node.send(Action::Other { kind: "TransferAssetContract", owner: PAYER, fields: trc10 }),
     ]
 }
 
@@ -89,15 +69,9 @@ fn each_kind_of_payment_is_seen_once() {
         (trx, id(8), 1_000_001, TWO, 9, SENDER),
         (trx, id(8), 1_000_002, ONE, 30, SENDER),
     ];
-    assert_eq!(
-        payment_summaries(&read_payments(&node, height, height)),
-        at_head
-    );
+    assert_eq!(payment_summaries(&read_payments(&node, height, height)), at_head);
     node.mine(FINAL);
-    assert_eq!(
-        payment_summaries(&read_payments(&node, height - 3, height + 3)),
-        at_head
-    );
+    assert_eq!(payment_summaries(&read_payments(&node, height - 3, height + 3)), at_head);
     // If the node keeps no internal transactions, the other payments are the same.
     node.chain().keeps_internal = false;
     let without = read_payments(&node, height, height);
@@ -113,24 +87,16 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     node.mine(1);
     let height = node.height();
     assert_eq!(read_payments(&node, height, height).len(), 0);
-    assert_eq!(
-        (node.request_count(path), node.request_count(solid)),
-        (0, 0)
-    );
+    assert_eq!((node.request_count(path), node.request_count(solid)), (0, 0));
     // Both payments are found when they are final. Blocks without contract calls need no receipts.
     node.pay(&encode_address(ONE), 7);
     node.mine(FINAL);
     assert_eq!(read_payments(&node, height, height + 1).len(), 2);
-    assert_eq!(
-        (node.request_count(path), node.request_count(solid)),
-        (0, 1)
-    );
+    assert_eq!((node.request_count(path), node.request_count(solid)), (0, 1));
     // Without watched accounts, no receipts are requested.
     let mut client = tron_client(&node.url());
     client.head().unwrap();
-    let blocks = client
-        .blocks(height, height + 1, &WatchedTronAccounts(Vec::new()))
-        .unwrap();
+    let blocks = client.blocks(height, height + 1, &WatchedTronAccounts(Vec::new())).unwrap();
     assert_eq!(collect_payments(blocks).len(), 0);
     assert_eq!(node.request_count(solid), 1);
 }
@@ -147,10 +113,7 @@ fn client_reports_head_range_and_final_block() {
     assert_eq!(client.hash_at(30).unwrap(), Some(tip.id));
     assert_eq!(client.hash_at(31).unwrap(), None);
     assert_eq!(client.time_at(31).unwrap(), None);
-    assert_eq!(
-        client.time_at(30).unwrap().map(|time| time.0),
-        Some(tip.time_ms)
-    );
+    assert_eq!(client.time_at(30).unwrap().map(|time| time.0), Some(tip.time_ms));
     // Each case is a number of mined blocks and the resulting final height. Several blocks may become final at once.
     for (blocks, finalized) in [(3, 11), (1, 15), (3, 15), (4, 22)] {
         node.mine(blocks);
@@ -174,10 +137,7 @@ fn transaction_lookup_returns_its_transfers() {
     let absent = client.look_up_transaction(&sent[0], &[], &ours).unwrap();
     assert_eq!(absent, Lookup::Absent);
     for wrong in ["", "0x12", &"g".repeat(64)] {
-        assert_eq!(
-            client.look_up_transaction(wrong, &[], &ours).unwrap(),
-            Lookup::Absent
-        );
+        assert_eq!(client.look_up_transaction(wrong, &[], &ours).unwrap(), Lookup::Absent);
     }
     node.mine(2);
     let height = node.height() - 1;
@@ -186,35 +146,22 @@ fn transaction_lookup_returns_its_transfers() {
         let Lookup::Found(found) = client.look_up_transaction(txid, &[], &ours).unwrap() else {
             unreachable!("{at} is not found");
         };
-        assert_eq!(
-            found.block.as_ref().map(|(block, _)| block.height),
-            Some(height),
-            "{at}"
-        );
+        assert_eq!(found.block.as_ref().map(|(block, _)| block.height), Some(height), "{at}");
         assert_eq!(found.is_done, ![3, 7, 9].contains(&at), "{at}");
         assert_eq!(found.received.len(), moved, "{at}");
         assert_eq!(found.nonce, None);
         let sender = if at == 2 { TWO } else { PAYER };
         let known = at < 10;
-        let expected: Vec<_> = known
-            .then(|| InputSource::Address(encode_address(sender)))
-            .into_iter()
-            .collect();
+        let expected: Vec<_> =
+            known.then(|| InputSource::Address(encode_address(sender))).into_iter().collect();
         assert_eq!(found.spends, expected, "{at}");
         let carried = client.transaction_outcome(txid).unwrap().unwrap();
-        assert_eq!(
-            (carried.block.height, carried.is_done),
-            (height, found.is_done),
-            "{at}"
-        );
+        assert_eq!((carried.block.height, carried.is_done), (height, found.is_done), "{at}");
     }
     // The transaction of a reorganised block is not found.
     node.chain().reorg(2, &[&sent[0]]);
     node.mine(3);
-    assert_eq!(
-        client.look_up_transaction(&sent[0], &[], &ours).unwrap(),
-        Lookup::Absent
-    );
+    assert_eq!(client.look_up_transaction(&sent[0], &[], &ours).unwrap(), Lookup::Absent);
     assert_eq!(client.block_of(&sent[0]).unwrap(), None);
     assert!(client.block_of(&sent[1]).unwrap().is_some());
 }
@@ -230,12 +177,8 @@ fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     node.mine(1);
     let mut client = tron_client(&node.url());
     let mut is_traced = |txid: &str, to: &[String]| {
-        let found = client
-            .look_up_transaction(txid, to, &shop_accounts())
-            .unwrap();
-        let Lookup::Found(found) = found else {
-            unreachable!("{txid}")
-        };
+        let found = client.look_up_transaction(txid, to, &shop_accounts()).unwrap();
+        let Lookup::Found(found) = found else { unreachable!("{txid}") };
         found.is_traced
     };
     assert!(!is_traced(&by_contract, &to));
@@ -243,12 +186,8 @@ fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     assert!(is_traced(&direct, &to));
     assert_eq!(client.has_traces(), Some(false));
     node.chain().keeps_internal = true;
-    let found = client
-        .look_up_transaction(&by_contract, &to, &shop_accounts())
-        .unwrap();
-    let Lookup::Found(found) = found else {
-        unreachable!("{by_contract}")
-    };
+    let found = client.look_up_transaction(&by_contract, &to, &shop_accounts()).unwrap();
+    let Lookup::Found(found) = found else { unreachable!("{by_contract}") };
     assert!(found.is_traced);
     assert_eq!((found.received.len(), client.has_traces()), (1, Some(true)));
 }
@@ -284,12 +223,7 @@ fn invalid_address_does_not_stop_the_chain() {
             call["parameter"]["value"]["contract_address"] = strange.clone();
         }),
     );
-    let expected = vec![
-        ("TRX", sent, 1_000_001, ONE, 6, SENDER),
-        ("USDT-TRC20", token, 2, ONE, 7, PAYER),
-    ];
-    assert_eq!(
-        payment_summaries(&read_payments(&node, height, height)),
-        expected
-    );
+    let expected =
+        vec![("TRX", sent, 1_000_001, ONE, 6, SENDER), ("USDT-TRC20", token, 2, ONE, 7, PAYER)];
+    assert_eq!(payment_summaries(&read_payments(&node, height, height)), expected);
 }

@@ -26,10 +26,7 @@ fn deposit_address(invoice: &Value) -> String {
 fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(
-        booked_amounts(&till.served.open_file()),
-        node.received_by(&to, ASSET)
-    );
+    assert_eq!(booked_amounts(&till.served.open_file()), node.received_by(&to, ASSET));
 }
 
 #[test]
@@ -41,10 +38,7 @@ fn final_block_confirms_coin_and_token() {
     assert_eq!(till.offered_assets(&running), ["TRX", ASSET]);
     let invoices = ["TRX", ASSET].map(|asset| till.create_invoice(&running, asset));
     let [coin, token] = &invoices;
-    assert!(
-        deposit_address(coin).starts_with('T') && deposit_address(coin).len() == 34,
-        "{coin}"
-    );
+    assert!(deposit_address(coin).starts_with('T') && deposit_address(coin).len() == 34, "{coin}");
     assert_eq!(coin["amountExpected"], "200");
     assert_eq!(coin["paymentUri"], Value::Null);
     running.process.kill();
@@ -59,10 +53,8 @@ fn final_block_confirms_coin_and_token() {
     node.mine(FINAL - 2);
     let mut running = till.start();
     let height = node.height();
-    till.served.wait_for_query(
-        &format!("select (height = {height}) || '' from chain_cursors"),
-        &["1"],
-    );
+    till.served
+        .wait_for_query(&format!("select (height = {height}) || '' from chain_cursors"), &["1"]);
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.wait_for_query(booked, &["seen,seen"]);
     running.process.kill();
@@ -93,23 +85,11 @@ fn assert_chain_shown(
             &shown["problem"],
             &shown["height"]
         ],
-        [
-            &json!("tron"),
-            &json!("nile"),
-            &json!(true),
-            &Value::Null,
-            &json!(node.height())
-        ]
+        [&json!("tron"), &json!("nile"), &json!(true), &Value::Null, &json!(node.height())]
     );
     let said = till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
-    assert!(
-        said.contains("ok: node of tron at http://127.0.0.1:"),
-        "{said}"
-    );
-    assert!(
-        said.contains(&format!(": nile, block {} of ", node.height())),
-        "{said}"
-    );
+    assert!(said.contains("ok: node of tron at http://127.0.0.1:"), "{said}");
+    assert!(said.contains(&format!(": nile, block {} of ", node.height())), "{said}");
     let requests = "ok: requests to tron: about 43200 a day (every 60 s), 86400 while money is expected all day";
     assert!(said.contains(requests), "{said}");
 }
@@ -125,10 +105,7 @@ fn next_node_url_replaces_one_that_hides_a_payment() {
         }
     };
     liar.inject("/wallet/getblockbylimitnext", Fault::change(empty));
-    liar.inject(
-        "/walletsolidity/getblockbylimitnext",
-        Fault::Status(500, String::new()),
-    );
+    liar.inject("/walletsolidity/getblockbylimitnext", Fault::Status(500, String::new()));
     let urls = format!("{},{}", liar.url(), node.url());
     let till = open_shop(&urls);
     let mut running = till.start();
@@ -169,10 +146,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     node.inject("/wallet/getnowblock", Fault::Status(503, "[]".to_owned()));
     stopped("it answered with status 503");
     node.clear_faults();
-    node.inject(
-        "/walletsolidity/gettransactioninfobyblocknum",
-        Fault::body(&json!([])),
-    );
+    node.inject("/walletsolidity/gettransactioninfobyblocknum", Fault::body(&json!([])));
     stopped("does not tell what came of the transactions of block 31");
     node.clear_faults();
     node.hide_newest(30);
@@ -215,9 +189,5 @@ fn own_transfers_book_nothing() {
         || (select count(*) from unmatched_payments)";
     till.served.wait_for_query(owners, &["1 2 0"]);
     drop(running);
-    assert_agrees_with_node(
-        &till,
-        &node,
-        &[deposit_address(&paid), deposit_address(&other)],
-    );
+    assert_agrees_with_node(&till, &node, &[deposit_address(&paid), deposit_address(&other)]);
 }

@@ -60,10 +60,7 @@ impl GuideReader {
         // No other process gets this port soon: the system assigns free ports in turn.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = rpc.local_addr().unwrap().port().to_string();
-        let receiver = format!(
-            "exec {} --listen {shop}",
-            example_path("receiver").display()
-        );
+        let receiver = format!("exec {} --listen {shop}", example_path("receiver").display());
         Some(GuideReader {
             scratch,
             blocks: guide_blocks().into(),
@@ -87,17 +84,14 @@ impl GuideReader {
     fn next_block(&mut self, kind: &str) -> String {
         let (found, block) = self.blocks.pop_front().unwrap();
         assert_eq!(found, kind, "{block}");
-        self.changes
-            .iter()
-            .fold(block, |block, (old, new)| block.replace(old, new))
+        self.changes.iter().fold(block, |block, (old, new)| block.replace(old, new))
     }
 
     /// Runs the next block in the first terminal and returns its output.
     #[track_caller]
     fn run_next(&mut self, kind: &str) -> String {
         let block = self.next_block(kind);
-        self.terminal
-            .write_input(&format!("{block}\necho; echo DONE\n"));
+        self.terminal.write_input(&format!("{block}\necho; echo DONE\n"));
         let lines = std::iter::repeat_with(|| self.terminal.read_line());
         let lines: Vec<String> = lines.take_while(|line| line != "DONE").collect();
         lines.join("\n")
@@ -180,14 +174,9 @@ impl Drop for GuideReader {
 /// Waits until the receiver has verified an event of this invoice.
 #[track_caller]
 fn wait_for_event(receiver: &Process, kind: &str, invoice: &str) {
-    let (start, about) = (
-        format!("verified invoice.{kind} "),
-        format!("object={invoice} "),
-    );
+    let (start, about) = (format!("verified invoice.{kind} "), format!("object={invoice} "));
     let is_it = |line: &String| line.starts_with(&start) && line.contains(&about);
-    std::iter::repeat_with(|| receiver.read_line())
-        .find(is_it)
-        .unwrap();
+    std::iter::repeat_with(|| receiver.read_line()).find(is_it).unwrap();
 }
 
 #[test]
@@ -205,20 +194,11 @@ fn guide_leads_to_the_first_real_payment() {
         let found = std::fs::metadata(reader.path(name)).unwrap();
         found.permissions().mode() & 0o777
     };
-    assert_eq!(
-        ["coffer.env", "litecoin/litecoin.conf"].map(mode),
-        [0o600; 2]
-    );
+    assert_eq!(["coffer.env", "litecoin/litecoin.conf"].map(mode), [0o600; 2]);
     let shown = reader.run_next("");
-    assert!(
-        shown.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"),
-        "{shown}"
-    );
+    assert!(shown.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"), "{shown}");
     let added = reader.run_next("");
-    assert!(
-        added.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"),
-        "{added}"
-    );
+    assert!(added.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"), "{added}");
     let found = reader.run_next("");
     assert!(
         found.contains("ok: node of litecoin at http://127.0.0.1:")
@@ -244,11 +224,7 @@ fn guide_leads_to_the_first_real_payment() {
     pay_usdc(&mut reader, &serve, &receiver, &base);
     collect_payments(&mut reader);
     restore_backup(&mut reader, &serve);
-    let left: Vec<&str> = reader
-        .blocks
-        .iter()
-        .map(|(kind, _)| kind.as_str())
-        .collect();
+    let left: Vec<&str> = reader.blocks.iter().map(|(kind, _)| kind.as_str()).collect();
     assert_eq!(left, ["lost", "back"], "another test does that");
 }
 
@@ -260,22 +236,14 @@ fn pay_litecoin(reader: &mut GuideReader, serve: &str, receiver: &Process) {
     reader.run_next("");
     wait_for_event(receiver, "confirmed", &invoice);
     let told = reader.run_next("");
-    for part in [
-        "\"status\": \"confirmed\"",
-        "\"paid\": true",
-        "\"available\": \"19.80\"",
-    ] {
+    for part in ["\"status\": \"confirmed\"", "\"paid\": true", "\"available\": \"19.80\""] {
         assert!(told.contains(part), "{told}");
     }
     reader.run_next("");
     reader.stop_coffer();
     reader.run_next("down");
     reader.start_coffer(serve);
-    wait_for_event(
-        receiver,
-        "confirmed",
-        &reader.json_field("second.json", "id"),
-    );
+    wait_for_event(receiver, "confirmed", &reader.json_field("second.json", "id"));
 }
 
 #[track_caller]
@@ -296,18 +264,10 @@ fn pay_usdc(reader: &mut GuideReader, serve: &str, receiver: &Process, base: &No
     let amount = reader.json_field("third.json", "amountExpected");
     assert_eq!(amount, "1.111112");
     let units = amount.replace('.', "").parse().unwrap();
-    base.pay_token(
-        USDC,
-        &reader.json_field("third.json", "depositAddress"),
-        units,
-    );
+    base.pay_token(USDC, &reader.json_field("third.json", "depositAddress"), units);
     base.mine(10);
     reader.start_coffer(serve);
-    wait_for_event(
-        receiver,
-        "confirmed",
-        &reader.json_field("third.json", "id"),
-    );
+    wait_for_event(receiver, "confirmed", &reader.json_field("third.json", "id"));
 }
 
 #[track_caller]
@@ -339,10 +299,7 @@ fn restore_backup(reader: &mut GuideReader, serve: &str) {
     reader.run_next("down");
     reader.start_coffer(serve);
     reader.wait_until_query("select count(*) from rescans where ended_at is not null", 1);
-    reader.wait_until_query(
-        "select count(*) from observations where state = 'confirmed'",
-        3,
-    );
+    reader.wait_until_query("select count(*) from observations where state = 'confirmed'", 3);
     reader.wait_until_query("select count(*) from unmatched_payments", 0);
     reader.stop_coffer();
     assert_eq!(findings(&reader.path("coffer.db")), Vec::<String>::new());

@@ -44,11 +44,7 @@ impl Litestream {
         );
         let settings = served.path("litestream.yml");
         std::fs::write(&settings, text).unwrap();
-        Litestream {
-            settings,
-            socket,
-            file: served.file.clone(),
-        }
+        Litestream { settings, socket, file: served.file.clone() }
     }
 
     fn start(&self) -> Process {
@@ -134,9 +130,7 @@ fn create_until_closed(url: &str, key: &str, acknowledged: &AcknowledgedInvoices
 /// Waits until this many invoices are acknowledged.
 #[track_caller]
 fn wait_for_count(acknowledged: &AcknowledgedInvoices, count: usize) {
-    assert!(polling::wait_until(
-        || acknowledged.lock().unwrap().len() >= count
-    ));
+    assert!(polling::wait_until(|| acknowledged.lock().unwrap().len() >= count));
 }
 
 /// Returns the ids of the invoices in a file.
@@ -161,9 +155,7 @@ fn run_recovery(folder: &Path, file: &Path) -> Output {
     let block = &case_commands("lost");
     let mut command = Command::new("sh");
     command.args(["-euc", block]).current_dir(folder);
-    command
-        .env("COFFER_FILE", file)
-        .env("PATH", path_variable());
+    command.env("COFFER_FILE", file).env("PATH", path_variable());
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     output
@@ -179,10 +171,8 @@ fn synced_invoices_survive_loss_of_the_machine() {
     let litestream = Litestream::set_up(&served, "replica");
     let mut running = served.start(&["--rate-limit", "0"]);
     let mut copying = litestream.start();
-    let (acknowledged, url) = (
-        AcknowledgedInvoices::default(),
-        format!("{}/v1/invoices", running.url),
-    );
+    let (acknowledged, url) =
+        (AcknowledgedInvoices::default(), format!("{}/v1/invoices", running.url));
     let before = std::thread::scope(|scope| {
         for _ in 0..CLIENTS {
             scope.spawn(|| create_until_closed(&url, &key, &acknowledged));
@@ -203,15 +193,9 @@ fn synced_invoices_survive_loss_of_the_machine() {
     }
     std::fs::remove_dir_all(folder.join(".shop.db-litestream")).unwrap();
     let told = String::from_utf8(run_recovery(folder, &served.file).stdout).unwrap();
-    assert!(
-        told.contains("test litecoin addresses go on from index "),
-        "{told}"
-    );
+    assert!(told.contains("test litecoin addresses go on from index "), "{told}");
     let known = invoice_ids(&served.file);
-    let lost: Vec<_> = before
-        .iter()
-        .filter(|(id, _)| !known.contains(id))
-        .collect();
+    let lost: Vec<_> = before.iter().filter(|(id, _)| !known.contains(id)).collect();
     assert_eq!(lost, Vec::<&(String, String)>::new());
     let acknowledged = acknowledged.into_inner().unwrap();
     let handed_out = acknowledged.into_iter().map(|(_, address)| address);
@@ -262,9 +246,7 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let folder = served.file.parent().unwrap();
     let does = |block: &str| {
         let mut command = Command::new("sh");
-        command
-            .args(["-uc", block])
-            .env("COFFER_FILE", &served.file);
+        command.args(["-uc", block]).env("COFFER_FILE", &served.file);
         let path = format!("{}:{}", folder.display(), path_variable());
         command.env("PATH", path).output().unwrap()
     };

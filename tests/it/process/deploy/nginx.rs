@@ -42,17 +42,11 @@ impl Nginx {
         certificate.args(["req", "-x509", "-newkey", "ec", "-pkeyopt"]);
         certificate.args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
         certificate.args(["-keyout", "key.pem", "-out", "certificate.pem", "-subj"]);
-        certificate.args([
-            "/CN=pay.example.com",
-            "-addext",
-            "subjectAltName=DNS:pay.example.com",
-        ]);
+        certificate.args(["/CN=pay.example.com", "-addext", "subjectAltName=DNS:pay.example.com"]);
         let made = tools::run_tool(certificate.current_dir(&folder), UNTESTED)?;
         assert!(made.status.success(), "{made:?}");
-        let (https, http) = (
-            Receiver::unused_address().to_string(),
-            Receiver::unused_address().to_string(),
-        );
+        let (https, http) =
+            (Receiver::unused_address().to_string(), Receiver::unused_address().to_string());
         let settings = example_with_changes(
             "nginx.conf",
             &[
@@ -62,32 +56,18 @@ impl Nginx {
                 // The IPv6 lines are removed, because the machine may have no IPv6 addresses.
                 ("listen [::]:443 ssl http2;", ""),
                 ("listen [::]:80;", ""),
-                (
-                    "/etc/letsencrypt/live/pay.example.com/fullchain.pem",
-                    "certificate.pem",
-                ),
-                (
-                    "/etc/letsencrypt/live/pay.example.com/privkey.pem",
-                    "key.pem",
-                ),
+                ("/etc/letsencrypt/live/pay.example.com/fullchain.pem", "certificate.pem"),
+                ("/etc/letsencrypt/live/pay.example.com/privkey.pem", "key.pem"),
                 ("/var/log/nginx/coffer.log", "coffer.log"),
             ],
         );
         std::fs::write(scratch.path("coffer.conf"), settings).unwrap();
         std::fs::write(scratch.path("main.conf"), MAIN).unwrap();
         let mut command = Command::new("nginx");
-        command
-            .arg("-p")
-            .arg(&folder)
-            .args(["-c", "main.conf", "-e", "error.log"]);
+        command.arg("-p").arg(&folder).args(["-c", "main.conf", "-e", "error.log"]);
         let process = Process::start(&mut command);
         assert!(polling::wait_until(|| TcpStream::connect(&https).is_ok()));
-        Some(Nginx {
-            _process: process,
-            scratch,
-            https,
-            http,
-        })
+        Some(Nginx { _process: process, scratch, https, http })
     }
 
     /// Builds a `curl` command that connects to nginx from the local address `from`, under the server's public name.
@@ -97,9 +77,7 @@ impl Nginx {
             let to = format!("pay.example.com:{port}:{address}");
             command.args(["--connect-to", &to]);
         }
-        command
-            .arg("--cacert")
-            .arg(self.scratch.path("certificate.pem"));
+        command.arg("--cacert").arg(self.scratch.path("certificate.pem"));
         command.args(["--silent", "--show-error", "--interface", from]);
         command.args(["--max-time", "60", url]);
         command
@@ -143,17 +121,11 @@ fn nginx_forwards_api_and_checkout() {
         return;
     };
     let here = "127.0.0.1";
-    let (key, invoices) = (
-        format!("X-API-Key: {}", served.key),
-        format!("{SITE}/v1/invoices"),
-    );
+    let (key, invoices) = (format!("X-API-Key: {}", served.key), format!("{SITE}/v1/invoices"));
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let (status, made) = nginx.request(here, &invoices, &["-H", &key, "-d", &body]);
     assert_eq!(status, 201, "{made}");
-    assert!(
-        made.contains("strict-transport-security: max-age="),
-        "{made}"
-    );
+    assert!(made.contains("strict-transport-security: max-age="), "{made}");
     let json = made.split("\r\n\r\n").last().unwrap();
     let checkout: Value = serde_json::from_str(json).unwrap();
     let checkout = checkout["checkoutUrl"].as_str().unwrap();
@@ -162,30 +134,17 @@ fn nginx_forwards_api_and_checkout() {
     assert!(page.contains("20.00") && page.contains("</html>"), "{page}");
     // The log does not contain the checkout token.
     let log = std::fs::read_to_string(nginx.scratch.path("coffer.log")).unwrap();
-    assert!(
-        log.contains("\"GET /checkout/") && !log.contains("token"),
-        "{log}"
-    );
+    assert!(log.contains("\"GET /checkout/") && !log.contains("token"), "{log}");
     for path in ["/metrics", "//metrics", "/%6detrics", "/x/../metrics"] {
         let (status, answer) = nginx.request(here, &format!("{SITE}{path}"), &["--path-as-is"]);
-        assert_eq!(
-            (status, answer.contains("coffer_")),
-            (404, false),
-            "{path}: {answer}"
-        );
+        assert_eq!((status, answer.contains("coffer_")), (404, false), "{path}: {answer}");
     }
     let plain = checkout.replace("https://", "http://");
     let (status, answer) = nginx.request(here, &plain, &[]);
     assert_eq!(status, 301, "{answer}");
-    assert!(
-        answer.contains(&format!("Location: {checkout}\r\n")),
-        "{answer}"
-    );
-    let (status, _) = nginx.request(
-        here,
-        &invoices.replace("https", "http"),
-        &["-H", &key, "-d", &body],
-    );
+    assert!(answer.contains(&format!("Location: {checkout}\r\n")), "{answer}");
+    let (status, _) =
+        nginx.request(here, &invoices.replace("https", "http"), &["-H", &key, "-d", &body]);
     assert_eq!(status, 403);
 }
 
@@ -210,11 +169,8 @@ fn nginx_accepts_bodies_up_to_coffers_limit() {
         let rest = "x".repeat(bytes - start.len() - 2);
         std::fs::write(&file, format!("{start}{rest}\"}}")).unwrap();
         let key = format!("X-API-Key: {key}");
-        let (found, answer) = nginx.request(
-            "127.0.0.1",
-            &invoices,
-            &["-H", &key, "--data-binary", &data],
-        );
+        let (found, answer) =
+            nginx.request("127.0.0.1", &invoices, &["-H", &key, "--data-binary", &data]);
         assert_eq!((found, answer.contains(code)), (status, true), "{answer}");
     }
 }
@@ -230,9 +186,7 @@ fn client_address_passes_nginx() {
     let wrong = json!({ "email": "operator@shop.test", "password": "a guess" }).to_string();
     let guess = |from: &str, says: &str| {
         let says = format!("X-Forwarded-For: {says}");
-        nginx
-            .request(from, &session, &["-H", &says, "-d", &wrong])
-            .0
+        nginx.request(from, &session, &["-H", &says, "-d", &wrong]).0
     };
     // After six guesses the client is limited, whatever `X-Forwarded-For` it sends. Another client is not limited.
     let guesses = (1..=8).map(|n| guess("127.0.0.2", &format!("192.0.2.{n}")));
@@ -254,10 +208,7 @@ fn nginx_does_not_buffer_streams() {
     let mut asked = [0; 4096];
     let count = stream.read(&mut asked).unwrap();
     let asked = String::from_utf8_lossy(&asked[..count]).to_lowercase();
-    assert!(
-        asked.contains("\r\nx-forwarded-for: 127.0.0.1\r\n"),
-        "{asked}"
-    );
+    assert!(asked.contains("\r\nx-forwarded-for: 127.0.0.1\r\n"), "{asked}");
     assert!(asked.contains("\r\nhost: pay.example.com\r\n"), "{asked}");
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();

@@ -28,10 +28,7 @@ impl Host {
         }
         std::fs::create_dir(&folder).unwrap();
         let [.., high, middle, low] = std::process::id().to_be_bytes();
-        Some(Host {
-            folder,
-            address: format!("127.{}.{middle}.{low}", high.saturating_add(1)),
-        })
+        Some(Host { folder, address: format!("127.{}.{middle}.{low}", high.saturating_add(1)) })
     }
 
     fn disk_path(&self, id: &str) -> PathBuf {
@@ -68,12 +65,8 @@ impl Host {
     /// Returns the ids of the servers.
     fn server_ids(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.folder).unwrap();
-        let folders = entries
-            .map(Result::unwrap)
-            .filter(|entry| entry.path().is_dir());
-        folders
-            .map(|entry| entry.file_name().into_string().unwrap())
-            .collect()
+        let folders = entries.map(Result::unwrap).filter(|entry| entry.path().is_dir());
+        folders.map(|entry| entry.file_name().into_string().unwrap()).collect()
     }
 }
 
@@ -105,14 +98,9 @@ fn server_is_created_started_and_removed() {
     let placed = running.reseller_request("POST", "/reseller/servers", &body);
     let id = placed.expect(201).json()["id"].as_str().unwrap().to_owned();
     let status = "select status from servers";
-    assert_eq!(
-        served.wait_for_query(status, &["active", "failed"]),
-        "active"
-    );
+    assert_eq!(served.wait_for_query(status, &["active", "failed"]), "active");
     let path = format!("/reseller/servers/{id}");
-    let seen = running
-        .reseller_request("GET", &path, &Value::Null)
-        .expect(200);
+    let seen = running.reseller_request("GET", &path, &Value::Null).expect(200);
     let address = format!("{}:22001", host.address);
     assert_eq!(seen.json()["address"], json!(address));
     assert_eq!(host.disk_size(&id), 3 * GIB);
@@ -120,9 +108,7 @@ fn server_is_created_started_and_removed() {
     assert!(is_qemu_with_disk(pid.trim(), &host.disk_path(&id)));
     // QEMU itself listens at the address of the guest.
     std::net::TcpStream::connect(&address).unwrap();
-    running
-        .reseller_request("DELETE", &path, &Value::Null)
-        .expect(202);
+    running.reseller_request("DELETE", &path, &Value::Null).expect(202);
     served.wait_for_query(status, &["deleted"]);
     assert!(!is_qemu_with_disk(pid.trim(), &host.disk_path(&id)));
     assert_eq!(host.server_ids(), [""; 0]);
@@ -168,10 +154,7 @@ fn failed_creation_leaves_no_files() {
     // No machine has this address, so none of its ports can be bound.
     let own = std::mem::replace(&mut host.address, "192.0.2.1".to_owned());
     let answer = host.run(&[], &order).unwrap();
-    assert_eq!(
-        answer,
-        json!({ "created": false, "reason": "the server could not be started" })
-    );
+    assert_eq!(answer, json!({ "created": false, "reason": "the server could not be started" }));
     assert_eq!(host.server_ids(), [""; 0]);
     // A delivered server stays, even if it cannot be started again.
     host.address = own;

@@ -18,11 +18,7 @@ fn systemd_accepts_every_service() {
         // The program of the service has to exist on this machine, so the test names an existing one.
         let program = text.lines().find(|line| line.starts_with("ExecStart="));
         let program = program.unwrap().split(' ').next().unwrap();
-        std::fs::write(
-            scratch.path(&name),
-            text.replace(program, "ExecStart=/bin/true"),
-        )
-        .unwrap();
+        std::fs::write(scratch.path(&name), text.replace(program, "ExecStart=/bin/true")).unwrap();
         command.arg(scratch.path(&name));
         count += 1;
     }

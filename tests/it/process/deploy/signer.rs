@@ -46,11 +46,7 @@ impl Signer {
         }
         let path = folder.join("signer.json");
         std::fs::write(&path, settings.to_string()).unwrap();
-        let signer = Signer {
-            python,
-            settings: path,
-            node: url.to_owned(),
-        };
+        let signer = Signer { python, settings: path, node: url.to_owned() };
         signer.set_settings_mode(0o600);
         Some(signer)
     }
@@ -70,9 +66,7 @@ impl Signer {
     #[track_caller]
     fn run(&self, order: &Value) -> Option<Value> {
         let mut command = Command::new(&self.python);
-        let command = command
-            .arg(example("signer-ethereum.py"))
-            .arg(&self.settings);
+        let command = command.arg(example("signer-ethereum.py")).arg(&self.settings);
         let piped = command.env_clear().stdin(Stdio::piped());
         let piped = piped.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = piped.spawn().unwrap();
@@ -130,10 +124,7 @@ fn signer_pays_a_payout_once() {
     };
     let (state, seen) = send_payout(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "paid ");
-    assert_eq!(
-        (&seen["status"], &seen["amountCrypto"]),
-        (&json!("paid"), &json!("0.199"))
-    );
+    assert_eq!((&seen["status"], &seen["amountCrypto"]), (&json!("paid"), &json!("0.199")));
     node.wait_for_success(&seen["txid"]);
     assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
     // The signer gets the same order again.
@@ -160,11 +151,8 @@ fn signer_pays_a_token_payout() {
         return;
     };
     let contract = format!("USDC-ERC20={token}");
-    let (state, seen) = send_payout(
-        &served,
-        (&node, &signer),
-        ("USDC-ERC20", &["--token", &contract]),
-    );
+    let (state, seen) =
+        send_payout(&served, (&node, &signer), ("USDC-ERC20", &["--token", &contract]));
     assert_eq!(state, "paid ");
     node.wait_for_success(&seen["txid"]);
     assert_eq!(node.token_balance(&token, TO), 199_000);
@@ -187,9 +175,7 @@ fn set_up_alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signe
 fn record_count(records: &Path) -> usize {
     let files = std::fs::read_dir(records).unwrap();
     let names = files.map(|file| file.unwrap().file_name());
-    names
-        .filter(|name| name.to_str().unwrap().ends_with(".json"))
-        .count()
+    names.filter(|name| name.to_str().unwrap().ends_with(".json")).count()
 }
 
 #[test]
@@ -201,10 +187,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         "address": "0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf" });
     for (changes, reason) in [
         (poor, "there is not enough ETH to pay from"),
-        (
-            json!({ "rpc": "http://127.0.0.1:1" }),
-            "the node cannot be reached",
-        ),
+        (json!({ "rpc": "http://127.0.0.1:1" }), "the node cannot be reached"),
         (
             json!({ "maxFeePerGasGwei": "0.1" }),
             "the chain's fees are above the limit of this signer",
@@ -215,11 +198,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         };
         let later = json!({ "sent": false, "retry": true, "reason": reason });
         for _ in 0..2 {
-            assert_eq!(
-                signer.run(&payout_order(1)),
-                Some(later.clone()),
-                "{reason}"
-            );
+            assert_eq!(signer.run(&payout_order(1)), Some(later.clone()), "{reason}");
         }
         assert_eq!(record_count(&records), 0, "{reason}");
     }
@@ -247,21 +226,13 @@ fn permanently_failed_order_keeps_its_answer() {
             payout_order(1),
             "the signer's key is not the key of its address",
         ),
-        (
-            json!({ "key": "0x12" }),
-            payout_order(1),
-            "the signer's key is no private key",
-        ),
+        (json!({ "key": "0x12" }), payout_order(1), "the signer's key is no private key"),
         (
             json!({ "chainId": 1 }),
             payout_order(1),
             "the node is of another chain than the settings",
         ),
-        (
-            json!({}),
-            token(payout_order(1)),
-            "this signer is not told which contract USDT-ERC20 is",
-        ),
+        (json!({}), token(payout_order(1)), "this signer is not told which contract USDT-ERC20 is"),
         (
             json!({ "limits": {} }),
             payout_order(1),
@@ -300,21 +271,14 @@ fn daily_limit_is_enforced() {
     let reason = "0.199 ETH more would pass this signer's limit for 24 hours, 0.398";
     let refused = json!({ "sent": false, "reason": reason });
     assert_eq!(signer.run(&payout_order(3)), Some(refused));
-    assert!(
-        signer.run(&payout_order(1)).unwrap()["txid"].is_string(),
-        "the same again"
-    );
+    assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string(), "the same again");
     assert_eq!(node.balance(TO), 2 * WEI);
     // Simulates that one day has passed since the first signature.
     let first = payout_order(1)["id"].as_str().unwrap().to_owned();
-    let first = std::fs::File::options()
-        .write(true)
-        .open(records.join(format!("{first}.json")))
-        .unwrap();
+    let first =
+        std::fs::File::options().write(true).open(records.join(format!("{first}.json"))).unwrap();
     let day = std::time::Duration::from_secs(24 * 60 * 60 + 1);
-    first
-        .set_modified(std::time::SystemTime::now() - day)
-        .unwrap();
+    first.set_modified(std::time::SystemTime::now() - day).unwrap();
     assert!(signer.run(&payout_order(4)).unwrap()["txid"].is_string());
     assert_eq!(signer.run(&payout_order(5)).unwrap()["sent"], false);
 }

@@ -28,12 +28,7 @@ fn derive_addresses(arguments: &[&str], input: &str) -> Option<Output> {
     let command = command.arg(example("solana-addresses.py")).args(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     Some(child.wait_with_output().unwrap())
 }
 
@@ -47,19 +42,12 @@ fn derived_addresses_match_wallets_and_are_imported() {
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(!told.contains("abandon"), "{told}");
     let scratch = Scratch::new();
-    let imported = run_subcommand(
-        "pool",
-        &scratch.path("shop.db"),
-        &["import", "solana", "-"],
-        &pool,
-    );
+    let imported =
+        run_subcommand("pool", &scratch.path("shop.db"), &["import", "solana", "-"], &pool);
     assert_eq!(parse_output(&imported)[0]["added"], 3);
     let arguments = ["--count", "1", "--from", "2", "--passphrase"];
     let output = derive_addresses(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
-    assert_eq!(
-        String::from_utf8(output.stdout).unwrap().trim(),
-        WITH_PASSPHRASE
-    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), WITH_PASSPHRASE);
 }
 
 #[test]
@@ -73,15 +61,9 @@ fn invalid_phrase_derives_nothing() {
             return;
         };
         let told = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            told.contains(problem) && !told.contains("abandon"),
-            "{told}"
-        );
+        assert!(told.contains(problem) && !told.contains("abandon"), "{told}");
         // Without the word list, the script cannot check the words of the phrase, and its output says so.
         let is_told = told.starts_with("not checked: the words");
-        assert!(
-            is_told || output.stdout.is_empty() && !output.status.success(),
-            "{told}"
-        );
+        assert!(is_told || output.stdout.is_empty() && !output.status.success(), "{told}");
     }
 }

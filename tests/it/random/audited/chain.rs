@@ -28,9 +28,7 @@ fn pay_invoice(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let dice = &mut caller.dice;
     let asset = dice.once_in(4).then(|| dice.pick(&ASSETS));
-    let amount = dice
-        .once_in(3)
-        .then(|| dice.pick(&["0", "0.000001", "0.01", "1", "25"]));
+    let amount = dice.once_in(3).then(|| dice.pick(&["0", "0.000001", "0.01", "1", "25"]));
     let body = json!({ "invoice": invoice, "asset": asset, "amount": amount });
     create_payment(caller, side, &body)
 }
@@ -99,22 +97,15 @@ fn move_between_own(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let (_, spent) = caller.scene.payments.pick_random(&mut caller.dice)?;
     let outputs = json!([{ "invoice": invoice, "amount": "1" }]);
-    let answer = create_outputs(
-        caller,
-        side,
-        &json!({ "spends": [spent], "outputs": outputs }),
-    );
+    let answer = create_outputs(caller, side, &json!({ "spends": [spent], "outputs": outputs }));
     (answer.status >= 300 || answer.json()["data"][0]["state"] == "own").then_some(answer)
 }
 
 /// Pays less than a cent to an invoice. The payment stays unmatched.
 fn pay_dust(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
-    let answer = create_payment(
-        caller,
-        side,
-        &json!({ "invoice": invoice, "amount": "0.00000001" }),
-    )?;
+    let answer =
+        create_payment(caller, side, &json!({ "invoice": invoice, "amount": "0.00000001" }))?;
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
@@ -122,9 +113,7 @@ fn pay_dust(caller: &mut Caller) -> Option<Response> {
 fn pay_other_coin(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
-    let invoice = caller
-        .send_as_merchant(side, "GET", &path, &Value::Null)
-        .expect(200);
+    let invoice = caller.send_as_merchant(side, "GET", &path, &Value::Null).expect(200);
     let invoice = invoice.json();
     let other = match invoice["asset"].as_str()? {
         "ETH" => "USDC-BASE",
@@ -194,32 +183,13 @@ fn create_separate_payment(caller: &mut Caller, side: usize, body: &Value) -> Re
 
 fn move_payment(caller: &mut Caller) -> Option<Response> {
     let (side, payment) = caller.scene.payments.pick_random(&mut caller.dice)?;
-    let states = [
-        "confirmed",
-        "confirmed",
-        "confirmed",
-        "dropped",
-        "orphaned",
-        "seen",
-        "replaced",
-    ];
+    let states = ["confirmed", "confirmed", "confirmed", "dropped", "orphaned", "seen", "replaced"];
     let state = caller.dice.pick(&states);
     let path = format!("/sandbox/payments/{payment}");
     let txid = (state == "replaced" && caller.dice.once_in(2)).then(|| {
-        format!(
-            "{}-{}",
-            caller.dice.pick(&["instead", "several"]),
-            caller.dice.roll(100)
-        )
+        format!("{}-{}", caller.dice.pick(&["instead", "several"]), caller.dice.roll(100))
     });
-    let amounts = [
-        Some("0.00000001"),
-        Some("0.001"),
-        Some("2"),
-        None,
-        None,
-        None,
-    ];
+    let amounts = [Some("0.00000001"), Some("0.001"), Some("2"), None, None, None];
     let amount = (state == "replaced").then(|| caller.dice.pick(&amounts));
     let body = json!({ "state": state, "txid": txid, "amount": amount.flatten() });
     let answer = caller.send_to_sandbox("POST", &path, &body);
@@ -231,10 +201,6 @@ fn move_payment(caller: &mut Caller) -> Option<Response> {
 
 fn advance_clock(caller: &mut Caller) -> Option<Response> {
     let spans = ["1s", "1s", "10s", "10s", "30s", "61s", "61s", "5m", "20m"];
-    let span = if caller.dice.once_in(20) {
-        "25h"
-    } else {
-        caller.dice.pick(&spans)
-    };
+    let span = if caller.dice.once_in(20) { "25h" } else { caller.dice.pick(&spans) };
     Some(caller.send_to_sandbox("POST", "/sandbox/clock", &json!({ "advance": span })))
 }

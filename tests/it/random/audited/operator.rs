@@ -16,11 +16,7 @@ pub(super) static OPERATIONS: [RandomOperation; 13] = [
     new_operation("import addresses", 5, import_addresses),
     new_operation("resolve what matched nothing", 3, resolve_unmatched),
     new_operation("give away what matched nothing", 20, assign_unmatched),
-    new_operation(
-        "undo what was made of what matched nothing",
-        10,
-        undo_assignment,
-    ),
+    new_operation("undo what was made of what matched nothing", 10, undo_assignment),
     new_operation("switch something", 10, change_account_setting),
     new_operation("close and open", 2, disable_and_enable),
     new_operation("replace the endpoints", 3, replace_endpoints),
@@ -51,20 +47,9 @@ fn read_resource(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let of_invoice = caller.dice.pick(&["", "/timeline"]);
     let of_invoice = format!("invoices/{invoice}{of_invoice}");
-    let lists = [
-        "invoices",
-        "balances",
-        "ledger",
-        "events",
-        "deliveries",
-        "payouts",
-    ];
+    let lists = ["invoices", "balances", "ledger", "events", "deliveries", "payouts"];
     let rest = caller.dice.pick(&lists);
-    let rest = if caller.dice.once_in(2) {
-        of_invoice.as_str()
-    } else {
-        rest
-    };
+    let rest = if caller.dice.once_in(2) { of_invoice.as_str() } else { rest };
     let answer = caller.send_about_account(side, "GET", rest, &Value::Null);
     assert_eq!(answer.status, 200, "{}", answer.text);
     Some(answer)
@@ -86,10 +71,7 @@ fn import_addresses(caller: &mut Caller) -> Option<Response> {
 
 fn resolve_unmatched(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
-    let list = caller
-        .send_as_operator("GET", path, &Value::Null)
-        .expect(200)
-        .json();
+    let list = caller.send_as_operator("GET", path, &Value::Null).expect(200).json();
     let id = list["data"][0]["id"].as_str()?;
     let path = format!("{path}/{id}");
     Some(caller.send_as_operator("POST", &path, &json!({ "note": "asked the customer" })))
@@ -147,22 +129,10 @@ fn change_account_setting(caller: &mut Caller) -> Option<Response> {
 /// Disables an account feature and enables it again. Requests of other connections meanwhile are rejected.
 fn disable_and_enable(caller: &mut Caller) -> Option<Response> {
     let (closed, open) = match caller.dice.roll(4) {
-        0 => (
-            json!({ "status": "suspended" }),
-            json!({ "status": "active" }),
-        ),
-        1 => (
-            json!({ "maintenance": true }),
-            json!({ "maintenance": false }),
-        ),
-        2 => (
-            json!({ "customersEnabled": false }),
-            json!({ "customersEnabled": true }),
-        ),
-        _ => (
-            json!({ "status": "pending" }),
-            json!({ "status": "active" }),
-        ),
+        0 => (json!({ "status": "suspended" }), json!({ "status": "active" })),
+        1 => (json!({ "maintenance": true }), json!({ "maintenance": false })),
+        2 => (json!({ "customersEnabled": false }), json!({ "customersEnabled": true })),
+        _ => (json!({ "status": "pending" }), json!({ "status": "active" })),
     };
     let path = "/sandbox/account";
     let first = caller.send_to_sandbox("PATCH", path, &closed);
@@ -184,8 +154,6 @@ fn replace_endpoints(caller: &mut Caller) -> Option<Response> {
 }
 
 fn empty_inbox(caller: &mut Caller) -> Option<Response> {
-    let path = caller
-        .dice
-        .pick(&["/sandbox/inbox/shop", "/sandbox/inbox/own"]);
+    let path = caller.dice.pick(&["/sandbox/inbox/shop", "/sandbox/inbox/own"]);
     Some(caller.send_to_sandbox("DELETE", path, &Value::Null))
 }

@@ -80,10 +80,7 @@ impl AuditedShop {
     /// Opens a shop with two accounts that have all features.
     #[track_caller]
     pub(super) fn open(file: &Path) -> AuditedShop {
-        let shop = Shop::with_config(Config {
-            file: Some(file.to_owned()),
-            ..Config::sandbox()
-        });
+        let shop = Shop::with_config(Config { file: Some(file.to_owned()), ..Config::sandbox() });
         let inbox = format!("{}/sandbox/inbox/shop", shop.url());
         shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
         Connection::open(file)
@@ -109,11 +106,7 @@ impl AuditedShop {
                 file,
                 &["key", "create", OTHER_ACCOUNT, "--sandbox", "--mode", mode],
             );
-            side(
-                OTHER_ACCOUNT,
-                made["key"].as_str().unwrap().to_owned(),
-                mode,
-            )
+            side(OTHER_ACCOUNT, made["key"].as_str().unwrap().to_owned(), mode)
         };
         let account = first["id"].as_str().unwrap();
         let sides = vec![
@@ -149,9 +142,7 @@ pub(super) struct Caller<'a> {
 impl<'a> Caller<'a> {
     pub(super) fn new(scene: &'a AuditedShop, seed: u64, number: u64) -> Caller<'a> {
         let place = format!("seed {seed}, connection {number}");
-        let seed = seed
-            .wrapping_mul(0x2545_f491_4f6c_dd1d)
-            .wrapping_add(number);
+        let seed = seed.wrapping_mul(0x2545_f491_4f6c_dd1d).wrapping_add(number);
         Caller {
             scene,
             dice: Dice::new(seed),
@@ -181,11 +172,7 @@ impl<'a> Caller<'a> {
         body: &Value,
     ) -> Response {
         self.last = format!("{method} {path} {body}");
-        let text = if body.is_null() {
-            String::new()
-        } else {
-            body.to_string()
-        };
+        let text = if body.is_null() { String::new() } else { body.to_string() };
         let url = format!("{}{path}", self.scene.shop.url());
         send(&self.agent, method, &url, headers, &text)
     }

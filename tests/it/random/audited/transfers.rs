@@ -7,24 +7,14 @@ use serde_json::{Value, json};
 
 pub(super) static OPERATIONS: [RandomOperation; 5] = [
     new_operation("request a refund", 60, request_refund),
-    new_operation(
-        "request a refund as the operator",
-        20,
-        request_refund_as_operator,
-    ),
+    new_operation("request a refund as the operator", 20, request_refund_as_operator),
     new_operation("move a payout", 80, move_payout),
     new_operation("move a refund", 80, move_refund),
     new_operation("list what goes out", 5, list_transfers),
 ];
 
 fn random_amount(caller: &mut Caller) -> Value {
-    let amounts = [
-        None,
-        Some("0.01"),
-        Some("5.00"),
-        Some("19.99"),
-        Some("100.00"),
-    ];
+    let amounts = [None, Some("0.01"), Some("5.00"), Some("19.99"), Some("100.00")];
     json!(caller.dice.pick(&amounts))
 }
 

@@ -10,18 +10,11 @@ impl ModelHistory {
     pub(super) fn assert_invoice_matches(&mut self, at: usize) {
         let invoice = &mut self.world.invoices[at];
         let path = format!("/v1/invoices/{}", invoice.id);
-        let told = self
-            .shop
-            .get(&path, account_key(invoice.live))
-            .expect(200)
-            .json();
+        let told = self.shop.get(&path, account_key(invoice.live)).expect(200).json();
         let coin = invoice.coin();
         if let Some(coin) = coin {
             let address = told["depositAddress"].as_str().unwrap().to_owned();
-            let claimed = invoice
-                .addresses
-                .entry(coin.pool)
-                .or_insert(address.clone());
+            let claimed = invoice.addresses.entry(coin.pool).or_insert(address.clone());
             assert_eq!(*claimed, address, "one address for each pool");
         }
         let time = |at: i64| Time(at).to_string();
@@ -42,11 +35,7 @@ impl ModelHistory {
 
     pub(super) fn assert_balances_match(&self) {
         for live in [false, true] {
-            let told = self
-                .shop
-                .get("/v1/balances", account_key(live))
-                .expect(200)
-                .json();
+            let told = self.shop.get("/v1/balances", account_key(live)).expect(200).json();
             for (at, currency) in ["EUR", "USD"].into_iter().enumerate() {
                 let booked = |kind| format_cents(self.world.ledger_sum(live, currency, kind));
                 let expected = json!({
@@ -119,11 +108,7 @@ impl ModelHistory {
                 .map(|event| {
                     let text = |value: &Value| value.as_str().unwrap().to_owned();
                     let at: Time = text(&event["created"]).parse().unwrap();
-                    (
-                        text(&event["type"]),
-                        text(&event["data"]["object"]["status"]),
-                        at.0,
-                    )
+                    (text(&event["type"]), text(&event["data"]["object"]["status"]), at.0)
                 })
                 .collect();
             assert_eq!(told, invoice.events);

@@ -113,9 +113,7 @@ pub fn assert_invariants(file: &Path, now: Time) {
     let conn = open_file(file);
     for (wrong, sql) in NONE {
         let mut found = conn.prepare(sql).unwrap();
-        let found = found
-            .query_map([], |row| row.get::<_, rusqlite::types::Value>(0))
-            .unwrap();
+        let found = found.query_map([], |row| row.get::<_, rusqlite::types::Value>(0)).unwrap();
         let found: Vec<_> = found.map(Result::unwrap).collect();
         assert!(found.is_empty(), "{wrong}: {found:?}");
     }
@@ -162,11 +160,7 @@ fn assert_statuses(conn: &Connection, now: Time, tick: Time) {
     for (seq, stored, terms, is_confirmed) in rows.unwrap().map(Result::unwrap) {
         let payments = payments(conn, seq);
         for at in [now, tick] {
-            assert_eq!(
-                invoice_status(&terms, &payments, at),
-                stored,
-                "invoice {seq} at {at}"
-            );
+            assert_eq!(invoice_status(&terms, &payments, at), stored, "invoice {seq} at {at}");
         }
         assert_eq!(stored.is_paid(), is_confirmed, "invoice {seq}");
     }
@@ -184,10 +178,7 @@ fn assert_events(conn: &Connection) {
         let text = |at: usize| row.get::<_, String>(at).unwrap();
         let body: Value = serde_json::from_str(&text(4)).unwrap();
         let object = &body["data"]["object"];
-        assert_eq!(
-            (&body["id"], &body["type"]),
-            (&Value::from(text(0)), &Value::from(text(1)))
-        );
+        assert_eq!((&body["id"], &body["type"]), (&Value::from(text(0)), &Value::from(text(1))));
         assert_eq!(object["id"], text(3));
         assert_eq!(body["livemode"], text(2) == "live");
         assert_eq!(object["livemode"], body["livemode"]);

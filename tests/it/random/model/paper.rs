@@ -19,13 +19,7 @@ const fn new_coin(
     min: i128,
     eur: i128,
 ) -> Coin {
-    Coin {
-        id,
-        decimals,
-        pool,
-        min,
-        eur,
-    }
+    Coin { id, decimals, pool, min, eur }
 }
 
 /// All coins, in the order of the currencies list.

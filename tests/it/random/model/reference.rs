@@ -87,50 +87,33 @@ impl ModelInvoice {
     }
 
     pub fn counted(&self) -> impl Iterator<Item = &ModelPayment> {
-        self.payments
-            .iter()
-            .filter(|payment| payment.state != PaymentState::Dropped)
+        self.payments.iter().filter(|payment| payment.state != PaymentState::Dropped)
     }
 
     /// Returns the coin of the first counted payment, or else the selected coin.
     pub fn coin(&self) -> Option<&'static Coin> {
-        self.counted()
-            .next()
-            .map(|first| first.coin)
-            .or(self.picked)
+        self.counted().next().map(|first| first.coin).or(self.picked)
     }
 
     /// Returns the sum of seen and confirmed amounts in the coin of the invoice, in base units.
     pub fn received_units(&self) -> Option<i128> {
         let coin = self.coin()?;
         let in_coin = self.counted().filter(|payment| payment.coin.id == coin.id);
-        in_coin
-            .map(|payment| payment.units)
-            .reduce(|sum, units| sum + units)
+        in_coin.map(|payment| payment.units).reduce(|sum, units| sum + units)
     }
 
     /// Returns the amount still to be paid, in cents.
     pub fn due_cents(&self) -> i128 {
         let paid: i128 = self.counted().map(|payment| payment.value).sum();
-        if paid < self.amount {
-            self.amount - paid
-        } else {
-            self.amount
-        }
+        if paid < self.amount { self.amount - paid } else { self.amount }
     }
 
     /// Returns the status that the documentation defines. Both tolerances are 0.5 percent.
     fn computed_status(&self, now: i64) -> &'static str {
         let any = |wanted: &dyn Fn(&ModelPayment) -> bool| self.payments.iter().any(wanted);
         let money = |late_too: bool| -> i128 {
-            let confirmed = self
-                .payments
-                .iter()
-                .filter(|p| p.state == PaymentState::Confirmed);
-            confirmed
-                .filter(|p| p.on_time || late_too)
-                .map(|p| p.value * 1_000)
-                .sum()
+            let confirmed = self.payments.iter().filter(|p| p.state == PaymentState::Confirmed);
+            confirmed.filter(|p| p.on_time || late_too).map(|p| p.value * 1_000).sum()
         };
         let (least, most) = (self.amount * 995, self.amount * 1_005);
         let waiting = any(&|p| p.state == PaymentState::Seen && p.on_time);
@@ -195,9 +178,7 @@ impl ModelInvoice {
         &self,
         wanted: Option<&'static Coin>,
     ) -> Result<&'static Coin, ExpectedError> {
-        let first = COINS
-            .iter()
-            .find(|coin| coin.accepts_price(self.amount, self.currency));
+        let first = COINS.iter().find(|coin| coin.accepts_price(self.amount, self.currency));
         let coin = self.coin().or(wanted).or(first).ok_or(UNAVAILABLE)?;
         let quoted = self.quotes.iter().any(|other| other.id == coin.id);
         if quoted || coin.accepts_price(self.amount, self.currency) {
@@ -375,10 +356,8 @@ impl ExpectedState {
 
     /// Returns the sum of the ledger entries of one kind, or of all, in a mode and currency.
     pub fn ledger_sum(&self, live: bool, currency: &str, kind: Option<&str>) -> i128 {
-        let of_both = self
-            .ledger
-            .iter()
-            .filter(|entry| entry.live == live && entry.currency == currency);
+        let of_both =
+            self.ledger.iter().filter(|entry| entry.live == live && entry.currency == currency);
         of_both
             .filter(|entry| kind.is_none_or(|kind| entry.kind == kind))
             .map(|entry| entry.amount)
@@ -393,7 +372,6 @@ impl ExpectedState {
         let seen = detected
             .flat_map(|invoice| &invoice.payments)
             .filter(|payment| payment.state == PaymentState::Seen);
-        seen.map(|payment| payment.value - fee_cents(payment.value, self.fee_bps))
-            .sum()
+        seen.map(|payment| payment.value - fee_cents(payment.value, self.fee_bps)).sum()
     }
 }

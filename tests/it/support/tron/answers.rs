@@ -48,15 +48,13 @@ pub fn response_body(chain: &Chain, path: &str, body: &Value, lag: usize) -> Opt
             _ if at("num") == 0 => json!({}),
             Some(found) => {
                 let each = found.transactions.iter();
-                each.map(|sent| transaction_info_json(chain, at("num"), found, sent))
-                    .collect()
+                each.map(|sent| transaction_info_json(chain, at("num"), found, sent)).collect()
             }
             None => json!([]),
         },
         "gettransactionbyid" => found().map_or(json!({}), |(_, sent)| transaction_json(sent)),
-        "gettransactioninfobyid" => found().map_or(json!({}), |(at, sent)| {
-            transaction_info_json(chain, at, &blocks[at], sent)
-        }),
+        "gettransactioninfobyid" => found()
+            .map_or(json!({}), |(at, sent)| transaction_info_json(chain, at, &blocks[at], sent)),
         _ => return None,
     })
 }
@@ -90,20 +88,11 @@ fn transaction_json(sent: &Transaction) -> Value {
             "TransferContract",
             json!({ "amount": amount, "owner_address": account_hex(from), "to_address": account_hex(to) }),
         ),
-        Action::Call {
-            from,
-            contract,
-            data,
-            ..
-        } => (
+        Action::Call { from, contract, data, .. } => (
             "TriggerSmartContract",
             json!({ "data": data, "owner_address": account_hex(from), "contract_address": account_hex(contract) }),
         ),
-        Action::Other {
-            kind,
-            owner,
-            fields,
-        } => {
+        Action::Other { kind, owner, fields } => {
             let mut value = fields.clone();
             value["owner_address"] = account_hex(owner).into();
             (*kind, value)
@@ -131,13 +120,7 @@ fn transaction_info_json(chain: &Chain, height: usize, block: &Block, sent: &Tra
         "id": sent.id, "blockNumber": height, "blockTimeStamp": block.time_ms,
         "contractResult": [""], "receipt": { "net_usage": 268 },
     });
-    let Action::Call {
-        contract,
-        logs,
-        steps,
-        ..
-    } = &sent.act
-    else {
+    let Action::Call { contract, logs, steps, .. } = &sent.act else {
         return told;
     };
     told["contract_address"] = account_hex(contract).into();
@@ -155,10 +138,8 @@ fn transaction_info_json(chain: &Chain, height: usize, block: &Block, sent: &Tra
         told["resMessage"] = hex_of(b"REVERT opcode executed").into();
     }
     if chain.keeps_internal && !steps.is_empty() {
-        told["internal_transactions"] = steps
-            .iter()
-            .map(|one| step_json(one, sent.is_done))
-            .collect();
+        told["internal_transactions"] =
+            steps.iter().map(|one| step_json(one, sent.is_done)).collect();
     }
     told
 }

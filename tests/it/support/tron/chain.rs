@@ -40,11 +40,7 @@ pub struct Transaction {
 #[derive(Clone)]
 pub enum Action {
     /// Sends TRX.
-    Transfer {
-        from: [u8; 20],
-        to: [u8; 20],
-        amount: u64,
-    },
+    Transfer { from: [u8; 20], to: [u8; 20], amount: u64 },
     /// Calls a contract.
     Call {
         from: [u8; 20],
@@ -55,11 +51,7 @@ pub enum Action {
         steps: Vec<ContractStep>,
     },
     /// Transaction of another contract type with these fields and the owner.
-    Other {
-        kind: &'static str,
-        owner: [u8; 20],
-        fields: serde_json::Value,
-    },
+    Other { kind: &'static str, owner: [u8; 20], fields: serde_json::Value },
 }
 
 /// An internal transaction of a contract.
@@ -83,14 +75,7 @@ pub const TRANSFER: &str = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f5
 impl ContractStep {
     /// Builds an internal transaction in which a contract sends TRX.
     pub fn trx_payment(from: [u8; 20], to: [u8; 20], amount: u64) -> ContractStep {
-        ContractStep {
-            from,
-            to,
-            amount,
-            note: "call",
-            is_rejected: false,
-            token: None,
-        }
+        ContractStep { from, to, amount, note: "call", is_rejected: false, token: None }
     }
 }
 
@@ -109,9 +94,7 @@ impl Action {
 
     /// Builds a call whose token payments appear only in its logs.
     pub fn token_batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Action {
-        let logs = pays
-            .iter()
-            .map(|(to, units)| transfer_log(contract, from, *to, *units));
+        let logs = pays.iter().map(|(to, units)| transfer_log(contract, from, *to, *units));
         Action::Call {
             from,
             contract,
@@ -123,13 +106,7 @@ impl Action {
 
     /// Builds a contract call with these internal transactions.
     pub fn contract_call(contract: [u8; 20], from: [u8; 20], steps: Vec<ContractStep>) -> Action {
-        Action::Call {
-            from,
-            contract,
-            data: "d6febde8".to_owned(),
-            logs: Vec::new(),
-            steps,
-        }
+        Action::Call { from, contract, data: "d6febde8".to_owned(), logs: Vec::new(), steps }
     }
 }
 
@@ -170,13 +147,8 @@ impl Transaction {
                         };
                         let units = u64::from_str_radix(data, 16).unwrap();
                         let at = u32::try_from(at + 1).unwrap();
-                        let moved = (
-                            at,
-                            Some(account(contract)),
-                            account(from),
-                            account(to),
-                            units,
-                        );
+                        let moved =
+                            (at, Some(account(contract)), account(from), account(to), units);
                         (event == TRANSFER).then_some(moved)
                     };
                 let sends = |step: &&ContractStep| {
@@ -234,12 +206,7 @@ impl Chain {
         self.made += 1;
         let raw = format!("transaction {}", self.made).into_bytes();
         let id = super::hex_of(&Sha256::digest(&raw));
-        self.waiting.push(Transaction {
-            id: id.clone(),
-            raw,
-            act,
-            is_done,
-        });
+        self.waiting.push(Transaction { id: id.clone(), raw, act, is_done });
         id
     }
 
@@ -267,10 +234,7 @@ impl Chain {
     /// Removes the newest blocks. Their transactions become pending again, except those in `gone`.
     pub fn reorg(&mut self, blocks: usize, gone: &[&str]) {
         let at = self.blocks.len() - blocks;
-        assert!(
-            at >= Chain::final_count(self.blocks.len()),
-            "what is final stays"
-        );
+        assert!(at >= Chain::final_count(self.blocks.len()), "what is final stays");
         let given_up = self.blocks.split_off(at).into_iter();
         let mut back: Vec<_> = given_up.flat_map(|block| block.transactions).collect();
         back.retain(|sent| !gone.contains(&sent.id.as_str()));

@@ -100,11 +100,7 @@ impl NodeServer {
 
     pub fn request_count(&self, path: &str) -> usize {
         let asked = self.serving.asked.lock().unwrap();
-        asked
-            .iter()
-            .filter(|(of, _)| path.is_empty() || *of == path)
-            .map(|(_, count)| count)
-            .sum()
+        asked.iter().filter(|(of, _)| path.is_empty() || *of == path).map(|(_, count)| count).sum()
     }
 
     pub fn hide_newest(&self, blocks: usize) {
@@ -146,10 +142,7 @@ impl ServerState {
                 let _ = stream.write_all(&whole.as_bytes()[..whole.len().min(head.len() + bytes)]);
                 return;
             }
-            if stream
-                .write_all(format!("{head}{text}").as_bytes())
-                .is_err()
-            {
+            if stream.write_all(format!("{head}{text}").as_bytes()).is_err() {
                 return;
             }
         }
@@ -160,10 +153,7 @@ impl ServerState {
             return (*status, text.clone());
         }
         let Ok(asked) = serde_json::from_slice::<Value>(body) else {
-            return (
-                200,
-                r#"{"Error":"class org.tron.json.JSONException : no JSON"}"#.to_owned(),
-            );
+            return (200, r#"{"Error":"class org.tron.json.JSONException : no JSON"}"#.to_owned());
         };
         let lag = self.lag.load(Ordering::SeqCst);
         let told = response_body(&self.chain.lock().unwrap(), path, &asked, lag);

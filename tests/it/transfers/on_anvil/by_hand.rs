@@ -15,13 +15,7 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     let forgotten = merchant.new_processing(("refunds", ETH));
     let invented = format!("0x{}", "ab".repeat(32));
     for sent in &both {
-        for wrong in [
-            "deadbeef",
-            "0xdeadbeef",
-            "0x",
-            &"a".repeat(63),
-            &"g".repeat(64),
-        ] {
+        for wrong in ["deadbeef", "0xdeadbeef", "0x", &"a".repeat(63), &"g".repeat(64)] {
             let refused = merchant.apply_pay(sent, wrong);
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
@@ -57,10 +51,7 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     merchant.assert_waiting(&forgotten);
     merchant.advance_ms(17 * HOUR_MS + 10 * MINUTE_MS);
     merchant.mine_and_read(1);
-    merchant.wait_for_review(
-        &forgotten,
-        "no transaction was entered or found for 24 hours",
-    );
+    merchant.wait_for_review(&forgotten, "no transaction was entered or found for 24 hours");
     merchant.assert_audit_clean();
 }
 
@@ -81,10 +72,7 @@ fn exact_amount_without_a_txid_is_matched_once() {
         merchant.restart_and_read();
         merchant.assert_all_seen(&first, &txids);
         merchant.assert_waiting(&less);
-        assert_eq!(
-            merchant.read_transfer(&less)["proposals"][0]["txid"],
-            proposed
-        );
+        assert_eq!(merchant.read_transfer(&less)["proposals"][0]["txid"], proposed);
         merchant.enter_txid(&first[1], &txids[1]);
         let second = merchant.new_processing_to(("refunds", coin), first[1].to.clone());
         for _ in 0..2 {
@@ -107,29 +95,20 @@ fn wrong_transaction_is_reviewed_until_corrected() {
         return;
     };
     let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.new_processing(of));
-    let short = both
-        .each_ref()
-        .map(|sent| merchant.send(sent.asset, &sent.to, 1_000));
+    let short = both.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, 1_000));
     let nobody = merchant.new_destination();
-    let elsewhere = both
-        .each_ref()
-        .map(|sent| merchant.send(sent.asset, &nobody, sent.units));
+    let elsewhere = both.each_ref().map(|sent| merchant.send(sent.asset, &nobody, sent.units));
     let other = both.each_ref().map(|sent| {
         let coin = if sent.asset == ETH { USDC } else { ETH };
         merchant.send(coin, &sent.to, sent.units.min(9_000))
     });
     let problems = [
-        [
-            " pays 0.001 of 0.199 USDC-ERC20",
-            " pays 0.000000000000001 of 0.009 ETH",
-        ],
+        [" pays 0.001 of 0.199 USDC-ERC20", " pays 0.000000000000001 of 0.009 ETH"],
         [" pays another address"; 2],
         [" pays ETH, not USDC-ERC20", " pays USDC-ERC20, not ETH"],
     ];
     for (txids, problems) in [short, elsewhere, other].iter().zip(problems) {
-        both.iter()
-            .zip(txids)
-            .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+        both.iter().zip(txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
         merchant.mine_and_read(FINAL);
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
             merchant.wait_for_review(sent, &format!("transaction {txid}{problem}"));
@@ -138,9 +117,7 @@ fn wrong_transaction_is_reviewed_until_corrected() {
         }
     }
     let right = both.each_ref().map(|sent| merchant.send_amount(sent));
-    both.iter()
-        .zip(&right)
-        .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+    both.iter().zip(&right).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&both, &right);
     merchant.assert_audit_clean();
@@ -165,16 +142,12 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
         };
         txid.as_str().unwrap().to_owned()
     });
-    both.iter()
-        .zip(&txids)
-        .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+    both.iter().zip(&txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     for blocks in [0, 5] {
         merchant.mine_and_read(blocks);
         for (sent, txid) in both.iter().zip(&txids) {
-            merchant.wait_for_review(
-                sent,
-                &format!("transaction {txid} reverted and moved nothing"),
-            );
+            merchant
+                .wait_for_review(sent, &format!("transaction {txid} reverted and moved nothing"));
             let refused = merchant.apply(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
@@ -182,9 +155,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     merchant.mine_and_read(FINAL);
     for sent in &both {
         merchant.wait_for_review(sent, "reverted");
-        merchant
-            .apply(sent, &json!({ "action": "fail" }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
     assert_ne!(merchant.balance(), before);

@@ -36,10 +36,7 @@ pub(super) fn open_with_signer() -> Option<EthMerchant> {
             command.join("' '"),
             order = order.display(),
         );
-        vec![
-            "--signer".to_owned(),
-            till.served.write_program("signer", &script),
-        ]
+        vec!["--signer".to_owned(), till.served.write_program("signer", &script)]
     });
     merchant.sent_by = "signer";
     has_signer.then_some(merchant)
@@ -100,18 +97,10 @@ impl EthMerchant {
     /// Waits until the signer has responded, and returns the transaction id.
     #[track_caller]
     pub(super) fn wait_for_signer_txid(&self, of: &EthTransfer) -> String {
-        let txid = format!(
-            "select ifnull(txid, '') from transfers where id = '{}'",
-            of.id
-        );
+        let txid = format!("select ifnull(txid, '') from transfers where id = '{}'", of.id);
         let mut found = String::new();
         let is_there = polling::wait_until(|| {
-            found = self
-                .till
-                .served
-                .open_file()
-                .query_row(&txid, [], |row| row.get(0))
-                .unwrap();
+            found = self.till.served.open_file().query_row(&txid, [], |row| row.get(0)).unwrap();
             !found.is_empty()
         });
         assert!(is_there, "{:#}", self.read_transfer(of));
@@ -152,15 +141,10 @@ fn kill_after_each_step_does_not_repeat_the_signer() {
         return;
     };
     let mut starts = 0;
-    for kinds in [
-        [("payouts", ETH), ("refunds", USDC)],
-        [("payouts", USDC), ("refunds", ETH)],
-    ] {
+    for kinds in [[("payouts", ETH), ("refunds", USDC)], [("payouts", USDC), ("refunds", ETH)]] {
         let sent = merchant.node.transaction_count();
         let both = kinds.map(|of| merchant.new_approved(of, "signer"));
-        let txids = both
-            .each_ref()
-            .map(|sent| merchant.wait_for_signer_txid(sent));
+        let txids = both.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
         merchant.restart_and_read();
         merchant.assert_all_seen(&both, &txids);
         merchant.mine_and_read(5);
@@ -186,10 +170,7 @@ fn signer_that_outlives_the_server_is_not_run_again() {
     let Some(mut merchant) = open_with_signer() else {
         return;
     };
-    for (at, of) in [("payouts", USDC), ("refunds", ETH)]
-        .into_iter()
-        .enumerate()
-    {
+    for (at, of) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
         let before = merchant.node.transaction_count();
         std::fs::remove_file(merchant.gate_path()).unwrap();
         let made = Command::new("mkfifo").arg(merchant.gate_path()).status();
@@ -199,9 +180,7 @@ fn signer_that_outlives_the_server_is_not_run_again() {
         merchant.restart_and_read();
         merchant.wait_for_review(&sent, "nobody knows whether the signer sent it");
         std::fs::write(merchant.gate_path(), "").unwrap();
-        assert!(polling::wait_until(
-            || merchant.node.transaction_count() > before
-        ));
+        assert!(polling::wait_until(|| merchant.node.transaction_count() > before));
         std::fs::remove_file(merchant.gate_path()).unwrap();
         std::fs::write(merchant.gate_path(), "").unwrap();
         merchant.mine_and_read(FINAL);
@@ -228,9 +207,7 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
     let txid = merchant.wait_for_signer_txid(&lost);
     merchant.restart_and_read();
     merchant.assert_seen(&lost, &txid);
-    merchant
-        .node
-        .call_rpc("anvil_dropAllTransactions", json!([]));
+    merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
     let next = [USDC, ETH].map(|asset| merchant.new_approved(("refunds", asset), "signer"));
     let problem = "tries again every 10 minutes: the node does not know an earlier transaction";
     for (round, state) in [(1, "waiting"), (2, "needs_review")] {
@@ -252,17 +229,10 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
         }
         merchant.mine_and_read(FINAL + 1);
     }
-    merchant.wait_for_review(
-        &lost,
-        &format!("transaction {txid} cannot be confirmed any more"),
-    );
-    merchant
-        .apply(&lost, &json!({ "action": "fail" }))
-        .expect(200);
+    merchant.wait_for_review(&lost, &format!("transaction {txid} cannot be confirmed any more"));
+    merchant.apply(&lost, &json!({ "action": "fail" })).expect(200);
     merchant.assert_only_event(&lost, "failed");
-    let txids = next
-        .each_ref()
-        .map(|sent| merchant.wait_for_signer_txid(sent));
+    let txids = next.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
     merchant.mine_and_read(1);
     merchant.assert_all_seen(&next, &txids);
     merchant.mine_and_read(FINAL);
@@ -276,10 +246,7 @@ fn payment_of_an_approved_transfer_holds_the_signer() {
     let Some(mut merchant) = open_with_signer() else {
         return;
     };
-    for (at, of) in [("payouts", USDC), ("refunds", ETH)]
-        .into_iter()
-        .enumerate()
-    {
+    for (at, of) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
         let sent = merchant.new_approved(of, "hand");
         let arrived = merchant.send_amount(&sent);
         merchant.restart_and_read();

@@ -23,16 +23,12 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
     let cancelled = cancelled.map(|of| merchant.new_approved(of, "hand"));
     for sent in &cancelled {
-        merchant
-            .apply(sent, &json!({ "action": "cancel" }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "cancel" })).expect(200);
     }
     merchant.node.hold_mining(true);
     let (mut attached, txids) = merchant.send_and_attach(&[(second, ETH)]);
     let entered = &txids[0];
-    let signed = merchant
-        .node
-        .call_rpc("eth_getRawTransactionByHash", json!([entered]));
+    let signed = merchant.node.call_rpc("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
     // By hand, one failed transfer has no transaction, and the transaction of the other one waits. With the signer,
     // both transactions were sent and dropped.
@@ -44,23 +40,17 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let failed = [other, attached.remove(0)];
     merchant.restart_and_read();
     if !is_by_hand {
-        merchant
-            .node
-            .call_rpc("anvil_dropAllTransactions", json!([]));
+        merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
         merchant.restart_and_read();
         failed.iter().for_each(|sent| merchant.assert_waiting(sent));
     }
     for sent in &failed {
-        merchant
-            .apply(sent, &json!({ "action": "fail", "force": true }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "fail", "force": true })).expect(200);
     }
     let balance = merchant.balance();
     let all: Vec<_> = cancelled.iter().chain(&failed).collect();
     if !is_by_hand {
-        merchant
-            .node
-            .call_rpc("eth_sendRawTransaction", json!([signed]));
+        merchant.node.call_rpc("eth_sendRawTransaction", json!([signed]));
     }
     for sent in &all[..3] {
         merchant.send_amount(sent);
@@ -71,15 +61,11 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
         let status = &merchant.read_transfer(sent)["status"];
         let problem = "pays exactly the amount, after the end";
         merchant.wait_for_state(sent, status.as_str().unwrap(), "needs_review", problem);
-        merchant
-            .resolve_review(sent, "arrived", "adjust")
-            .expect(200);
+        merchant.resolve_review(sent, "arrived", "adjust").expect(200);
     }
     merchant.mine_and_read(FINAL);
     merchant.wait_for_state(all[3], "failed", "needs_review", entered);
-    merchant
-        .resolve_review(all[3], "arrived", "adjust")
-        .expect(200);
+    merchant.resolve_review(all[3], "arrived", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
     for _ in 0..2 {
@@ -94,10 +80,7 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
 
 #[test]
 fn overpayment_above_1_percent_is_paid_and_reviewed() {
-    for merchant in [
-        EthMerchant::open(UNTESTED),
-        open_with_scripted_signer(UNTESTED),
-    ] {
+    for merchant in [EthMerchant::open(UNTESTED), open_with_scripted_signer(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
             overpay(&mut merchant, kinds);
@@ -124,9 +107,7 @@ fn overpay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
         merchant.assert_only_event(sent, "paid");
         let refused = merchant.resolve_review(sent, "overpaid", "adjust");
         refused.assert_error(409, "invalid_transition", Some("action"));
-        merchant
-            .resolve_review(sent, "overpaid", "resolve")
-            .expect(200);
+        merchant.resolve_review(sent, "overpaid", "resolve").expect(200);
     }
     for _ in 0..2 {
         for (sent, txid) in &sent {

@@ -24,46 +24,35 @@ fn play_dropped_transactions(merchant: &mut EthMerchant) {
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "seen", "in the mempool since 2");
     }
-    merchant
-        .node
-        .call_rpc("anvil_dropAllTransactions", json!([]));
+    merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
     merchant.restart_and_read();
     both.iter().for_each(|sent| merchant.assert_waiting(sent));
     merchant.advance_ms(6 * HOUR_MS);
     merchant.mine_and_read(1);
     for (sent, txid) in both.iter().zip(&txids) {
-        merchant.wait_for_review(
-            sent,
-            &format!("transaction {txid} was in the mempool and is gone"),
-        );
+        merchant
+            .wait_for_review(sent, &format!("transaction {txid} was in the mempool and is gone"));
         assert_needs_force(merchant, sent);
     }
     // Other transactions use the nonces of the lost ones.
     let nobody = merchant.new_destination();
-    both.iter()
-        .for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
+    both.iter().for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
     merchant.mine_and_read(1);
-    both.iter()
-        .for_each(|sent| assert_needs_force(merchant, sent));
+    both.iter().for_each(|sent| assert_needs_force(merchant, sent));
     merchant.mine_and_read(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!("transaction {txid} cannot be confirmed any more");
         merchant.wait_for_review(sent, &problem);
-        merchant
-            .apply(sent, &json!({ "action": "fail" }))
-            .expect(200);
+        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
     // Payments arrive after the transfers ended.
-    both.iter()
-        .for_each(|sent| drop(merchant.send_amount(sent)));
+    both.iter().for_each(|sent| drop(merchant.send_amount(sent)));
     merchant.mine_and_read(1);
     for sent in &both {
         let problem = "pays exactly the amount, after the end";
         merchant.wait_for_state(sent, "failed", "needs_review", problem);
-        merchant
-            .resolve_review(sent, "arrived", "adjust")
-            .expect(200);
+        merchant.resolve_review(sent, "arrived", "adjust").expect(200);
     }
     merchant.mine_and_read(FINAL);
     for sent in &both {
@@ -102,12 +91,7 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
             _ => (&sent.to, sent.units),
         };
         let paid = merchant.payment_fields(sent.asset, to, units);
-        merchant
-            .node
-            .replace(&old[at], paid)
-            .as_str()
-            .unwrap()
-            .to_owned()
+        merchant.node.replace(&old[at], paid).as_str().unwrap().to_owned()
     });
     merchant.mine_and_read(1);
     merchant.restart_and_read();
@@ -119,20 +103,12 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
     merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&all[..2], &new[..2]);
     for (sent, txid) in all[2..].iter().zip(&old[2..]) {
-        merchant.wait_for_review(
-            sent,
-            &format!("transaction {txid} cannot be confirmed any more"),
-        );
-        merchant
-            .apply(sent, &json!({ "action": "fail" }))
-            .expect(200);
+        merchant.wait_for_review(sent, &format!("transaction {txid} cannot be confirmed any more"));
+        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
     // The transaction that pays less is proposed to the operator.
-    assert_eq!(
-        merchant.read_transfer(&all[3])["proposals"][0]["txid"],
-        new[3]
-    );
+    assert_eq!(merchant.read_transfer(&all[3])["proposals"][0]["txid"], new[3]);
     let received =
         [0, 1, 2, 3].map(|at: usize| all[at].units - merchant.destination_balance(&all[at]));
     assert_eq!(received, [0, 0, all[2].units, 1]);
@@ -170,20 +146,14 @@ fn play_reorg(merchant: &mut EthMerchant) {
 /// Returns the signed transactions with these ids.
 #[track_caller]
 fn signed_transactions(merchant: &EthMerchant, txids: &[String]) -> Vec<serde_json::Value> {
-    let raw = |txid: &String| {
-        merchant
-            .node
-            .call_rpc("eth_getRawTransactionByHash", json!([txid]))
-    };
+    let raw = |txid: &String| merchant.node.call_rpc("eth_getRawTransactionByHash", json!([txid]));
     txids.iter().map(raw).collect()
 }
 
 #[track_caller]
 fn broadcast_again(merchant: &EthMerchant, raws: &[serde_json::Value]) {
     for raw in raws {
-        let txid = merchant
-            .node
-            .call_rpc("eth_sendRawTransaction", json!([raw]));
+        let txid = merchant.node.call_rpc("eth_sendRawTransaction", json!([raw]));
         merchant.node.wait_for_receipt(&txid);
     }
 }
@@ -196,10 +166,7 @@ fn lost_paid_transaction_is_reviewed_until_resolved() {
 fn play_lost_paid_transactions(merchant: &mut EthMerchant) {
     // The operator's settings confirm payments before they are final.
     let tiers = json!({ "confirmations": { ETH: [{ "confirmations": 2 }], USDC: [{ "confirmations": 2 }] } });
-    merchant
-        .running()
-        .operator_request("PUT", "/dashboard/api/settings", &tiers)
-        .expect(200);
+    merchant.running().operator_request("PUT", "/dashboard/api/settings", &tiers).expect(200);
     for payout in 0..3 {
         let mut kinds = [ETH, USDC, ETH].map(|asset| ("refunds", asset));
         kinds[payout].0 = "payouts";
@@ -226,9 +193,7 @@ fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static s
         refused.assert_error(409, "invalid_transition", Some("action"));
     }
     let balance = merchant.balance();
-    merchant
-        .resolve_review(&all[2], "gone", "adjust")
-        .expect(200);
+    merchant.resolve_review(&all[2], "gone", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
     // The first transaction returns. The second transfer is sent again, before the new id is entered.
@@ -250,9 +215,7 @@ fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static s
     merchant.mine_and_read(2);
     let problem = "is confirmed again, after its amount was booked back";
     merchant.wait_for_state(&all[2], "paid", "needs_review", problem);
-    merchant
-        .resolve_review(&all[2], "arrived", "adjust")
-        .expect(200);
+    merchant.resolve_review(&all[2], "arrived", "adjust").expect(200);
     merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&all, &settled);
     assert_eq!(merchant.balance(), balance);

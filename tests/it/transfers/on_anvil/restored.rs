@@ -19,10 +19,7 @@ struct CopiedEthTransfers {
 
 #[test]
 fn held_transfer_lists_candidate_transactions_and_matches_none() {
-    for merchant in [
-        EthMerchant::open(UNTESTED),
-        open_with_scripted_signer(UNTESTED),
-    ] {
+    for merchant in [EthMerchant::open(UNTESTED), open_with_scripted_signer(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for payout in 0..3 {
             let copied = restore_old_copy(&mut merchant, payout);
@@ -84,12 +81,7 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
     }
     assert!(!told.contains(&unsent.id), "{told}");
     let [processing, approved, (requested, first)] = paid;
-    CopiedEthTransfers {
-        requested: (requested, [first, other]),
-        approved,
-        processing,
-        unsent,
-    }
+    CopiedEthTransfers { requested: (requested, [first, other]), approved, processing, unsent }
 }
 
 /// Asserts that transfers that were requested or approved in the copy accept only `release`.
@@ -106,15 +98,11 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTran
     let now = merchant.wait_for_state(approved, "approved", "waiting", "");
     assert_eq!(proposed_txids(&now), [txid]);
     for of in [requested, approved] {
-        for action in [
-            "approve", "reassign", "process", "reject", "cancel", "fail", "pay",
-        ] {
+        for action in ["approve", "reassign", "process", "reject", "cancel", "fail", "pay"] {
             let held = merchant.apply(of, &json!({ "action": action }));
             assert_eq!(held.status, 409, "{action}: {}", held.text);
         }
-        merchant
-            .apply(of, &json!({ "action": "release" }))
-            .expect(200);
+        merchant.apply(of, &json!({ "action": "release" })).expect(200);
     }
     // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
@@ -169,9 +157,7 @@ fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     }
     let words = [address_word(&of.to), format!("{:064x}", of.units)];
     let token = &merchant.token;
-    let reverted = merchant
-        .node
-        .call(token, "fail(address,uint256)", &words, 0);
+    let reverted = merchant.node.call(token, "fail(address,uint256)", &words, 0);
     merchant.enter_txid(of, reverted.as_str().unwrap());
     merchant.mine_and_read(FINAL);
     merchant.wait_for_review(of, "");

@@ -41,9 +41,7 @@ fn each_log_of_a_transaction_pays_one_transfer() {
     let txids = [txid.clone(), txid.clone(), txid.clone()];
     merchant.assert_all_seen(&paid, &txids);
     merchant.wait_for_review(&third, "pays this destination for other transfers only");
-    merchant
-        .apply(&third, &json!({ "action": "detach" }))
-        .expect(200);
+    merchant.apply(&third, &json!({ "action": "detach" })).expect(200);
     for _ in 0..2 {
         let refused = merchant.apply_pay(&third, &txid);
         refused.assert_error(409, "invalid_transition", Some("txid"));
@@ -85,14 +83,8 @@ fn signer_txid_that_pays_another_transfer_is_reviewed() {
     };
     let url = node.url.clone();
     let mut merchant = EthMerchant::open_with(node, &url, |till, _| {
-        let script = format!(
-            "cat > /dev/null\ncat {}",
-            till.served.path("answer").display()
-        );
-        vec![
-            "--signer".to_owned(),
-            till.served.write_program("signer", &script),
-        ]
+        let script = format!("cat > /dev/null\ncat {}", till.served.path("answer").display());
+        vec!["--signer".to_owned(), till.served.write_program("signer", &script)]
     });
     let first = merchant.new_processing(("refunds", ETH));
     let txid = merchant.send_amount(&first);

@@ -26,9 +26,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
         let txid = node.call(&contract, "delegate(address)", &to, sent.units);
         txid.as_str().unwrap().to_owned()
     });
-    both.iter()
-        .zip(&txids)
-        .for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
+    both.iter().zip(&txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     merchant.mine_and_read(1);
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!(
@@ -38,10 +36,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
         );
         let reviewed = merchant.wait_for_review(sent, &problem);
         let found = reviewed["onChain"]["problem"].as_str().unwrap();
-        assert!(
-            found.starts_with(&format!("whether transaction {txid} pays ")),
-            "{found}"
-        );
+        assert!(found.starts_with(&format!("whether transaction {txid} pays ")), "{found}");
     }
     // A person confirms the first payment. Then a node with traces reads the final blocks again.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });

@@ -30,8 +30,7 @@ impl RefundHistory {
 
     fn process_refund(&mut self, to: usize) -> String {
         let id = self.approve_refund(to, AMOUNT);
-        self.apply_action(&id, &json!({ "action": "process" }))
-            .unwrap();
+        self.apply_action(&id, &json!({ "action": "process" })).unwrap();
         id
     }
 
@@ -152,11 +151,7 @@ fn payment_that_fits_two_refunds_settles_neither() {
 #[test]
 fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
     for asset in ["BTC", "ETH"] {
-        for sending in [
-            SendingState::Unknown,
-            SendingState::Declined,
-            SendingState::Retry,
-        ] {
+        for sending in [SendingState::Unknown, SendingState::Declined, SendingState::Retry] {
             let mut all = RefundHistory::new(asset, 1);
             let id = all.process_refund(0);
             all.set_sending(&id, sending);
@@ -166,10 +161,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
             let [_, on_chain, attached] = all.refund_state(&id);
             assert_eq!([on_chain, attached], ["seen", &txid], "{asset} {sending}");
             // The refund was sent. So it cannot fail without force, and the signer does not run again.
-            assert!(
-                all.apply_action(&id, &json!({ "action": "fail" }))
-                    .is_none()
-            );
+            assert!(all.apply_action(&id, &json!({ "action": "fail" })).is_none());
             let later = all.now.plus_ms(DAY_MS);
             let service = &all.shop.service;
             assert!(service.transfers_to_send(later, 9).unwrap().is_empty());
@@ -177,11 +169,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
             let again = block_on(service.begin_sending(later, KIND, &id));
             assert_eq!(refusal_of(again).code.to_string(), "invalid_transition");
             all.finalize();
-            assert_eq!(
-                all.refund_state(&id),
-                [PAID, "settled", &txid],
-                "{asset} {sending}"
-            );
+            assert_eq!(all.refund_state(&id), [PAID, "settled", &txid], "{asset} {sending}");
             assert_eq!(audit_findings(&all.shop.service), Vec::<String>::new());
         }
         let mut all = RefundHistory::new(asset, 1);
@@ -207,14 +195,7 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
         transfer.sent_by = Some(SentBy::Signer);
         transfer.signer_at = Some(now);
     });
-    assert_eq!(
-        all.shop
-            .service
-            .transfers_to_send(all.now, 9)
-            .unwrap()
-            .len(),
-        1
-    );
+    assert_eq!(all.shop.service.transfers_to_send(all.now, 9).unwrap().len(), 1);
     // The payment is dated a fraction of a second earlier, because nodes report whole seconds.
     all.now = all.now.plus_ms(-900);
     let txid = all.send_amount(0, 1);
@@ -226,8 +207,7 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
     let begun = block_on(service.begin_sending(all.now, TransferKind::Refund, &id));
     assert_eq!(refusal_of(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.refund_view(&id)["proposals"][0]["txid"], txid);
-    all.apply_action(&id, &json!({ "action": "dismiss", "txid": txid }))
-        .unwrap();
+    all.apply_action(&id, &json!({ "action": "dismiss", "txid": txid })).unwrap();
     let service = &all.shop.service;
     assert_eq!(service.transfers_to_send(all.now, 9).unwrap().len(), 1);
     block_on(service.begin_sending(all.now, KIND, &id)).unwrap();
@@ -255,8 +235,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
         let txid = all.send_amount(0, 1);
         all.mine(1, |_| true);
         all.now = all.now.plus_ms(2 * MINUTE_MS);
-        all.apply_action(&id, &json!({ "action": "fail", "force": true }))
-            .unwrap();
+        all.apply_action(&id, &json!({ "action": "fail", "force": true })).unwrap();
         all.finalize();
         let read = all.refund_view(&id);
         assert_eq!(read["reviews"][0]["kind"], "arrived", "{asset}: {read}");
@@ -280,17 +259,13 @@ fn replacement_stays_with_the_refund_of_the_original() {
     let to = destinations(all.chain())[0].clone();
     let amount = Units(all.shop.sixty_euros() / 10);
     let txid = all.send(spends.clone(), vec![(0, to.clone(), amount)]);
-    all.apply_action(&first, &json!({ "action": "pay", "txid": txid }))
-        .unwrap();
+    all.apply_action(&first, &json!({ "action": "pay", "txid": txid })).unwrap();
     all.catch_up();
     assert_eq!(all.refund_state(&first)[2], txid);
     let by = all.send(spends, vec![(0, to, amount)]);
     all.finalize();
     assert_eq!(all.refund_state(&first), [PAID, "settled", &by]);
-    assert_eq!(
-        all.refund_state(&second),
-        [json!("processing"), json!("waiting"), Value::Null]
-    );
+    assert_eq!(all.refund_state(&second), [json!("processing"), json!("waiting"), Value::Null]);
 }
 
 #[test]
@@ -305,16 +280,11 @@ fn transaction_of_one_refund_may_pay_another_refund() {
         let pays = vec![(0, one, Units(amount)), (1, other, Units(amount * 3))];
         let txid = all.send(spends, pays);
         all.finalize();
-        assert_eq!(
-            all.refund_state(&first),
-            [PAID, "settled", &txid],
-            "{asset}"
-        );
+        assert_eq!(all.refund_state(&first), [PAID, "settled", &txid], "{asset}");
         assert_eq!(all.refund_state(&second)[1], "waiting", "{asset}");
         // A payment of three times the amount is not proposed for the refund.
         assert_eq!(all.refund_view(&second)["proposals"], json!([]));
-        all.apply_action(&second, &json!({ "action": "pay", "txid": txid }))
-            .unwrap();
+        all.apply_action(&second, &json!({ "action": "pay", "txid": txid })).unwrap();
         all.finalize();
         let read = all.refund_view(&second);
         assert_eq!(read["status"], PAID, "{asset} {has_index}: {read}");
@@ -338,15 +308,9 @@ fn log_lines_name_the_state_of_refund_transactions() {
     lines.extend(all.follow_and_collect_log());
     for what in ["seen", "confirmed", "dropped"] {
         let begin = format!("refund {what}: chain=bitcoin txid=");
-        assert!(
-            lines.iter().any(|line| line.starts_with(&begin)),
-            "{what}: {lines:?}"
-        );
+        assert!(lines.iter().any(|line| line.starts_with(&begin)), "{what}: {lines:?}");
     }
-    assert!(
-        lines.iter().all(|line| line.starts_with("refund ")),
-        "{lines:?}"
-    );
+    assert!(lines.iter().all(|line| line.starts_with("refund ")), "{lines:?}");
     assert_eq!(all.refund_state(&gone)[1], "needs_review");
 }
 
@@ -372,10 +336,7 @@ fn blocks_missing_on_a_pruned_node_cause_a_review() {
         assert_eq!(all.refund_view(&id)["reviews"], json!([]), "{asset}");
         let (all, id) = refund_without_first_block(asset, Some(5));
         let read = all.refund_view(&id);
-        assert_eq!(
-            read["reviews"][0]["kind"], "beyond_reach",
-            "{asset}: {read}"
-        );
+        assert_eq!(read["reviews"][0]["kind"], "beyond_reach", "{asset}: {read}");
         assert_eq!(read["onChain"]["state"], "needs_review");
         let (review, reason) = (&read["reviews"][0]["id"], "nothing came");
         let resolve = json!({ "action": "resolve", "review": review, "reason": reason });

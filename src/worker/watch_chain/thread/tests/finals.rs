@@ -52,20 +52,9 @@ impl FinalityScene {
         let wakers = ChainWakers::default();
         wakers.signal_rates();
         let (watch, waker) = (start_watch(&service, CHAIN, &[]), wakers.for_chain(CHAIN));
-        let following = FollowerState::new(
-            watch,
-            connect,
-            clock,
-            PollIntervals::for_chain(CHAIN),
-            waker,
-        );
-        let mut scene = FinalityScene {
-            service,
-            memory,
-            below,
-            following,
-            _file: file,
-        };
+        let following =
+            FollowerState::new(watch, connect, clock, PollIntervals::for_chain(CHAIN), waker);
+        let mut scene = FinalityScene { service, memory, below, following, _file: file };
         scene.run_until_idle();
         assert_eq!(scene.heights_and_problem(), (Some(12), Some(4), None));
         scene
@@ -127,14 +116,8 @@ fn wrong_final_block_is_reported_until_a_rescan() {
     for head in [26, 27] {
         let (height, complete, problem) = scene.mine_and_read(1);
         let problem = problem.unwrap();
-        let (what, mend) = (
-            "and 0xother was final before",
-            "`coffer rescan ethereum --from 17`",
-        );
-        assert!(
-            problem.contains(what) && problem.ends_with(mend),
-            "{problem}"
-        );
+        let (what, mend) = ("and 0xother was final before", "`coffer rescan ethereum --from 17`");
+        assert!(problem.contains(what) && problem.ends_with(mend), "{problem}");
         assert_eq!((height, complete), (Some(head), Some(17)));
     }
     scene.service.order_rescan(NOW, CHAIN, 17).unwrap();

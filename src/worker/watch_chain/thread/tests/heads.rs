@@ -142,13 +142,7 @@ impl HeadScene {
             PollIntervals::for_chain(CHAIN),
             waker,
         );
-        let mut scene = HeadScene {
-            shop,
-            memory,
-            time,
-            two,
-            following,
-        };
+        let mut scene = HeadScene { shop, memory, time, two, following };
         scene.mine_after_minutes(0);
         scene.poll();
         scene
@@ -300,10 +294,7 @@ fn lost_block_is_reported_and_the_next_url_is_used() {
     scene.poll();
     assert_eq!(scene.current_url(), 1);
     let shown = scene.chain_view();
-    assert_eq!(
-        (shown.height, shown.keeps_up, shown.problem),
-        (Some(3), true, None)
-    );
+    assert_eq!((shown.height, shown.keeps_up, shown.problem), (Some(3), true, None));
     assert!(scene.shop.create_invoice(now).is_some());
     // Block 4 is the next block to read.
     scene.set_lost_block(1, Some(4));
@@ -331,18 +322,12 @@ fn single_node_is_reported_while_it_lacks_a_block() {
         assert_eq!(shown.keeps_up, !is_told, "{failures}");
         let said =
             "its node says that its newest block is 3, and does not have all blocks from 2 on";
-        assert_eq!(
-            shown.problem.is_some_and(|text| text.starts_with(said)),
-            is_told
-        );
+        assert_eq!(shown.problem.is_some_and(|text| text.starts_with(said)), is_told);
     }
     scene.set_lost_block(0, None);
     scene.poll();
     let shown = scene.chain_view();
-    assert_eq!(
-        (shown.height, shown.keeps_up, shown.problem),
-        (Some(3), true, None)
-    );
+    assert_eq!((shown.height, shown.keeps_up, shown.problem), (Some(3), true, None));
 }
 
 #[test]
@@ -368,8 +353,5 @@ fn lagging_node_reports_its_head_and_does_not_keep_up() {
     assert_eq!(behind(&mut scene, 1), (Some(5), false));
     scene.two.urls[0].lock().unwrap().node.behind = 0;
     scene.poll();
-    assert_eq!(
-        (scene.chain_view().head_height, scene.chain_view().keeps_up),
-        (Some(6), true)
-    );
+    assert_eq!((scene.chain_view().head_height, scene.chain_view().keeps_up), (Some(6), true));
 }

@@ -41,23 +41,10 @@ impl FollowerScene {
         let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
         let wakers = ChainWakers::default();
         wakers.signal_rates();
-        let (watch, waker) = (
-            start_watch(&shop.service, CHAIN, &[]),
-            wakers.for_chain(CHAIN),
-        );
-        let following = FollowerState::new(
-            watch,
-            connect,
-            clock,
-            PollIntervals::for_chain(CHAIN),
-            waker,
-        );
-        let mut scene = FollowerScene {
-            shop,
-            memory,
-            following,
-            failures,
-        };
+        let (watch, waker) = (start_watch(&shop.service, CHAIN, &[]), wakers.for_chain(CHAIN));
+        let following =
+            FollowerState::new(watch, connect, clock, PollIntervals::for_chain(CHAIN), waker);
+        let mut scene = FollowerScene { shop, memory, following, failures };
         scene.turns_until_idle();
         scene
     }
@@ -107,10 +94,7 @@ fn rescan_is_read_to_its_end_without_a_pause() {
     let mut parts = 0;
     while is_under_way() {
         let pause = scene.following.run_step().unwrap();
-        assert!(
-            pause.most.is_zero() || !is_under_way(),
-            "it rests behind part {parts}"
-        );
+        assert!(pause.most.is_zero() || !is_under_way(), "it rests behind part {parts}");
         parts += 1;
     }
     // Every other step belongs to the rescan, which reads seven blocks in each.

@@ -121,22 +121,10 @@ impl PaceScene {
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
         let watch = start_watch(&service, chain, &[]);
-        let (pace, waker) = (
-            PollIntervals::for_chain(chain),
-            chain_wakers.for_chain(chain),
-        );
+        let (pace, waker) = (PollIntervals::for_chain(chain), chain_wakers.for_chain(chain));
         chain_wakers.signal_rates();
         let following = FollowerState::new(watch, connect, Arc::new(clock), pace, waker);
-        PaceScene {
-            service,
-            memory,
-            chain_wakers,
-            time,
-            heads,
-            news,
-            following,
-            _file: file,
-        }
+        PaceScene { service, memory, chain_wakers, time, heads, news, following, _file: file }
     }
 
     fn chain(&self) -> Chain {
@@ -148,23 +136,15 @@ impl PaceScene {
         loop {
             let pause = self.following.run_step().unwrap();
             if !pause.most.is_zero() {
-                return (
-                    pause.most.as_secs(),
-                    pause.expected.map(|most| most.as_secs()),
-                );
+                return (pause.most.as_secs(), pause.expected.map(|most| most.as_secs()));
             }
         }
     }
 
     /// Returns `true` if a pause of an hour ends at once.
     fn ends_pause_at_once(&self) -> bool {
-        let hour = Pause {
-            most: Duration::from_secs(3600),
-            expected: Some(Duration::ZERO),
-        };
-        self.following
-            .waker
-            .wait_pause(&self.following.clock, hour, None::<fn() -> bool>)
+        let hour = Pause { most: Duration::from_secs(3600), expected: Some(Duration::ZERO) };
+        self.following.waker.wait_pause(&self.following.clock, hour, None::<fn() -> bool>)
     }
 }
 
@@ -247,27 +227,15 @@ fn shown_customer_address_is_polled_often_for_a_while() {
 
 #[test]
 fn expected_money_and_news_end_a_pause_except_after_a_failure() {
-    let PaceScene {
-        chain_wakers,
-        heads,
-        news,
-        following,
-        service,
-        _file: _kept,
-        ..
-    } = PaceScene::new("BTC");
+    let PaceScene { chain_wakers, heads, news, following, service, _file: _kept, .. } =
+        PaceScene::new("BTC");
     let chain = following.watch.chain;
     let pace = PollIntervals {
         expected: Duration::ZERO,
         otherwise: Duration::from_secs(3600),
         for_rates: Duration::ZERO,
     };
-    let FollowerState {
-        watch,
-        connect,
-        clock,
-        ..
-    } = following;
+    let FollowerState { watch, connect, clock, .. } = following;
     let waker = chain_wakers.for_chain(chain);
     // A wake-up does not shorten the pause after a failure.
     waker.signal_money();
@@ -344,10 +312,6 @@ fn first_step_waits_once_and_briefly_for_the_first_rates() {
     let wakers = ChainWakers::default();
     wakers.signal_rates();
     for chain in Chain::ALL {
-        assert_eq!(
-            waiting(&wakers.for_chain(*chain), hour),
-            (true, false),
-            "{chain}"
-        );
+        assert_eq!(waiting(&wakers.for_chain(*chain), hour), (true, false), "{chain}");
     }
 }
