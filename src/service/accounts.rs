@@ -1,6 +1,6 @@
 //! Reads an account, its balances and its ledger, and changes its status.
 
-use super::audit_log::{self, Entry};
+use super::audit_log;
 use super::events::{EventSubject, record};
 use super::page::{self, Page};
 use super::{Error, Json, Scope, Service, new_secret};
@@ -150,9 +150,7 @@ pub fn change_status(
         (_, AccountStatus::Active | AccountStatus::Pending) => "account.approve",
     };
     let detail = json!({ "from": before, "to": status });
-    let noted =
-        Entry { action, account: Some(account.seq), object: Some(&account.id), detail: &detail };
-    audit_log::record(tx, now, actor, &noted)
+    audit_log::record(tx, now, actor, action, Some(account.seq), Some(&account.id), &detail)
 }
 
 /// Sets the maximum number of servers of an account, and writes an entry to the audit log.
@@ -167,8 +165,7 @@ pub fn set_server_quota(
     accounts::update(tx, account)?;
     let detail = json!({ "serverQuota": quota });
     let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
-    let noted = Entry { action: "account.change", account: seq, object: id, detail: &detail };
-    audit_log::record(tx, now, actor, &noted)
+    audit_log::record(tx, now, actor, "account.change", seq, id, &detail)
 }
 
 /// Saves an account whose status was `before`. Records an event if the account became active or suspended.

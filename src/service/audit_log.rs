@@ -26,28 +26,22 @@ pub struct AuditLogQuery {
     pub limit: u32,
 }
 
-/// An action to record.
-pub struct Entry<'a> {
-    /// Name of the action, for example `account.create`.
-    pub action: &'a str,
-    /// Account that the action concerns, if any.
-    pub account: Option<i64>,
-    /// Id of the object of the action.
-    pub object: Option<&'a str>,
-    /// Details: a JSON object without secrets.
-    pub detail: &'a Value,
-}
-
-/// Records an action in the transaction that performs it. `actor` is the email of the signed-in user, or the name of
-/// the component that acted.
-pub fn record(tx: &Tx<'_>, now: Time, actor: &str, entry: &Entry<'_>) -> Result<(), Error> {
-    let entry = audit_log::NewAuditEntry {
-        actor,
-        action: entry.action,
-        account: entry.account,
-        object_id: entry.object,
-        detail: &entry.detail.to_string(),
-    };
+/// Records an action in the transaction that performs it.
+///
+/// `actor` is the email of the signed-in user, or the name of the component that acted. `action` is a name like
+/// `account.create`, `account` the account that it concerns, `object` the id of its object. `detail` is a JSON object
+/// without secrets.
+pub fn record(
+    tx: &Tx<'_>,
+    now: Time,
+    actor: &str,
+    action: &str,
+    account: Option<i64>,
+    object: Option<&str>,
+    detail: &Value,
+) -> Result<(), Error> {
+    let detail = &detail.to_string();
+    let entry = audit_log::NewAuditEntry { actor, action, account, object_id: object, detail };
     Ok(audit_log::insert(tx, &entry, now)?)
 }
 
@@ -60,8 +54,7 @@ pub(super) fn record_user_change(
     now: Time,
 ) -> Result<(), Error> {
     let detail = json!({ "email": user.email, "role": user.role });
-    let noted = Entry { action, account: user.account, object: Some(&user.id), detail: &detail };
-    record(tx, now, actor, &noted)
+    record(tx, now, actor, action, user.account, Some(&user.id), &detail)
 }
 
 impl Service {

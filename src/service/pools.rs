@@ -4,7 +4,7 @@
 //!
 //! Invariant: an address is handed out once, to one owner, in the transaction that stores its owner.
 
-use super::audit_log::{self, Entry};
+use super::audit_log;
 use super::upcoming::unless_sent_to;
 use super::{Error, Json, Service};
 use crate::domain::address;
@@ -175,8 +175,7 @@ pub fn import(
     let pool = chain.address_pool();
     let duplicates = imported.len().saturating_sub(added);
     let detail = json!({ "added": added, "duplicates": duplicates });
-    let noted = Entry { action: "pool.import", account: None, object: Some(pool), detail: &detail };
-    audit_log::record(tx, now, actor, &noted)?;
+    audit_log::record(tx, now, actor, "pool.import", None, Some(pool), &detail)?;
     let free = pool_addresses::counts(tx, chain)?.free;
     Ok(to_raw_value(&PoolImportView { pool, added, duplicates, free })?)
 }

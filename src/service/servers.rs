@@ -5,7 +5,7 @@
 //! Invariant: the start of a run is committed before the run. A run whose result was lost is repeated only if an
 //! operator orders it.
 
-use super::audit_log::{self, Entry};
+use super::audit_log;
 use super::{Error, Service};
 use crate::domain::server::OrderedServer;
 use crate::domain::server::outcome::ProvisionerResult;
@@ -116,7 +116,5 @@ fn store_job_end(
     };
     server.take_step(step, now)?;
     servers::update(tx, &server, before)?;
-    let noted =
-        Entry { action, account: Some(server.account), object: Some(&server.id), detail: &detail };
-    audit_log::record(tx, now, PROVISIONER, &noted)
+    audit_log::record(tx, now, PROVISIONER, action, Some(server.account), Some(&server.id), &detail)
 }

@@ -22,7 +22,7 @@ pub(super) use watch::{
     each_destination, oldest_undated_approval, remove_from_block, transactions_to_query,
 };
 
-use super::audit_log::{self, Entry};
+use super::audit_log;
 use super::events::{EventSubject, record_with_invoice};
 use super::{Error, Json, Scope, Service};
 use crate::domain::ledger::Posting;
@@ -260,6 +260,5 @@ pub(in crate::service) fn write_audit_entry(
 ) -> Result<(), Error> {
     let action = audit_action(transfer.kind, verb);
     let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
-    let noted = Entry { action: &action, account, object: id, detail };
-    audit_log::record(tx, now, actor, &noted)
+    audit_log::record(tx, now, actor, &action, account, id, detail)
 }

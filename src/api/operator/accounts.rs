@@ -13,7 +13,7 @@ use crate::domain::fields::{Component, Fields, input};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::payouts::COOLING_MS;
 use crate::service::{Error, Json, Member, accounts as rules};
 use crate::store::{Reader, Tx, accounts, payout_addresses};
@@ -249,8 +249,7 @@ fn record_action(
     (action, account): (&str, &Account),
     detail: &Value,
 ) -> Result<(), Error> {
-    let noted = Entry { action, account: Some(account.seq), object: Some(&account.id), detail };
-    audit_log::record(tx, now, actor, &noted)
+    audit_log::record(tx, now, actor, action, Some(account.seq), Some(&account.id), detail)
 }
 
 fn account_json(db: &Reader<'_>, account: &Account) -> Result<Json, Error> {

@@ -8,7 +8,7 @@ use crate::domain::fields::{Component, input};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::CoinView;
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, Member};
 use crate::store::coins_off;
 use serde_json::json;
@@ -70,13 +70,15 @@ fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
             coins_off::insert(tx, asset, now)?
         };
         if is_change {
-            let noted = Entry {
-                action: "coin.switch",
-                account: None,
-                object: Some(asset.id),
-                detail: &json!({ "enabled": enabled }),
-            };
-            audit_log::record(tx, now, &actor, &noted)?;
+            audit_log::record(
+                tx,
+                now,
+                &actor,
+                "coin.switch",
+                None,
+                Some(asset.id),
+                &json!({ "enabled": enabled }),
+            )?;
         }
         Outcome::ok(&view(asset, &coins_off::all(tx)?))
     })

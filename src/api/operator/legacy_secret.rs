@@ -6,7 +6,7 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::render::endpoints::SigningSecretView;
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{BOTH_SIGN_MS, Error, Member, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;
@@ -62,9 +62,7 @@ fn audit_and_show(
 ) -> Result<Outcome, Error> {
     let account = accounts::by_seq(tx, account)?;
     let until = accounts::old_secret_until(tx, account.seq)?;
-    let noted =
-        Entry { action, account: Some(account.seq), object: Some(&account.id), detail: &json!({}) };
-    audit_log::record(tx, now, actor, &noted)?;
+    audit_log::record(tx, now, actor, action, Some(account.seq), Some(&account.id), &json!({}))?;
     Outcome::ok(&SigningSecretView {
         secret: &account.legacy_secret,
         previous_until: until.filter(|until| now < *until),

@@ -9,7 +9,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::server::outcome::DecideServer;
 use crate::domain::server::state::{OperatorStep, ServerStatus, ServerStep};
 use crate::domain::server::{OperatedServerView, OrderedServer, render_for_operator};
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, Json, Member};
 use crate::store::{Reader, accounts, servers};
 use serde_json::json;
@@ -113,13 +113,15 @@ fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         };
         servers::update(tx, &server, before)?;
         let action = format!("server.{}", decision.action);
-        let entry = Entry {
-            action: &action,
-            account: Some(server.account),
-            object: Some(&server.id),
-            detail: &detail,
-        };
-        audit_log::record(tx, now, &actor, &entry)?;
+        audit_log::record(
+            tx,
+            now,
+            &actor,
+            &action,
+            Some(server.account),
+            Some(&server.id),
+            &detail,
+        )?;
         Ok(Outcome::resource(server_json(tx, &server)?))
     })
 }

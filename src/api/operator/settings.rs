@@ -12,7 +12,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::settings::{NetworkFeeView, ServiceSettingsView};
 use crate::service::approval::fixed_fee;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, Member};
 use crate::store::{Reader, Tx, confirmation_tiers, file, network_fees};
 use serde_json::{Map, Value};
@@ -102,13 +102,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
             let set = set_network_fees(tx, &coins)?;
             detail.insert("networkFees".to_owned(), set.into());
         }
-        let noted = Entry {
-            action: "settings.change",
-            account: None,
-            object: None,
-            detail: &Value::Object(detail),
-        };
-        audit_log::record(tx, now, &actor, &noted)?;
+        audit_log::record(tx, now, &actor, "settings.change", None, None, &Value::Object(detail))?;
         Outcome::ok(&settings(tx)?)
     })
 }

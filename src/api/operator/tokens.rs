@@ -9,7 +9,7 @@ use crate::domain::fields::Component;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, Member, keys, reseller};
 use crate::store::Tx;
 use crate::store::reseller_tokens::{self, TokenRow};
@@ -106,8 +106,7 @@ fn record_action(
     action: &str,
     (account, id): (i64, &str),
 ) -> Result<(), Error> {
-    let entry = Entry { action, account: Some(account), object: Some(id), detail: &json!({}) };
-    audit_log::record(tx, now, actor, &entry)
+    audit_log::record(tx, now, actor, action, Some(account), Some(id), &json!({}))
 }
 
 fn view(token: &TokenRow) -> ResellerTokenView<'_> {

@@ -6,7 +6,7 @@
 use crate::domain::observation::Observation;
 use crate::domain::time::Time;
 use crate::domain::wallet::{stopped_wallet_problem, stopped_wallet_remedy};
-use crate::service::audit_log::{Entry, record};
+use crate::service::audit_log;
 use crate::service::{Error, Service};
 use crate::store::{Tx, wallets};
 use serde_json::json;
@@ -44,9 +44,7 @@ impl Service {
         let detail = json!({
             "chain": chain, "txid": txid, "address": address, "index": index, "nextIndex": row.next_index,
         });
-        let entry =
-            Entry { action: "wallet.stop", account: None, object: Some(id), detail: &detail };
-        record(tx, now, chain.as_str(), &entry)?;
+        audit_log::record(tx, now, chain.as_str(), "wallet.stop", None, Some(id), &detail)?;
         let (problem, mend) =
             (stopped_wallet_problem(id, index), stopped_wallet_remedy(pool, index));
         log::error!("wallet stopped: chain={chain} txid={txid} reason={problem}; {mend}");

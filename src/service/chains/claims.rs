@@ -17,7 +17,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::claims::ClaimView;
 use crate::domain::time::Time;
 use crate::domain::wallet;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, Service};
 use crate::store::{Reader, Tx, addresses, claims, observations, pool_addresses, unexplained};
 use serde_json::{Map, Value, json};
@@ -263,8 +263,7 @@ fn write_claim_audit_entry(
         "chain": asset.chain, "txid": claim.txid, "asset": asset.id, "address": claim.address,
         "amount": asset.format_units(claim.amount), "ordinal": claim.ordinal, "came": came,
     });
-    let noted = Entry { action, account: None, object: Some(&claim.id), detail: &detail };
-    audit_log::record(tx, now, &claim.asked_by, &noted)
+    audit_log::record(tx, now, &claim.asked_by, action, None, Some(&claim.id), &detail)
 }
 
 /// Returns `true` if the address belongs to this file. The address filter of a scan also lets a few other addresses

@@ -12,7 +12,7 @@ use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::unmatched::assignment;
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
 use crate::store::{Tx, accounts, customers, invoices, observations, payments, unmatched_payments};
@@ -186,6 +186,5 @@ fn write_audit_entry(
     });
     let account = Some(assigned.account);
     let action = "unmatched_payment.assign";
-    let noted = Entry { action, account, object: Some(id), detail: &detail };
-    audit_log::record(tx, now, actor, &noted)
+    audit_log::record(tx, now, actor, action, account, Some(id), &detail)
 }

@@ -8,7 +8,7 @@ use super::ObservationOwner;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
 use crate::store::{Tx, deposits, payments, quotes, unmatched_payments};
@@ -40,9 +40,7 @@ impl Service {
         let detail = json!({
             "outcome": unmatched.outcome, "note": unmatched.note, "returnTxid": unmatched.return_txid, "from": from,
         });
-        let noted =
-            Entry { action: "unmatched_payment.undo", account, object: Some(id), detail: &detail };
-        audit_log::record(tx, now, actor, &noted)?;
+        audit_log::record(tx, now, actor, "unmatched_payment.undo", account, Some(id), &detail)?;
         let reopened = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         self.unmatched_payment(tx, now, &reopened)
     }

@@ -80,12 +80,14 @@ fn book_adjustment(
     let detail = json!({
         "mode": scope.mode(), "currency": entry.currency, "amount": entry.amount, "memo": entry.memo
     });
-    let noted = audit_log::Entry {
-        action: "adjustment.create",
-        account: Some(scope.account()),
-        object: Some(&entry.id),
-        detail: &detail,
-    };
-    audit_log::record(tx, now, actor, &noted)?;
+    audit_log::record(
+        tx,
+        now,
+        actor,
+        "adjustment.create",
+        Some(scope.account()),
+        Some(&entry.id),
+        &detail,
+    )?;
     Ok(render::ledger_entry(&entry, scope.mode())?.get().to_owned())
 }

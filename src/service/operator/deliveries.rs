@@ -15,7 +15,7 @@ use crate::domain::render::deliveries::{
 };
 use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::page::{self, Page};
 use crate::service::webhooks::{DeliveryAttempt, body, headers, receiver_queue};
 use crate::service::{Error, Json, Scope, Service};
@@ -170,9 +170,7 @@ impl Service {
             check_resendable(&again)?;
             restart_delivery(tx, account, &again, now)?;
             let action = "delivery.resend";
-            let noted =
-                Entry { action, account: Some(account), object: Some(&id), detail: &json!({}) };
-            audit_log::record(tx, now, &actor, &noted)?;
+            audit_log::record(tx, now, &actor, action, Some(account), Some(&id), &json!({}))?;
             let delivery = delivery_pages::by_id(tx, account, mode, &id)?.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(tx, &id)?;
             Ok((delivery, attempts))
@@ -219,13 +217,7 @@ impl Service {
                         let detail = json!({
                             "mode": mode, "since": which.since, "endpoint": which.endpoint, "count": sent
                         });
-                        let noted = Entry {
-                            action: "deliveries.resend",
-                            account: Some(account),
-                            object: None,
-                            detail: &detail,
-                        };
-                        audit_log::record(tx, now, &actor, &noted)?;
+                        audit_log::record(tx, now, &actor, "deliveries.resend", Some(account), None, &detail)?;
                     }
                     Ok((sent, batch.last().map(|again| again.position)))
                 })

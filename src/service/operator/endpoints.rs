@@ -6,7 +6,7 @@ use crate::domain::account::WebhookEndpoint;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{CreatedEndpointView, EndpointView, SigningSecretView};
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{BOTH_SIGN_MS, Error, Json, Service, new_secret};
 use crate::store::{Reader, Tx, endpoints};
 use serde_json::value::{to_raw_value, to_value};
@@ -144,8 +144,7 @@ fn write_audit_entry(
     detail: &Value,
     now: Time,
 ) -> Result<(), Error> {
-    let entry = Entry { action, account: Some(account), object: Some(&endpoint.id), detail };
-    audit_log::record(tx, now, actor, &entry)
+    audit_log::record(tx, now, actor, action, Some(account), Some(&endpoint.id), detail)
 }
 
 /// Returns a secret for the response, and the time until which the previous secret also signs.

@@ -7,7 +7,7 @@ use crate::domain::status::{InvoiceStatus, PaymentFacts};
 use crate::domain::time::Time;
 use crate::domain::timeline::{InvoiceHistory, Sums, timeline};
 use crate::domain::transfer::TransferKind;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::invoices::owned_invoice;
 use crate::service::page::{self, Page, not_found_as_none};
 use crate::service::refunds::REFUNDS_MAX;
@@ -176,13 +176,15 @@ impl Service {
         let invoice = owned_invoice(tx, scope, id)?;
         let id = invoice.id.clone();
         let cancelled = self.cancel(tx, now, invoice)?;
-        let noted = Entry {
-            action: "invoice.cancel",
-            account: Some(scope.account()),
-            object: Some(&id),
-            detail: &json!({}),
-        };
-        audit_log::record(tx, now, actor, &noted)?;
+        audit_log::record(
+            tx,
+            now,
+            actor,
+            "invoice.cancel",
+            Some(scope.account()),
+            Some(&id),
+            &json!({}),
+        )?;
         Ok(cancelled)
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::asset::Mode;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render::keys::KeyView;
 use crate::domain::time::Time;
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, keys as rules, sandbox};
 use crate::store::keys::{self, KeyRow};
 use crate::store::{FileKind, Tx};
@@ -59,9 +59,7 @@ pub fn create(
     check_key_limit(tx, account, now)?;
     let (id, text) = rules::create(tx, account, class, mode, now)?;
     let detail = json!({ "class": class, "mode": mode });
-    let noted =
-        Entry { action: "key.create", account: Some(account), object: Some(&id), detail: &detail };
-    audit_log::record(tx, now, actor, &noted)?;
+    audit_log::record(tx, now, actor, "key.create", Some(account), Some(&id), &detail)?;
     Ok(CreatedKey { id, class, mode, text })
 }
 
@@ -90,9 +88,7 @@ pub fn import(
     check_key_limit(tx, account, now)?;
     let id = rules::insert_key(tx, account, KeyClass::Legacy, mode, text, now)?;
     let detail = json!({ "class": KeyClass::Legacy, "mode": mode });
-    let noted =
-        Entry { action: "key.import", account: Some(account), object: Some(&id), detail: &detail };
-    audit_log::record(tx, now, actor, &noted)?;
+    audit_log::record(tx, now, actor, "key.import", Some(account), Some(&id), &detail)?;
     Ok(id)
 }
 
@@ -135,8 +131,7 @@ pub fn roll(
     let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;
     let detail = json!({ "successor": id, "overlapSeconds": overlap_seconds });
     let (account, of) = (Some(old.account), Some(old.id.as_str()));
-    let noted = Entry { action: "key.roll", account, object: of, detail: &detail };
-    audit_log::record(tx, now, actor, &noted)?;
+    audit_log::record(tx, now, actor, "key.roll", account, of, &detail)?;
     Ok(CreatedKey { id, class: old.class, mode: old.mode, text })
 }
 
@@ -154,8 +149,7 @@ pub fn revoke(
     let key = find_valid(tx, account, id, now)?;
     rules::revoke(tx, &key.id, now)?;
     let (account, of) = (Some(key.account), Some(key.id.as_str()));
-    let noted = Entry { action: "key.revoke", account, object: of, detail: &json!({}) };
-    audit_log::record(tx, now, actor, &noted)
+    audit_log::record(tx, now, actor, "key.revoke", account, of, &json!({}))
 }
 
 /// Returns a key for the response.

@@ -5,7 +5,7 @@
 use crate::domain::link::PaymentLink;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::links::{find, link_not_found};
 use crate::service::page::{self, Page, not_found_as_none};
 use crate::service::{Error, Json, Scope, Service};
@@ -31,8 +31,7 @@ impl Service {
         link.seq = payment_links::insert(tx, &link)?;
         let detail = json!({ "name": link.name, "amount": link.amount, "mode": link.mode });
         let (account, object) = (Some(link.account), Some(link.id.as_str()));
-        let noted = Entry { action: "payment_link.create", account, object, detail: &detail };
-        audit_log::record(tx, now, actor, &noted)?;
+        audit_log::record(tx, now, actor, "payment_link.create", account, object, &detail)?;
         Ok(render::payment_link(&link, &self.links)?)
     }
 
@@ -51,8 +50,7 @@ impl Service {
         payment_links::update(tx, link)?;
         let detail = json!({ "name": link.name, "amount": link.amount, "active": link.active });
         let (account, object) = (Some(link.account), Some(link.id.as_str()));
-        let noted = Entry { action: "payment_link.change", account, object, detail: &detail };
-        audit_log::record(tx, now, actor, &noted)?;
+        audit_log::record(tx, now, actor, "payment_link.change", account, object, &detail)?;
         Ok(render::payment_link(link, &self.links)?)
     }
 

@@ -14,7 +14,7 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::{
     ResolveUnmatchedPayment, UnmatchedPayment, UnmatchedReason, UnmatchedResolution,
 };
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::page::{self, Page};
 use crate::service::{Error, Json, Service};
 use crate::store::addresses::{AddressOwner, owner};
@@ -87,13 +87,7 @@ impl Service {
         let return_txid = return_txid.map(|text| chain.canonical_txid(text));
         unmatched_payments::resolve(tx, payment.seq, outcome, note, return_txid.as_deref(), now)?;
         let detail = json!({ "outcome": outcome, "note": note, "returnTxid": return_txid });
-        let noted = Entry {
-            action: "unmatched_payment.resolve",
-            account: None,
-            object: Some(id),
-            detail: &detail,
-        };
-        audit_log::record(tx, now, actor, &noted)?;
+        audit_log::record(tx, now, actor, "unmatched_payment.resolve", None, Some(id), &detail)?;
         let payment = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         self.unmatched_payment(tx, now, &payment)
     }

@@ -8,7 +8,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::time::Time;
 use crate::domain::wallet::{self, AddWallet, INDEX_END, IndexGaps, Wallet, WalletIndexes};
-use crate::service::audit_log::{self, Entry};
+use crate::service::audit_log;
 use crate::service::{Error, Json, chains::live::check_network};
 use crate::store::backup::GAP;
 use crate::store::file::restore_count;
@@ -284,6 +284,5 @@ pub(super) fn write_audit_entry(
     object: &str,
     detail: &Value,
 ) -> Result<(), Error> {
-    let entry = Entry { action, account: None, object: Some(object), detail };
-    audit_log::record(tx, now, actor, &entry)
+    audit_log::record(tx, now, actor, action, None, Some(object), detail)
 }
