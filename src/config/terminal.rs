@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-/// What may be printed on the terminal.
+/// Features of the terminal that output may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalFeatures {
     /// Whether the terminal supports control codes for the cursor and colours.

@@ -96,7 +96,7 @@ text_enum! {
         Chain = "chain",
         /// A person settled the transfer and gave a reason.
         Person = "person",
-        /// Nobody checked the payment on a chain.
+        /// The payment was not checked on a chain.
         Unchecked = "unchecked",
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-// What the tests of EVM chains pay with. token.bin, token.abi, sender.bin and sender.abi are what
+// Contracts for the tests of EVM chains. token.bin, token.abi, sender.bin and sender.abi are what
 // `solcjs --optimize --bin --abi contracts.sol` (solc 0.8.37) makes of it.
 
 // A token of six decimals as ERC-20 has it: whoever makes it has a thousand.
