@@ -156,7 +156,7 @@ impl Dispatcher {
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms, path) = (reply.status.as_u16(), stopwatch.ms(), masked_path(path));
-            log::debug!("request: id={id} method={method} path={path} status={status} ms={ms}");
+            log::debug!("{method} {path} {status} id={id} ms={ms}");
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
             return Err(DroppedAnswer);

@@ -34,8 +34,8 @@ fn log_contains_the_request_id_of_the_error() {
         assert!(logged.lines().any(has), "{id} {words}: {logged}");
     };
     let id = |answer: &crate::support::Response| answer.headers["x-request-id"].clone();
-    line(&id(&fine), "method=GET path=/v1/merchant status=200");
-    line(&id(&missing), "method=GET path=/v1/invoices/x status=404");
+    line(&id(&fine), "GET /v1/merchant 200");
+    line(&id(&missing), "GET /v1/invoices/x 404");
     line(&id(&failed), "failed: ");
     assert_ne!(id(&fine), id(&missing));
 }
