@@ -23,16 +23,17 @@
 //! | [`app`] | starts the parts of a server and stops them in reverse order; [`Server`] and [`Sandbox`] for use in a process | all |
 //! | `main` | runs one command | cli |
 //! | `build` | the build script: compresses the files for browsers, and turns guides into pages | |
-//! | `packages` | packages besides the crate: Debian, npm, Python | |
+//! | `packages` | the folder `src/packages`: packages besides the crate, for Debian, npm and Python | |
 //!
-//! A short statement is in the module of its table, a long one is a file, `sql/<table>/<verb>.sql`. `sql/migrations` is
-//! the schema, `sql/template.db` the result of all migrations. `tests/it` drives the real server from outside,
-//! `tests/tidy` holds the house rules, `src/web/guides` has the guides.
+//! A short statement is in the module of its table, a long one is a file, `sql/<module>/<verb>.sql`. `sql/migrations`
+//! is the schema, `sql/template.db` the result of all migrations. `tests/it` drives the real server from outside,
+//! `tests/browser` its pages. `tests/golden` holds documents and recorded answers, `tests/tidy` the house rules,
+//! `src/web/guides` the guides, `examples` what users copy and run.
 //!
 //! # Five basic designs
 //!
-//! 1. The status of an invoice is computed, never set: [`domain::status`]. Every path ends in the same step:
-//!    load, recompute, save changes, record the event.
+//! 1. The status of an invoice is computed, never set: [`domain::status`]. Every path ends in the same step: load,
+//!    recompute, save changes, record the event.
 //! 2. One writer, group commit: [`store::Store::write`] returns after the commit.
 //! 3. One table describes all routes: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
 //! 4. The type of a handler or of `api::operation::OperationFn` decides who may call. Every query has a scope: an
@@ -43,25 +44,30 @@
 //! # A block becomes a booked payment
 //!
 //! 1. The node of a chain, for example [`chain::utxo`], is polled through [`chain::rpc`].
-//! 2. [`chain::follow`] takes one step: new blocks, reorgs, the mempool; `chain::follow::watched` keeps only outputs
-//!    to our addresses.
+//! 2. [`chain::follow`] takes one step: new blocks, reorgs, the mempool; `chain::follow::watched` selects the outputs
+//!    to our addresses, and those that unconfirmed payments spend.
 //! 3. [`domain::following`] and [`domain::observation`] hold the step's result.
 //! 4. [`worker::watch_chain`] runs the steps on a thread for each chain.
-//! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `depth` with [`domain::confirmations`]
-//!    decides what is confirmed.
-//! 6. [`service::intake`] records an observation: `owner` finds the invoice or customer, `payment` values and books it.
-//! 7. `service::settle` recomputes the invoice by [`domain::status`]; [`domain::ledger`] takes the fee.
-//! 8. [`store`]: `observations`, `observations_on_chain`, `payments`, `ledger` and `chain_cursors` in one commit.
+//! 5. [`service::chains`] (`apply`, `apply::items`) applies a result in batches; `depth` with
+//!    [`domain::confirmations`] decides what is confirmed.
+//! 6. [`service::intake`] records an observation: `owner` finds the invoice or customer, `payment` values it. Once it
+//!    is confirmed, `payment` (`book_change`) books the sale and the fee that [`domain::ledger`] computes.
+//! 7. `service::settle` recomputes the invoice by [`domain::status`], and records its event.
+//! 8. [`store`]: `observations`, `observations_on_chain`, `payments`, `ledger` and `invoices` in one commit for each
+//!    batch; `chain_cursors` moves with the last batch of new observations.
 //!
 //! # An invoice is created
 //!
 //! 1. `http::dispatch` reads and authenticates the request, `http::operations` runs the operation.
-//! 2. `api::invoices` declares it; [`domain::invoice::draft`] reads the body by [`domain::fields`].
-//! 3. [`service::invoices`] (`create`) checks the account and writes once for each key of [`service::idempotency`].
-//! 4. `service::quotes` with [`domain::quote`] fixes rate and address if the request names a coin.
+//! 2. `api::invoices` declares it; [`domain::invoice::draft`] declares the body by [`domain::fields`].
+//! 3. [`service::invoices`] (`create`) reads the body, checks the account, and writes once for each key of
+//!    [`service::idempotency`].
+//! 4. `service::quotes` with [`domain::quote`] fixes the rate if the request names a coin, [`service::pools`] assigns
+//!    the address.
 //! 5. [`domain::render`] makes the JSON that the response and the event share.
 //! 6. `service::settle` and [`service::events`] record the event, and its deliveries for [`service::webhooks`].
-//! 7. [`store`]: `invoices`, `quotes`, `addresses`, `invoice_steps`, `idempotency`, `events`, `deliveries` in one commit.
+//! 7. [`store`]: `invoices`, `quotes`, `addresses`, `invoice_steps`, `idempotency`, `events`, `deliveries` in one
+//!    commit.
 //!
 //! # An operator signs in
 //!
@@ -69,15 +75,19 @@
 //! 2. `http::password` counts the attempt in `http::throttle` and hashes the password in `http::hashing` by
 //!    [`service::operator::passwords`].
 //! 3. `http::code` counts an attempt with a code of [`domain::second_factor`].
-//! 4. [`service::operator::members`] and [`service::operator::second_factor`] begin the session.
-//! 5. [`store`]: `users`, `sessions`, `known_clients`, `recovery_codes` and `used_steps`.
+//! 4. [`service::operator::members`] (`sign_in`) begins the session; `service::operator::codes` uses up the code.
+//! 5. [`store`]: `users`, `sessions`, `known_clients`, `recovery_codes` and `used_steps` in one commit.
 //!
 //! # Where is …?
 //!
-//! - The fee: [`domain::ledger`] computes the bookings of a payment, [`service::intake`] writes them.
-//! - A reorg: [`chain::follow`] finds the common block, [`service::chains`] moves payments back to seen.
-//! - A field of a resource: its view in [`domain::render`] and its input in `api`, for endpoints
-//!   [`domain::render::endpoints`] and `api::operator::endpoints`; its column in [`store::endpoints`] and a migration.
+//! - The fee: [`domain::ledger`] computes the bookings of a payment, `service::intake::payment` (`book_change`) writes
+//!   them on the first confirmation.
+//! - A reorg: [`chain::follow`] finds the common block, `service::chains::apply` (`unconfirm_above`) moves payments
+//!   back to seen, and `service::intake::payment` (`book_change`) reverses their bookings.
+//! - A field of a resource, for example of an endpoint: its view in [`domain::render::endpoints`], its inputs in
+//!   `api::operator::endpoints`, its column in [`store::endpoints`]. The compiler names the other places once the
+//!   struct has the field. A column needs a migration in `sql/migrations`, which `store::migrate` lists. Remake
+//!   `sql/template.db` and `tests/golden` by `COFFER_BLESS=1 cargo test`.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::float_arithmetic)]
 
