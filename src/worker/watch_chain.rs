@@ -1,6 +1,6 @@
 //! Follows one chain: polls a node, computes the next step and stores it.
 //!
-//! Invariant: a step is stored completely or computed again. No part of it is kept in memory.
+//! Invariant: a step is either stored completely or computed again. No partly stored step is kept in memory.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,8 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 /// The state and the options of following one chain.
 pub struct ChainWatch {
-    /// Service that stores the steps. The reference is weak, so that a node that never answers keeps no file open.
+    /// Service that stores the steps. The reference is weak: if the node never answers, the thread must not keep the
+    /// file open.
     pub service: Weak<Service>,
     /// The chain to follow.
     pub chain: Chain,
@@ -40,11 +41,12 @@ pub struct ChainWatch {
     pub part_ms_max: i64,
     /// `true` if a test network is allowed.
     pub test_networks: bool,
-    /// `true` if the last step was a part of a rescan. During a rescan, every other step belongs to the rescan.
+    /// `true` if the last step belonged to a rescan. During a rescan, every second step belongs to the rescan.
     pub was_rescan: bool,
     /// `true` if a rescan was under way at the last step.
     pub has_rescan: bool,
-    /// Reason why the current rescan cannot continue, if the node can never provide the missing data.
+    /// Reason why the current rescan cannot continue, for example blocks that the node has pruned. Set only if the
+    /// node can never provide the missing data.
     pub rescan_problem: Option<String>,
     /// Problem with final blocks: the node reports other blocks than those that were read.
     pub final_problem: Option<String>,
@@ -52,7 +54,8 @@ pub struct ChainWatch {
     pub is_connected: bool,
     /// The network of the node at the last step; `None` before the first one.
     pub network: Option<String>,
-    /// First and last height of the blocks that the last step had to read. The last one is the node's newest block.
+    /// First and last height of the blocks that the last step had to read. The last height is that of the node's
+    /// newest block.
     pub unread: Option<(u32, u32)>,
 }
 
@@ -96,7 +99,7 @@ impl ChainWatch {
         self.service.upgrade().ok_or(StepError::Closed)
     }
 
-    /// Returns `true` if the watched addresses must be loaded from the file first.
+    /// Returns `true` if the watched addresses are not loaded from the file yet.
     fn must_load_addresses(&self) -> bool {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
@@ -110,7 +113,7 @@ impl ChainWatch {
         watched.filter.len()
     }
 
-    /// Loads all watched addresses from the file. Each later commit adds the addresses that it assigns.
+    /// Loads all watched addresses from the file. After that, each commit adds the addresses that it assigns.
     ///
     /// # Errors
     ///
@@ -127,7 +130,7 @@ impl ChainWatch {
         Ok(())
     }
 
-    /// Derives some more unassigned addresses to watch. Returns `true` once all are watched.
+    /// Derives some of the unassigned addresses that are also watched. Returns `true` once all of them are derived.
     ///
     /// # Errors
     ///
@@ -188,7 +191,7 @@ impl ChainWatch {
         came.map_err(StepError::Node)
     }
 
-    /// Makes one step. After a failure, the next step asks the node again for everything that was not stored.
+    /// Makes one step. After a failure, the next step requests everything again that was not stored.
     ///
     /// # Errors
     ///

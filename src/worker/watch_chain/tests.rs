@@ -37,7 +37,7 @@ const XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrg
 const STEPS: usize = 60;
 /// Histories on each of Bitcoin and Ethereum, unless the environment sets another number.
 const HISTORIES: u64 = 100;
-/// One history in this many continues from an older copy, which derives thousands of addresses.
+/// One history in this many continues from an older copy. A restore derives thousands of addresses, so it is slow.
 const RESTORED_ONCE_IN: u64 = 4;
 
 /// Totals of several histories.
@@ -94,7 +94,7 @@ pub(super) fn start_watch(service: &Arc<Service>, chain: Chain, ours: &[String])
     }
 }
 
-/// Returns the number of histories for each coin and the first seed, from the environment.
+/// Returns the number of histories for each coin, and the first seed. Both come from the environment.
 #[expect(clippy::disallowed_methods, reason = "the length of a test is no setting")]
 fn requested_histories() -> (u64, u64) {
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
@@ -102,7 +102,7 @@ fn requested_histories() -> (u64, u64) {
     (many, number("COFFER_SEED").unwrap_or(1))
 }
 
-/// Returns the number of histories of a coin. Tron and Solana need fewer.
+/// Returns the number of histories of a coin, where `many` is the number for Bitcoin. Tron and Solana need fewer.
 fn history_count(asset: &str, many: u64) -> u64 {
     match asset {
         "TRX" | "SOL" => many.div_ceil(4),
@@ -142,7 +142,7 @@ fn run_history(asset: &str, seed: u64) -> HistoryCounts {
     }
     history.settle_all();
     let seen = history.assert_matches_chain();
-    // A complete rescan, with kills, results in the same outputs and the same balances.
+    // A complete rescan, during which the process is killed, results in the same outputs and balances.
     let books = history.shop.merchant_balances();
     history.rescan_all();
     assert_eq!(history.assert_matches_chain(), seen, "seed {seed}");
@@ -158,7 +158,7 @@ fn run_history(asset: &str, seed: u64) -> HistoryCounts {
         restored.rescan_all();
         restored.settle_all();
     }
-    // The restored file has the same outputs, though it does not know all of their addresses.
+    // The restored file has the same outputs, although it lacks some of the addresses.
     assert_eq!(restored.assert_matches_chain(), seen, "seed {seed}");
     let books = restored.shop.merchant_balances();
     restored.rescan_all();

@@ -38,7 +38,7 @@ pub struct PollIntervals {
     pub expected: Duration,
     /// Polling interval at other times.
     pub otherwise: Duration,
-    /// Longest time that the first step waits for rates, because its payments are booked at those rates.
+    /// Longest time that the first step waits for rates. The payments of that step are booked at these rates.
     pub for_rates: Duration,
 }
 
@@ -57,7 +57,7 @@ impl PollIntervals {
         }
     }
 
-    /// Returns the number of requests per day: while no money is expected, and while money is expected.
+    /// Returns two numbers of requests per day: if no money is ever expected, and if money is always expected.
     pub fn requests_per_day(chain: Chain, cost: &RequestCost) -> (u64, u64) {
         let pace = PollIntervals::for_chain(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
@@ -131,11 +131,11 @@ struct FollowerState {
     fees_asked_at: Option<Time>,
     /// Number of consecutive failures.
     failures: u32,
-    /// `true` if the last part of a rescan failed.
+    /// `true` if the last step of a rescan failed.
     rescan_fails: bool,
     /// Last logged problem; `None` while there is none.
     said: Option<String>,
-    /// Last logged problem that stops a rescan or the final blocks, but not the chain.
+    /// Last logged problem that stops only a rescan or the reading of final blocks. The chain is still followed.
     said_besides: Option<String>,
     head_age: HeadAge,
 }
@@ -185,7 +185,7 @@ impl FollowerState {
             self.asked_at = Some(self.clock.uptime());
         }
         let stepped = match self.prepare_addresses() {
-            // The node was not asked, so its last problem remains.
+            // No request was sent to the node, so the node's last problem is still reported.
             Ok(false) => return Some(Pause::fixed(Duration::ZERO)),
             Ok(true) => self.step_connected_node(),
             Err(failed) => Err(failed),
@@ -209,7 +209,7 @@ impl FollowerState {
         }
         let node = self.connected.as_mut().ok_or(StepError::Closed)?;
         if !self.waker.has_rates() {
-            // The newest block is requested at once, so that a node that hangs is noticed.
+            // The newest block is requested before the wait for rates, so that a node that hangs is noticed at once.
             self.watch.poll_head(node.as_mut(), self.clock.now())?;
         }
         let begins = || log::debug!("waiting for the first rates: chain={}", self.watch.chain);
@@ -223,8 +223,8 @@ impl FollowerState {
         Ok(stands)
     }
 
-    /// Requests the fees of the chain from time to time. If the node fails, they are requested again later, and the
-    /// chain is still followed.
+    /// Requests the fees of the chain if the last request is old enough. If the node fails, the chain is still
+    /// followed, and the fees are requested again later.
     fn request_due_fees(&mut self) {
         let uptime = self.clock.uptime();
         let is_due = |at: Time| uptime.since_ms(at) >= FEES_EVERY_MS;
@@ -241,7 +241,7 @@ impl FollowerState {
         }
     }
 
-    /// Returns `true` if all addresses are watched. Otherwise adds some of them.
+    /// Returns `true` if all addresses are watched. Otherwise adds some of the missing addresses.
     fn prepare_addresses(&self) -> Result<bool, StepError> {
         if self.watch.must_load_addresses() {
             self.watch.load_addresses().map(|()| false)
@@ -282,7 +282,7 @@ impl FollowerState {
                     log::info!("caught up: chain={chain} height={}", head.block.height);
                 }
                 if self.watch.has_rescan && !self.rescan_fails {
-                    // The next part of a rescan does not wait for the next poll.
+                    // During a rescan, the next step is due at once.
                     return Pause::fixed(Duration::ZERO);
                 }
                 let most =
@@ -303,7 +303,7 @@ impl FollowerState {
         }
     }
 
-    /// Returns `true` if money is expected: something can be paid in time, a payment is unconfirmed, or an address
+    /// Returns `true` if money is expected: an invoice can be paid in time, a payment is unconfirmed, or an address
     /// was shown recently.
     fn is_money_expected(&self) -> bool {
         let uptime = self.clock.uptime();
@@ -319,7 +319,7 @@ impl FollowerState {
     fn pause_after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
         if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
-            // The chain itself is still followed.
+            // Only the rescan has failed. The chain is still followed, so no other problem is reported.
             self.report_state(None);
             return with_jitter(BACK_OFF);
         }
@@ -339,7 +339,8 @@ impl FollowerState {
         with_jitter(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Reports the chain's problem to the operator: `problem`, or else a problem that does not stop the chain.
+    /// Reports a problem to the operator: `problem` if the chain cannot be followed, or else a problem of a rescan,
+    /// of final blocks or of an old head.
     fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
@@ -358,7 +359,7 @@ impl FollowerState {
         }
     }
 
-    /// Logs a problem once while it stays the same. A change of `more` alone is not logged.
+    /// Logs a problem when it is new. A change of `more` alone is not logged.
     fn log_problem(&mut self, level: Level, event: &str, problem: String, more: &str) {
         if self.said.as_ref() != Some(&problem) {
             log::log!(level, "{event}: chain={} {problem}{more}", self.watch.chain);

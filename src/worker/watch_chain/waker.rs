@@ -1,7 +1,7 @@
 //! Wakes the thread that follows a chain: to stop, to poll because money is expected, or to begin because rates are
 //! known.
 //!
-//! Invariant: a wake-up shortens a pause only as far as the pause allows.
+//! Invariant: a wake-up because of money never shortens a pause below its `expected` length.
 
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
@@ -16,7 +16,7 @@ const NEWS_EVERY: Duration = Duration::from_millis(500);
 pub struct Pause {
     /// Longest pause.
     pub most: Duration,
-    /// Longest pause once money is expected. `None` if expected money does not shorten the pause.
+    /// Longest pause while money is expected. `None` if expected money does not shorten the pause.
     pub expected: Option<Duration>,
 }
 
@@ -75,8 +75,8 @@ impl ChainWaker {
         std::mem::take(&mut self.lock_signals().money)
     }
 
-    /// Waits up to `most` for the first rates, at most once. Calls `begins` if it has to wait. Returns `false` if the
-    /// thread is to end.
+    /// Waits up to `most` for the first rates, in the first call only. Calls `begins` if a wait is needed. Returns
+    /// `false` if the thread must end.
     pub(super) fn wait_for_rates(
         &self,
         clock: &Clock,
@@ -101,8 +101,8 @@ impl ChainWaker {
         !woken.stop
     }
 
-    /// Waits until the pause is over, or until `news` returns `true`; `news` is called at intervals. Returns `false`
-    /// if the thread is to end.
+    /// Waits until the pause is over, or until `news` returns `true`. `news` is called at intervals. Returns `false`
+    /// if the thread must end.
     pub(super) fn wait_pause(
         &self,
         clock: &Clock,

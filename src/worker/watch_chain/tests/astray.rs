@@ -28,7 +28,7 @@ struct FollowedChain {
     watch: ChainWatch,
 }
 
-/// A file with a wallet, and the chains of the wallet's coins.
+/// A file with a wallet, and a chain for each coin of the wallet.
 struct WalletScene {
     file: TempFile,
     service: Arc<Service>,
@@ -120,7 +120,8 @@ impl WalletScene {
         branch.derive_address(index).unwrap().address
     }
 
-    /// Pays the address with this index on chain number `at`. With `mines`, the payment is in a block.
+    /// Pays the address with this index. `at` is the position of the chain in `chains`. If `mines` is `true`, a block
+    /// contains the payment.
     fn pay_index(&self, at: usize, index: u32, mines: bool) {
         let address = self.derive_address(index);
         let mut memory = self.chains[at].memory.lock().unwrap();
@@ -255,7 +256,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_it_moves_on() {
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
         let id = till.wallet_view()["id"].as_str().unwrap().to_owned();
         write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
-        // The wallet continues above the stopping index only.
+        // The wallet accepts only a next index above the index that stopped it.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
             let problem = till.add_wallet(&next).unwrap_err();
             assert!(problem.contains("must be at least 1000"), "{problem}");
@@ -264,8 +265,8 @@ fn payment_above_the_next_index_stops_the_wallet_until_it_moves_on() {
         let added = till.add_wallet(&json!({ "next": 1005 })).unwrap();
         assert_eq!(added["nextIndex"], 1005);
         till.assert_hands_out();
-        // Payments below the new index are kept and stop nothing. Earlier payments are unchanged. The payment to
-        // index 1000 is seen now.
+        // Payments below the new index are kept, and they do not stop the wallet. The earlier payments are unchanged.
+        // The payment to index 1000 is now seen.
         till.pay_index(0, 1003, mines);
         till.pay_index(0, 500, mines);
         till.follow_all();
@@ -292,7 +293,7 @@ fn addresses_below_the_first_index_are_watched() {
     till.follow_all();
     till.assert_hands_out();
     till.assert_paid_indexes(0, &[0, 1500, 3999]);
-    // The wallet never continues at an assigned index.
+    // The next index is never an assigned index.
     let problem = till.add_wallet(&json!({ "next": 3999 })).unwrap_err();
     assert!(problem.contains("must be at least 4000"), "{problem}");
     till.pay_index(0, 4000, true);

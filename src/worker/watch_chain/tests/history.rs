@@ -34,9 +34,9 @@ pub(super) struct ChainHistory {
     memory: Arc<Mutex<MemoryChain>>,
     watch: ChainWatch,
     nodes: Vec<MemoryNode>,
-    /// Number of foreign outputs created so far. Payments spend them.
+    /// Number of foreign outputs created so far, each to be spent by one payment.
     made: u32,
-    /// Transactions sent so far. Later ones may spend or replace them.
+    /// Transactions sent so far. Later transactions may spend or replace earlier ones.
     sent: Vec<MemoryTransaction>,
     /// An older copy of the file.
     copy: Option<FileCopy>,
@@ -84,7 +84,7 @@ impl ChainHistory {
         self.nodes = self.new_nodes();
     }
 
-    /// Returns two nodes. In every third history they are polled by address, as Solana nodes are in every history.
+    /// Returns two nodes of the chain. In every third history, they are polled by address, like Solana nodes.
     fn new_nodes(&self) -> Vec<MemoryNode> {
         let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
         for node in &mut nodes {
@@ -132,7 +132,7 @@ impl ChainHistory {
         }
     }
 
-    /// Returns a new foreign output to spend.
+    /// Returns a new output of a foreign address, which a transaction can spend.
     fn new_output(&mut self) -> InputSource {
         self.made += 1;
         InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
@@ -197,17 +197,17 @@ impl ChainHistory {
         self.memory.lock().unwrap().send(new);
     }
 
-    /// Replaces blocks in a reorg. Their transactions are mined again or never.
+    /// Removes blocks in a reorg and mines others. The removed transactions are mined again, or never.
     fn reorganize(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);
-        // On a chain of accounts the branch never gets shorter, because final blocks stay.
+        // On account-based chains the new branch is never shorter, because final blocks stay.
         let may_be_shorter = self.chain().has_outputs();
         let (now, dice) = (self.now, &mut self.dice);
         let mut memory = self.memory.lock().unwrap();
         memory.remove_blocks(depth, |_| !dice.once_in(5));
         if !may_be_shorter {
-            // A contract may pay other amounts in another block.
+            // In another block, a contract may pay other amounts.
             for sent in &mut memory.mempool {
                 if dice.once_in(6) {
                     sent.pays[0].2 = Units(sent.pays[0].2.0 / 2);
@@ -220,7 +220,8 @@ impl ChainHistory {
         }
     }
 
-    /// Takes one step of the follower through a random node. With `kills`, the process may be killed at any commit.
+    /// Takes one step of the follower through a random node. If `kills` is `true`, the process may be killed at any
+    /// commit.
     pub(super) fn follow_once(&mut self, kills: bool) {
         let at = self.dice.roll(self.nodes.len());
         let (behind, hides) = (self.dice.roll(6), self.dice.once_in(4));
@@ -261,7 +262,7 @@ impl ChainHistory {
                 self.memory.lock().unwrap().mine(self.now, |_| true);
             }
             self.catch_up();
-            // After this time, lost transactions are dropped.
+            // After this time, missing transactions are dropped.
             self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
         }
         self.catch_up();
@@ -322,7 +323,7 @@ impl ChainHistory {
         restored
     }
 
-    /// Asserts that the file has exactly the outputs on the chain, each with its block. Returns them.
+    /// Asserts that the file has exactly the outputs on the chain, each with its block. Returns the outputs.
     #[track_caller]
     pub(super) fn assert_matches_chain(&mut self) -> ReceivedOutputs {
         let seed = self.seed;

@@ -1,6 +1,6 @@
 //! Tests of thousands of outputs to one invoice, which must not block other writers.
 //!
-//! Invariant: the tests count work and do not measure time. Each output is stored once, for any size of batches.
+//! Invariant: the tests count work and do not measure time. Each output is stored once, whatever the size of a batch.
 
 use super::shop::Shop;
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
@@ -36,7 +36,7 @@ struct BatchScene {
 }
 
 impl BatchScene {
-    /// Creates a shop for a coin. `rate` is the price of one coin in euros.
+    /// Creates a shop for a coin. `rate` is the price of one coin, in EUR.
     fn new(asset: &str, rate: &'static str) -> BatchScene {
         let mut shop = Shop::new(asset);
         shop.rate = rate;
@@ -139,7 +139,7 @@ impl BatchScene {
         self.service().recomputed.load(Ordering::Relaxed)
     }
 
-    /// Returns the invoice events except the creation, oldest first: type and received amount.
+    /// Returns type and received amount of each invoice event, oldest first. The creation is left out.
     fn invoice_events(&self) -> Vec<(String, Value)> {
         let merchant = &self.shop.merchant;
         let wanted = EventListQuery { before: None, kind: None, object: None, limit: 10_000 };
@@ -153,7 +153,7 @@ impl BatchScene {
         told.filter(|(kind, _)| kind != "invoice.created").collect()
     }
 
-    /// Asserts that each output is in the file once and confirmed, and that the books are right.
+    /// Asserts that each output is in the file exactly once and confirmed, and that the audit finds nothing.
     #[track_caller]
     fn assert_confirmed(&self, sent: &[&MemoryTransaction]) {
         let mut places = HashSet::new();
@@ -266,7 +266,7 @@ fn waiting_writer_job_runs_between_batches() {
     let asked = Arc::new(AtomicUsize::new(0));
     let mut answers = 0;
     scene.follow_to_head(|_| {
-        // A job that waited during a batch is answered before the next batch.
+        // A job that waited during a batch is done before the next batch begins.
         while answers < asked.load(Ordering::SeqCst) {
             assert!(answered.recv().unwrap());
             answers += 1;
@@ -287,7 +287,7 @@ fn waiting_writer_job_runs_between_batches() {
             false
         })
     });
-    // No job waits behind the last fifty outputs.
+    // No job waits during the last batch of fifty outputs.
     assert_eq!(answers, 2 * (2900 / 50 - 1));
     drop(begins);
     tenant.join().unwrap();
@@ -296,7 +296,7 @@ fn waiting_writer_job_runs_between_batches() {
 
 #[test]
 fn unbookable_payment_does_not_affect_others() {
-    // Amount of a nearly worthless coin. Four times this amount overflows.
+    // Amount of a coin with a very low value. Four times this amount overflows.
     const MUCH: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
     let mut scene = BatchScene::new("ETH", "0.0000000001");
     let [much, little] = [scene.create_invoice(), scene.create_invoice()];

@@ -1,7 +1,7 @@
 //! The shop of a random history: a file with a wallet of public keys, its invoices and its customer, and older copies
 //! of the file.
 //!
-//! Invariant: `ours` has every assigned address, also after a restore from a copy that does not know it.
+//! Invariant: `ours` contains every assigned address, even after a restore from a copy that lacks some of them.
 
 use super::{XPUB, ZPUB};
 use crate::domain::address::{can_sign, simulated_address};
@@ -27,7 +27,7 @@ const POOL: usize = 100;
 pub(in crate::worker::watch_chain) struct Shop {
     pub(in crate::worker::watch_chain) service: Arc<Service>,
     pub(in crate::worker::watch_chain) asset: &'static Asset,
-    /// Assigned addresses, including those that a restored file does not know.
+    /// Assigned addresses, including those that a restored file lacks.
     pub(super) ours: Vec<String>,
     pub(super) merchant: Arc<Caller>,
     /// Price of one coin in euros.
@@ -35,7 +35,7 @@ pub(in crate::worker::watch_chain) struct Shop {
     file: TempFile,
 }
 
-/// A copy of the file, with the number of assigned addresses that the copy knows.
+/// A copy of the file, with the number of addresses that were assigned when it was taken.
 pub(super) struct FileCopy {
     file: TempFile,
     knows: usize,
@@ -122,8 +122,8 @@ impl Shop {
         FileCopy { file, knows }
     }
 
-    /// Restores a copy as `coffer restore` does. Returns the shop on the restored file, and the addresses that the
-    /// file does not know.
+    /// Restores a copy as `coffer restore` does. Returns the shop on the restored file, and the assigned addresses
+    /// that the file lacks.
     #[track_caller]
     pub(super) fn restore_copy(&self, copy: &FileCopy) -> (Shop, Vec<String>) {
         let file = TempFile::new();

@@ -1,9 +1,10 @@
 //! Random histories of refunds on a chain.
 //!
-//! Refunds are paid exactly, too little or too much. Their transactions are replaced, given up and mined again.
-//! Transaction ids are entered rightly, wrongly or not at all, and the process is killed at any commit.
+//! Refunds are paid exactly, too little or too much. Their transactions are replaced, dropped and mined again. The
+//! operator enters the right transaction id, a wrong one or none, and the process is killed at any commit.
 //!
-//! Invariant: the payment of a settled refund is on the chain. No refund is both sent and put back without a review.
+//! Invariant: the payment of a settled refund is on the chain. A refund that was sent never returns to the balance
+//! without a review.
 
 mod cases;
 mod places;
@@ -95,7 +96,7 @@ impl RefundHistory {
         }
     }
 
-    /// Returns a new input for a transaction.
+    /// Returns a new input for a transaction, in a list.
     fn new_input(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {
@@ -146,7 +147,8 @@ impl RefundHistory {
         self.refunds.push(ExpectedRefund { id, to, amount: Some(units.0) });
     }
 
-    /// Pays the destinations of one or two refunds in one transaction. Sometimes the operator enters its id.
+    /// Pays the destinations of one or two refunds in one transaction. Sometimes the operator enters the transaction
+    /// id.
     fn pay_refunds(&mut self) {
         if self.refunds.is_empty() {
             return self.start_refund();
@@ -169,7 +171,7 @@ impl RefundHistory {
         }
     }
 
-    /// Replaces an unconfirmed transaction. The new one makes the same payments, or pays another destination.
+    /// Replaces an unconfirmed transaction. The new transaction makes the same payments, or pays another destination.
     fn replace_transaction(&mut self) {
         let waits = self.memory.lock().unwrap().mempool.clone();
         let may_be = self.chain().has_outputs() || has_nonces(self.chain());
@@ -184,7 +186,7 @@ impl RefundHistory {
         self.send(old.spends, pays);
     }
 
-    /// Applies a random action of the operator to a refund, right or wrong.
+    /// Applies a random action of the operator to a refund, whether or not the action fits the refund.
     fn act_as_operator(&mut self) {
         if self.refunds.is_empty() {
             return;
@@ -231,7 +233,7 @@ impl RefundHistory {
         }
     }
 
-    /// Takes one step of the follower. With `kills`, the process may be killed at any commit.
+    /// Takes one step of the follower. If `kills` is `true`, the process may be killed at any commit.
     fn follow_once(&mut self, kills: bool) {
         let came = match self.watch.compute_step(&mut self.node, self.now) {
             Ok(came) => came,

@@ -1,4 +1,4 @@
-//! Tracks how long a node has reported no new block, and changes to another URL if needed.
+//! Tracks how long a node has reported no new block, and changes to another URL if the node stops or lags.
 
 use super::{ChainProgress, FollowerState, StepError};
 use crate::chain::NodeError;
@@ -17,20 +17,20 @@ const LOST_POLLS_MAX: u32 = 3;
 /// The age of the newest block of a node. All times are uptimes.
 #[derive(Default)]
 pub(super) struct HeadAge {
-    /// The head of the last poll, and the time of the first poll that reported it.
+    /// The newest block at the last poll, and the time of the first poll that reported this block.
     head: Option<(ChainPosition, Time)>,
-    /// Time since which the node lacks a block that was read.
+    /// Time of the first poll at which the node lacked a block that was read. `None` if the node lacks no such block.
     lags_since: Option<Time>,
-    /// Number of consecutive polls at which the node had lost a block.
+    /// Number of consecutive polls at which the node had lost a block that was read.
     lost_polls: u32,
     /// Time of the last request to other URLs.
     others_asked_at: Option<Time>,
-    /// Message for a head that has not moved for too long.
+    /// Message about a newest block that has not changed for too long.
     pub(super) warning: Option<String>,
 }
 
 impl HeadAge {
-    /// Records the head of a poll. Returns how long the head has not moved, in milliseconds.
+    /// Records the newest block of a poll. Returns how long this block has been the newest one, in milliseconds.
     fn record_head(
         &mut self,
         head: &ChainPosition,
@@ -73,7 +73,7 @@ pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
 }
 
 impl FollowerState {
-    /// Reacts to the state of the node after a step. Returns `true` if another URL is used from now on.
+    /// Reacts to the state of the node after a step. Returns `true` if later steps use another URL.
     pub(super) fn switch_url_after_step(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
@@ -89,7 +89,7 @@ impl FollowerState {
         }
     }
 
-    /// Reports whether the node lacks a block that it should have.
+    /// Reports to the service whether the node lacks a block that it should have.
     pub(super) fn report_lacking_block(&mut self, lacks_block: bool) {
         if !lacks_block {
             self.head_age.lost_polls = 0;
@@ -99,7 +99,7 @@ impl FollowerState {
         }
     }
 
-    /// Handles a node that lacks a block that was read. Returns `true` if another URL is used from now on.
+    /// Handles a node that lacks a block that was read. Returns `true` if later steps use another URL.
     fn switch_lagging_url(&mut self, lag: &NodeLag) -> bool {
         if self.switch_stale_url(&lag.head, true) {
             return true;
@@ -123,7 +123,7 @@ impl FollowerState {
         has_turned
     }
 
-    /// Checks the age of the head of a poll. Returns `true` if another URL is ahead and is used from now on.
+    /// Checks the age of the newest block of a poll. Returns `true` if another URL is ahead, which later steps use.
     fn switch_stale_url(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
@@ -148,8 +148,8 @@ impl FollowerState {
         false
     }
 
-    /// Requests the heads of the other URLs, and changes to the first URL that is ahead. Returns `true` after a
-    /// change.
+    /// Requests the newest blocks of the other URLs, and changes to the first URL that is ahead. Returns `true` after
+    /// a change.
     fn switch_to_url_ahead(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;
@@ -176,7 +176,7 @@ impl FollowerState {
 }
 
 impl super::ChainWatch {
-    /// Requests the head of a node at another URL.
+    /// Requests the newest block of a node at another URL.
     fn request_other_head(
         &self,
         node: &mut dyn crate::chain::Node,

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-/// A node that reports requests and never answers.
+/// A node that reports each request to the test and never answers.
 struct HangingNode(Sender<()>, Receiver<()>);
 
 impl Node for HangingNode {
@@ -109,7 +109,7 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
     follower.ask_to_stop();
     assert!(!follower.ends_within(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);
-    // This ends the request, and then the thread.
+    // The node's request now ends, and then the thread ends.
     drop(answer);
     assert!(follower.ends_within(Duration::MAX));
 }

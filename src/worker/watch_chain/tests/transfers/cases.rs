@@ -16,7 +16,7 @@ use std::sync::Arc;
 const AMOUNT: &str = "6.00";
 
 impl RefundHistory {
-    /// Creates an approved refund to one of the destinations. Returns its id.
+    /// Creates an approved refund to the destination at position `to`. Returns the refund id.
     fn approve_refund(&mut self, to: usize, amount: &str) -> String {
         let to = destinations(self.chain())[to].clone();
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
@@ -63,7 +63,8 @@ impl RefundHistory {
         });
     }
 
-    /// Pays one of the destinations the amount of a refund, multiplied by `times`. Returns the transaction id.
+    /// Pays the destination at position `to` the amount of a refund, multiplied by `times`. Returns the transaction
+    /// id.
     fn send_amount(&mut self, to: usize, times: u128) -> String {
         let to = destinations(self.chain())[to].clone();
         let amount = Units(self.shop.sixty_euros() / 10 * times);
@@ -71,7 +72,7 @@ impl RefundHistory {
         self.send(spends, vec![(0, to, amount)])
     }
 
-    /// Takes some steps of the follower. Returns their log lines.
+    /// Takes some steps of the follower. Returns the log lines of these steps.
     fn follow_and_collect_log(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         for _ in 0..20 {
@@ -160,7 +161,8 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
             all.catch_up();
             let [_, on_chain, attached] = all.refund_state(&id);
             assert_eq!([on_chain, attached], ["seen", &txid], "{asset} {sending}");
-            // The refund was sent. So it cannot fail without force, and the signer does not run again.
+            // The refund counts as sent. It cannot be marked as failed without `force`, and the signer does not run
+            // again.
             assert!(all.apply_action(&id, &json!({ "action": "fail" })).is_none());
             let later = all.now.plus_ms(DAY_MS);
             let service = &all.shop.service;
@@ -196,14 +198,14 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
         transfer.signer_at = Some(now);
     });
     assert_eq!(all.shop.service.transfers_to_send(all.now, 9).unwrap().len(), 1);
-    // The payment is dated a fraction of a second earlier, because nodes report whole seconds.
+    // The block time is a fraction of a second before the approval, because nodes report whole seconds.
     all.now = all.now.plus_ms(-900);
     let txid = all.send_amount(0, 1);
     all.now = all.now.plus_ms(900);
     all.catch_up();
     let service = &all.shop.service;
     assert!(service.transfers_to_send(all.now, 9).unwrap().is_empty());
-    // Simulates a signer that passed its check before the payment was seen.
+    // Simulates a signer whose start was decided before the payment was seen.
     let begun = block_on(service.begin_sending(all.now, TransferKind::Refund, &id));
     assert_eq!(refusal_of(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.refund_view(&id)["proposals"][0]["txid"], txid);
@@ -242,7 +244,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
         let review = read["reviews"][0]["id"].clone();
         let resolved = json!({ "action": "resolve", "review": review, "reason": "another's" });
         all.apply_action(&id, &resolved).unwrap();
-        // The same transaction does not reopen a review that an operator has ended.
+        // After an operator has resolved a review, the same transaction does not reopen it.
         let (chain, now) = (all.chain(), all.now);
         all.shop.service.order_rescan(now, chain, 1).unwrap();
         all.finalize();
@@ -282,7 +284,7 @@ fn transaction_of_one_refund_may_pay_another_refund() {
         all.finalize();
         assert_eq!(all.refund_state(&first), [PAID, "settled", &txid], "{asset}");
         assert_eq!(all.refund_state(&second)[1], "waiting", "{asset}");
-        // A payment of three times the amount is not proposed for the refund.
+        // A payment of three times the refund amount is not proposed as the payment of the refund.
         assert_eq!(all.refund_view(&second)["proposals"], json!([]));
         all.apply_action(&second, &json!({ "action": "pay", "txid": txid })).unwrap();
         all.finalize();
@@ -314,8 +316,8 @@ fn log_lines_name_the_state_of_refund_transactions() {
     assert_eq!(all.refund_state(&gone)[1], "needs_review");
 }
 
-/// Returns a refund in processing, half a day after its request. The first block that may contain its payment is not
-/// known. With `blocks`, the node has only that many newest blocks.
+/// Returns a refund in processing that was requested half a day ago. The file does not know from which block to look
+/// for its payment. If `blocks` is set, the node has only that many of the newest blocks.
 fn refund_without_first_block(asset: &str, blocks: Option<u32>) -> (RefundHistory, String) {
     let mut all = RefundHistory::new(asset, 1);
     let id = all.process_refund(0);

@@ -3,12 +3,13 @@
 use crate::domain::address::{Network, parse};
 use crate::domain::chain::Chain;
 
-/// Returns `true` if transactions have nonces. A transaction can then replace another one with the same nonce.
+/// Returns `true` if transactions on the chain have nonces. Of two transactions with one nonce, the later can replace
+/// the earlier.
 pub(super) fn has_nonces(chain: Chain) -> bool {
     chain.address_pool() == Chain::Ethereum.address_pool()
 }
 
-/// Returns three foreign destinations.
+/// Returns three addresses that are not ours.
 pub(super) fn destinations(chain: Chain) -> [String; 3] {
     let all = if chain.has_outputs() {
         [

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Ethereum;
 
-/// A chain with twelve read blocks, of which four are final. The URL leads to two nodes. The second one has eight
-/// more blocks, which a reorg removed before they were read.
+/// A chain with twelve read blocks, of which four are final. The URL leads to two nodes. The second node still has
+/// eight newer blocks, which a reorg removed from the chain.
 struct FinalityScene {
     service: Arc<Service>,
     memory: Arc<Mutex<MemoryChain>>,
@@ -64,7 +64,8 @@ impl FinalityScene {
         while self.following.run_step().unwrap().most.is_zero() {}
     }
 
-    /// Mines this many blocks and reads them. Returns the read height, the completely read height, and the problem.
+    /// Mines this many blocks and reads them. Returns the height of the newest read block, the height up to which all
+    /// blocks are read, and the problem.
     fn mine_and_read(&mut self, blocks: usize) -> (Option<u32>, Option<u32>, Option<String>) {
         mine_blocks(&self.memory, blocks);
         self.run_until_idle();

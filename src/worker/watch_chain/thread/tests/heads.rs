@@ -1,4 +1,4 @@
-//! Tests of a chain with several URLs. One URL stands still, and another one that is ahead takes over.
+//! Tests of a chain with several URLs. When the node at one URL reports no new blocks, a URL that is ahead is used.
 
 use super::{ChainWakers, FollowerState, PollIntervals};
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
@@ -152,7 +152,7 @@ impl HeadScene {
         self.following.clock.now()
     }
 
-    /// Mines all unconfirmed transactions after this many minutes.
+    /// Lets this many minutes pass, then mines all unconfirmed transactions.
     fn mine_after_minutes(&mut self, minutes: i64) {
         self.time.pass(minutes * MINUTE_MS);
         self.memory.lock().unwrap().mine(self.now(), |_| true);
@@ -224,7 +224,7 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
     assert_eq!((scene.take_other_count(), scene.current_url()), (1, 1));
     assert_eq!(scene.chain_view().height, Some(2));
     assert_eq!(scene.shop.service.observations_above(CHAIN, 1).unwrap(), 1);
-    // The URL in use stays, because the other one is not ahead.
+    // The URL stays in use, because the other URL is not ahead.
     scene.poll_for_minutes(40);
     assert!(scene.take_other_count() > 0);
     assert_eq!(scene.current_url(), 1);
@@ -242,7 +242,7 @@ fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     assert_eq!(scene.take_other_count(), 1);
     scene.poll_for_minutes(5);
     assert_eq!((scene.take_other_count(), scene.current_url()), (5, 0));
-    // The other url leads to a longer chain of a test network.
+    // The other URL leads to a longer chain of a test network.
     let other = MemoryChain::new(scene.shop.asset, "regtest", NOW);
     let other = Arc::new(Mutex::new(other));
     for _ in 0..9 {

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Bitcoin;
 
-/// A shop with a wallet, a chain of a hundred blocks, and its follower. Each connection attempt reports the number of
-/// failures before it.
+/// A shop with a wallet, a chain of a hundred blocks, and its follower. `failures` receives the number of earlier
+/// failures at each connection attempt.
 struct FollowerScene {
     shop: Shop,
     memory: Arc<Mutex<MemoryChain>>,
@@ -49,7 +49,7 @@ impl FollowerScene {
         scene
     }
 
-    /// Makes steps until the thread pauses. Returns their number.
+    /// Makes steps until the thread pauses. Returns the number of steps.
     fn turns_until_idle(&mut self) -> usize {
         let mut turns = 0;
         while self.following.run_step().unwrap().most.is_zero() {
@@ -70,7 +70,7 @@ fn failure_count_survives_address_derivation() {
         scene.shop.create_invoice(NOW).unwrap();
         let derived = scene.turns_until_idle();
         assert!(derived > 0, "nothing was derived");
-        // The next node is requested after one more failure.
+        // Each round causes one more failure before the next connection.
         assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [before + 1]);
     }
     scene.memory.lock().unwrap().network = network;
@@ -97,7 +97,7 @@ fn rescan_is_read_to_its_end_without_a_pause() {
         assert!(pause.most.is_zero() || !is_under_way(), "it rests behind part {parts}");
         parts += 1;
     }
-    // Every other step belongs to the rescan, which reads seven blocks in each.
+    // Every second step belongs to the rescan, and such a step reads seven blocks.
     assert!((2 * 100 / 7..=2 * 100 / 7 + 4).contains(&parts), "{parts}");
     assert!(scene.turns_until_idle() <= 1);
 }

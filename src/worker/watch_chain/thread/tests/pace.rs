@@ -22,12 +22,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A node that counts its requests, and reports requests for its newest block.
+/// A node that counts its requests, and reports each request for its newest block to the test.
 struct CountingNode {
     of: MemoryNode,
     asked: u64,
     heads: Sender<()>,
-    /// `true` if the node has news.
+    /// `true` if the node has a notification.
     news: Arc<AtomicBool>,
 }
 
@@ -131,7 +131,8 @@ impl PaceScene {
         self.following.watch.chain
     }
 
-    /// Makes steps until the thread pauses. Returns the pause in seconds: without and with expected money.
+    /// Makes steps until the thread pauses. Returns the pause in seconds: if no money is expected, and if money is
+    /// expected.
     fn run_until_idle(&mut self) -> (u64, Option<u64>) {
         loop {
             let pause = self.following.run_step().unwrap();
@@ -165,7 +166,7 @@ fn selected_coin_is_polled_at_once_and_often() {
             );
         }
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
-        // The coin is polled often as long as the invoice can be paid, and no longer.
+        // The coin is polled often only while the invoice can be paid.
         scene.time.pass(EXPECTED_MS);
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         let service = &scene.service;
@@ -292,7 +293,7 @@ fn first_step_waits_once_and_briefly_for_the_first_rates() {
     let waker = ChainWaker::default();
     assert_eq!(waiting(&waker, Duration::ZERO), (true, true));
     assert_eq!(waiting(&waker, hour), (true, false), "it waits once");
-    // The wait ends with a stop or with the rates.
+    // The wait ends when the thread is asked to stop, or when the rates are known.
     for asks_to_end in [false, true] {
         let waker = ChainWaker::default();
         let (begun, begins) = channel();
