@@ -26,7 +26,7 @@ const ERRORS_BYTES_MAX: usize = 4 * 1024;
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
 /// Longest wait for a killed command to exit.
 const KILL_GRACE: Duration = Duration::from_secs(5);
-/// Interval for polling the exit, in case the parent of this process has blocked SIGCHLD.
+/// Interval for polling the exit of the command, in case the parent of this process has blocked SIGCHLD.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// The first descriptor after standard input, output and error.
 const FIRST_OTHER_DESCRIPTOR: i32 = 3;
@@ -93,8 +93,8 @@ impl Command {
     /// Runs the command once. Writes `input` to its stdin, and uses `name` in the log.
     pub async fn run(&self, name: &str, input: &Value) -> CommandResult {
         let not_started = |error| format!("{} did not start: {error}", self.program.path.display());
-        // The handler is installed before the start, so no signal is missed. If SIGCHLD were ignored, the kernel
-        // would keep no exit code.
+        // The signal handler is installed before the command starts, so that no SIGCHLD is missed. If SIGCHLD were
+        // ignored, the kernel would keep no exit code.
         let mut ends = signal(SignalKind::child()).map_err(not_started)?;
         let mut group = ProcessGroup(self.spawn().map_err(not_started)?);
         let child = &mut group.0;
@@ -143,7 +143,7 @@ impl Command {
 
     #[expect(clippy::disallowed_methods, reason = "starts a process")]
     fn spawn(&self) -> std::io::Result<Child> {
-        // Descriptors that this process opens are close-on-exec. Descriptors that it inherited, or that C libraries
+        // Descriptors that this process opens are close-on-exec. Inherited descriptors, and those that C libraries
         // opened, may not be.
         close_fds::set_fds_cloexec_threadsafe(FIRST_OTHER_DESCRIPTOR, &[]);
         Builder::new(&self.program.path)
@@ -163,7 +163,7 @@ impl Command {
         if stop.wait_for(|stop| *stop).await.is_ok() {
             tokio::time::sleep(self.stop_grace).await;
         } else {
-            // The sender is gone, so no stop can follow.
+            // The sender of `stop` is dropped, so the server can no longer ask the command to stop.
             std::future::pending::<()>().await;
         }
     }
@@ -173,8 +173,8 @@ impl Command {
 struct ProcessGroup(Child);
 
 impl ProcessGroup {
-    /// Returns the process id, which is also the group id. `None` once the command was waited for, as the id may then
-    /// be reused.
+    /// Returns the process id, which is also the group id. Returns `None` after the command was waited for, because
+    /// the id may then be reused.
     fn leader_pid(&self) -> Option<Pid> {
         let number = self.0.id().and_then(|id| i32::try_from(id).ok());
         number.and_then(Pid::from_raw)
@@ -227,7 +227,7 @@ async fn wait_for_exit(leader: Pid, ends: &mut Signals) -> Result<(), String> {
             Ok(None) | Err(Errno::INTR) => {}
             Err(error) => return Err(wait_error(error)),
         }
-        // The signal may be for another child, so the exit is polled again.
+        // The signal may be for another child process, so the loop asks again whether the command has exited.
         let _ = tokio::time::timeout(ASK_EVERY, ends.recv()).await;
     }
 }
@@ -267,7 +267,7 @@ async fn communicate(
     Ok(output)
 }
 
-/// Reads all of stderr and keeps the beginning.
+/// Reads all of stderr, but keeps only the first bytes.
 async fn read_stderr(stderr: Option<impl AsyncRead + Unpin>, kept: &mut Vec<u8>) {
     let Some(mut stderr) = stderr else { return };
     let mut buffer = [0; 1024];

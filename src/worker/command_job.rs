@@ -19,20 +19,20 @@ const STORE_MS_MAX: i64 = 3_000;
 /// Pause between two attempts to store the last result.
 const STORE_PAUSE: Duration = Duration::from_millis(20);
 
-/// A queue of orders that a command carries out, with the storage of their results.
+/// A queue of orders that a command carries out. The job also stores the results.
 pub trait CommandJob: Send + Sync + 'static {
     /// Name of the job in the log.
     const NAME: &'static str;
     /// Work for one run of the command, for example a transfer to send.
     type Order: Send + Sync + 'static;
 
-    /// Takes the next order and commits it as begun. Returns `None` if no order waits.
+    /// Takes the next order and commits that its work has begun. Returns `None` if no order waits.
     fn begin_next_order(
         &self,
         now: Time,
     ) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
-    /// Returns the time at which the next order falls due without a wake-up, for example a retry.
+    /// Returns the time at which the next order falls due without a wake-up, for example when a retry is due.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl<J: CommandJob> CommandRunner<J> {
         CommandRunner { job, command, clock, unstored: None }
     }
 
-    /// Stores the last result. If the file fails, keeps the result for the next attempt.
+    /// Stores the result of the last command. If the write fails, keeps the result for the next attempt.
     async fn store_last_result(&mut self) -> Result<(), Error> {
         let Some((order, answered)) = self.unstored.take() else {
             return Ok(());
@@ -107,7 +107,7 @@ impl<J: CommandJob> Worker for CommandRunner<J> {
         Ok(NextStep::Again)
     }
 
-    /// Tries to store the last result for a few seconds. Only this process knows the result, and the write queue may
+    /// Tries for a few seconds to store the last result. Only this process knows the result, and the write queue may
     /// be full at first.
     async fn finish(&mut self) -> Result<(), Error> {
         let stopwatch = self.clock.stopwatch();
@@ -137,7 +137,7 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::watch;
 
-    /// A job that always has an order. Its first results are refused as overloaded.
+    /// A job that always has an order. The first attempts to store a result are refused with `overloaded`.
     #[derive(Clone)]
     struct OverloadedJob {
         refusals: Arc<AtomicU32>,

@@ -33,16 +33,16 @@ pub struct DeliveryWorker {
     waker: Waker,
     finished: UnboundedSender<FinishedAttempt>,
     results: UnboundedReceiver<FinishedAttempt>,
-    /// Outcomes of attempts that are not stored yet.
+    /// Outcomes that are not stored yet, one for each finished attempt.
     ended: Vec<FinishedAttempt>,
     /// Attempts under way, by the id of their delivery.
     under_way: HashMap<String, QueueAttempt>,
     receivers: ReceiverStates,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
-    /// The pass under way, if it takes several steps.
+    /// Pass through the queues that is in progress, if the pass takes several steps.
     pass: Option<QueuePass>,
-    /// Waits found by the last complete pass.
+    /// What the queues wait for, as found by the last complete pass.
     seen: QueueWaits,
 }
 
@@ -58,7 +58,7 @@ struct QueuePass {
 /// The next events that queues wait for.
 #[derive(Clone, Copy, Default)]
 struct QueueWaits {
-    /// Earliest time at which something falls due.
+    /// Earliest time at which a delivery of these queues falls due.
     due_at: Option<Time>,
     /// Shortest real time until a paused queue may be tried again.
     pause: Option<Duration>,
@@ -107,8 +107,8 @@ impl DeliveryWorker {
         }
     }
 
-    /// Stores the outcomes of finished attempts. Only then may their deliveries be attempted again. If the write
-    /// fails, the outcomes are kept for the next step.
+    /// Stores the outcomes of finished attempts. A delivery may be attempted again only after its outcome is stored.
+    /// If the write fails, the outcomes are kept for the next step.
     async fn store_results(&mut self) -> Result<(), Error> {
         while let Ok(result) = self.results.try_recv() {
             self.ended.push(result);
@@ -127,15 +127,16 @@ impl DeliveryWorker {
         Ok(())
     }
 
-    /// Starts the due deliveries of a queue, at most as many as its share allows. Returns `true` if more may be due
-    /// at once.
+    /// Starts the due deliveries of a queue, at most as many as its share allows. Returns `true` if the queue may
+    /// have more deliveries that are due now.
     async fn start_due_deliveries(&mut self, name: &str, now: Time) -> Result<bool, Error> {
         let (under_way, room) =
             (self.receivers.under_way_count(name), self.receivers.free_slots(name));
         if room == 0 {
             return Ok(false);
         }
-        // The file lists deliveries under way as due. The query returns them too, and they are skipped here.
+        // In the file, a delivery is still due while its attempt is under way. The query returns such deliveries, and
+        // they are skipped here.
         let due = self.service.due_deliveries(name, now, room.saturating_add(under_way))?;
         let mut fresh: Vec<DueDelivery> =
             due.into_iter().filter(|due| !self.under_way.contains_key(&due.id)).collect();
@@ -153,8 +154,8 @@ impl DeliveryWorker {
         Ok(gave_up)
     }
 
-    /// Starts the due deliveries of these queues. Returns the events that the queues wait for, or `None` if more may
-    /// be due at once.
+    /// Starts the due deliveries of these queues. Returns the events that the queues wait for, or `None` if the
+    /// queues may have more deliveries that are due now.
     async fn start_all_due_deliveries(
         &mut self,
         waiting: &[WaitingQueue],
@@ -208,13 +209,13 @@ impl QueuePass {
     }
 }
 
-/// The channel for the outcome of an attempt, and the waker to call afterwards.
+/// The channel that receives the outcome of an attempt, and the waker to call after that.
 struct ReportChannel {
     finished: UnboundedSender<FinishedAttempt>,
     waker: Waker,
 }
 
-/// A submitted attempt. Reports its outcome when dropped, even after a panic.
+/// A submitted attempt. When dropped, it reports its outcome, even after a panic.
 struct PendingAttempt {
     report: ReportChannel,
     done: Option<FinishedAttempt>,
@@ -280,7 +281,7 @@ impl Worker for DeliveryWorker {
         }
         self.seen = pass.seen;
         Ok(match pass.seen.due_at {
-            // A queue of an earlier page may have a new due delivery.
+            // Since the pass began, a queue on an earlier page may have got a due delivery.
             _ if !is_whole && pass.woken != woken => NextStep::Again,
             Some(at) => NextStep::At(at),
             None => NextStep::Idle,

@@ -38,7 +38,7 @@ mod tests {
         body.as_object().unwrap().clone()
     }
 
-    /// Runs steps until nothing is due. Returns their number, and when the next step is due.
+    /// Runs steps until nothing is due. Returns the number of steps, and the time of the next step.
     fn run_due_steps(service: &Arc<Service>, now: Time) -> (u32, NextStep) {
         let service = Arc::clone(service);
         let mut worker = ExpiryWorker { service };
@@ -66,8 +66,8 @@ mod tests {
             block_on(service.create_invoice(NOW, &caller, to_fields(&body), None)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
-        // Invoices on bitcoin are skipped because their chain lags. If others are due, the first step expires them
-        // and the second finds nothing.
+        // Invoices on bitcoin are skipped because their chain lags. The first step expires the invoices on other
+        // chains, and the second step finds none.
         assert_eq!(run_due_steps(&service, at(0)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(2)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(3)), (2, NextStep::At(at(5))));

@@ -1,7 +1,7 @@
 //! Runs background work that falls due with time.
 //!
 //! One loop serves every worker: it waits, wakes, backs off, logs and stops. Invariant: a step is bounded and returns
-//! when the next step is due. So a test can wait until all due work is done.
+//! the time of the next step. A test can therefore wait until all due work is done.
 
 pub mod command;
 pub mod command_job;
@@ -27,9 +27,10 @@ use tokio::sync::watch;
 
 /// Pause of a worker after a failed step, unless it is woken.
 const BACK_OFF: Duration = Duration::from_secs(1);
-/// Longest sleep of a worker. Meanwhile the clock may be set, and timers may stop while the system is suspended.
+/// Longest sleep of a worker. During a sleep, the clock may be set, or the system may be suspended, which can stop
+/// timers.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
-/// Maximum number of rounds when waiting for all due work. The work of one round may cause the next round.
+/// Maximum number of rounds in a wait for all due work. The work of one round may make more work due.
 const SETTLE_ROUNDS_MAX: u32 = 10_000;
 
 /// The time at which the next step of a worker is due.
@@ -51,18 +52,19 @@ pub trait Worker: Send + 'static {
     /// Makes one bounded step.
     fn tick(&mut self, now: Time) -> impl Future<Output = Result<NextStep, Error>> + Send;
 
-    /// Returns `true` if work is under way outside the steps. The end of that work wakes the worker.
+    /// Returns `true` if work continues after the step, for example on another thread. The end of that work wakes the
+    /// worker.
     fn is_busy(&self) -> bool {
         false
     }
 
-    /// Returns the time until the next step in real time, independent of the clock. `None` if only the clock or a
+    /// Returns the real time until the next step, independent of the clock. Returns `None` if only the clock or a
     /// wake-up starts the next step.
     fn time_until_step(&self) -> Option<Duration> {
         None
     }
 
-    /// Ends the work under way, within seconds. Called once, after the last step.
+    /// Ends the work that is in progress, within seconds. Called once, after the last step.
     fn finish(&mut self) -> impl Future<Output = Result<(), Error>> + Send {
         std::future::ready(Ok(()))
     }
@@ -81,7 +83,7 @@ pub struct Waker {
 struct IdleState {
     /// Number of wake-ups that the worker had handled.
     seen: u64,
-    /// Time of the next step, if it has one.
+    /// Time of the next step. `None` if only a wake-up starts the next step.
     until: Option<Time>,
 }
 
@@ -114,7 +116,7 @@ impl Waker {
     async fn wait_until_idle(&self) {
         let woken = *self.woken.borrow();
         let mut rested = self.rested.subscribe();
-        // The only error is that the worker has stopped, which also ends the wait.
+        // The wait fails only if the worker has stopped. In that case the worker has nothing more to do.
         let _ = rested.wait_for(|rest| rest.seen >= woken).await;
     }
 
@@ -133,7 +135,7 @@ pub struct Wakers {
     pub expire: Waker,
     /// Waker of the pruning worker.
     pub prune: Waker,
-    /// Waker of the provisioner. A sandbox has no provisioner and never waits for one.
+    /// Waker of the worker that runs the provisioner. A sandbox has no such worker.
     pub provision: Waker,
     /// Waker of the worker that runs the signer. A sandbox has no such worker.
     pub send: Waker,
@@ -160,7 +162,7 @@ impl Wakers {
         self.rates.wake();
     }
 
-    /// Waits until all due work is done, including work that falls due meanwhile.
+    /// Waits until all due work is done, including work that becomes due during the wait.
     pub async fn wait_until_settled(&self) {
         for _ in 0..SETTLE_ROUNDS_MAX {
             for waker in self.sandbox_wakers() {
@@ -200,7 +202,7 @@ pub async fn run_worker<W: Worker>(
             Ok(NextStep::At(at)) => Some(at),
             Ok(NextStep::Idle) => None,
             Err(error) => {
-                // An error that repeats is logged once, because the step is retried every second.
+                // The step is retried every second, so an error is logged only when its message changes.
                 let said = error.to_string();
                 if failed.as_ref() != Some(&said) {
                     log::error!("worker failed: worker={} error={said}", W::NAME);

@@ -1,5 +1,5 @@
-//! Deletes data with a limited lifetime: idempotency responses, attempts, sessions and rolled secrets. Never deletes
-//! events or deliveries. Once a day, logs the heads of a production file's hash-chained logs.
+//! Deletes data with a limited lifetime: idempotency responses, attempts, sessions and replaced secrets. Never
+//! deletes events or deliveries. Once a day, logs the heads of the hash-chained logs of a production file.
 
 use super::{NextStep, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
@@ -13,7 +13,7 @@ pub struct PruningWorker {
     /// the process.
     logs_heads: bool,
     next: Time,
-    /// Time at which the heads are logged next.
+    /// Time at which the heads of the hash-chained logs are logged next.
     next_heads: Time,
 }
 
@@ -42,7 +42,7 @@ impl Worker for PruningWorker {
     const NAME: &'static str = "prune";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        // If the clock was set back, pruning waits no longer than an hour.
+        // If the clock was set back, `next` may be far in the future. Pruning then runs at once instead.
         let waits = now < self.next && self.next <= now.plus_ms(HOUR_MS);
         if waits {
             return Ok(NextStep::At(self.next));

@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Time between two requests to a source, in milliseconds.
 const EVERY_MS: i64 = MINUTE_MS;
-/// Longest pause after a rate limit, in milliseconds, unless the source asks for a longer one.
+/// Longest pause after a rate limit, in milliseconds. If the source requests a longer pause, that pause applies.
 const LEFT_ALONE_MS_MAX: i64 = 15 * MINUTE_MS;
 /// Time between two reads of the rate file, in real time.
 const LOOK_AT_FILE: Duration = Duration::from_secs(1);
@@ -40,7 +40,7 @@ pub struct RateWorker {
     /// Answers that are not stored yet.
     ended: Vec<SourceAnswer>,
     has_begun: bool,
-    /// The coins without a rate, as last logged, with the reason.
+    /// Coins without a rate at the last check, with the reason. The log has a line for each.
     without: HashMap<(&'static str, Currency), NoRateReason>,
 }
 
@@ -48,10 +48,10 @@ pub struct RateWorker {
 struct PolledSource {
     upstream: Upstream,
     asked_at: Option<Time>,
-    /// Time after the last request until the next one, in milliseconds.
+    /// Time from the last request to the next one, in milliseconds.
     wait_ms: i64,
     is_under_way: bool,
-    /// Number of rate limits in a row.
+    /// Number of consecutive requests that the source has refused with a rate limit.
     refused: u32,
     problem: Option<String>,
 }
@@ -143,7 +143,7 @@ impl RateWorker {
         if let Some(asked) = all.find(|asked| asked.upstream.source == source) {
             asked.record_outcome(now, failure.as_ref());
         }
-        // Coins are logged only after all sources of a round have answered: before that, some coins have too few
+        // Missing rates are logged only after all sources have answered. Before that, some coins have too few
         // figures.
         if self.is_busy() {
             return Ok(());
@@ -186,7 +186,7 @@ impl RateWorker {
             return Ok(());
         }
         let (told, problem) = (watched.figures_at(now), watched.problem.clone());
-        // While the file cannot be read, its last readable contents stay valid until a restart.
+        // While the file cannot be read, the contents of its last successful read stay valid until a restart.
         if !told.is_empty() {
             let (service, source) = (&self.service, FigureSource::File);
             service.store_figures(now, source, now, told).await?;
@@ -198,8 +198,8 @@ impl RateWorker {
         self.log_rate_changes(now)
     }
 
-    /// Logs the coins that have lost their rate, with the reason. Also logs the coins that have a rate again or need
-    /// none any more.
+    /// Logs the coins that have lost their rate, with the reason, and the coins that have a rate again. A coin that
+    /// no longer needs a rate is logged like a coin with a rate.
     fn log_rate_changes(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
         let without: HashMap<(&'static str, Currency), NoRateReason> =
@@ -220,7 +220,8 @@ impl RateWorker {
         Ok(())
     }
 
-    /// Returns when the next request or read is due. Ignores sources with a request under way.
+    /// Returns the time of the next request to a source or the next read of the file. Ignores sources that have not
+    /// answered yet.
     fn next_poll(&self, now: Time) -> NextStep {
         let waiting = self.sources.iter().filter(|asked| !asked.is_under_way);
         let file = self.file.iter();
@@ -236,7 +237,7 @@ impl PolledSource {
         next_due_at(self.asked_at, self.wait_ms, now)
     }
 
-    /// Records the end of a request. Logs a new problem, or the end of the last one.
+    /// Records the end of a request. Logs a new problem of the source, or that the last problem has ended.
     fn record_outcome(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;
@@ -260,14 +261,14 @@ impl PolledSource {
 }
 
 /// Returns the next time of an action that repeats every `wait_ms`. Returns `now` if the action was never done, or if
-/// the clock was set back since.
+/// `done_at` is in the future because the clock was set back.
 fn next_due_at(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
     let done_at = done_at.filter(|done_at| *done_at <= now);
     done_at.map_or(now, |done_at| done_at.plus_ms(wait_ms))
 }
 
-/// Returns the pause after this many rate limits in a row, in milliseconds. The pause doubles each time and is at
-/// least as long as the source requested. `chance` adds up to a quarter of the pause.
+/// Returns the pause after this many consecutive rate limits, in milliseconds. The pause doubles each time and is at
+/// least as long as the source requested. `chance` (0 to 255) adds up to a quarter of the pause.
 fn rate_limit_pause_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     let doubled = EVERY_MS.saturating_mul(1_i64.checked_shl(refused.min(10)).unwrap_or(1));
     let asked = i64::try_from(retry_after_s).unwrap_or(0).saturating_mul(SECOND_MS);

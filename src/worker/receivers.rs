@@ -1,7 +1,7 @@
 //! Decides how many attempts each queue of webhooks may have under way, and how soon the queue is tried again.
 //!
-//! A queue belongs to an endpoint, or to one origin of the `webhookUrl`s in an account's invoices. Invariant:
-//! receivers that hang leave enough senders for quick receivers and for every other account.
+//! A queue belongs to an endpoint, or to one origin (scheme, host and port) of the `webhookUrl`s of an account's
+//! invoices. Invariant: receivers that hang leave enough senders for quick receivers and for every other account.
 
 mod queue;
 
@@ -14,10 +14,10 @@ pub(super) use queue::QueueAttempt;
 
 /// Longest latency of a quick attempt, in milliseconds, whether or not the receiver accepts the delivery.
 const QUICK_MS_MAX: i64 = 1_000;
-/// Maximum number of attempts under way in a new queue, and in a queue whose first attempt was accepted.
+/// Number of attempts that a new queue may have under way, and a queue whose first attempt was accepted.
 const SHARE_FIRST: usize = 4;
-/// Maximum share of a queue, that is, its number of attempts under way. A success doubles the share, and a failure
-/// sets it to 1.
+/// Maximum share of a queue. The share is the number of attempts that the queue may have under way. A success doubles
+/// the share, and a failure sets it to 1.
 const SHARE_MAX: usize = 32;
 /// Maximum number of attempts under way in all queues that are not known to be quick.
 const OTHERS_MAX: usize = THREADS_MAX / 3 * 2;
@@ -27,15 +27,15 @@ const ACCOUNT_OTHERS_MAX: usize = THREADS_MAX / 3;
 const SLOW_MAX: usize = THREADS_MAX / 2;
 /// Maximum number of attempts under way in one account's slow queues.
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
-/// Number of attempts under way from which no queue gets more than [`SHARE_FIRST`]. Quick queues and other queues are
-/// counted separately.
+/// Once this many attempts are under way, a queue gets at most [`SHARE_FIRST`]. Attempts of quick queues and of all
+/// other queues are counted separately.
 const CROWD: usize = THREADS_MAX / 6;
-/// Number of queues of an account from which a new queue begins with one attempt. So each queue is tried soon.
+/// Once an account has this many queues, a new queue begins with one attempt. Each queue is then tried soon.
 const QUEUES_FEW: usize = 16;
-/// Number of failures in a row from which attempts pause until a success. Failures are counted for each queue, and
-/// for an account's failing `webhookUrl`s together.
+/// After this many consecutive failures, a queue pauses between attempts until a success. Failures are counted for
+/// each queue, and together for all failing `webhookUrl`s of an account.
 const FAILURES_MAX: u32 = 20;
-/// Maximum number of remembered queues without waiting deliveries.
+/// Maximum number of remembered queues that have no waiting deliveries.
 const REMEMBERED_MAX: usize = 10_000;
 
 /// The state of every queue, and the sums for each account.
@@ -55,8 +55,8 @@ pub(super) struct ReceiverStates {
 struct AccountSums {
     queues: usize,
     under_way: AttemptCounts,
-    /// Failures in a row of the account's `webhookUrl`s. During a pause, only an attempt of a queue that failed last
-    /// updates the begin time.
+    /// Consecutive failures of the account's `webhookUrl`s. During a pause, the begin time is set only by an attempt
+    /// of a queue whose last attempt failed.
     row: FailureStreak,
 }
 
@@ -66,13 +66,13 @@ impl ReceiverStates {
         ReceiverStates { pause_ms, ..ReceiverStates::default() }
     }
 
-    /// Returns how many attempts of a queue are under way.
+    /// Returns the number of attempts that a queue has under way.
     pub(super) fn under_way_count(&self, name: &str) -> usize {
         let queue = self.queues.get(name);
         queue.map_or(0, |queue| queue.under_way.total())
     }
 
-    /// Returns how many more attempts of a queue may begin.
+    /// Returns the number of further attempts that a queue may begin now.
     pub(super) fn free_slots(&self, name: &str) -> usize {
         let queue = self.queues.get(name).copied().unwrap_or_default();
         let account = self.accounts.get(account_of(name));
@@ -117,7 +117,7 @@ impl ReceiverStates {
         own.remaining_pause_ms(self.pause_ms, now_ms).max(shared)
     }
 
-    /// Sorts queues by their last turn, then by their due time, so that every queue gets its turn.
+    /// Sorts queues by the time of their last attempt, then by their due time, so that every queue is served in turn.
     pub(super) fn sort_by_turn<'w>(&self, waiting: &'w [WaitingQueue]) -> Vec<&'w WaitingQueue> {
         let turn = |waiting: &&WaitingQueue| {
             let queue = self.queues.get(&waiting.queue);
@@ -186,7 +186,8 @@ impl ReceiverStates {
     /// Updates the speeds of queues, then removes idle queues beyond the maximum.
     pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
-            // An earlier process has tried this queue. The attempt failed, and its latency is unknown.
+            // An earlier process has tried this queue. The attempt failed, and its latency is unknown, so the queue
+            // counts as slow.
             if self.add_queue(&one.queue) {
                 self.update_queue(&one.queue, |queue| {
                     (queue.speed, queue.share, queue.row.failures) = (QueueSpeed::Slow, 1, 1)
@@ -199,7 +200,7 @@ impl ReceiverStates {
         }
     }
 
-    /// Marks quick queues as slow if they have attempts under way and have shown no sign of life for too long.
+    /// Marks a quick queue as slow if it has attempts under way and none has ended for more than [`QUICK_MS_MAX`].
     fn mark_silent_as_slow(&mut self, now_ms: i64) {
         if self.under_way.quick == 0 {
             return;
@@ -216,8 +217,8 @@ impl ReceiverStates {
         }
     }
 
-    /// Removes idle queues until half of the maximum is left. Begins with the account that has the most queues. Of
-    /// its queues, the ones that are not quick go first, the oldest before newer ones.
+    /// Removes idle queues until half of the maximum is left, first from the account that has the most queues. Within
+    /// an account, queues that are not quick are removed first, and the oldest before newer ones.
     fn evict_idle_queues(&mut self, waiting: &[WaitingQueue]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
         let is_idle = |(name, queue): &(&String, &QueueState)| {
@@ -241,7 +242,7 @@ impl ReceiverStates {
         }
     }
 
-    /// Adds a queue. Returns `true` if it was not known.
+    /// Adds a queue. Returns `true` if the queue was added, and `false` if it existed.
     fn add_queue(&mut self, name: &str) -> bool {
         if self.queues.contains_key(name) {
             return false;
@@ -253,7 +254,7 @@ impl ReceiverStates {
         true
     }
 
-    /// Removes an idle queue, and its account if this was the account's last queue.
+    /// Removes an idle queue. If this was the account's last queue, removes the account.
     fn remove_queue(&mut self, name: &str) {
         self.queues.remove(name);
         if let Some(account) = self.accounts.get_mut(account_of(name)) {
@@ -264,7 +265,7 @@ impl ReceiverStates {
         }
     }
 
-    /// Changes a queue, and updates the sums that include it.
+    /// Changes a queue, and updates the attempt counts of its account and of all accounts.
     fn update_queue(&mut self, name: &str, change: impl FnOnce(&mut QueueState)) {
         let Some(queue) = self.queues.get_mut(name) else {
             return;
@@ -278,8 +279,9 @@ impl ReceiverStates {
     }
 }
 
-/// Returns the free attempts of an account that uses `own` of `most`, while all accounts together use `used`. No
-/// account may use more than it leaves for the others, so some are always left for a further account.
+/// Returns the number of attempts that an account may still begin. The account has `own` attempts under way, all
+/// accounts together have `used`, and the limit for all accounts is `most`. An account never uses more than it leaves
+/// free, so another account can always begin some.
 fn fair_slots(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }

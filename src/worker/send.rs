@@ -12,7 +12,8 @@ use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Maximum number of characters kept of a transaction id in an answer, even if the id is not valid.
+/// Maximum number of characters of a transaction id from a signer that are kept in a message, even if the id is not
+/// valid.
 const ANSWER_CHARS_MAX: usize = 1000;
 /// Reason used if a signer gives none.
 const NO_REASON: &str = "the signer gave no reason";
@@ -85,18 +86,18 @@ impl CommandJob for SignerJob {
 /// The result of a signer that exited successfully.
 #[derive(Debug, PartialEq, Eq)]
 enum SignerOutcome {
-    /// Sent, in the transaction with this id.
+    /// The transfer was sent in the transaction with this id.
     Sent(String),
-    /// Not sent, for this reason. `true` if the signer may run again.
+    /// The transfer was not sent, for this reason. `true` if the signer may run again.
     NotSent(String, bool),
 }
 
-/// Parses `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Any other answer is an error, because nothing may be
-/// guessed.
+/// Parses `{"txid"}` or `{"sent": false, "retry"?, "reason"?}`. Any other answer is an error, because Coffer must not
+/// guess whether the transfer was sent.
 fn parse_outcome(answer: &Fields<'_>) -> Result<SignerOutcome, String> {
     let told = |refusal: Refusal| refusal.message;
     let text = answer.text("txid", 1..=ANSWER_CHARS_MAX).map_err(told)?;
-    // An answer that cannot be attached is kept for a person to read.
+    // The message quotes the transaction id of an invalid answer, so that a person can check that transaction.
     let kept = |problem: &str| {
         let text = text.map(|text| format!(": it answered the transaction {text:?}"));
         format!("{problem}{}", text.unwrap_or_default())

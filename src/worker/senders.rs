@@ -10,7 +10,7 @@ use std::time::Duration;
 const THREADS_KEPT: usize = 4;
 /// Largest number of threads.
 pub(super) const THREADS_MAX: usize = 768;
-/// Idle time after which a thread beyond the kept ones ends.
+/// Idle time after which a thread ends, if there are more than [`THREADS_KEPT`].
 const THREAD_IDLE: Duration = Duration::from_secs(5);
 /// Stack of a thread, in bytes. A small stack is enough, and there may be many threads.
 const THREAD_STACK_BYTES: usize = 512 * 1024;
@@ -38,7 +38,7 @@ struct PoolState {
 }
 
 impl SenderPool {
-    /// Submits a job. The job is dropped if no thread exists and none can be started.
+    /// Submits a job. Drops the job if there is no thread and the system cannot start one.
     pub(super) fn submit(&self, job: impl FnOnce() + Send + 'static) {
         let mut state = self.shared.lock_state();
         state.jobs.push_back(Box::new(job));
@@ -66,7 +66,7 @@ impl SharedPool {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a thread. Returns `false` if the system cannot start one. The other threads then run the jobs.
+    /// Starts a thread. Returns `false` if the system cannot start a thread. The existing threads then run the jobs.
     fn spawn_thread(self: &Arc<Self>) -> bool {
         let shared = Arc::clone(self);
         let builder = std::thread::Builder::new()
@@ -75,14 +75,14 @@ impl SharedPool {
         builder.spawn(move || shared.run_jobs()).is_ok()
     }
 
-    /// Runs jobs until the thread is idle for too long.
+    /// Runs jobs until the thread has been idle for too long.
     fn run_jobs(&self) {
         while let Some(job) = self.wait_for_job() {
             job();
         }
     }
 
-    /// Waits for the next job. Returns `None` if this thread must end; the thread is then no longer counted.
+    /// Waits for the next job. Returns `None` if this thread must end. The thread is then no longer counted.
     fn wait_for_job(&self) -> Option<Job> {
         let mut state = self.lock_state();
         loop {

@@ -1,6 +1,7 @@
-//! Watches the wall clock: logs doubts about its time, notices its acceptance by a person, and stores the time.
+//! Watches the wall clock: logs doubts about its time, notices when a person accepts it, and stores the time.
 //!
-//! Invariant: the stored time is at most a minute old, so a restart never goes back further.
+//! Invariant: the stored time is at most a minute old. After a restart, the time is at most a minute earlier than
+//! before.
 
 use super::{NextStep, Wakers, Worker};
 use crate::clock::{Clock, ClockDoubt};
@@ -8,7 +9,7 @@ use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
 
-/// Interval at which the wall clock is read if no other part reads it, in milliseconds.
+/// Maximum time between two checks of the wall clock, in milliseconds.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the wall clock.
@@ -16,18 +17,19 @@ pub struct ClockWatcher {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
-    /// Number of times a person had accepted the wall clock.
+    /// Number of times that a person had accepted the wall clock, as of the last check.
     accepted: i64,
     /// `true` if the wall clock was doubted at the last check.
     doubted: bool,
-    /// `true` if time was set back since the last write to the file.
+    /// `true` if the clock was set back and the file does not record this yet.
     set_back: bool,
     /// Time of the next write to the file.
     next: Time,
 }
 
 impl ClockWatcher {
-    /// Creates a worker for this clock. `accepted` is the number of times that a person has accepted the wall clock.
+    /// Creates a worker for this clock. `accepted` is the number of times so far that a person has accepted the wall
+    /// clock.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -45,8 +47,8 @@ impl ClockWatcher {
         }
     }
 
-    /// Checks for an acceptance by a person, and logs changes. Returns the doubt, and `true` if the file must be
-    /// updated.
+    /// Checks whether a person has accepted the wall clock, and logs changes. Returns the doubt, and `true` if the
+    /// file must be updated.
     fn check_clock(&mut self) -> Result<(Option<ClockDoubt>, bool), Error> {
         let accepted = self.service.clock_accept_count()?;
         let mut changed = accepted != self.accepted;
@@ -60,7 +62,7 @@ impl ClockWatcher {
             log::warn!("wall clock adopted: set={side} seconds={seconds}");
             self.set_back |= moved_ms < 0;
             changed = true;
-            // Workers that sleep have computed their wait from the old time.
+            // Sleeping workers have computed their waiting time from the old time.
             self.wakers.wake_all();
         }
         if doubt.is_some() != self.doubted {

@@ -13,7 +13,7 @@ const LOOK_MS: i64 = 10 * SECOND_MS;
 /// The worker that watches the write-ahead log.
 pub struct WalWatcher {
     service: Arc<Service>,
-    /// Time from which the next warning may be logged.
+    /// Earliest time of the next warning.
     next: Time,
 }
 

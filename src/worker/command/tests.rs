@@ -121,7 +121,7 @@ async fn remaining_child_processes_are_killed_at_the_end() {
         ("echo '{}'; kill -9 $$", Err("signal: 9")),
         ("yes", Err("over 65536 bytes")),
         ("wait", Err("longer than 500 ms")),
-        // A background process keeps stdout open.
+        // A background process keeps stdout open after the command has exited.
         ("echo '{}'; sleep 1000 2>/dev/null &", Err("longer than 500 ms")),
     ] {
         let fifo = Fifo::new();

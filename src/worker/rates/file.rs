@@ -14,7 +14,7 @@ pub(super) struct RateFile {
 }
 
 impl RateFile {
-    /// Returns the rate file at this path, which is not read yet.
+    /// Returns a handle for the rate file at this path. Does not read the file.
     pub(super) fn new(path: PathBuf) -> RateFile {
         RateFile { path, told: Vec::new(), problem: None, kept_at: None }
     }

@@ -2,17 +2,17 @@
 
 use super::FAILURES_MAX;
 
-/// An attempt under way.
+/// An attempt that has begun and has not ended.
 pub(in crate::worker) struct QueueAttempt {
     pub(super) queue: String,
     /// Speed of the queue when the attempt began.
     pub(super) speed: QueueSpeed,
 }
 
-/// Numbers of attempts under way, by the speed of their queue when they began.
+/// Numbers of attempts under way, grouped by the speed of their queue when they began.
 ///
-/// An attempt never moves to a faster speed: otherwise it would leave its sum while it hangs. It moves to slow when
-/// its queue becomes slow.
+/// When a queue becomes quick, attempts that began earlier keep their group: they may hang, and must count as not
+/// quick. When a queue becomes slow, all its attempts count as slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AttemptCounts {
     pub(super) unknown: usize,
@@ -24,13 +24,14 @@ pub(super) struct AttemptCounts {
 #[derive(Clone, Copy, Default)]
 pub(super) struct QueueState {
     pub(super) under_way: AttemptCounts,
-    /// Maximum number of attempts under way, judged only by the answers of the receiver.
+    /// Maximum number of attempts that the queue may have under way. Depends only on the receiver's answers.
     pub(super) share: usize,
     pub(super) speed: QueueSpeed,
     /// Sequence number of the queue's last attempt among all attempts. 0 if there was none.
     pub(super) turn: u64,
     pub(super) row: FailureStreak,
-    /// Time of the last sign of life, in milliseconds of uptime: an attempt ended, or the first quick attempt began.
+    /// Time of the last sign that the receiver is alive, in milliseconds of uptime: an attempt ended, or the first
+    /// quick attempt began.
     pub(super) alive_ms: i64,
 }
 
@@ -57,7 +58,7 @@ impl FailureStreak {
         self.failures = if is_success { 0 } else { self.failures.saturating_add(1) };
     }
 
-    /// Returns the rest of the pause, in milliseconds.
+    /// Returns how long the pause still lasts, in milliseconds.
     pub(super) fn remaining_pause_ms(self, pause_ms: i64, now_ms: i64) -> i64 {
         if self.failures < FAILURES_MAX {
             return 0;
@@ -72,7 +73,7 @@ impl AttemptCounts {
         self.not_quick_count().saturating_add(self.quick)
     }
 
-    /// Returns the number of attempts of queues that are not known to be quick.
+    /// Returns the number of attempts of queues whose speed is slow or unknown.
     pub(super) fn not_quick_count(self) -> usize {
         self.unknown.saturating_add(self.slow)
     }
@@ -85,7 +86,8 @@ impl AttemptCounts {
         }
     }
 
-    /// Replaces the attempts of one queue in a sum over several queues.
+    /// Updates a sum over several queues after a change of one queue: subtracts its counts `before` and adds its
+    /// counts `after`.
     pub(super) fn update_sum(&mut self, mut before: AttemptCounts, mut after: AttemptCounts) {
         for speed in [QueueSpeed::Unknown, QueueSpeed::Quick, QueueSpeed::Slow] {
             let sum = self.count_mut(speed);
@@ -103,7 +105,7 @@ impl QueueState {
     }
 
     pub(super) fn remove_attempt(&mut self, began: QueueSpeed) {
-        // If no attempt of this speed is left, the attempt has been moved to slow.
+        // If no attempt with this speed is left, the queue has become slow, and the attempt was counted as slow.
         let speed = match *self.under_way.count_mut(began) {
             0 => QueueSpeed::Slow,
             _ => began,

@@ -110,7 +110,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
         assert!(receivers.free_slots("https://new another") > 0, "{begun:?}");
     }
     assert_eq!(begun, [256, 128, 64, 32, 16, 8, 4, 2]);
-    // While attempts end, all accounts reach the same number.
+    // While attempts end, the numbers of attempts of all accounts become equal.
     for _ in 0..20 {
         for account in 0..8 {
             let hanging = queue_names("hanging", 1_000, &account.to_string());
@@ -134,7 +134,7 @@ fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
     for name in &quick {
         make_attempt(&mut receivers, name, true, 1);
     }
-    // The receiver rejects deliveries, but quickly.
+    // This receiver rejects deliveries, but answers quickly.
     make_attempt(&mut receivers, "https://refusing 1", false, 1);
     for account in 0..1_000 {
         fill_queues(&mut receivers, &queue_names("hanging", 4, &format!("h{account}")));
@@ -195,7 +195,7 @@ fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
     let pauses = [1_000, 1_010, 1_049, 1_050, 9_000]
         .map(|now_ms| receivers.remaining_pause_ms(failing, now_ms));
     assert_eq!(pauses, [50, 40, 1, 0, 0]);
-    // Neither another endpoint of the same account nor its `webhookUrl`s pause.
+    // The pause affects neither another endpoint of the account nor its `webhookUrl`s.
     for other in [beside, "https://host 1"] {
         make_attempt(&mut receivers, other, false, 1);
         assert_eq!(receivers.remaining_pause_ms(other, 0), 0);
@@ -221,7 +221,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
         receivers.end_attempt(&attempt, false, 1, 901);
     }
     assert_eq!(receivers.remaining_pause_ms(&failing[0], 910), 40);
-    // The next attempt of any of these queues pauses all of them. An attempt of a new origin does not.
+    // The next attempt of any of these queues restarts the pause of all of them. An attempt of a new origin does not.
     let next = receivers.begin_attempt(&failing[0], 1_000);
     receivers.end_attempt(&next, false, 1, 1_001);
     make_attempt(&mut receivers, "https://failing 1", false, 1);
@@ -263,7 +263,7 @@ fn queue_that_failed_before_a_restart_is_slow_after_it() {
         }
     }
     assert_eq!((receivers.under_way.slow, receivers.free_slots("new 1")), (SLOW_MAX, 1));
-    // A queue that this process has tried keeps its speed.
+    // A queue that this process has already tried keeps its speed.
     let mut receivers = ReceiverStates::default();
     make_attempt(&mut receivers, "quick 1", true, 1);
     receivers.refresh(&[waiting_queue("quick 1", true)], 0);
@@ -290,7 +290,7 @@ fn eviction_spares_other_accounts_and_quick_queues() {
     receivers.refresh(&[], 0);
     let many = receivers.accounts.get("many").map(|many| many.queues);
     assert_eq!(many, Some(receivers.queues.len() - 2));
-    // An account is removed with its last queue.
+    // An account is removed when its last queue is removed.
     for name in queue_names_of_new_accounts(REMEMBERED_MAX * 2) {
         make_attempt(&mut receivers, &name, true, 1);
         receivers.refresh(&[], 0);

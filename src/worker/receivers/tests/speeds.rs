@@ -1,4 +1,4 @@
-//! Queues that change their speed while attempts are under way.
+//! Tests of queues whose speed changes while attempts are under way.
 
 use super::{
     ACCOUNT_OTHERS_MAX, AttemptCounts, CROWD, HANGING_MS, QUEUES_FEW, QUICK_MS_MAX, QueueSpeed,
@@ -17,13 +17,13 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     }
     make_attempt(&mut receivers, "https://quick 2", true, 1);
     let begun: Vec<usize> = all.iter().map(|name| fill_queue(&mut receivers, name)).collect();
-    // The first queues get their whole share. Then each queue gets one attempt, until the account has half of the
-    // senders.
+    // The first queues get their maximum share. After that, each queue gets one attempt, until the account has half
+    // of the senders.
     let full = CROWD / SHARE_MAX;
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
-    // After a second the queues count as hanging. None of them gets more, but the others do.
+    // After a second the queues with attempts count as hanging and get no more attempts. The other queues do.
     receivers.refresh(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
     receivers.refresh(&[], QUICK_MS_MAX + 1);
@@ -58,7 +58,7 @@ fn hanging_attempts_count_as_the_speed_at_which_they_began() {
     assert_eq!(receivers.under_way, own);
     let room = ACCOUNT_OTHERS_MAX - hanging;
     assert_eq!(fill_queues(&mut receivers, &queue_names("new", 1_000, "1")), room);
-    // All attempts of a queue that hangs count as slow from then on.
+    // Once a queue hangs, all its attempts count as slow.
     receivers.refresh(&[], QUICK_MS_MAX + 1);
     let slow = AttemptCounts { unknown: room, quick: 0, slow: hanging + quick };
     assert_eq!(receivers.under_way, slow);

@@ -6,8 +6,8 @@ use crate::domain::retry::next_attempt;
 use crate::domain::time::Time;
 use std::collections::{BTreeMap, HashMap};
 
-/// Time between two steps. An attempt begins when another one ends or a delivery falls due. Both happen at whole
-/// seconds here.
+/// Time between two steps, in milliseconds. In this simulation, attempts end and deliveries fall due only at whole
+/// seconds.
 const STEP_MS: i64 = 1_000;
 
 /// The worker's loop over queues with deliveries, in simulated time.
@@ -15,11 +15,11 @@ struct DeliverySimulation {
     receivers: ReceiverStates,
     /// Due time and number of past attempts of each delivery, by queue.
     due: HashMap<String, Vec<(i64, u32)>>,
-    /// Attempts under way by their end time: the attempt, its begin, the number of past attempts, and the latency.
+    /// Attempts under way by the time of their end. Each has its begin, the number of past attempts, and its latency.
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
-    /// Latency of each queue that answers. The other queues hang.
+    /// Latency of each queue whose receiver answers, in milliseconds. All other queues hang.
     quick: HashMap<String, i64>,
-    /// Time at which the first attempt of each queue began.
+    /// Time at which the first attempt of each queue began, in milliseconds.
     began: HashMap<String, i64>,
 }
 
@@ -39,7 +39,7 @@ impl DeliverySimulation {
         due.push((now_ms, 0));
     }
 
-    /// Makes one step: ends the attempts that are over, and begins those that fit.
+    /// Makes one step: ends the attempts whose end time has come, and begins as many as allowed.
     fn run_step(&mut self, now_ms: i64) {
         while let Some(entry) = self.ends.first_entry().filter(|end| *end.key() <= now_ms) {
             let (at_ms, ended) = entry.remove_entry();
@@ -102,7 +102,7 @@ impl DeliverySimulation {
 
 #[test]
 fn waits_behind_a_thousand_hanging_origins_are_bounded() {
-    // Number of deliveries of each hanging origin, and the time at which a new receiver appears.
+    // Each case has a number of deliveries for each hanging origin, and the time at which a new receiver appears.
     for (deliveries, after_ms) in [
         (1, 0),
         (1, 5_000),
