@@ -55,12 +55,12 @@ pub struct Config {
     pub webhook_allow: Vec<Cidr>,
     /// Timeout of a webhook request, in milliseconds.
     pub webhook_timeout_ms: u64,
-    /// Pause after twenty failed webhooks in a row to one receiver, in milliseconds of real time. Ignored in the
+    /// Pause after twenty consecutive failures of one webhook receiver, in milliseconds of real time. Ignored in the
     /// sandbox.
     pub webhook_pause_ms: u32,
     /// `true` if the sandbox may listen on other addresses than loopback.
     pub allow_remote: bool,
-    /// Additional host names that the sandbox accepts in requests. It always accepts those of this machine.
+    /// Additional host names that the sandbox accepts in requests. The names of this machine are always accepted.
     pub allow_host: Vec<AllowedHost>,
     /// Maximum size of a server that a reseller orders.
     pub server_limits: ServerLimits,
@@ -123,8 +123,8 @@ impl Config {
     }
 }
 
-/// A running server. Dropping it stops it: responses in progress are completed, workers finish their current job and
-/// the writer commits. A temporary file is then removed.
+/// A running server. Dropping the value stops the server: responses in progress are completed, workers finish their
+/// current job and the writer commits. A temporary file is then removed.
 pub struct Server {
     url: String,
     listen: SocketAddr,
@@ -132,7 +132,7 @@ pub struct Server {
     setup_url: Option<String>,
     file: PathBuf,
     running: Option<(Runtime, RunningParts)>,
-    /// Removes the temporary file. Dropped last, after [`Drop`] has stopped all users of the file.
+    /// Removes the temporary file. This field is dropped last, after [`Drop`] has stopped all users of the file.
     _temporary: Option<TemporaryFile>,
 }
 
@@ -239,7 +239,7 @@ impl Server {
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
-    /// `None` if the process must survive its terminal, for example under `nohup`.
+    /// `None` if the process must continue after its terminal is closed, for example under `nohup`.
     hangup: Option<Signal>,
 }
 
@@ -252,7 +252,7 @@ impl Signals {
     }
 }
 
-/// Returns `true` if the process ignores SIGHUP: the lowest bit of the mask of ignored signals.
+/// Returns `true` if the process ignores SIGHUP: its bit is the lowest one in the mask of ignored signals.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

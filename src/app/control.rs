@@ -1,7 +1,7 @@
 //! Controls of a sandbox: moving the clock, reset, snapshot and restore.
 //!
-//! Invariant: a moving clock stops at each due time, so that every step sees exactly its own time. Moves run one at a
-//! time, and each runs to its end even if its caller no longer waits.
+//! Invariant: a moving clock stops at each due time, so that all work sees the time at which it falls due. Moves run
+//! one at a time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;
@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::{Mutex, watch};
 
-/// Latest time of the clock, 9000-01-01. Deadlines after it can still be represented.
+/// Latest time to which the clock can be moved, 9000-01-01. Deadlines computed from this time can still be
+/// represented.
 const LATEST: Time = Time(221_845_392_000_000);
 
 /// The controls of a sandbox, and its inboxes.
@@ -57,7 +58,7 @@ impl SandboxControl {
 }
 
 impl ControlOperations {
-    /// Performs one clock step, after the steps requested earlier.
+    /// Performs one clock change, after the changes that were requested earlier.
     async fn advance(&self, step: ClockChange) -> Result<(), Error> {
         let mut resets = self.resets.subscribe();
         let _alone = self.one_at_a_time.lock().await;
@@ -79,7 +80,7 @@ impl ControlOperations {
         if let Some(target) = walk {
             tokio::select! {
                 () = self.advance_to(target) => {}
-                // The reset or restore sets the clock.
+                // A reset or restore has set the clock, so the move ends here.
                 _ = resets.changed() => return Ok(()),
             }
         }

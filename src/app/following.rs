@@ -17,7 +17,7 @@ use std::time::Duration;
 const OUTPUTS_MAX: usize = 200;
 /// Maximum duration of a transaction that stores outputs, in milliseconds.
 const PART_MS_MAX: i64 = 50;
-/// Maximum wait for all chain threads at stop. A thread that waits for a node loses nothing.
+/// Maximum wait for the end of all chain threads at shutdown. A thread that still waits for its node loses no data.
 const END_WAIT: Duration = Duration::from_millis(300);
 
 /// Returns the chains, tokens and signer that are available in live mode.

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// Maximum number of open files other than connections: the database, webhook requests, pipes of programs.
 const OTHERS: u64 = 1024;
 
-/// Returns the problem if the system allows too few open files for this many connections.
+/// Returns a message if the system allows too few open files for this many connections.
 #[cfg(feature = "cli")]
 pub(crate) fn describe_shortage(connections: usize) -> Option<String> {
     let most = getrlimit(Resource::Nofile).maximum?;
@@ -19,7 +19,7 @@ pub(crate) fn describe_shortage(connections: usize) -> Option<String> {
     })
 }
 
-/// Raises this process's limit for this many connections. Returns the number of connections that fit.
+/// Raises this process's limit on open files for this many connections. Returns the number of connections that fit.
 pub(super) fn raise_limit(connections: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
     let wanted = files_needed(connections);
@@ -48,7 +48,8 @@ fn files_needed(connections: usize) -> u64 {
     u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHERS)
 }
 
-/// Returns how many of these connections fit. With very few open files, connections get half of them.
+/// Returns how many of these connections fit into a limit of `open` files. If the limit is very low, connections get
+/// half of the files.
 fn fitting_connections(connections: usize, open: u64) -> usize {
     let room = open.saturating_sub(OTHERS).max(open / 2).max(1);
     usize::try_from(room).map_or(connections, |room| connections.min(room))

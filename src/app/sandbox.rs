@@ -32,7 +32,7 @@ use crate::service::{Error, sandbox};
 /// # }
 /// ```
 pub struct Sandbox {
-    /// `Some` until it is dropped.
+    /// `Some` until the sandbox is dropped.
     server: Option<Server>,
     url: String,
 }

@@ -1,6 +1,6 @@
-//! The sockets that a server listens on, and the routes that each serves.
+//! The sockets that a server listens on, and the routes of each socket.
 //!
-//! Invariant: a separate `/metrics` socket is the only one that serves that path.
+//! Invariant: if `/metrics` has a separate socket, no other socket serves that path.
 
 use crate::http::{ConnectionLimits, Listener, ListenerRoutes};
 use crate::service::Error;
@@ -47,8 +47,8 @@ pub(super) fn routes_by_socket(
     Ok(vec![(all, limits), (metrics, few)])
 }
 
-/// Limits the system memory that slow clients occupy. The system drops data that is unsent after this time, also for
-/// closed connections. Connections inherit both settings from the listening socket.
+/// Limits the system memory that slow clients occupy. The system drops data that is still unsent after `within_ms`,
+/// even if the connection is closed. Connections inherit both settings from the listening socket.
 fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
     // If the system refuses these settings, its own limits apply.
     let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
@@ -59,7 +59,7 @@ fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
     let _ = within_ms;
 }
 
-/// Returns the URL of a listening address. Loopback replaces the unspecified address.
+/// Returns the URL of a listening address. Replaces the unspecified address (`0.0.0.0` or `::`) by loopback.
 pub(super) fn url_of(address: SocketAddr) -> String {
     match address.ip() {
         ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),

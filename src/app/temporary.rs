@@ -1,8 +1,8 @@
 //! The temporary file of a sandbox, in the system's temporary directory.
 //!
-//! Invariant: dropping the handle removes the file and the files beside it (log, lock, snapshots). It also removes
-//! older files left by killed processes of the same user. It never removes files in use, or files whose names no
-//! sandbox creates.
+//! Invariant: dropping the handle removes the file and its log, lock and snapshot files. The drop also removes files
+//! that killed processes of the same user have left. It never removes a file that is in use, or whose name no sandbox
+//! creates.
 
 use crate::service::{Error, random};
 use crate::store::left_behind::{self, LeftoverFile};
@@ -55,7 +55,7 @@ impl TemporaryFile {
             }
         }
         for file in ours {
-            // The file may be gone already.
+            // Another process may have removed the file.
             let _ = std::fs::remove_file(file.path);
         }
     }
@@ -83,7 +83,7 @@ fn is_known_suffix(suffix: &str) -> bool {
         return matches!(number.as_bytes(), [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']);
     }
     if let Some(name) = suffix.strip_prefix("-snapshot-") {
-        // The snapshot's name, or a suffix of a file that exists while the snapshot is created or read.
+        // The suffix is the name of a snapshot, or that of a file that exists while a snapshot is created or read.
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         return !name.is_empty() && name.bytes().all(plain);
     }
