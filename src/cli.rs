@@ -64,7 +64,7 @@ fn print_argument_error(said: &clap::Error) -> ExitCode {
         true => said.render().ansi().to_string(),
         false => said.render().to_string(),
     };
-    // A failed write is ignored: the exit code reports the problem too.
+    // A failed write is ignored, because the exit code also reports the problem.
     if said.use_stderr() {
         let _ = write!(std::io::stderr(), "{}", text(Stream::Err));
         return ExitCode::from(2);

@@ -1,5 +1,5 @@
-//! `coffer doctor`: checks the configuration, the file, the nodes and the rate sources. It prints one line per check,
-//! with a fix for each problem.
+//! `coffer doctor`: checks the configuration, the file, the nodes and the rate sources. The command prints one line
+//! for each check, with a fix for each problem.
 
 use super::checks::{Check, print_checks};
 use super::keeping::database_path;
@@ -47,8 +47,8 @@ pub(super) fn doctor_command(command: Command) -> Command {
         )
 }
 
-/// Size of the WAL above which a problem is reported, in bytes. Either a reader never ends, or Litestream no longer
-/// copies.
+/// Size of the WAL above which a problem is reported, in bytes. A WAL becomes so large only if a reader never ends,
+/// or if Litestream no longer copies.
 const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Runs `coffer doctor`.
@@ -191,7 +191,7 @@ fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
 fn check_folder(path: &Path) -> Check {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    // The random name prevents an attacker from placing a link there first.
+    // The name is random, so that an attacker cannot place a link there first.
     let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
     let probe = with_suffix(path, &format!("-{name}-doctor"));
     // On a full disk a file can be created, but not written to.
@@ -209,7 +209,7 @@ fn check_folder(path: &Path) -> Check {
         }
         .to_owned(),
     });
-    // This fails if the file was not created.
+    // The removal fails if the file was not created.
     let _ = std::fs::remove_file(&probe);
     ("folder".to_owned(), complaint.into_iter().collect())
 }

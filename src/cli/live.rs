@@ -39,7 +39,8 @@ pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> 
     Ok((about, complaint.into_iter().collect()))
 }
 
-/// Returns a local address of a server that listens on this address. Loopback replaces the unspecified address.
+/// Returns an address of this machine at which a server with this listening address can be reached. Replaces the
+/// unspecified address (`0.0.0.0` or `::`) by loopback.
 fn local_address(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -56,7 +57,7 @@ fn check_readiness(address: SocketAddr) -> Result<(bool, String), Error> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    // The first bytes contain the status. The rest of the response could take any length of time.
+    // The first bytes contain the status. The rest of the response could arrive very slowly.
     let mut answer = [0; ANSWER_BYTES];
     let count = stream.read(&mut answer)?;
     let answer = String::from_utf8_lossy(answer.get(..count).unwrap_or_default());

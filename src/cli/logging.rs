@@ -31,7 +31,7 @@ pub(super) fn log_to_stderr(filter: &str) {
     let mut builder = Builder::new();
     builder.parse_filters(filter).target(target).format(write_entry);
     for client in ["ureq", "ureq_proto"] {
-        // These modules log whole requests, with the logins and keys in them.
+        // These modules log whole requests, which contain logins and keys.
         builder.filter_module(client, LevelFilter::Off);
     }
     let inner = builder.build();
@@ -152,7 +152,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &QueueCounts
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         let waiting = counts.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);
-        // Logs the count only while the queue has room for the line.
+        // Logs the count of dropped lines only if the queue has room for that line.
         if waiting < WAITING_BYTES_MAX / 2 {
             let dropped = counts.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {

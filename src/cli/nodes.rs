@@ -33,16 +33,17 @@ use std::str::FromStr;
 use std::sync::RwLock;
 use std::time::Duration;
 
-/// Depth at which most outputs are spent. A node without a transaction index cannot look up their transactions.
+/// Depth at which most outputs are spent. Without a transaction index, a node cannot look up the transactions of
+/// spent outputs.
 const INDEXED_DEPTH: u32 = 1000;
 
-/// Timeout of a node request in `coffer doctor`, in milliseconds.
+/// Timeout of one request to a node in `coffer doctor`, in milliseconds.
 const ANSWER_MS_MAX: u64 = 10_000;
 
 /// Interval at which the progress of a rescan is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
-/// Maximum number of addresses reported for an unexplained balance.
+/// Maximum number of addresses with an unexplained balance that are reported.
 const UNEXPLAINED_MAX: u32 = 20;
 
 /// Returns the nodes that the settings name.
@@ -323,7 +324,7 @@ fn check_node(
     Ok(format!("{network}, block {height} of {}{untold}{remarks}", head.time))
 }
 
-/// Refuses a node without a transaction index. The check reads a deep block: its transactions are requested one by
+/// Returns an error if the node has no transaction index. Reads a deep block: its transactions are requested one by
 /// one, and most of its outputs are spent.
 fn require_transaction_index(
     node: &mut dyn Node,

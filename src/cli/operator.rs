@@ -85,7 +85,7 @@ pub(super) fn key_command(command: Command) -> Command {
         )
 }
 
-/// Opens the file, even if other processes use it. Creates the file only for commands that may start with a new file.
+/// Opens the file, even if other processes use it. Creates a missing file only for commands that may create one.
 pub(super) fn open_store(
     command: &'static str,
     matches: &ArgMatches,
@@ -93,7 +93,7 @@ pub(super) fn open_store(
 ) -> Result<Store, Error> {
     let changes = matches.subcommand_name() != Some("list");
     let kind = file_kind(command, matches)?;
-    // Settings may come before or after the subcommand. The subcommand's matches include both.
+    // Settings may be before or after the subcommand. The matches of the subcommand include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = SettingValues::new(command, matches);
     log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());
@@ -246,7 +246,7 @@ fn mode_argument(matches: &ArgMatches) -> Result<Mode, Error> {
     text_argument(matches, "mode").parse().map_err(unknown_text_error)
 }
 
-/// Converts a parse error that clap should have reported already.
+/// Converts a parse error. Such an error should not occur, because clap validates the argument first.
 fn unknown_text_error(error: UnknownText) -> Error {
     Error::Failed(error.to_string())
 }

@@ -9,9 +9,9 @@ use crate::service::Error;
 use clap::ArgMatches;
 use std::io::{ErrorKind, Write};
 
-/// Returns `true` if the result must be one JSON document. The progress line is switched off in that case.
+/// Returns `true` if the result must be one JSON document. In that case, switches the progress line off.
 pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<bool, Error> {
-    // Settings may come before or after the subcommand. The subcommand's matches include both.
+    // Settings may be before or after the subcommand. The matches of the subcommand include both.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let wants = SettingValues::new(command, matches).switch("json");
     let wants = wants.map_err(Error::Failed)?;

@@ -1,4 +1,4 @@
-//! `coffer pool`: imports live addresses. It also works while a server is running.
+//! `coffer pool`: imports live addresses. The command also works while a server is running.
 //!
 //! Invariant: a file is imported completely or not at all.
 

@@ -1,7 +1,7 @@
 //! Shows the progress of a long command in the last line of the terminal.
 //!
-//! Invariant: the line goes only to a terminal on standard error, and only if no other program reads standard output.
-//! Other output never breaks the line, and the line is gone when the process ends.
+//! Invariant: the progress line is written only if standard error is a terminal and no other program reads standard
+//! output. Other output never breaks the line, and the line is removed before the process ends.
 
 use super::terminal::{Stream, Tone};
 use crate::config::terminal_features;
@@ -20,7 +20,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Name, bar, position, total and elapsed time.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos}/{len} {elapsed}";
 
-/// The progress line, of which a process has one.
+/// The progress line. A process has only one.
 struct ProgressLine {
     /// `true` if nothing may be shown.
     is_off: bool,
@@ -44,7 +44,7 @@ pub(super) fn show_progress(said: Progress<'_>) {
     match said {
         Progress::Note(note) => {
             let mark = Stream::Err.paint(Tone::Marked, "coffer:");
-            // A failed write is ignored: the work continues without a reader.
+            // A failed write is ignored, because the work continues even if nothing reads the note.
             let _ = with_line_hidden(|| writeln!(std::io::stderr(), "{mark} {note}"));
         }
         Progress::Done { part, done, of } => update_line(part, done, of),
@@ -73,7 +73,7 @@ fn update_line(part: &'static str, done: u64, of: u64) {
     let bar = ProgressBar::with_draw_target(Some(of), ProgressDrawTarget::stderr())
         .with_message(part)
         .with_position(done);
-    // An invalid template leaves the default style.
+    // If the template is invalid, the default style is used.
     if let Ok(style) = ProgressStyle::with_template(TEMPLATE) {
         bar.set_style(style.progress_chars("=> "));
     }
@@ -82,8 +82,8 @@ fn update_line(part: &'static str, done: u64, of: u64) {
     line.shown = Some((part, bar));
 }
 
-/// Returns `true` if the progress line can be shown: the terminal is wide enough, and no other program uses it. An
-/// unknown width is accepted.
+/// Returns `true` if the progress line can be shown: the terminal is wide enough or its width is unknown, and no
+/// other program uses the terminal.
 fn can_show() -> bool {
     let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     let is_wide = columns == 0 || columns >= COLUMNS_MIN;

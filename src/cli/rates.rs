@@ -1,7 +1,7 @@
 //! The rate check of `coffer doctor`: asks every source once and reports the resulting rates.
 //!
-//! Invariant: it requests only rates that the service would request. Rates in use by a running server are at `GET
-//! /dashboard/api/rates`.
+//! Invariant: the check requests only rates that the service would request. Rates in use by a running server are at
+//! `GET /dashboard/api/rates`.
 
 use super::checks::Check;
 use super::progress::SharedProgress;
@@ -16,8 +16,8 @@ use crate::store::doctor::Complaint;
 /// Timeout of one request to a source, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
 
-/// Checks every source and the rate of every coin. If `coins_off` is `None`, no account needs rates and no source is
-/// asked.
+/// Checks every source and the rate of every coin. `coins_off` lists the switched-off coins of the accounts. If
+/// `coins_off` is `None`, no account needs rates, and no source is asked.
 pub(super) fn check_rates(
     from: &RatesOrigin,
     coins_off: Option<&[(&'static Asset, Time)]>,

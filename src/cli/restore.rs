@@ -1,4 +1,5 @@
-//! `coffer restore`: restores a backup and reports what was moved, held and left behind.
+//! `coffer restore`: restores a backup and reports the changes: new wallet indexes, held transfers and server orders,
+//! and deliveries that are given up.
 
 use super::keeping::{Findings, database_path, force_argument, path_argument};
 use super::output::{print_line, wants_json};
@@ -149,8 +150,8 @@ fn transfer_line(transfer: &LaterTransfer) -> String {
     )
 }
 
-/// Returns the id and the gap limit of a wallet. The gap limit is the number of unused addresses in a row that its
-/// owner's program must scan.
+/// Returns the id and the gap limit of a wallet. The gap limit is the number of consecutive unused addresses that the
+/// wallet software of the owner must scan.
 fn find_gap_limit<'a>(
     restored: &'a RestoreOutcome,
     id: Option<&String>,

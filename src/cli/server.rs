@@ -24,10 +24,11 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Invoices a client may create in a minute through payment links. No person pays faster.
+/// Invoices that a client may create in a minute through payment links. No person pays more often.
 const LINK_INVOICES_PER_MINUTE: u32 = 10;
 
-/// Possible first bytes of a ready file: of the text line and of the `--json` object.
+/// Possible first bytes of a ready file. The first entry begins the text line, and the second begins the `--json`
+/// object.
 const READY: [&[u8]; 2] = [b"coffer ready ", b"{\"url\":"];
 /// Number of bytes to read from a file to recognise a ready file.
 const READY_BYTES: u64 = 13;
@@ -146,20 +147,21 @@ fn serve_until_stopped(
     }
     let server = Server::start(config)?;
     progress::remove_line();
-    // Signals are handled before the ready report: a process that reads the report may send one at once.
+    // Signals are handled before the server reports that it is ready. A process that reads the report may send a
+    // signal at once.
     let signals = server.handle_signals()?;
     let line = line(&server);
     if let Some(url) = server.setup_url() {
         // The link is not logged, because other people may read the log.
         let _ = writeln!(std::io::stderr(), "make the first operator within the hour: {url}");
     }
-    // The file is written first: a process that reads the line can then read the file. If the file fails, no line is
-    // printed.
+    // The file is written before the line is printed, so that a process that reads the line finds the file. If the
+    // file cannot be written, no line is printed.
     if let Some(path) = &ready_file {
         write_ready_file(path, &line, server.file())?;
     }
     print_line(&line).inspect_err(|_| {
-        // A stopped server leaves no ready file.
+        // The ready file is removed when the server stops.
         if let Some(path) = &ready_file {
             let _ = std::fs::remove_file(path);
         }
@@ -205,7 +207,8 @@ fn ready_file_error(path: &Path, why: impl Display) -> Error {
 }
 
 /// Checks that a ready file may replace the file at this path: an old ready file, an empty file, or a link to a file.
-/// Must run before a database is open: opening and closing a database file would drop SQLite's locks.
+/// Must run before the database is opened: if the path is that of the database, closing it here would drop SQLite's
+/// locks.
 fn check_ready_file_path(path: &Path) -> Result<(), Error> {
     let Ok(found) = std::fs::symlink_metadata(path) else {
         return Ok(());
@@ -228,19 +231,19 @@ fn check_ready_file_path(path: &Path) -> Result<(), Error> {
 
 /// Writes the ready line to a temporary file and renames it, so that readers never see a partial file.
 fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Error> {
-    // The paths are compared now, because the database may not have existed before the server started.
+    // The paths are compared only now, because the database may not have existed before the server started.
     let is = |path: &Path| std::fs::canonicalize(path).ok();
     if is(path).is_some_and(|found| is(database) == Some(found)) {
         return Err(ready_file_error(path, "is the server's file"));
     }
-    // The random name prevents an attacker from placing a link there first.
+    // The name is random, so that an attacker cannot place a link there first.
     let temporary = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
     let written = std::fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(format!("{line}\n").as_bytes())?;
         std::fs::rename(&temporary, path)
     });
     if written.is_err() {
-        // Removing fails if creating failed.
+        // The removal fails if the file was not created.
         let _ = std::fs::remove_file(&temporary);
     }
     written.map_err(|error| ready_file_error(path, error))
@@ -251,7 +254,7 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
 async fn wait_for_stdin_end() {
     let (closed, hears) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
-        // An error means the same as the end: the parent process is gone.
+        // A read error has the same meaning as the end of the input: the parent process is gone.
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         let _ = closed.send(());
     });

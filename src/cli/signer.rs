@@ -1,4 +1,5 @@
-//! The signer checks of `coffer doctor`: limits, and transfers that wait for a signer that is not set.
+//! The signer checks of `coffer doctor`: the limits of accounts, and transfers that wait although no signer is
+//! configured.
 
 use super::checks::Check;
 use crate::chain::setting::Nodes;
@@ -42,7 +43,7 @@ fn limit_lines(accounts: &[Account]) -> Vec<String> {
     said.collect()
 }
 
-/// Checks for approved transfers that no signer sends.
+/// Checks for approved transfers that wait although no signer is configured.
 pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, Error> {
     let waiting = match has_signer {
         true => 0,

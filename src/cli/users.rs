@@ -1,4 +1,4 @@
-//! `coffer user`: manages the users who may sign in. It also works while a server is running.
+//! `coffer user`: manages the users who may sign in. The command also works while a server is running.
 //!
 //! Invariant: a password comes from standard input or a file, never from arguments, which other users can see.
 

@@ -1,7 +1,8 @@
-//! `coffer wallet`: manages the extended public keys of live wallets. It also works while a server is running.
+//! `coffer wallet`: manages the extended public keys of live wallets. The command also works while a server is
+//! running.
 //!
-//! Invariant: a key comes from standard input, never from arguments, which other users can see. Errors do not repeat
-//! input.
+//! Invariant: a key comes from standard input, never from arguments, which other users can see. Error messages do not
+//! repeat the input.
 
 use super::operator::{ACTOR, open_store};
 use super::output::{print_line, print_list, print_text, wants_json};
@@ -31,7 +32,8 @@ use std::io::{BufRead, Cursor, IsTerminal, Read, Write};
 /// Maximum bytes read from standard input.
 const INPUT_BYTES_MAX: u64 = 8192;
 
-/// Returns an argument with a value. Clap does not validate the value, because an error of clap would print it.
+/// Returns the definition of an argument with a value. Clap does not validate the value, because an error message of
+/// clap would print it.
 fn value_argument(name: &'static str, value_name: &'static str, help: String) -> Arg {
     Arg::new(name).long(name).value_name(value_name).help(help)
 }
@@ -152,13 +154,13 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     print_line(done.get())
 }
 
-/// Prints a note on standard error if a chain's addresses are not given out yet, because no server has followed the
-/// chain.
+/// Prints a note on standard error if the addresses of a chain are not given out yet, because no server has followed
+/// the chain.
 pub(super) fn print_unwatched_note(store: &Store, chain: Chain) -> Result<(), Error> {
     let Some(note) = store.read(|db| unwatched_note(db, chain))? else {
         return Ok(());
     };
-    // A failed write is ignored: the change is made.
+    // A failed write is ignored, because the change is already stored.
     let _ = writeln!(std::io::stderr().lock(), "{note}");
     Ok(())
 }
@@ -265,7 +267,7 @@ fn confirm_addresses(
         said.push_str("compare them with your own wallet: are they the same? yes or no: ");
     }
     let mut out = std::io::stderr().lock();
-    // A failed write is ignored: the answer decides.
+    // A failed write is ignored, because the user's answer decides.
     let _ = out.write_all(said.as_bytes()).and_then(|()| out.flush());
     if is_sure {
         return Ok(());
