@@ -174,7 +174,8 @@ impl Node {
     pub fn deploy_token_at(&self, address: &str) {
         let code = self.call_rpc("eth_getCode", json!([self.deploy_token(), "latest"]));
         self.call_rpc("anvil_setCode", json!([address, code]));
-        // Storage slot of the account's balance: the mapping `balanceOf` is the second variable of the contract.
+        // Storage slot of the account's balance. The mapping `balanceOf` is the second variable of the contract, so
+        // its slot number is 1.
         let place = format!("{}{:064x}", address_word(ADDRESS), 1);
         let bytes = |at: usize| u8::from_str_radix(&place[at..at + 2], 16).unwrap();
         let place: Vec<u8> = (0..place.len()).step_by(2).map(bytes).collect();

@@ -29,7 +29,7 @@ pub fn record_direct_writes(file: &Path) {
     }
 }
 
-/// Returns the name and the hash link of all addresses of a pool, as if they had been imported at once.
+/// Returns the name and the hash link of all addresses of a pool, as for an import of all addresses at once.
 fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();

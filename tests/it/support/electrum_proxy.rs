@@ -26,7 +26,7 @@ pub enum ElectrumFault {
     Invents(u64),
     /// Sends a notification for a script without a subscription.
     UnknownScripts,
-    /// Sends a line of 100 MB.
+    /// Sends a line of 100 MB instead of a response.
     LongLine,
     /// Reports excessive resource usage and closes the connection.
     Excessive,

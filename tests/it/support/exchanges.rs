@@ -13,7 +13,7 @@ pub const SOURCES: [&str; 4] = ["kraken", "coinbase", "binance", "coingecko"];
 pub enum SourceReply {
     /// Price of one bitcoin in EUR. The USD price is 10 % higher. Other coins have no price.
     Bitcoin(u64),
-    /// Price of one ether in EUR. Other coins have no price. Only for binance and coingecko.
+    /// Price of one ether in EUR. Other coins have no price. Only binance and coingecko support this reply.
     Ether(u64),
     /// This status with an empty body.
     Status(u16),
@@ -114,7 +114,7 @@ fn serve_request(
     );
 }
 
-/// Returns the ether price in the format of a source that returns all coins in one response.
+/// Returns the ether price in the format of a source that returns all coins in one response (binance or coingecko).
 fn ether_body(source: &str, eur: u64) -> String {
     if source == "binance" {
         return format!(r#"[{{"symbol":"ETHEUR","price":"{eur}.00000000"}}]"#);

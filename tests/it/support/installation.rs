@@ -158,7 +158,8 @@ impl Installation {
         self.create_approved_payout_to(running, SOLANA)
     }
 
-    /// Like [`Installation::create_approved_payout`], but to this payee. The amount is also 0.199 coins.
+    /// Creates an approved payout like [`Installation::create_approved_payout`], but to this payee. The amount is
+    /// 0.199 coins, too.
     #[track_caller]
     pub fn create_approved_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.request_payout_to(running, payee);
@@ -254,7 +255,7 @@ pub fn signer_settings(program: &str) -> [&str; 4] {
     ["--signer", program, "--node", "ethereum=http://127.0.0.1:1"]
 }
 
-/// Returns the number of starts that a program has noted in this file, one on each line.
+/// Returns how often a program was started. The program writes one line into this file at each start.
 pub fn start_count(noted: &Path) -> usize {
     std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
 }

@@ -18,7 +18,7 @@ impl Shop {
         self.assert_invoice_with(TEST, id, status, told, booked, balance);
     }
 
-    /// Like [`Shop::assert_invoice`], for the mode and account of this key.
+    /// Asserts the same as [`Shop::assert_invoice`], for the mode and account of this key.
     #[track_caller]
     pub fn assert_invoice_with(
         &self,

@@ -18,8 +18,8 @@ impl Deref for Litecoind {
 }
 
 impl Litecoind {
-    /// Starts a node with these extra options. Returns `None` if litecoind is not installed. MWEB stays inactive:
-    /// once active, each block from height 432 on would need a peg-in.
+    /// Starts a node with these extra options. Returns `None` if litecoind is not installed. MWEB stays inactive,
+    /// because with MWEB every block needs a peg-in as of height 432.
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
         let never = "-vbparams=mweb:9999999990:9999999999";

@@ -7,8 +7,8 @@ use serde_json::Value;
 /// Id of the second account.
 pub const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
-/// A sandbox, the id of its account, and the session cookies of the operator, the account's user and the other
-/// account's user.
+/// A sandbox and the id of its account. Also has the session cookies of the operator, of the account's user, and of
+/// the other account's user.
 pub struct OperatorInterface {
     pub shop: Shop,
     pub account: String,
@@ -81,7 +81,7 @@ impl OperatorInterface {
         self.send(&self.operator, method, &self.path(rest), body)
     }
 
-    /// Returns actor and action of each audit log entry about an object.
+    /// Returns actor and action of each audit log entry about the object with this id.
     #[track_caller]
     pub fn audit_entries(&self, id: &str) -> Vec<(String, String)> {
         let conn = Connection::open(self.shop.file()).unwrap();
@@ -106,9 +106,9 @@ impl OperatorInterface {
         conn.query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Asserts the access rules of an operation. Without a session it returns 401, and for an unknown account 404.
-    /// Another account's user gets 404, or 403 if only the operator may call the operation. In that case the
-    /// account's own user gets 403, too.
+    /// Asserts the access rules of an operation. The status is 401 without a session, and 404 for an unknown account.
+    /// Another account's user gets 404, or 403 if only the operator may call the operation. The account's own user
+    /// gets 403 if only the operator may call it.
     #[track_caller]
     pub fn assert_access(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
         let path = self.path(rest);

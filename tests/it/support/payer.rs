@@ -1,4 +1,4 @@
-//! A payer on a chain with transaction outputs. It signs its own transactions, so the node needs no wallet.
+//! A payer on a chain with transaction outputs. The payer signs its own transactions, so the node needs no wallet.
 //!
 //! Invariant: each payment spends a separate output, can be replaced, and returns its change to the payer.
 
@@ -74,7 +74,8 @@ impl Payer<'_> {
         payer
     }
 
-    /// Makes later transactions of version 3. They may have no fee if a child transaction pays for them (BIP 431).
+    /// Makes all later transactions of version 3. A version 3 transaction may have no fee if a child transaction pays
+    /// for it (BIP 431).
     pub fn use_version_3(&mut self) {
         self.version = Version(3);
     }

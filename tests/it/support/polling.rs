@@ -1,4 +1,4 @@
-//! Polling of a condition that has no notification.
+//! Polling of a condition that sends no notification.
 //!
 //! The loop sleeps between two checks so that the server can use the CPU core.
 

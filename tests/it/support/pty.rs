@@ -9,7 +9,7 @@ pub struct Terminal<'a> {
     pub columns: u16,
     /// Environment variables of the command. `TERM` is `xterm` by default.
     pub environment: &'a [(&'a str, &'a str)],
-    /// Text of the command's output after which Ctrl-C is pressed. Empty: never.
+    /// Text in the output of the command at which the test presses Ctrl-C. If empty, Ctrl-C is never pressed.
     pub interrupted_at: &'a str,
 }
 

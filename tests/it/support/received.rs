@@ -113,7 +113,7 @@ pub fn sum_of_asset(came: &ReceivedAmounts, asset: &str) -> u128 {
     of_coin.map(|(_, amount)| amount).sum()
 }
 
-/// Returns the text in lower case, empty if the value is not a text.
+/// Returns the text of a JSON value in lower case, or an empty text if the value is not a text.
 fn lower_text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_lowercase()
 }

@@ -146,7 +146,7 @@ impl Receiver {
 impl Drop for Receiver {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        // The connection wakes the listener, which then sees the closed flag.
+        // The connection wakes the listener, which then sees that the receiver is closed.
         let _ = TcpStream::connect(self.address);
         for connection in self.shared.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);

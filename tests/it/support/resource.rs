@@ -48,7 +48,8 @@ impl ResourceShape {
         }
     }
 
-    /// Asserts that each nullable field was seen with and without null, and each flag as true and false.
+    /// Asserts that each nullable field had both null and another value in the checked objects, and each flag both
+    /// true and false.
     #[track_caller]
     pub fn assert_all_seen(&self) {
         for field in &self.fields {
@@ -63,7 +64,7 @@ impl ResourceShape {
         }
     }
 
-    /// Asserts that each value of this enumeration was seen.
+    /// Asserts that the checked objects had each value of this enumeration.
     #[track_caller]
     pub fn assert_values_seen(&self, name: &str) {
         let field = self.fields.iter().find(|field| field.name == name).unwrap();

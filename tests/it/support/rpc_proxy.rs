@@ -1,7 +1,7 @@
 //! HTTP proxy in front of a JSON-RPC node that injects faults per method.
 //!
-//! Invariant: without a fault, the response is byte for byte the node's own. Dropping the proxy closes its port and
-//! connections.
+//! Invariant: without a fault, the response equals the node's response byte for byte. Dropping the proxy closes its
+//! port and connections.
 
 use super::litecoind::Litecoind;
 use super::receiver::read_request;
@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Function that changes one response. Its arguments are the request parameters and the response.
 type ResponseChange = dyn Fn(&Value, &mut Value) + Send + Sync;
 
-/// Placeholder in a response. The proxy replaces it by the large text of [`RpcFault::Flood`].
+/// Placeholder in a response. The proxy replaces the placeholder by the large text of [`RpcFault::Flood`].
 const FLOOD: &str = r#"{"flood":0}"#;
 
 /// Fault in the responses of a method.
@@ -34,7 +34,7 @@ pub enum RpcFault {
     Truncated(usize),
     /// Sends the body at one byte every 20 ms, so that a long response exceeds the client's timeout.
     Drip,
-    /// Replaces the result, or one field of the result, with this large JSON text.
+    /// Replaces the result, or the named field of the result, with this large JSON text.
     Flood(Option<&'static str>, Arc<str>),
     /// Returns this body.
     Body(String),
@@ -196,7 +196,7 @@ impl Drop for RpcProxy {
         self.shared.closed.store(true, Ordering::SeqCst);
         *self.shared.closing.0.lock().unwrap() = true;
         self.shared.closing.1.notify_all();
-        // The connection wakes the listener, which then sees the closed flag.
+        // The connection wakes the listener, which then sees that the proxy is closed.
         let _ = TcpStream::connect(self.address);
         for connection in self.shared.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
@@ -367,7 +367,7 @@ fn remove_field(answer: &mut Value, field: &str) {
     }
 }
 
-/// Returns the calls of a request, which is one call or a batch.
+/// Returns the calls in a request. A request has one call, or an array of calls.
 fn calls_in(asked: &Value) -> Vec<&Value> {
     match asked {
         Value::Array(calls) => calls.iter().collect(),

@@ -17,7 +17,7 @@ impl Scratch {
             let (process, made) = (std::process::id(), FOLDER_COUNT.fetch_add(1, Ordering::SeqCst));
             let path = std::env::temp_dir().join(format!("coffer-it-{process}-{made}"));
             match std::fs::create_dir(&path) {
-                // A killed process with the same process id may have left a folder of this name.
+                // A killed process with the same process id may have left a folder with this name.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 made => {
                     made.unwrap();

@@ -34,7 +34,7 @@ pub struct OperatorServer {
     scratch: Scratch,
     time: Arc<ManualTime>,
     passed_ms: std::cell::Cell<i64>,
-    /// Number of free wrong passwords for one email, summed over all unknown clients.
+    /// Number of wrong passwords for one email, summed over all unknown clients, before sign-in is limited.
     guesses_of_all_max: i64,
 }
 
@@ -51,7 +51,8 @@ impl OperatorServer {
         OperatorServer::with_guess_limit(40)
     }
 
-    /// Starts a server with this number of free wrong passwords for one email, summed over all unknown clients.
+    /// Starts a server. `guesses_of_all_max` is the number of wrong passwords for one email, summed over all unknown
+    /// clients, before sign-in is limited.
     #[track_caller]
     pub fn with_guess_limit(guesses_of_all_max: i64) -> OperatorServer {
         static PASSWORD_HASH: OnceLock<String> = OnceLock::new();
@@ -115,7 +116,7 @@ impl OperatorServer {
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
-    /// Returns the code for this secret, a number of time steps of 30 seconds from now.
+    /// Returns the code for this secret at a later time step. `steps` is the number of steps of 30 seconds from now.
     pub fn factor_code(&self, secret: &str, steps: i64) -> String {
         let ms = START_MS + self.passed_ms.get() + steps * STEP_MS;
         code_at_step(secret, ms / STEP_MS)

@@ -1,4 +1,4 @@
-//! A client of the event stream. It uses HTTP/1.0, where the body is not chunked, or HTTP/1.1.
+//! A client of the event stream, over HTTP/1.0, where the body is not chunked, or over HTTP/1.1.
 
 use super::Shop;
 use crate::http::connections::with_timeouts;
@@ -100,7 +100,7 @@ impl EventStream {
         })
     }
 
-    /// Reads events until one matches.
+    /// Reads events until an event matches. Returns that event.
     #[track_caller]
     pub fn next_matching(&mut self, is_wanted: impl Fn(&StreamEvent) -> bool) -> StreamEvent {
         loop {

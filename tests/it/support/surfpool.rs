@@ -1,8 +1,8 @@
 //! A local Solana node (surfpool) with the chain's own programs, a payer and tokens, hosted by `surfpool/host.js`.
 //!
 //! A block is made only for a transaction. Unlike other nodes, surfpool divides block times by 1 000 and ignores the
-//! requested commitment. `host.js` corrects two more faults: `minContextSlot` shortens a history, and a block after
-//! one with transactions names another parent.
+//! requested commitment. `host.js` corrects two more faults. With `minContextSlot`, surfpool returns a shortened
+//! history. After a block with transactions, it names a wrong parent of the next block.
 
 use super::process::Process;
 use super::received::ReceivedAmounts;
@@ -71,7 +71,8 @@ impl Surfpool {
         self.mints[token].as_str().unwrap()
     }
 
-    /// Sends a transaction with these steps from the payer, or from an owner of the pool. Returns its signature.
+    /// Sends a transaction with these steps from the payer, or from the pool owner with index `from`. Returns the
+    /// signature of the transaction.
     #[track_caller]
     pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
         let sent = self.send_control("send", json!({ "steps": steps, "from": from }));

@@ -1,7 +1,7 @@
 //! External programs that some tests need.
 //!
-//! A test without its program prints that it is skipped. It fails instead if `COFFER_NEED_TOOLS` is set, as in CI. A
-//! program with its own variable, such as bitcoind, may be missing in CI, too.
+//! If the program of a test is missing, the test prints that it is skipped. If `COFFER_NEED_TOOLS` is set, as in CI,
+//! the test fails instead. A program that an environment variable names, such as bitcoind, may be missing in CI.
 
 use std::ffi::OsString;
 use std::process::{Command, Output};
@@ -29,8 +29,8 @@ pub fn tool_output(tool: &str, arguments: &[&str], untested: &str) -> Option<Str
     Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
-/// Returns the program that a variable names, or else the program `tool`. No package contains it, so it may be
-/// missing in CI.
+/// Returns the program that an environment variable names, or else the program `tool`. The program is in no package,
+/// so it may be missing in CI.
 #[track_caller]
 pub fn find_program(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());

@@ -29,7 +29,7 @@ impl Shop {
         payout["id"].as_str().unwrap().to_owned()
     }
 
-    /// Requests a refund in the sandbox.
+    /// Creates a refund and returns the refund id.
     #[track_caller]
     pub fn request_refund(&self, invoice: &str, amount: Option<&str>) -> Response {
         let body = json!({ "invoice": invoice, "amount": amount });

@@ -19,14 +19,14 @@ use server::NodeServer;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// The chain that all nodes of a test share.
+/// The chain that several nodes of a test share.
 type SharedChain = Arc<Mutex<Chain>>;
 
 /// Account of the default payer.
 pub const PAYER: [u8; 20] = [0x77; 20];
 /// Account of a contract that holds TRX and forwards it.
 pub const SENDER: [u8; 20] = [0x5e; 20];
-/// Contract of a token that the settings list. `UNLISTED` is not listed.
+/// Contract of a listed token. `UNLISTED` is the contract of a token that the settings do not list.
 pub const TOKEN: [u8; 20] = [0x70; 20];
 pub const UNLISTED: [u8; 20] = [0x71; 20];
 
@@ -37,7 +37,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node on a chain with the genesis block of Nile and 30 more blocks, so that some are final.
+    /// Starts a node on a chain with the genesis block of Nile and 30 more blocks, so that some blocks are final.
     #[track_caller]
     pub fn start() -> Node {
         Node::start_behind(0)

@@ -231,7 +231,8 @@ impl Chain {
         self.blocks.push(block);
     }
 
-    /// Removes the newest blocks. Their transactions become pending again, except those in `gone`.
+    /// Removes the newest blocks. Their transactions become pending again, except the transactions with an id in
+    /// `gone`.
     pub fn reorg(&mut self, blocks: usize, gone: &[&str]) {
         let at = self.blocks.len() - blocks;
         assert!(at >= Chain::final_count(self.blocks.len()), "what is final stays");

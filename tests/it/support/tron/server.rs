@@ -111,7 +111,7 @@ impl NodeServer {
 impl Drop for NodeServer {
     fn drop(&mut self) {
         self.serving.closed.store(true, Ordering::SeqCst);
-        // The connection wakes the listener, which then sees the closed flag.
+        // The connection wakes the listener, which then sees that the server is closed.
         let _ = TcpStream::connect(self.address);
         for connection in self.serving.connections.lock().unwrap().iter() {
             let _ = connection.shutdown(Shutdown::Both);
