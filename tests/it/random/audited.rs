@@ -1,8 +1,8 @@
 //! Random operations on every interface, from several connections in both modes of two accounts. The audit must find
 //! nothing, during and after the run.
 //!
-//! Invariant: the operations of a connection depend on the seed and on objects that others created. No response is an
-//! undocumented 5xx. A failure prints seed, connection and operation.
+//! Invariant: the operations of a connection depend on the seed, and on objects that other connections have created.
+//! A 5xx response is an error unless its code is in [`BUSY`]. A failure prints seed, connection and operation.
 //!
 //! The environment may set `COFFER_RANDOM_OPERATIONS`, `COFFER_RANDOM_CONNECTIONS` and `COFFER_RANDOM_SEED`.
 
@@ -19,11 +19,11 @@ use scene::{AuditedShop, Caller};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Default number of operations and connections, and default seed.
+/// Default number of operations. Below: default number of connections, and default seed.
 const OPERATIONS: u64 = 3_000;
 const CONNECTIONS: u64 = 8;
 const SEED: u64 = 1;
-/// Maximum number of further operations until each kind has succeeded, because chance may omit a kind.
+/// Maximum number of additional operations until each kind has succeeded. Chance may have omitted a kind.
 const MORE_MAX: u64 = 20_000;
 /// Number of audits during the run.
 const AUDITS: u64 = 3;
@@ -55,7 +55,7 @@ fn operations() -> impl Iterator<Item = &'static RandomOperation> + Clone {
 /// Number of successes and number of attempts of each operation.
 type OperationCounts = BTreeMap<&'static str, (u64, u64)>;
 
-/// Returns the name of an operation that has not succeeded yet.
+/// Returns the name of an operation that has not succeeded yet, if there is one.
 fn first_unsuccessful(counts: &OperationCounts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
     operations().map(|operation| operation.name).find(|name| !done(name))
@@ -68,7 +68,7 @@ fn env_number(name: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().unwrap())
 }
 
-/// Error codes of 5xx responses that are allowed.
+/// Codes of the 5xx errors that are allowed.
 const BUSY: [&str; 2] = ["maintenance", "pool_refilling"];
 
 /// Runs one operation, chosen by weight.
@@ -106,7 +106,7 @@ fn run_connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> Op
     counts
 }
 
-/// Runs operations until each kind has succeeded.
+/// Runs more operations until each kind has succeeded.
 fn run_until_all_done(scene: &AuditedShop, seed: u64, number: u64, counts: &mut OperationCounts) {
     let mut caller = Caller::new(scene, seed, number);
     for _ in 0..MORE_MAX {
@@ -145,7 +145,7 @@ fn audit_accepts_every_random_history() {
     run_until_all_done(&scene, seed, connections, &mut counts);
     assert_eq!(first_unsuccessful(&counts), None, "{counts:?}");
     assert_audit_clean(&file);
-    // All deadlines and deliveries fall due in this time.
+    // All deadlines and deliveries fall due within these 30 days.
     scene.shop.advance("30d");
     assert_audit_clean(&file);
     drop(scene);

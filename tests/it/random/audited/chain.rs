@@ -33,7 +33,7 @@ fn pay_invoice(caller: &mut Caller) -> Option<Response> {
     create_payment(caller, side, &body)
 }
 
-/// Returns one of 40 transaction ids of 32 bytes, in one of four spellings.
+/// Returns one of 40 transaction ids, each in one of four spellings.
 fn random_txid(dice: &mut Dice) -> String {
     let id = format!("{:0>64}", format!("ab{}", dice.roll(40)));
     match dice.roll(4) {
@@ -92,7 +92,7 @@ fn create_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
     answer
 }
 
-/// Moves a payment from one own address to another.
+/// Sends the money of a received payment to another of our own addresses.
 fn move_between_own(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let (_, spent) = caller.scene.payments.pick_random(&mut caller.dice)?;

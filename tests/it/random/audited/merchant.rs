@@ -55,7 +55,7 @@ fn create_invoice(caller: &mut Caller) -> Option<Response> {
     Some(answer)
 }
 
-/// Creates an invoice again with an order id or idempotency key that several connections use.
+/// Creates an invoice with an order id or idempotency key that other requests also use.
 fn repeat_create(caller: &mut Caller) -> Option<Response> {
     let side = caller.random_side();
     let number = caller.dice.roll(500);
@@ -90,7 +90,7 @@ fn simulate_payment(caller: &mut Caller) -> Option<Response> {
     Some(caller.send_as_merchant(side, "POST", &path, &body))
 }
 
-/// Returns the name of one of ten regular customers, or of one of 200 customers.
+/// Returns the name of one of ten regular customers, or of one of 200 other customers.
 pub(super) fn customer_name(caller: &mut Caller) -> String {
     let of = if caller.dice.once_in(2) { 10 } else { 200 };
     format!("customer-{}", caller.dice.roll(of))

@@ -62,7 +62,7 @@ fn resend_events(caller: &mut Caller) -> Option<Response> {
 }
 
 fn import_addresses(caller: &mut Caller) -> Option<Response> {
-    // The last address may have been imported before.
+    // The third address may have been imported before.
     let mut address =
         |sides: usize| address_without_key(u32::try_from(caller.dice.roll(sides)).unwrap());
     let body = json!({ "addresses": [address(1 << 30), address(1 << 30), address(100)] });
@@ -126,7 +126,7 @@ fn change_account_setting(caller: &mut Caller) -> Option<Response> {
     Some(caller.send_to_sandbox("PATCH", "/sandbox/account", &body))
 }
 
-/// Disables an account feature and enables it again. Requests of other connections meanwhile are rejected.
+/// Disables an account feature and enables it again. In between, requests of other connections are rejected.
 fn disable_and_enable(caller: &mut Caller) -> Option<Response> {
     let (closed, open) = match caller.dice.roll(4) {
         0 => (json!({ "status": "suspended" }), json!({ "status": "active" })),

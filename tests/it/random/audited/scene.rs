@@ -11,12 +11,12 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Maximum number of remembered objects of a kind. Operations choose from them.
+/// Maximum number of remembered objects of a kind. Operations choose from these objects.
 const REMEMBERED: usize = 300;
 /// Maximum number of remembered transfers. It is small, because ended transfers accept no operation.
 const TRANSFERS_REMEMBERED: usize = 8;
 
-/// An account in a mode.
+/// An account, and test or live mode.
 #[derive(Clone, Debug)]
 pub(super) struct AccountMode {
     /// Id of the account.
@@ -38,7 +38,7 @@ impl CreatedObjects {
         CreatedObjects { most, known }
     }
 
-    /// Remembers an object. If there are too many, it replaces a random one.
+    /// Remembers an object. If the maximum is reached, the new object replaces a random one.
     pub(super) fn add(&self, side: usize, thing: &str, dice: &mut Dice) {
         let mut things = self.known.lock().unwrap();
         if things.len() < self.most {
@@ -158,7 +158,7 @@ impl<'a> Caller<'a> {
         (self.doing, self.last) = (doing, String::new());
     }
 
-    /// Returns a random index of an [`AccountMode`].
+    /// Returns the index of a random [`AccountMode`].
     pub(super) fn random_side(&mut self) -> usize {
         self.dice.roll(self.scene.sides.len())
     }

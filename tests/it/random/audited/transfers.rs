@@ -42,7 +42,7 @@ fn request_refund_as_operator(caller: &mut Caller) -> Option<Response> {
     remember_created(caller, side, answer)
 }
 
-/// Moves a transfer by one step, usually the next one on its path.
+/// Moves a transfer to another status, usually to the next one.
 fn move_transfer(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Response> {
     let (_, transfer) = things.pick_random(&mut caller.dice)?;
     let actions = [

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 use std::path::Path;
 
-/// Messages, each with a query that must return no row.
+/// Messages, each with a query that returns a row only if the invariant is broken.
 const NONE: [(&str, &str); 13] = [
     (
         "a balance that is not the sum of its ledger",
@@ -140,7 +140,8 @@ fn payments(conn: &Connection, invoice: i64) -> Vec<PaymentFacts> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Asserts that each stored status equals the computed status, now and at the last tick.
+/// Asserts that each stored status equals the computed status. The status is computed for `now`, or for the last
+/// tick.
 fn assert_statuses(conn: &Connection, now: Time, tick: Time) {
     let sql = "select seq, status, amount, under_bps, over_bps, expires_at, cancelled_at, picked_quote is not null,
         confirmed_at is not null from invoices";
@@ -166,8 +167,8 @@ fn assert_statuses(conn: &Connection, now: Time, tick: Time) {
     }
 }
 
-/// Asserts that each event body agrees with its row, and that the last event of an invoice shows its status. Events
-/// repeat a status only after a confirmed payment.
+/// Asserts that each event body agrees with its row, and that the last event of an invoice shows the invoice's
+/// status. Two consecutive events show the same status only after a confirmed payment.
 fn assert_events(conn: &Connection) {
     let sql = "select e.id, e.type, e.mode, e.object_id, e.body, i.status,
           not exists (select 1 from events n where n.object_id = e.object_id and n.seq > e.seq)

@@ -5,7 +5,7 @@
 pub struct Coin {
     pub id: &'static str,
     pub decimals: u32,
-    /// Pool of the coin: coins of one pool share the address of an invoice.
+    /// Pool of the coin. Coins of one pool share one address of an invoice.
     pub pool: &'static str,
     min: i128,
     /// Price of one coin, in EUR cents.

@@ -1,6 +1,6 @@
 //! The expected state of the service after each step.
 //!
-//! Invariant: only ids, addresses and the creation time are taken from responses.
+//! Invariant: only ids, addresses and creation times are taken from responses.
 
 use super::paper::{COINS, Coin, fee_cents};
 
@@ -75,7 +75,7 @@ pub type ExpectedError = (u16, &'static str);
 
 pub const UNAVAILABLE: ExpectedError = (400, "coin_unavailable");
 const IN_FLIGHT: ExpectedError = (400, "payment_in_flight");
-/// Expected error for a zero amount.
+/// Expected error for a payment of zero.
 const NOTHING: ExpectedError = (400, "invalid_request");
 const CLOSED: ExpectedError = (400, "invoice_closed");
 const NO_SUCH_STEP: ExpectedError = (409, "invalid_transition");
@@ -90,7 +90,7 @@ impl ModelInvoice {
         self.payments.iter().filter(|payment| payment.state != PaymentState::Dropped)
     }
 
-    /// Returns the coin of the first counted payment, or else the selected coin.
+    /// Returns the coin of the first payment that is not dropped, or else the selected coin.
     pub fn coin(&self) -> Option<&'static Coin> {
         self.counted().next().map(|first| first.coin).or(self.picked)
     }
@@ -141,8 +141,8 @@ impl ModelInvoice {
         }
     }
 
-    /// Computes the status again. A changed status sends an event. A confirmed payment sends one even without a
-    /// change.
+    /// Computes the status again. A changed status adds an event. A confirmed payment adds an event even if the
+    /// status stays the same.
     fn update_status(&mut self, now: i64, confirmed: bool) {
         let after = self.computed_status(now);
         let before = std::mem::replace(&mut self.status, after);
@@ -225,7 +225,7 @@ impl ExpectedState {
         Ok(())
     }
 
-    /// Adds a seen payment, whose ids are set later. Returns `false` if its value is too small for a payment.
+    /// Adds a seen payment without ids. Returns `false` if the value is too small for a payment.
     pub fn pay(
         &mut self,
         at: usize,
@@ -266,7 +266,8 @@ impl ExpectedState {
         (last.id, last.txid) = (id, txid);
     }
 
-    /// Replaces a seen payment. The time at which it was seen stays, unless the new value is larger.
+    /// Replaces a seen payment. The new payment keeps the time at which the old one was seen, unless its amount is
+    /// larger.
     pub fn replace_payment(
         &mut self,
         at: usize,
@@ -354,7 +355,7 @@ impl ExpectedState {
         self.now = to;
     }
 
-    /// Returns the sum of the ledger entries of one kind, or of all, in a mode and currency.
+    /// Returns the sum of the ledger entries in a mode and currency, either of one kind or of all kinds.
     pub fn ledger_sum(&self, live: bool, currency: &str, kind: Option<&str>) -> i128 {
         let of_both =
             self.ledger.iter().filter(|entry| entry.live == live && entry.currency == currency);

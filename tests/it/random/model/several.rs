@@ -39,7 +39,8 @@ impl ModelHistory {
         }
     }
 
-    /// Spends a payment with an output to the same invoice. This transfer between own addresses has no effect.
+    /// Spends a received payment with an output to the same invoice. Such a transfer between own addresses has no
+    /// effect.
     pub(super) fn move_between_own(&mut self, at: usize) {
         let invoice = &self.world.invoices[at];
         if invoice.payments.is_empty() {
@@ -54,7 +55,7 @@ impl ModelHistory {
         assert_eq!(answer.json()["data"][0]["state"], "own");
     }
 
-    /// Chooses a coin quoted for the invoice.
+    /// Chooses a random coin among the quotes of the invoice.
     fn choose_quoted_coin(&mut self, at: usize) -> Option<&'static Coin> {
         let quotes = &self.world.invoices[at].quotes;
         (!quotes.is_empty()).then(|| self.dice.pick(quotes))
