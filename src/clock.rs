@@ -42,7 +42,7 @@ pub struct ManualTime {
 }
 
 impl ManualTime {
-    /// Creates clocks with this wall time, at boot.
+    /// Creates clocks with this wall time and zero time since boot.
     pub fn new(wall: Time) -> ManualTime {
         ManualTime { wall_ms: AtomicI64::new(wall.0), boot_ms: AtomicI64::new(0) }
     }
@@ -177,8 +177,8 @@ impl Clock {
         });
     }
 
-    /// Returns by how many milliseconds the time has moved since the last call, because the clock adopted the wall
-    /// clock. `None` if it did not.
+    /// Returns by how many milliseconds the clock has moved since the last call, because it adopted the wall clock.
+    /// `None` if the clock has not adopted the wall clock since.
     pub fn take_adopted_ms(&self) -> Option<i64> {
         self.with_steady_clock(|steady, _| steady.take_adopted_ms())?
     }

@@ -18,7 +18,7 @@ pub struct Setting {
     pub flag: &'static str,
     /// Placeholder of the value in the help; `None` for a switch.
     pub value: Option<&'static str>,
-    /// Value without a flag and an environment variable.
+    /// Value if neither the flag nor the environment variable is set.
     pub default: Option<&'static str>,
     /// Description in the help, one line.
     pub help: &'static str,
@@ -78,7 +78,7 @@ pub struct SettingValues<'a> {
 }
 
 impl<'a> SettingValues<'a> {
-    /// Creates a reader of parsed arguments and the environment.
+    /// Reads the values from parsed arguments and the environment.
     pub fn new(command: &'static str, matches: &'a ArgMatches) -> SettingValues<'a> {
         SettingValues { command, matches, env: |name| std::env::var_os(name) }
     }

@@ -1,7 +1,7 @@
 //! HTTP client for the urls of merchants, with limits for each call.
 //!
-//! Invariant: it connects only to addresses that the guard permits. It looks a name up once for each call, so DNS
-//! rebinding has no effect.
+//! Invariant: the client connects only to addresses that the guard permits. It looks a name up once for each call, so
+//! DNS rebinding has no effect.
 
 mod guard;
 
@@ -24,7 +24,7 @@ const IDLE_CONNECTIONS_MAX: usize = 256;
 /// Equal to the maximum number of concurrent requests to one receiver, so that a busy receiver needs no new
 /// connections.
 const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
-/// Less than the 5 s after which Node.js closes an idle connection. So few requests are sent on a closed connection.
+/// Less than the 5 s after which Node.js closes an idle connection. This makes requests on a closed connection rare.
 const IDLE_MS_MAX: u64 = 4_000;
 
 const ANSWER_BYTES_MAX: u64 = 4 * 1024;

@@ -11,7 +11,7 @@ pub struct TerminalFeatures {
     pub colours: bool,
 }
 
-/// Returns what may be printed, according to the environment.
+/// Returns the features that the environment allows.
 pub fn terminal_features() -> TerminalFeatures {
     read(|name| std::env::var_os(name))
 }

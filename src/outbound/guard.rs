@@ -41,8 +41,8 @@ impl Guard {
         }
     }
 
-    /// Returns `true` if a connection to this address is allowed. Pass the address of the connection, not that in the
-    /// url.
+    /// Returns `true` if a connection to this address is allowed. Pass the address of the connection, not the address
+    /// in the url.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
         let reached = reached_address(ip);
         let opened = self.allowed.iter().any(|range| range.contains(ip) || range.contains(reached));

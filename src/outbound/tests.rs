@@ -89,7 +89,7 @@ fn sandbox_client(timeout_ms: u64) -> Outbound {
     Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
 }
 
-/// Returns the expected error. `was_sent` says whether the header was sent before it.
+/// Returns the expected error. `was_sent` says whether the header was sent before the error.
 fn no_response(reason: &str, was_sent: bool) -> Result<OutboundResponse, NoResponse> {
     Err(NoResponse { reason: reason.to_owned(), was_sent })
 }

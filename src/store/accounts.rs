@@ -115,7 +115,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
     update_row(tx, account)
 }
 
-/// Replaces the legacy secret of an account. The previous secret signs too until `until`.
+/// Replaces the legacy secret of an account. Until `until`, the previous secret is used for signing as well.
 pub fn roll_legacy_secret(
     tx: &Tx<'_>,
     seq: i64,
@@ -127,14 +127,14 @@ pub fn roll_legacy_secret(
     roll_secret(tx, seq, secret, until)
 }
 
-/// Returns the time until which the previous legacy secret signs. This time may be in the past. `None` if the secret
-/// was never replaced.
+/// Returns the time until which the previous legacy secret is used for signing. This time may be in the past. `None`
+/// if the secret was never replaced.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
-/// Deletes the previous legacy secrets that no longer sign.
+/// Deletes the previous legacy secrets that are no longer used for signing.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.note_account_change();
     forget_secrets(tx, now)

@@ -41,7 +41,8 @@ pub struct LiveAddress {
     pub seq: i64,
     /// Canonical text of the address.
     pub address: String,
-    /// Time of creation of the owner, in Unix milliseconds. The address received nothing for the owner before.
+    /// Time at which the owner was created, in Unix milliseconds. Earlier payments to the address are not for this
+    /// owner.
     pub since: Time,
     /// Deadline of the invoice; `None` for an address of a customer.
     pub expires_at: Option<Time>,
@@ -55,8 +56,8 @@ rows! {
         Ok(LiveAddress { seq, address, since, expires_at })
     }
 
-    /// Passes the live addresses of a chain's pool to `each`, in the order of insertion. Leaves out addresses without
-    /// an owner, and those up to the `seq` `after`.
+    /// Passes the live addresses of a chain's pool whose `seq` is greater than `after` to `each`, in the order of
+    /// insertion. Leaves out addresses without an owner.
     pub fn each_live_after(db, chain: Chain, after: i64) -> each LiveAddress =
         select "from addresses left join invoices on invoices.seq = addresses.invoice \
             left join customers on customers.seq = addresses.customer \

@@ -1,4 +1,4 @@
-//! Checks of the consistency of a file, as queries that find violations. Checks that need code of `domain` are in
+//! Queries that check whether the content of a file is consistent. Checks that need code of `domain` are in
 //! `service::audit`.
 //!
 //! Invariant: a check only reads.
@@ -99,7 +99,7 @@ rows! {
 }
 
 values! {
-    /// Returns the `seq` of the next invoices after `after`, in order.
+    /// Returns the `seq` of the next `limit` invoices whose `seq` is greater than `after`, in ascending order.
     pub fn invoices(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
         "select seq from invoices where seq > :after order by seq limit :limit";
 
@@ -132,8 +132,8 @@ const CHECKS: [(u8, Query<Violation>); 22] = [
     (8, REQUESTS),
 ];
 
-/// Runs every query except those of [`check_integrity`], and compares the schema with that of a new file. Progress goes
-/// to `tell`.
+/// Runs every check except those of [`check_integrity`]. Also compares the schema with that of a new file. `tell`
+/// gets the progress.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

@@ -56,7 +56,7 @@ rows! {
 }
 
 values! {
-    /// Returns the time and the detail of every entry of an action, oldest first.
+    /// Returns the time and the detail of every entry with this action, oldest first.
     pub fn of_action(db, action: &str) -> Vec<(at: Time, detail: String)> =
         "select at, detail from audit_log where action = :action order by seq";
 

@@ -34,11 +34,11 @@ pub const GAP: u64 = 1000;
 
 /// Time to wait for the write of another process.
 const BUSY: Duration = Duration::from_secs(5);
-/// [`BUSY`] as a number of attempts, for waits that SQLite does not do itself.
+/// Number of attempts, [`BUSY_PAUSE`] apart, that take as long as [`BUSY`]. For waits that SQLite does not do itself.
 const BUSY_TRIES: u32 = 5000;
 /// Maximum time to wait until nobody reads the file that is to be replaced.
 const ALONE: Duration = Duration::from_secs(1);
-/// Pause between two of [`BUSY_TRIES`].
+/// Pause between two of the [`BUSY_TRIES`] attempts.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// Suffixes of the files that SQLite keeps beside a database.
@@ -54,12 +54,12 @@ pub struct BackupCopy {
     to: PathBuf,
     version: usize,
     kind: Option<FileKind>,
-    /// Lock on the temporary name, so that no other copy to this destination removes this one.
+    /// Lock on the temporary name, so that no other backup to this destination removes this copy.
     _alone: Lock,
 }
 
-/// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file can only be read
-/// through another copy, `tell` gets a note.
+/// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file cannot be read in
+/// its place, a second copy is read, and `tell` gets a message.
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<BackupCopy, StoreError> {
     let source = Source::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
@@ -111,8 +111,8 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
 }
 
 impl BackupCopy {
-    /// Checks that this copy may replace the file at its destination. A database of another program and a file of the
-    /// other kind may not be replaced. A file that cannot be read may be.
+    /// Checks that this copy may replace the file at its destination. Fails for a database of another program and for
+    /// a file of the other kind. A file that cannot be read may be replaced.
     pub fn check_may_replace(&self) -> Result<(), StoreError> {
         if !self.to.exists() {
             return Ok(());
@@ -153,7 +153,7 @@ impl BackupCopy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// Returns the error of a step after copying. The error of a full disk names the disk.
+    /// Returns `error`. If the disk is full, returns an error that names the disk instead.
     fn explain_disk_full(&self, error: StoreError) -> StoreError {
         let begun = with_suffix(&self.temporary, "-wal");
         room::explain_disk_full(error, &self.to, &self.temporary, &begun)
@@ -170,7 +170,7 @@ impl BackupCopy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// Reads the copy, of any version.
+    /// Runs `work` on the copy, which may be of any version.
     ///
     /// # Errors
     /// The error of `work`, or [`StoreError`] if the copy cannot be read.
@@ -186,8 +186,8 @@ impl BackupCopy {
         outcome
     }
 
-    /// Gives the copy its final name and syncs the folder. With `replace`, it may replace a file of that name that is
-    /// not in use.
+    /// Gives the copy its final name and syncs the folder. With `replace`, the copy may replace a file of this name,
+    /// unless the file is in use.
     ///
     /// # Errors
     /// [`StoreError`] if the name is taken and may not be replaced, or the file is in use.
@@ -202,7 +202,7 @@ impl BackupCopy {
             let owner = std::fs::metadata(&self.to).map_err(named)?;
             checkpoint_file(&self.to)?;
             self.remove_logs().map_err(named)?;
-            // The copy gets the owner of the replaced file, so that the server can still open it. Only root may
+            // The copy gets the owner of the replaced file, so that the server can still open the file. Only root may
             // change owners.
             let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {
@@ -251,8 +251,8 @@ fn read<T, E: From<StoreError>>(
     work(&Reader::new(&source.conn))
 }
 
-/// Checkpoints the log of a file that is about to be replaced, so that the file is complete if the power fails before
-/// that. Errors of a damaged file are only logged, as it is replaced anyway.
+/// Checkpoints the log of a file that is about to be replaced. If the power fails before the replacement, the file is
+/// complete. Errors of a damaged file are only logged, as the file is replaced anyway.
 ///
 /// # Errors
 /// [`StoreError`] if another program has the file open, even one that does not use our locks.
@@ -260,7 +260,8 @@ fn checkpoint_file(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let written = Connection::open_with_flags(path, flags).and_then(|conn| {
         conn.busy_timeout(ALONE)?;
-        // From its first read on, this connection excludes all others, or the read fails.
+        // The first read of this connection takes an exclusive lock. The read fails if another program has the file
+        // open.
         conn.pragma_update(None, "locking_mode", "exclusive")?;
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         conn.pragma(None, "wal_checkpoint", "truncate", |_| Ok(()))

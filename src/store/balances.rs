@@ -32,7 +32,7 @@ commands! {
             where account = :account and mode = :mode and currency = :currency";
 }
 
-/// Adds the amount of a ledger entry to the running sums. The table rejects sums that do not add up.
+/// Adds the amount of a ledger entry to the running sums. The table rejects inconsistent sums.
 pub(super) fn add_entry(
     tx: &Tx<'_>,
     account: i64,

@@ -30,7 +30,7 @@ pub fn lagging_chains(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
     lagging(db, Mode::Live).map(LaggingChains::new)
 }
 
-/// Records that a live chain was scanned only up to `at`. A chain that lags already keeps its time.
+/// Records that a live chain was scanned only up to `at`. If the chain lags already, the recorded time stays.
 pub fn mark_lagging(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     insert(tx, Mode::Live, chain, at)

@@ -59,7 +59,7 @@ commands! {
         amount: claim.amount, ordinal: claim.ordinal, asked_by: claim.asked_by, asked_at: claim.asked_at,
     };
 
-    /// Ends an open claim. `reason` is set if the claim is rejected, and `observation` if it is accepted.
+    /// Ends an open claim. `reason` is set if the claim is rejected, and `observation` if the claim is accepted.
     pub fn end_claim(
         tx, seq: i64, outcome: ClaimOutcome, reason: Option<&str>, observation: Option<i64>, now: Time
     ) =
@@ -70,8 +70,8 @@ commands! {
         "update claims set met_position = :position where seq = :seq and met_position is null";
 }
 
-/// Finds the accepted claim of a payment that a node now reports. Returns the position of the claim, and stores that
-/// of the node in the claim.
+/// Finds the accepted claim of a payment that a node now reports. Stores the position that the node reports in the
+/// claim, and returns the position that the claim had.
 pub fn match_observation(tx: &Tx<'_>, seen: &Observation) -> Result<Option<u32>, StoreError> {
     let Some((seq, position)) = find_accepted(tx, seen)? else {
         return Ok(None);

@@ -8,7 +8,7 @@ use crate::domain::time::Time;
 use rusqlite::named_params;
 
 values! {
-    /// Returns every coin that is switched off, with the time since when.
+    /// Returns every coin that is switched off, and the time at which it was switched off.
     pub fn all(db) -> Vec<(asset: &'static Asset, since: Time)> = "select asset, since from coins_off order by asset";
 }
 
@@ -23,13 +23,13 @@ pub fn is_off_everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
     on_chains.all(|asset| off.iter().any(|(other, _)| *other == asset))
 }
 
-/// Switches a coin off. Returns `false` if it was off before.
+/// Switches a coin off. Returns `false` if the coin was off already.
 pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
     tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id);
     INSERT.changes(tx, named_params! { ":asset": asset.id, ":since": since })
 }
 
-/// Switches a coin on. Returns `false` if it was on before.
+/// Switches a coin on. Returns `false` if the coin was on already.
 pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
     tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id);
     REMOVE.changes(tx, named_params! { ":asset": asset.id })

@@ -1,4 +1,5 @@
-//! The table `confirmation_tiers`: number of confirmations that payments need, for coins with tiers of the operator.
+//! The table `confirmation_tiers`: the numbers of confirmations that payments need, for coins for which the operator
+//! has set them.
 //!
 //! Invariant: either all tiers of a coin are stored, or none.
 
@@ -31,7 +32,7 @@ fn blocks(depth: Depth) -> Option<u32> {
     }
 }
 
-/// Returns the tiers of a coin: those that the operator has set, or else the default tiers of its chain.
+/// Returns the tiers that the operator has set for a coin, or else the default tiers of its chain.
 pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<ConfirmationTiers, StoreError> {
     let stored = of_asset(db, asset.id)?;
     if stored.is_empty() {

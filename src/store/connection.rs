@@ -1,4 +1,4 @@
-//! Opens connections to a file with their settings.
+//! Opens and configures connections to a file.
 
 use super::StoreError;
 use rusqlite::config::DbConfig;
@@ -12,14 +12,15 @@ pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
 /// Maximum time that any other statement waits for a write of another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Flags of a read-only connection, which one thread at a time uses.
+/// Flags of a read-only connection. Only one thread at a time uses the connection.
 pub(super) const READ_ONLY: OpenFlags =
     OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// Maximum number of bytes of the file that each connection maps into memory.
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
-/// Configures a connection. Triggers and views never run, as only a stranger can have added them to the file.
+/// Configures a connection. Disables triggers and views: Coffer has none, so only another program can have added them
+/// to the file.
 pub(super) fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);

@@ -24,7 +24,7 @@ pub struct DueDelivery {
     pub is_orphan: bool,
     /// Secret that signs requests to an invoice's own webhookUrl.
     pub legacy_secret: String,
-    /// Previous secret, which signs too; `None` if it no longer signs.
+    /// Previous secret, with which requests are signed as well; `None` if it is no longer used.
     pub old_secret: Option<String>,
     /// Id of the event.
     pub event: String,
@@ -41,7 +41,7 @@ pub struct WaitingQueue {
     pub queue: String,
     /// Time at which the first pending delivery of the queue is due, in Unix milliseconds.
     pub due_at: Time,
-    /// Whether the first pending delivery was attempted before in its round.
+    /// Whether the first pending delivery has had an attempt in its current round.
     pub was_tried: bool,
 }
 
@@ -71,7 +71,7 @@ pub struct AttemptSignatures {
     pub signatures: String,
 }
 
-/// A delivery as the operator sees it in the list of all accounts.
+/// A delivery as the operator sees it in the list of the deliveries of all accounts.
 #[derive(Clone, Debug)]
 pub struct DeliveryRow {
     /// Id of the delivery.
@@ -90,7 +90,7 @@ pub struct DeliveryRow {
     pub next_attempt_at: Option<Time>,
 }
 
-/// Position of a delivery in the list of all accounts.
+/// Position of a delivery among the deliveries of all accounts.
 #[derive(Clone, Copy, Debug)]
 pub struct DeliveryRowPosition {
     event: i64,
@@ -147,7 +147,7 @@ rows! {
         Ok(DeliveryRowPosition { event, row })
     }
 
-    /// Returns the position of a delivery in the list of all accounts.
+    /// Returns the position of a delivery among the deliveries of all accounts.
     pub fn position_among_all(db, id: &str) -> Option<DeliveryRowPosition> =
         select "from deliveries where id = :id";
 }
@@ -182,8 +182,8 @@ commands! {
 
     /// Deletes at most `limit` attempts from before a time, and returns their number.
     ///
-    /// Later attempts can share the stored response of an attempt. Such an attempt stays until all of them are from
-    /// before that time.
+    /// Later attempts can share the stored response of an earlier attempt. The earlier attempt stays until all
+    /// attempts that share its response are from before the time.
     pub fn prune_attempts(tx, before: Time, limit: u32) -> usize =
         "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
             and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number \
@@ -207,8 +207,8 @@ pub fn insert(
     INSERT.run(tx, params)
 }
 
-/// Stores an attempt and the resulting state of its delivery. `number` counts the attempts of all rounds. Returns
-/// `false` if the delivery no longer exists.
+/// Stores an attempt and the resulting state of its delivery. `number` is the number of the attempt, counted over all
+/// rounds. Returns `false` if the delivery no longer exists.
 pub fn record_attempt(
     tx: &Tx<'_>,
     id: &str,

@@ -115,20 +115,23 @@ rows! {
         })
     }
 
-    /// Selects a page of deliveries of events from `:from` on, by event, then by endpoint, newest first.
+    /// Selects a page of deliveries, newest first: by event, then by endpoint. Reads only events whose `seq` is at
+    /// least `:from`.
     PAGE = select "from events e cross join deliveries d on d.event = e.seq left join endpoints n on n.seq = d.endpoint \
         where e.account = :account and e.mode = :mode and e.seq >= :from and e.seq <= :event \
         and (e.seq < :event or ifnull(d.endpoint, 0) < :place) and (:state is null or d.state = :state) \
         order by e.seq desc, ifnull(d.endpoint, 0) desc limit :limit";
 
-    /// Selects the page of [`PAGE`] by the index of deliveries that are pending or failed.
+    /// Selects the same page as [`PAGE`], but only deliveries that are pending or failed, with the index of these
+    /// deliveries.
     PAGE_NOT_TAKEN = select "from deliveries d indexed by deliveries_not_taken cross join events e on e.seq = d.event \
         left join endpoints n on n.seq = d.endpoint \
         where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
         and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
         order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit";
 
-    /// Selects the page of [`PAGE`] by the index of the endpoint. An endpoint gets an event only once.
+    /// Selects the same page as [`PAGE`], but only deliveries to one endpoint, with the index of the endpoint. An
+    /// endpoint gets an event only once.
     PAGE_OF_ENDPOINT = select "from deliveries d cross join events e on e.seq = d.event \
         join endpoints n on n.seq = d.endpoint \
         where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \
@@ -151,7 +154,8 @@ rows! {
         Ok(ResendableDelivery { id, url, endpoint, position, is_removed, is_untold, tried })
     }
 
-    /// Returns the delivery with this id, for sending it again, if it belongs to the account.
+    /// Returns the data for sending the delivery with this id again. `None` if the delivery does not belong to the
+    /// account.
     pub fn resendable_by_id(db, account: i64, mode: Mode, id: &str) -> Option<ResendableDelivery> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :id and e.account = :account and e.mode = :mode";
@@ -180,7 +184,7 @@ rows! {
         Ok(DeliveryPosition { event, endpoint })
     }
 
-    /// Returns the position of the delivery with this id if it belongs to the account.
+    /// Returns the position of the delivery with this id if the delivery belongs to the account.
     pub fn position(db, account: i64, mode: Mode, id: &str) -> Option<DeliveryPosition> =
         select "from deliveries d join events e on e.seq = d.event \
             where d.id = :id and e.account = :account and e.mode = :mode";
@@ -225,7 +229,7 @@ pub fn page(
     query: &DeliveryQuery<'_>,
 ) -> Result<Vec<Delivery>, StoreError> {
     let PageBounds { before, limit } = query.page;
-    // For one event, neither older nor newer events are read.
+    // If the query is for one event, older and newer events are not read.
     let from = query.event.unwrap_or(0);
     let before = match query.event {
         Some(event) if event < before.event => DeliveryPosition { event, ..DeliveryPosition::END },

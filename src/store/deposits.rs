@@ -37,7 +37,7 @@ rows! {
             join observations o on o.seq = d.observation \
             where d.observation = :observation";
 
-    /// Returns the next deposits of all accounts after the `seq` `after`.
+    /// Returns the next `limit` deposits of all accounts whose `seq` is greater than `after`.
     pub fn list_after(db, after: i64, limit: u32) -> Vec<Deposit> =
         select "from deposits d join customers c on c.seq = d.customer \
             join observations o on o.seq = d.observation \

@@ -1,4 +1,4 @@
-//! Problems of a file that an operator should fix, as queries that find them. Checks of the environment are in `cli`.
+//! Queries that find problems of a file that an operator should fix. Checks of the environment are in `cli`.
 //!
 //! Invariant: a check only reads, and each problem comes with a fix.
 
@@ -37,7 +37,7 @@ rows! {
         from file where maintenance = 1";
 }
 
-/// Checks with their names, each as one query.
+/// Names and queries of all checks.
 const CHECKS: [(&str, Query<Complaint>); 12] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),

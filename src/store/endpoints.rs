@@ -91,7 +91,7 @@ pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError>
     update_row(tx, endpoint, event_types_to_json(endpoint)?)
 }
 
-/// Replaces the secret of an endpoint. The previous secret signs too until `until`.
+/// Replaces the secret of an endpoint. Until `until`, the previous secret is used for signing as well.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
     tx.note_account_change();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };
@@ -119,14 +119,14 @@ fn give_up_orphans(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     give_up_deliveries(tx, account)
 }
 
-/// Returns the time until which the previous secret signs. This time may be in the past. `None` if the secret was
-/// never replaced.
+/// Returns the time until which the previous secret is used for signing. This time may be in the past. `None` if the
+/// secret was never replaced.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())
 }
 
-/// Deletes the previous secrets that no longer sign.
+/// Deletes the previous secrets that are no longer used for signing.
 pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.note_account_change();
     FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })

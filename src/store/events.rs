@@ -46,7 +46,7 @@ values! {
         "select seq from events \
             where account = :account and mode = :mode and created_at < :since order by seq desc limit 1";
 
-    /// Returns the body of an event if it belongs to the account.
+    /// Returns the body of an event if the event belongs to the account.
     pub fn body(db, account: i64, mode: Mode, id: &str) -> Option<(body: String)> =
         "select body from events where id = :id and account = :account and mode = :mode";
 
@@ -58,7 +58,7 @@ values! {
         "select body from events \
             where object_id = :object and account = :account order by seq desc limit 1";
 
-    /// Returns the `seq` of an event if it belongs to the account.
+    /// Returns the `seq` of an event if the event belongs to the account.
     pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from events where id = :id and account = :account and mode = :mode";
 
@@ -106,7 +106,7 @@ pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
     INSERT.insert(tx, params)
 }
 
-/// Returns a page of events, newest first: the id and the body of each.
+/// Returns the ids and the bodies of a page of events, newest first.
 pub fn page(
     db: &Reader<'_>,
     account: i64,

@@ -44,7 +44,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Vec<Cell>)> {
     Ok((next.take()?, next.take_remaining()?))
 }
 
-/// Returns the next rows: the `seq` and the cells of each.
+/// Returns the `seq` and the cells of each row of a page.
 pub fn page(
     db: &Reader<'_>,
     account: i64,

@@ -108,7 +108,8 @@ pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError>
     SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }
 
-/// Returns the time of the sandbox's clock at which this file was taken as a snapshot; `None` if it is no snapshot.
+/// Returns the time of the sandbox's clock at which this file was taken as a snapshot; `None` if the file is not a
+/// snapshot.
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     let found = SNAPSHOT_AT.first(db, &[])?;
     Ok(found.flatten())
@@ -119,7 +120,7 @@ pub fn restore_count(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }
 
-/// Deletes the rows of all tables, and keeps the row of this table.
+/// Deletes the rows of all other tables. Keeps the row of the table `file`, but resets its settings and times.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
     tx.note_value_change(ValueKind::Maintenance, 1);

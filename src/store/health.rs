@@ -1,4 +1,4 @@
-//! Whether the store accepts writes, and why not.
+//! The health of the store: whether writes are accepted, and if not, the reason.
 //!
 //! Invariant: a reason that only a restart ends stays until the restart.
 
@@ -17,7 +17,7 @@ pub enum WriteRefusal {
     /// Another program has locked the database. Writes resume when the lock is released.
     Locked,
     /// The disk failed. The system may have lost data, and may still report success at the next attempt. Only a
-    /// restart ends this state, as it reads the data that is really on the disk.
+    /// restart ends this state, because the restarted server reads the data that is really on the disk.
     DiskFailed,
     /// The file or its log was moved or replaced, so writes would be lost. Only a restart ends this state.
     FileMoved,
@@ -64,7 +64,7 @@ impl std::fmt::Display for WriteRefusal {
     }
 }
 
-/// Whether writes are accepted, shared by the writer and the readers.
+/// State that the writer and the readers share: whether writes are accepted.
 #[derive(Default)]
 pub(super) struct Health {
     refusing: Mutex<Option<WriteRefusal>>,
@@ -89,14 +89,15 @@ impl Health {
         self.refusal().is_some_and(WriteRefusal::is_final)
     }
 
-    /// Refuses writes from now on if an error on the writer's connection is a reason.
+    /// Refuses writes from now on if this error of the writer's connection requires it.
     pub(super) fn observe(&self, error: &rusqlite::Error) {
         if let Some(why) = WriteRefusal::from_error(error) {
             self.refuse(why, &error.to_string());
         }
     }
 
-    /// Refuses writes from now on, and logs the reason with its cause. A reason that only a restart ends is kept.
+    /// Refuses writes from now on, and logs the reason with its cause. An earlier reason that only a restart ends
+    /// stays.
     pub(super) fn refuse(&self, why: WriteRefusal, cause: &str) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
@@ -106,7 +107,7 @@ impl Health {
         }
     }
 
-    /// Refuses writes, as the file is out of its place. It is called by the thread that finds this first.
+    /// Refuses writes, because the file is not in its place. The thread that notices this first calls this function.
     pub(super) fn refuse_moved(&self) {
         self.refuse(WriteRefusal::FileMoved, "its name is no longer its own");
     }

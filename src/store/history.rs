@@ -1,6 +1,7 @@
 //! The hash chains of `ledger` and `audit_log`: appends rows and reads them back.
 //!
-//! Invariant: the previous row is read in the transaction that inserts, as another process may have written it.
+//! Invariant: a row and the previous row, which its hash covers, are inserted and read in one transaction, as another
+//! process may write too.
 
 use super::statement::{Params, Statement, commands, rows, values};
 use super::{Reader, StoreError};
@@ -129,7 +130,7 @@ pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHe
     ChainedLog::ALL.iter().map(|log| log_head(conn, *log)).collect()
 }
 
-/// Returns the `seq` of the last row before the chain, and the link that covers all rows up to it.
+/// Returns the `seq` of the last row before the chain, and the link that covers all rows up to this row.
 pub fn chain_start(
     db: &Reader<'_>,
     log: ChainedLog,

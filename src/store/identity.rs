@@ -112,7 +112,7 @@ pub(super) fn schema_differences(
     Ok(findings)
 }
 
-/// Returns `true` for a table or index of SQLite or Litestream without references to our tables.
+/// Returns `true` if a table or an index belongs to SQLite or Litestream, and does not refer to our tables.
 fn is_bookkeeping_of_others(
     conn: &Connection,
     (kind, _): &(String, String),

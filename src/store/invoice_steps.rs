@@ -1,8 +1,8 @@
 //! The table `invoice_steps`: the history of an invoice, in order.
 //!
-//! Invariant: no row is changed, and a row is deleted in two cases only. A coin that is picked again, with only other
-//! picks between, replaces its earlier pick. If the assignment of a payment is undone, the steps of the payment and
-//! of its quote are deleted.
+//! Invariant: no row is changed, and a row is deleted in two cases only. If a coin is picked again, and only other
+//! picks were recorded since, its earlier pick is deleted. If the assignment of a payment is undone, the steps of the
+//! payment and of its quote are deleted.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
@@ -33,7 +33,7 @@ commands! {
     pub(super) fn insert_payment_state(tx, invoice: i64, payment: i64, state: PaymentState, at: Time) =
         insert into invoice_steps { invoice, at, payment, state };
 
-    /// Deletes the pick of a quote if no other change than picks followed.
+    /// Deletes the pick of a quote if only other picks were recorded after it.
     fn remove_pick(tx, invoice: i64, quote: i64) =
         "delete from invoice_steps where invoice = :invoice and quote = :quote \
             and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
@@ -52,7 +52,7 @@ commands! {
         insert into invoice_steps { invoice, at, status };
 }
 
-/// Records the pick of a coin. An earlier pick of the coin is deleted if no other change than picks followed it.
+/// Records the pick of a coin. Deletes an earlier pick of the coin if only other picks were recorded after it.
 pub fn replace_pick(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     remove_pick(tx, invoice, quote)?;
     insert_pick(tx, invoice, quote, now)

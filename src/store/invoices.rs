@@ -164,7 +164,8 @@ pub struct InvoiceSearch<'a> {
 /// Returns the newest invoices that match a search and whose `seq` is at least `floor`.
 ///
 /// The text may be part of the id, the orderId, the description, the email or a value of the metadata. `key=value`
-/// matches a key of the metadata with its value. Reads every invoice that is newer than the last match.
+/// matches a key of the metadata with its value. Reads every invoice that is newer than the oldest match that is
+/// returned.
 pub fn search(
     db: &Reader<'_>,
     account: i64,
@@ -254,7 +255,7 @@ pub fn search_floor(
     }
 }
 
-/// Returns a text with the escapes of JSON, without quotes.
+/// Escapes a text for a JSON string, without the quotes.
 fn escape_json(text: &str) -> String {
     let json = Value::from(text).to_string();
     let inside = json.strip_prefix('"').and_then(|json| json.strip_suffix('"'));
@@ -267,7 +268,7 @@ fn like_pattern(text: &str) -> String {
     format!("%{literal}%")
 }
 
-/// Returns names with their values as one JSON object.
+/// Returns a JSON object with these names and values.
 fn json_object<'a, T: Serialize>(
     entries: impl Iterator<Item = (&'a str, T)>,
 ) -> Result<String, StoreError> {

@@ -41,7 +41,7 @@ pub struct KeyRow {
     pub created_at: Time,
     /// Time of the last use, to the minute.
     pub last_used_at: Option<Time>,
-    /// Time at which the key was revoked; `None` if it was not.
+    /// Time at which the key was revoked; `None` if the key was not revoked.
     pub revoked_at: Option<Time>,
     /// Time at which a replaced key stops working; `None` for a key that was not replaced.
     pub expires_at: Option<Time>,

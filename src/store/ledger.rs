@@ -82,12 +82,12 @@ rows! {
 }
 
 values! {
-    /// Returns the `seq` and the amount of each entry that books a row and was not reversed.
+    /// Returns the `seq` and the amount of each entry that books this row and was not reversed.
     pub fn unreversed(db, source: BookingSource) -> Vec<(seq: i64, amount: Cents)> =
         file "sql/ledger/unreversed.sql"
         with { payment: source.columns()[0], deposit: source.columns()[1], transfer: source.columns()[2] };
 
-    /// Returns the `seq` of the entry with this id if it belongs to the account.
+    /// Returns the `seq` of the entry with this id if the entry belongs to the account.
     pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from ledger where id = :id and account = :account and mode = :mode";
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Minimum age of a leftover file relative to our file. The creator of a younger file may be about to lock it.
 const AFTER: Duration = Duration::from_secs(600);
 
-/// A directory entry that has not been opened. A link has not been followed.
+/// A directory entry that may be a leftover file. The entry has not been opened, and a link has not been followed.
 pub struct LeftoverFile {
     /// File name.
     pub name: String,
@@ -24,8 +24,8 @@ pub struct LeftoverFile {
 }
 
 impl LeftoverFile {
-    /// Returns `true` if the file is more than ten minutes older than ours. By then its creator has locked the file
-    /// or has exited.
+    /// Returns `true` if the file is more than ten minutes older than our file. By then its creator has locked the
+    /// file or has exited.
     pub fn is_older_than(&self, ours: &Metadata) -> bool {
         let (theirs, ours) = (self.metadata.modified(), ours.modified());
         let age = theirs.ok().zip(ours.ok());

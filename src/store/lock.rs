@@ -51,7 +51,8 @@ struct DescriptorUse {
 /// Permission to use a file, alone or together with other processes. It must outlive all connections to the file.
 pub(super) struct Lock {
     path: PathBuf,
-    // Dropped before `_beside`: while the database file is locked, the `-lock` file must be locked too.
+    // Declared before `_beside`, and so dropped first: the `-lock` file must stay locked as long as the database
+    // file.
     file: Option<DescriptorUse>,
     _beside: Vec<File>,
 }
@@ -99,8 +100,8 @@ impl Lock {
         Ok(is_ours)
     }
 
-    /// Locks a leftover database of which the files `files` exist; `None` if a server uses it. Tries once, and
-    /// neither creates nor opens other files.
+    /// Locks a leftover database, of which only the files `files` exist. Returns `None` if a server uses the
+    /// database. Tries once, and neither creates nor opens other files.
     ///
     /// # Errors
     /// [`StoreError`] if one of the files cannot be opened.
@@ -147,8 +148,8 @@ impl Lock {
         Err(StoreError::Failed(message))
     }
 
-    /// Returns `true` if a server has locked the file. The check holds a shared lock for a moment, and a starting
-    /// server waits for its end.
+    /// Returns `true` if a server has locked the file. During the check the file has a shared lock for a moment. A
+    /// starting server waits until this lock is released.
     pub(super) fn is_held_by_server(&self) -> Result<bool, StoreError> {
         let open = open_files();
         let Some(descriptor) = self.file.as_ref().and_then(|held| open.get(&held.id)) else {
@@ -167,7 +168,7 @@ impl Lock {
 }
 
 impl DescriptorUse {
-    /// Opens a descriptor of the file, or shares the one that this process has.
+    /// Opens a descriptor of the file, or shares the descriptor that this process has already.
     fn open(path: &Path) -> Result<DescriptorUse, StoreError> {
         let failed = |error| path_error(path, error);
         let found = std::fs::metadata(path).map_err(failed)?;
@@ -268,8 +269,8 @@ impl FilePlace {
         Ok(FilePlace { database: (path.to_owned(), id), beside })
     }
 
-    /// Compares the files that are now at the paths with the open ones. Opens no file. A file that cannot be examined
-    /// counts as in its place.
+    /// Compares the files that are now at the paths with the open files. Opens no file. A file that cannot be
+    /// examined counts as in its place.
     pub(super) fn current_state(&self) -> PlaceState {
         let is_there =
             |(path, id): &(PathBuf, FileId)| id_at(path).map_or(true, |now| now == Some(*id));

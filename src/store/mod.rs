@@ -239,7 +239,7 @@ impl Store {
         answer(self.submit_once(work)?.blocking_recv())
     }
 
-    /// Submits a write as [`Store::write`], and returns a function that blocks until its result.
+    /// Submits a write as [`Store::write`], and returns a function that blocks until the result is known.
     ///
     /// # Errors
     /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.
@@ -255,7 +255,7 @@ impl Store {
         Ok(|| answer(submitted.blocking_recv()))
     }
 
-    /// Begins a write as [`Store::write`], without a result.
+    /// Submits a write as [`Store::write`], without waiting for its result.
     ///
     /// # Errors
     /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.

@@ -1,7 +1,7 @@
 //! The table `observations`: outputs that were seen on chains, each identified by chain, transaction and position.
 //!
-//! Invariant: no two rows have the same place, and no row is deleted. The transaction and the amount of a row never
-//! change.
+//! Invariant: no two rows have the same mode, chain, transaction and position, and no row is deleted. The transaction
+//! and the amount of a row never change.
 
 use super::row::{Spends, SpendsRef};
 use super::statement::{commands, require_one, rows};
@@ -55,7 +55,8 @@ commands! {
     pub fn mark_unbookable(tx, seq: i64, now: Time) -> bool =
         "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
 
-    /// Gives an observation an unused position above all real ones, because another output is now at its position.
+    /// Gives an observation an unused position above all real positions, because another output is now at its
+    /// position.
     pub fn move_to_free_place(tx, seq: i64) = file "sql/observations/give_way.sql";
 
     /// Moves the time of first sight back to `seen_at`, if `seen_at` is earlier.
@@ -69,7 +70,8 @@ commands! {
         with { seq, height: block.height, hash: block.hash };
 }
 
-/// Moves an observation from the state `before` to `state`. Its steps can be booked again.
+/// Moves an observation from the state `before` to `state`. Deletes the record that the next step of the observation
+/// cannot be booked.
 ///
 /// # Errors
 /// [`StoreError`] if the observation is not in the state `before`.

@@ -54,11 +54,11 @@ pub struct UnconfirmedObservation {
     pub txid: String,
     /// Position of the output in its transaction.
     pub position: u32,
-    /// Height of the block that contains it.
+    /// Height of the block that contains the output.
     pub height: u32,
     /// Coin of the output.
     pub asset: &'static Asset,
-    /// Owner of the payment; `None` for a payment without a price.
+    /// Invoice or customer of the payment; `None` if neither owns it.
     pub payer: Option<Payer>,
 }
 
@@ -70,7 +70,7 @@ rows! {
         Ok(UnconfirmedObservation { seq, txid, position, height, asset, payer })
     }
 
-    /// Returns the next unconfirmed observations after the `seq` `after`, in blocks up to this height.
+    /// Returns the next unconfirmed observations in blocks up to this height, with a `seq` greater than `after`.
     pub fn unconfirmed_up_to(db, chain: Chain, height: u32, after: i64, limit: usize) -> Vec<UnconfirmedObservation> =
         file "sql/observations_on_chain/waiting.sql"
         with { chain, height, after, limit: sql_limit(limit) };
@@ -90,7 +90,8 @@ values! {
             and block_height is null limit :limit"
         with { chain, before, limit: sql_limit(limit) };
 
-    /// Returns the position of a transaction's first output to an address in a coin that is in no block yet.
+    /// Returns the position of a transaction's first output to an address in this coin. Leaves out outputs that are
+    /// in a block.
     pub fn first_mempool_output(db, txid: &str, asset: &Asset, address: &str) -> Option<(position: u32)> =
         "select position from observations where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and asset = :asset and address = :address \
@@ -152,7 +153,8 @@ commands! {
             and block_height is not null"
         with { chain: place.chain, txid: place.txid, position: place.position, now };
 
-    /// Records that a transaction is neither in a block nor in the mempool. An earlier time stays.
+    /// Records that a transaction is neither in a block nor in the mempool. If the transaction vanished before, the
+    /// recorded time stays.
     pub fn mark_vanished(tx, chain: Chain, txid: &str, now: Time) =
         "update observations set vanished_at = :now where mode = 'live' and chain = :chain and txid = :txid \
             and state = 'seen' and block_height is null and vanished_at is null";

@@ -228,8 +228,8 @@ fn check_no_leftover_log(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Creates the file. A command also prints its path, because the user may have meant another file. A server prints
-/// its path anyway.
+/// Creates the file. A command also prints the path, because the user may have meant another file. A server prints
+/// the path anyway.
 fn create_file(opening: &StoreOptions) -> Result<(), StoreError> {
     let path = &opening.path;
     check_no_leftover_log(path)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// File mode of every new file: only its owner may read and write it.
 const PRIVATE: u32 = 0o600;
 
-/// Suffixes of files beside a database: of SQLite, of the lock, and of a copy in progress.
+/// Suffixes of the files beside a database: files of SQLite, the lock file, and a copy in progress.
 const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
 
 /// Creates a file that only its owner may read and write, even with another umask. SQLite gives its log the same
@@ -27,8 +27,8 @@ pub(super) fn sync_folder(path: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Returns `true` if the path ends like the name of a file beside a database. SQLite might take such a file for its
-/// log.
+/// Returns `true` if the path ends with a suffix of the files beside a database. SQLite might take such a file for
+/// its log.
 pub fn is_reserved_name(path: &Path) -> bool {
     let name = path.as_os_str().as_encoded_bytes();
     BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))

@@ -52,7 +52,7 @@ values! {
         "select p.value from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice and o.state <> 'dropped'";
 
-    /// Returns the values of the unconfirmed payments of an account's invoices in `detected`.
+    /// Returns the values of the unconfirmed payments of an account's invoices with the status `detected`.
     pub fn pending_values(db, account: i64, mode: Mode) -> Vec<(currency: Currency, value: Cents)> =
         "select i.currency, p.value \
             from invoices i join payments p on p.invoice = i.seq join observations o on o.seq = p.observation \
@@ -101,7 +101,7 @@ pub fn update(
     note_state(tx, payment, state, now)
 }
 
-/// Stores the time from which a payment counts, whether it is in time, and its rate and value.
+/// Stores the time from which a payment counts, whether the payment is in time, and its rate and value.
 ///
 /// # Errors
 /// [`StoreError`] if the payment was confirmed before.

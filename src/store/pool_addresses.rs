@@ -8,7 +8,7 @@ use crate::domain::asset::Chain;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// Number of addresses in a pool, by state.
+/// Numbers of addresses in a pool, by state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolCounts {
     /// Number of addresses that can be handed out.
@@ -28,7 +28,7 @@ rows! {
         Ok(PoolCounts { free, assigned, retired })
     }
 
-    /// Returns the number of addresses in a chain's pool, by state.
+    /// Returns the numbers of addresses in a chain's pool, by state.
     pub fn counts(db, chain: Chain) -> PoolCounts =
         select "from pool_addresses where pool = :pool" with { pool: chain.address_pool() };
 }

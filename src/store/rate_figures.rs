@@ -1,4 +1,4 @@
-//! The table `rate_figures`: the last price of each coin by each source.
+//! The table `rate_figures`: the last price of each coin from each source.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};

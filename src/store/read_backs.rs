@@ -9,7 +9,7 @@ use crate::domain::time::Time;
 
 values! {
     /// Returns the time from which older blocks of a chain are to be read. `None` if no older blocks are to be read,
-    /// or the first of them is known.
+    /// or the height of the first one is stored.
     pub fn undated_since(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
@@ -21,12 +21,12 @@ values! {
 }
 
 commands! {
-    /// Stores the height at which following a chain started. A stored height stays.
+    /// Stores the height at which Coffer began to follow a chain, unless a height is stored already.
     pub fn set_until_height(tx, chain: Chain, height: u32) =
         "update read_backs set until_height = :height where chain = :chain and until_height is null";
 
     /// Stores the height of the first older block to read. Payments before the time `unread` are not read. Returns
-    /// `false` if the height was known.
+    /// `false` if a height is stored already.
     pub fn set_from_height(tx, chain: Chain, from: u32, unread: Time) -> bool =
         "update read_backs set from_height = min(:from, until_height), \
             unread_before = iif(since < :unread, :unread, null) \

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Maximum number of connections in the pool. Further connections are closed after their read.
 const IDLE_MAX: usize = 16;
-/// Minimum number of idle connections. Below it, the pool adds one in the background.
+/// Minimum number of idle connections. If there are fewer, the pool adds a connection in the background.
 const IDLE_MIN: u32 = 1;
 
 /// A pool of read-only connections to one file.
@@ -83,7 +83,7 @@ impl Readers {
 
     fn open(&self) -> Result<Connection, StoreError> {
         self.opener.open().inspect_err(|error| {
-            // The writer finds this error later. Until then it would accept writes that are lost.
+            // The writer notices later that the file was moved. Until then it would accept writes that are lost.
             if matches!(error, StoreError::Refusing(WriteRefusal::FileMoved)) {
                 self.health.refuse_moved();
             }
@@ -120,8 +120,8 @@ impl Opener {
     fn open(&self) -> Result<Connection, StoreError> {
         self.check_place()?;
         let opened = self.sqlite.connect();
-        // The file may have been moved while it was opened. That explains an error, and after a success the
-        // connection is to another file.
+        // The file may have been moved while it was opened. That explains an error. After a success, the connection
+        // would be to another file.
         self.check_place()?;
         Ok(opened?)
     }

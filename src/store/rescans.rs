@@ -42,7 +42,7 @@ commands! {
         "update rescans set ended_at = :now where chain = :chain and ended_at is null";
 }
 
-/// Starts a rescan, and ends the one that is running.
+/// Starts a rescan, and ends the running rescan of the chain.
 pub fn insert(tx: &Tx<'_>, chain: Chain, from: u32, now: Time) -> Result<(), StoreError> {
     end_running(tx, chain, now)?;
     insert_row(tx, chain, from, now)

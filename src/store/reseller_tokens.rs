@@ -27,7 +27,7 @@ pub struct TokenRow {
     pub created_at: Time,
     /// Time of the last use, to the minute.
     pub last_used_at: Option<Time>,
-    /// Time at which the token was revoked; `None` if it was not.
+    /// Time at which the token was revoked; `None` if the token was not revoked.
     pub revoked_at: Option<Time>,
 }
 

@@ -6,8 +6,8 @@ use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the error of a full disk. It names the file and the disk, and says how many of `needed` bytes are missing.
-/// `written` bytes count as free.
+/// Returns the error of a full disk. The message names the file and the disk, and says how many of `needed` bytes are
+/// missing. `written` bytes count as free.
 pub(super) fn disk_full_error(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);
@@ -28,7 +28,7 @@ pub(super) fn disk_full_error(path: &Path, needed: u64, written: u64) -> StoreEr
     ))
 }
 
-/// Replaces an error of a full disk by [`disk_full_error`]. The needed size is that of the file `like`. The file
+/// Replaces an error of a full disk by [`disk_full_error`]. The needed size is the size of the file `like`. The file
 /// `begun` will be removed, so its bytes count as free.
 pub(super) fn explain_disk_full(
     error: StoreError,

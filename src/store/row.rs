@@ -29,7 +29,7 @@ use crate::domain::wallet::{ScriptType, WalletNetwork};
 use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Null, ToSql, ToSqlOutput, ValueRef};
 
-/// Reads the columns of a row, from first to last.
+/// Reader of the columns of a row, from first to last.
 pub(super) struct Columns<'r> {
     row: &'r Row<'r>,
     next: usize,
@@ -59,7 +59,7 @@ impl<'r> Columns<'r> {
     }
 }
 
-/// Returns the error of a text that is not a value of its type.
+/// Returns the error for a text that is not a valid value of its column's type.
 pub(super) fn unreadable(text: &str) -> FromSqlError {
     FromSqlError::Other(format!("unreadable value {text:?}").into())
 }

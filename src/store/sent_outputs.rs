@@ -11,7 +11,7 @@ rows! {
         Ok(SentOutput { observation, transfer, address, asset, amount, state, height })
     }
 
-    /// Returns the outputs of a transaction, by position. Leaves out those whose position another output has taken.
+    /// Returns the outputs of a transaction, by position. Leaves out outputs whose position another output has taken.
     pub fn of_transaction(db, mode: Mode, chain: Chain, txid: &str) -> Vec<SentOutput> =
         select "from observations o join sent_outputs s on s.observation = o.seq \
             where o.mode = :mode and o.chain = :chain and o.txid = :txid and o.position < 2147483648 \

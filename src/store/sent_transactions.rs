@@ -57,13 +57,12 @@ commands! {
     pub fn note_asked(tx, chain: Chain, txid: &str, now: Time) =
         "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
 
-    /// Makes the node be asked about a transaction again, because one more destination is watched.
+    /// Makes the worker ask a node about a transaction again, because another destination is watched.
     pub fn ask_again(tx, mode: Mode, chain: Chain, txid: &str) =
         "update sent_transactions set asked_at = 0, is_read_back = 0 \
             where mode = :mode and chain = :chain and txid = :txid";
 
-    /// Rolls transactions back to a height after a reorg. Blocks and replacing transactions above this height are
-    /// forgotten.
+    /// Rolls transactions back to a height after a reorg. Deletes their blocks and replacements above this height.
     pub fn roll_back_above(tx, chain: Chain, height: u32) =
         "update sent_transactions set state = iif(block_height > :height, 'absent', state), \
             block_height = iif(block_height > :height, null, block_height), \

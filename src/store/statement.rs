@@ -1,8 +1,8 @@
 //! Statements: their types, and the macros that define them.
 //!
-//! A short statement is a text beside its callers. A long statement is a file in `sql/`.
-//! Invariant: each macro also defines a test of each statement. SQLite prepares it against the schema of a new file,
-//! and its columns must be those of its reader, in order. So a row can be read by position.
+//! A short statement is a text beside its callers. A long statement is a file in `sql/`. Invariant: each macro also
+//! defines a test of each statement. The test prepares the statement against the schema of a new file. The columns
+//! must be those of the statement's reader, in order, so that a row can be read by position.
 
 mod functions;
 mod macros;

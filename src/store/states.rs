@@ -41,8 +41,8 @@ pub fn each_noted_hash(
     NOTED.each(db, &[], |(name, link)| each(name, link))
 }
 
-/// Returns the name under which an import of pool addresses is hashed. `first` and `last` are the `seq` of its first
-/// and last address.
+/// Returns the name of an import of pool addresses in the audit log. `first` and `last` are the `seq` of the first
+/// and last imported address.
 pub fn pool_import_name(pool: &str, first: i64, last: i64) -> String {
     format!("pool {pool} {first}-{last}")
 }

@@ -49,8 +49,8 @@ values! {
             where mode = :mode and kind = :kind and status in ('requested', 'approved', 'processing') \
             group by status";
 
-    /// Returns the number of failing endpoints of all accounts for one mode. An endpoint fails by the rule of
-    /// `failing_endpoints.sql`.
+    /// Returns the number of failing endpoints of all accounts for one mode. The file `failing_endpoints.sql` defines
+    /// when an endpoint is failing.
     pub fn count_failing_endpoints(db, mode: Mode) -> (count: i64) = file "sql/summary/count_failing_endpoints.sql";
 
     /// Returns the number of accounts that wait for approval.
@@ -76,7 +76,7 @@ values! {
 }
 
 /// Returns the numbers of open payouts or refunds, by status. With `account`, only those of this account. Leaves out
-/// statuses without any.
+/// statuses without payouts or refunds.
 pub fn open_transfers(
     db: &Reader<'_>,
     account: Option<i64>,

@@ -81,7 +81,7 @@ commands! {
             and transfer in (select seq from transfers where mode = 'live' and chain = :chain)";
 }
 
-/// Inserts or updates a proposed payment for a transfer. The newest proposals are kept.
+/// Inserts or updates a proposed payment for a transfer. Keeps only the newest [`PROPOSALS_MAX`] proposals.
 pub fn put(tx: &Tx<'_>, transfer: i64, output: &ProposedOutput) -> Result<(), StoreError> {
     put_row(tx, transfer, output)?;
     keep_newest(tx, transfer, PROPOSALS_MAX)

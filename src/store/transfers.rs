@@ -82,7 +82,7 @@ rows! {
     /// Returns live transfers that the signer should send, oldest first.
     ///
     /// These are approved transfers without a proposed payment of exactly their amount, and transfers whose retry is
-    /// due. The first condition repeats that of the index: SQLite uses the index only then.
+    /// due. The query repeats the condition of the index, because SQLite uses the index only then.
     pub fn to_send(db, now: Time, limit: u32) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -99,7 +99,7 @@ rows! {
             where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null \
             order by t.seq";
 
-    /// Returns the next transfers of all accounts after the `seq` `after`.
+    /// Returns the next `limit` transfers of all accounts whose `seq` is greater than `after`.
     pub fn list_after(db, after: i64, limit: u32) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -183,8 +183,8 @@ values! {
     /// Passes the watched destinations of live transfers of a chain to `each`.
     ///
     /// A destination is watched from the approval until `after_ms` after the end of the transfer. After a restore, it
-    /// is watched before the approval too. For a paid transfer, watching ends when the block of its payment is at
-    /// most `last`.
+    /// is also watched before the approval. For a paid transfer, watching ends when the height of the block with its
+    /// payment is at most `last`.
     pub fn each_destination(db, chain: Chain, after_ms: i64, last: u32) -> each (address: String) =
         "select to_address as address from transfers t where mode = 'live' and chain = :chain \
             and (status in ('approved', 'processing') or sending = 'restored' \
@@ -284,12 +284,12 @@ pub fn list_all(
     }
 }
 
-/// Tells the follower of a chain to watch the destination of a live transfer after the commit.
+/// After the commit, tells the follower of a chain to watch the destination of a live transfer.
 pub fn watch_destination(tx: &Tx<'_>, chain: Chain, address: &str) {
     tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
 }
 
-/// Tells workers and open pages after the commit that a transfer has changed.
+/// After the commit, tells workers and open pages that a transfer has changed.
 pub fn note_change(tx: &Tx<'_>) {
     tx.note(|changes| changes.transfers = true);
 }

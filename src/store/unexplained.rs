@@ -36,7 +36,7 @@ values! {
     pub fn search_position(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
 
-    /// Returns the next live addresses after this one, in alphabetical order.
+    /// Returns the next live addresses after the address `after`, in alphabetical order.
     pub fn next(db, chain: Chain, after: &str, limit: usize) -> Vec<(address: String)> =
         "select address from addresses \
             where mode = 'live' and pool = :pool and address > :after order by address limit :limit"

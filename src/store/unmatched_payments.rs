@@ -38,7 +38,7 @@ rows! {
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \
             where u.id = :id";
 
-    /// Returns the unmatched payment that belongs to an observation, unless a person has assigned it.
+    /// Returns the unmatched payment that belongs to an observation, unless a person has assigned the payment.
     pub fn of_observation(db, observation: i64) -> Option<UnmatchedPayment> =
         select "from unmatched_payments u join observations o on o.seq = u.observation \
             left join accounts a on a.seq = u.account left join invoices i on i.seq = u.invoice \

@@ -1,6 +1,6 @@
 //! The table `wallets`: keys from which addresses are derived, each with its next index.
 //!
-//! Invariant: an index is handed out only once. Its row is committed before anybody sees its address.
+//! Invariant: an index is handed out only once. The row of an address is committed before anybody sees the address.
 
 use super::chain_cursors::{self, ChainCursor};
 use super::statement::{commands, rows, values};
@@ -37,14 +37,15 @@ pub struct WalletRow {
     pub first_index: u32,
     /// Next index to hand out.
     pub next_index: u32,
-    /// Lowest index that the wallet may ever hand out. Lower ones may have been handed out after a backup was taken.
+    /// Lowest index that the wallet may ever hand out. Lower indexes may have been handed out after a backup was
+    /// taken.
     pub least_index: u32,
     /// Time at which the wallet was first added.
     pub created_at: Time,
-    /// Time at which the wallet was last added. It is later than that of every earlier wallet of the pool, even if
-    /// the clock was set back.
+    /// Time at which the wallet was last added. This time is later than the `added_at` of every earlier wallet of the
+    /// pool, even if the clock was set back.
     pub added_at: Time,
-    /// Time at which the wallet was retired; `None` if it was not.
+    /// Time at which the wallet was retired; `None` if the wallet was not retired.
     pub retired_at: Option<Time>,
     /// Time at which an index received a payment before it was handed out. Since then the wallet hands out no index.
     /// `None` if this did not happen.
@@ -61,7 +62,7 @@ pub struct NewWallet<'a> {
     pub name: Option<&'a str>,
     /// Public key, network and type of addresses.
     pub wallet: &'a Wallet,
-    /// First index that was handed out, as the operator says.
+    /// First index that was handed out, according to the operator.
     pub first_index: u32,
     /// Next index to hand out.
     pub next_index: u32,
@@ -136,7 +137,8 @@ rows! {
         Ok(FundedAddress { index: wallet_index, address, came: asset.zip(amount) })
     }
 
-    /// Returns what addresses of a wallet received: at most `limit` addresses, from the index `from` on.
+    /// Returns the amounts that addresses of a wallet received, by coin: at most `limit` addresses, starting at the
+    /// index `from`.
     pub fn funded(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
         file "sql/wallets/funded.sql"
         with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool(), from, limit };
@@ -226,7 +228,7 @@ fn current_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>,
     Ok(in_use.find(|row| is_of(row.wallet.network)))
 }
 
-/// Returns the wallet that was added last for a chain, if no wallet is for the network on which the chain is
+/// Returns the wallet that was added last for a chain, if the chain has no wallet for the network on which it is
 /// followed.
 pub fn of_other_network(
     db: &Reader<'_>,

@@ -147,7 +147,7 @@ impl Writer {
         Ok(Writer { jobs: Some(jobs), waiting, health, thread: Some(thread) })
     }
 
-    /// Queues a job. A repeatable one may share a savepoint.
+    /// Queues a job. A repeatable job may share a savepoint.
     pub(super) fn submit<T, E>(
         &self,
         is_repeatable: bool,
@@ -196,7 +196,7 @@ impl Drop for Writer {
 pub(super) struct OpenFile {
     pub(super) conn: Connection,
     pub(super) place: Arc<FilePlace>,
-    /// Whether a server has opened the file. Only its writer checkpoints the log.
+    /// Whether a server has opened the file. Only the writer of a server checkpoints the log.
     pub(super) alone: bool,
     pub(super) _lock: Lock,
 }
@@ -270,7 +270,8 @@ impl WriterThread {
         })
     }
 
-    /// Clears all caches if another process has written, for example a command. Returns `true` in that case.
+    /// Returns `true` if another process, for example a command, has written since the last call. In this case,
+    /// clears all caches.
     fn notice_foreign_writes(&self) -> bool {
         match data_version(&self.file.conn) {
             Ok(version) if self.data_version.replace(version) != version => {

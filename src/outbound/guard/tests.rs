@@ -236,7 +236,7 @@ fn allowed_range_includes_its_ipv6_notations() {
     ] {
         assert!(!opened.permits(false, ip(text)), "http to {text}");
     }
-    // These addresses contain 10.0.0.1, but connections to them do not reach it.
+    // These addresses contain 10.0.0.1, but connections to them do not reach 10.0.0.1.
     for text in ["::10.0.0.1", "2002:a00:1::1", "fe80::5efe:10.0.0.1"] {
         assert!(!opened.permits(true, ip(text)), "https to {text}");
     }

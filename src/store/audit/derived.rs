@@ -23,7 +23,7 @@ rows! {
         Ok(DerivedAddress { seq, wallet, index, address, script })
     }
 
-    /// Returns the next derived addresses after the `seq` `after`.
+    /// Returns the next `limit` derived addresses whose `seq` is greater than `after`.
     pub fn page(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
         select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
 }

@@ -23,13 +23,13 @@ pub struct AuditedTransfer {
     pub asset: &'static Asset,
     /// Destination address.
     pub to_address: String,
-    /// Rate, fee and amount that were fixed at the approval; `None` before it.
+    /// Rate, fee and amount that were fixed at the approval; `None` before the approval.
     pub terms: Option<TransferTerms>,
-    /// Number of audit log entries that request the transfer.
+    /// Number of audit log entries that record the request of the transfer.
     pub requests: i64,
-    /// Newest audit log entry that requests the transfer: action, account and details.
+    /// Newest audit log entry that records the request of the transfer: action, account and details.
     pub request: Option<(String, Option<i64>, String)>,
-    /// Details of the newest audit log entry that approves the transfer.
+    /// Details of the newest audit log entry that records the approval of the transfer.
     pub approval: Option<String>,
     /// Reason why the transfer counts as paid.
     pub settled_by: Option<SettledBy>,

@@ -17,7 +17,7 @@ use rusqlite::{Connection, named_params};
 /// A next index that the operator gives for the live wallets of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextIndex {
-    /// First chain of the pool of the wallets.
+    /// First chain of the wallets' pool, by which the pool is identified.
     pub chain: Chain,
     /// Lowest index to hand out next.
     pub index: u32,
@@ -75,13 +75,15 @@ commands! {
     RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
     ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
         values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
-    /// Each open payout or refund may have been sent since the copy was taken.
+    /// Holds every open payout and refund, because it may have been sent since the copy was taken.
     HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
         retry_at = null where status in ('requested', 'approved', 'processing')";
-    /// Each server may have been created or removed since the copy was taken.
+    /// Marks orders and removals of servers as unknown, because they may have been carried out since the copy was
+    /// taken.
     HOLD_SERVERS = "update servers set status = iif(status = 'queued', 'provisioning', status), ordering = 'unknown' \
         where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
-    /// Each pending delivery may have arrived since the copy was taken. A person can send it again.
+    /// Marks every pending delivery as failed, because it may have arrived since the copy was taken. A person can
+    /// send the delivery again.
     GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
     END_SESSIONS = "delete from sessions";
     FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
@@ -90,7 +92,7 @@ commands! {
 
 impl BackupCopy {
     /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
-    /// For this, it reads the file that the copy will replace.
+    /// Also reads the file that the copy will replace.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written, or `next` has an index for a chain without a wallet.
@@ -147,10 +149,11 @@ fn prevent_repeats_in(
     Ok(held)
 }
 
-/// Moves the next index of every wallet above all indexes that the copy and the replaced file know.
+/// Moves the next index of every wallet above all indexes that were handed out according to the copy and the replaced
+/// file.
 ///
-/// A wallet that only the replaced file has is added as retired. If the operator adds it again, it continues above
-/// these indexes.
+/// A wallet that only the replaced file has is added as retired. If the operator adds this wallet again, it continues
+/// above these indexes.
 fn move_wallets(
     conn: &Connection,
     replaced: &[ReplacedWallet],

@@ -56,7 +56,7 @@ pub(super) struct ReplacedWallet {
     pub(super) stopped_at: Option<i64>,
     pub(super) stopped_index: Option<i64>,
     pub(super) next_index: i64,
-    /// Lowest index above all that were handed out or received a payment.
+    /// Lowest index above all indexes that were handed out or received a payment.
     pub(super) beyond: i64,
 }
 
@@ -95,7 +95,7 @@ values! {
 /// The contents of the replaced file that a restore uses.
 #[derive(Default)]
 pub(super) struct ReplacedFile {
-    /// Reason why the file was not read completely; `None` if it was.
+    /// Reason why the file was not read completely; `None` if the file was read completely.
     pub(super) unread: Option<String>,
     /// Number of times that a server continued from a restored copy.
     pub(super) restored: i64,

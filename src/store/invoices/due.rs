@@ -1,7 +1,7 @@
 //! Open invoices that expire, and the time of the next expiry.
 //!
-//! Invariant: invoices that wait for the same chains are looked up together, by deadline. However many invoices wait
-//! for a chain that lags, they are not read.
+//! Invariant: invoices that wait for the same chains are looked up together, by deadline. Invoices that wait for a
+//! lagging chain are not read.
 
 use crate::domain::asset::Chain;
 use crate::domain::scanned::{LaggingChains, is_waited_for};
@@ -63,7 +63,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     Ok(next)
 }
 
-/// Returns `true` if an open invoice has to wait whenever this chain lags.
+/// Returns `true` if an open invoice waits for this chain whenever the chain lags.
 pub fn is_any_waiting(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     let sets = waited_for_chains(db)?;
     Ok(sets.iter().any(|set| is_waited_for(set, chain)))

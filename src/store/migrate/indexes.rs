@@ -1,6 +1,6 @@
 //! Migration to version 4: finds the wallet, the index and the script of each address.
 //!
-//! Invariant: an index is stored only if the wallet derives the address from it.
+//! Invariant: an index is stored only if the wallet derives the address from the index.
 
 use super::StoreError;
 use crate::domain::address;

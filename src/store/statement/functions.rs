@@ -136,7 +136,7 @@ macro_rules! run {
     };
 }
 
-/// Expands to the parameters of a function: its arguments, or those after `with`.
+/// Expands to the parameters of a function: its arguments, or the parameters after `with`.
 macro_rules! params {
     ([$($arg:ident)*]) => {
         &[$((concat!(":", stringify!($arg)), &$arg)),*]

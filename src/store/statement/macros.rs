@@ -109,7 +109,7 @@ macro_rules! values {
 
 /// Defines the reader of a row, and its queries as functions or as constants.
 ///
-/// The reader names its columns once, each as SQL and Rust both call it: `column`, `table.column`, or
+/// The reader names its columns once, each by a name that is valid in SQL and in Rust: `column`, `table.column`, or
 /// `name = "expression"`. Its body finds their values under these names.
 ///
 /// - `fn name(db, argument: Type) -> Vec<Row> = select "from …";` returns every row.

@@ -76,7 +76,7 @@ fn assert_no_table_scan(sql: &str) {
     assert_eq!(scan, None, "{sql}: {plan:?}");
 }
 
-// These statements run for each output of each transaction, or for each of its steps.
+// These statements run for each output of each transaction, or each time the state of such an output changes.
 #[test]
 fn watcher_statements_scan_no_table() {
     for sql in [

@@ -16,7 +16,7 @@ pub enum ValueKind {
     Key,
     /// A user.
     User,
-    /// A wallet of real money.
+    /// A wallet of live mode.
     Wallet,
     /// Address of an account's payouts on a chain.
     PayoutAddress,
@@ -76,7 +76,7 @@ impl ValueKind {
         }
     }
 
-    /// Returns a key before all values of the kind, and one after them.
+    /// Returns a key before all values of the kind, and a key after them.
     fn key_bounds(self) -> (ValueKey, ValueKey) {
         match self {
             ValueKind::Account

@@ -100,7 +100,7 @@ impl WriterThread {
     }
 
     /// Runs a job. Returns `true` if it succeeds. A job in a shared savepoint sets `needs_own_savepoint` if it must
-    /// run again in its own.
+    /// run again in its own savepoint.
     fn run_job(
         &self,
         job: &mut dyn Job,

@@ -18,10 +18,10 @@ use rusqlite::config::DbConfig;
 use std::path::Path;
 use std::time::Duration;
 
-/// Number of log pages from which the log is checkpointed.
+/// Number of log pages at which the log is checkpointed.
 const LOG_PAGES_MAX: i64 = 1000;
-/// Number of log pages from which a log that is left to Litestream is truncated: 1 GiB of pages of the usual size. A
-/// running Litestream checkpoints at 500 MB.
+/// Number of log pages at which the writer truncates a log that is left to Litestream: 1 GiB of pages of the usual
+/// size. A running Litestream checkpoints at 500 MB.
 const LEFT_PAGES_MAX: i64 = if cfg!(test) { 4 } else { 256 } * 1024;
 /// Maximum size of the log file, in bytes. A log that exceeds it because of a long read is truncated.
 pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
@@ -58,8 +58,8 @@ impl WriterThread {
             }
         }
         if self.health.needs_restart() {
-            // Without this option, closing the file would checkpoint to a failed disk. It would also remove a log by
-            // its name, which another log may have by now.
+            // Without this option, closing the file would checkpoint to a failed disk. It would also remove the file
+            // with the log's name, which may be another log by now.
             let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             if let Err(error) = self.file.conn.set_db_config(config, true) {
                 log::error!("write-ahead log not protected from checkpoints: error={error}");
@@ -99,7 +99,7 @@ impl WriterThread {
         }
     }
 
-    /// Checks in idle times whether another program has locked the database or released its lock.
+    /// Checks while the writer is idle whether another program has locked the database or released its lock.
     fn check_lock(&self) {
         let refusing = self.health.refusal();
         if !self.file.alone || !matches!(refusing, None | Some(WriteRefusal::Locked)) {
@@ -136,7 +136,7 @@ impl WriterThread {
         }
     }
 
-    /// Checks after a full disk whether there is room again.
+    /// Checks after a full disk whether there is free space again.
     fn check_room(&self) {
         if self.health.refusal() != Some(WriteRefusal::DiskFull) {
             return;
@@ -151,7 +151,7 @@ impl WriterThread {
         }
     }
 
-    /// Checks in idle times for locks and free space. Truncates a log that grew because of a long read.
+    /// Checks locks and free space while the writer is idle. Truncates a log that grew because of a long read.
     pub(super) fn check_disk(&self) {
         self.check_lock();
         self.check_room();
@@ -176,8 +176,8 @@ impl WriterThread {
             .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
     }
 
-    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch. While the log is short, it
-    /// makes no system call.
+    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch. Makes no system call while
+    /// the log is short.
     pub(super) fn checkpoint(&self) {
         if !self.may_checkpoint() {
             return;

@@ -310,7 +310,7 @@ fn write_of_another_process_invalidates_caches() {
     assert_foreign_write_next(&told);
 }
 
-/// Opens a connection that writes beside a store.
+/// Opens another connection to the file of a store, for writing.
 fn open_raw(path: &Path) -> Connection {
     let conn = Connection::open(path).unwrap();
     conn.busy_timeout(Duration::ZERO).unwrap();
