@@ -86,7 +86,7 @@ pub struct Command {
     pub stop_grace: Duration,
 }
 
-/// The JSON object that a command returned, or a message that says why its result is unknown.
+/// The JSON object that a command returned, or a message that says why the result is unknown.
 pub type CommandResult = Result<Map<String, Value>, String>;
 
 impl Command {
@@ -189,7 +189,7 @@ impl ProcessGroup {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => log::warn!("child processes not killed: leader={leader} error={error}"),
         }
-        // The command may have left its group, or may have exited already.
+        // The command may have left the group, or may have exited already.
         let _ = self.0.start_kill();
     }
 

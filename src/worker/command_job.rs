@@ -1,7 +1,7 @@
-//! Runs the command of a job for its orders, one at a time, and stores the results.
+//! Runs the command of a job for each order, one at a time, and stores the results.
 //!
-//! Invariant: an order is committed as begun before its command starts. A result is kept in memory until it is
-//! committed.
+//! Invariant: before the command of an order starts, the file records that the order has begun. A result is kept in
+//! memory until the file contains it.
 
 use super::command::{Command, CommandResult};
 use super::{NextStep, Worker};

@@ -1,7 +1,6 @@
 //! Sends webhooks: starts the due deliveries of each queue, and stores the outcomes of their attempts.
 //!
-//! Invariant: a delivery has at most one attempt under way. An attempt counts as under way until its outcome is
-//! stored.
+//! Invariant: a delivery has at most one attempt under way. An attempt is under way until its outcome is stored.
 
 mod attempt;
 
@@ -255,11 +254,12 @@ impl Worker for DeliveryWorker {
     const NAME: &'static str = "deliver";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        // The wake-ups are counted before the outcomes are stored, so that an attempt that ends during this step
-        // wakes the worker again.
+        // The wake-ups are counted before the outcomes are stored. An attempt that ends during this step then wakes
+        // the worker again.
         let woken = self.waker.wake_count();
         self.store_results().await?;
-        // No attempt starts while writes fail: if its outcome cannot be stored, the attempt would be repeated.
+        // No attempt starts while the file cannot be written. The outcome of such an attempt would be lost, and the
+        // attempt repeated.
         self.service.check_writes()?;
         let pass = self.pass.take();
         let is_whole = pass.is_none();

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Pause of a worker after a failed step, unless it is woken.
+/// Pause of a worker after a failed step. A wake-up does not end the pause.
 const BACK_OFF: Duration = Duration::from_secs(1);
 /// Longest sleep of a worker. During a sleep, the clock may be set, or the system may be suspended, which can stop
 /// timers.
@@ -78,7 +78,7 @@ pub struct Waker {
     rested: Arc<watch::Sender<IdleState>>,
 }
 
-/// The state of a worker when it last had nothing to do.
+/// The state of a worker at the last time when the worker had nothing to do.
 #[derive(Clone, Copy, Debug, Default)]
 struct IdleState {
     /// Number of wake-ups that the worker had handled.

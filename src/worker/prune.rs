@@ -18,7 +18,7 @@ pub struct PruningWorker {
 }
 
 impl PruningWorker {
-    /// Creates a worker that prunes for the first time when it is first woken.
+    /// Creates a worker that prunes for the first time at its first wake-up.
     pub fn new(service: Arc<Service>, logs_heads: bool) -> PruningWorker {
         PruningWorker { service, logs_heads, next: Time(0), next_heads: Time(0) }
     }

@@ -1,6 +1,6 @@
 //! Polls exchange rates: each public source every minute, or the operator's file every second.
 //!
-//! Invariant: a slow source delays no other source, and no request under way delays the stop.
+//! Invariant: a slow source delays no other source. A stopping server does not wait for a request to a source.
 
 mod file;
 
@@ -65,8 +65,8 @@ struct SourceAnswer {
 }
 
 impl RateWorker {
-    /// Creates a worker. Each answer wakes the worker through its waker. The chain wakers are signalled when the
-    /// first round of requests ends.
+    /// Creates a worker. Each answer wakes the worker through `waker`. When all sources have answered for the first
+    /// time, `chain_wakers` are signalled.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,

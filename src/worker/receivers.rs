@@ -286,13 +286,13 @@ fn fair_slots(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }
 
-/// Returns `true` if a queue belongs to an endpoint. The third word of the queue's name is then the id of the
-/// endpoint.
+/// Returns `true` if a queue belongs to an endpoint. In that case, the third word of the queue's name is the id of
+/// the endpoint.
 fn is_endpoint_queue(queue: &str) -> bool {
     queue.split(' ').nth(2).is_some()
 }
 
-/// Returns the account in a queue's name, which is its second word.
+/// Returns the account id in the name of a queue, which is the second word.
 fn account_of(queue: &str) -> &str {
     queue.split(' ').nth(1).unwrap_or(queue)
 }

@@ -48,7 +48,7 @@ pub struct ChainWatch {
     /// Reason why the current rescan cannot continue, for example blocks that the node has pruned. Set only if the
     /// node can never provide the missing data.
     pub rescan_problem: Option<String>,
-    /// Problem with final blocks: the node reports other blocks than those that were read.
+    /// Problem with final blocks: the node reports blocks that differ from those that were read.
     pub final_problem: Option<String>,
     /// `true` if a node has answered since the last failure.
     pub is_connected: bool,
@@ -282,7 +282,7 @@ impl ChainWatch {
         Ok(())
     }
 
-    /// Returns the limits of one batch: its number of payments and its time.
+    /// Returns the limits of one batch: its number of payments and its duration.
     fn batch_limit(&self) -> BatchLimit {
         let (ms_max, mut begun) = (self.part_ms_max, None);
         BatchLimit::new(self.outputs_max, move || {
@@ -296,7 +296,7 @@ impl ChainWatch {
         touched.map_err(StepError::File)
     }
 
-    /// Logs what the operator should know about a step.
+    /// Logs the changes of a step that an operator should know.
     fn log_step(&mut self, step: &ChainStep, touched: i64) {
         let chain = self.chain;
         self.network = Some(step.network.clone());

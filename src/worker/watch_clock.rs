@@ -79,7 +79,7 @@ impl ClockWatcher {
     /// Stores the current time and the doubt.
     async fn store_clock(&mut self, doubt: Option<ClockDoubt>) -> Result<(), Error> {
         let now = self.clock.now();
-        // If the write fails, the next step repeats it.
+        // If the write fails, the next step writes again.
         self.next = now;
         let ahead_ms = doubt.map(|doubt| doubt.ahead_ms);
         self.service.store_clock_reading(now, self.set_back, ahead_ms).await?;

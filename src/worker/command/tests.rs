@@ -78,7 +78,7 @@ async fn failed_exit_or_invalid_answer_is_an_error() {
     }
 }
 
-/// A named pipe. A process that holds it open for writing is alive until the reader sees the end of the file.
+/// A named pipe. A process that keeps the pipe open for writing is alive until the reader sees the end of the file.
 struct Fifo {
     path: PathBuf,
     end: Receiver<Vec<u8>>,

@@ -5,7 +5,7 @@ use crate::outbound::{NoResponse, Outbound};
 use crate::service::activity::{ActivityEntry, RecordedAttempt, RecordedBody};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
 
-/// Returns `true` if the receiver accepted the delivery.
+/// Returns `true` if the receiver has accepted the delivery.
 pub(super) fn is_success(attempt: &DeliveryAttempt) -> bool {
     attempt.status.is_some_and(|status| (200..300).contains(&status))
 }

@@ -5,7 +5,7 @@ use crate::domain::rate::CoinFigure;
 use crate::domain::time::Time;
 use std::path::PathBuf;
 
-/// The operator's rate file, with its last readable contents.
+/// The operator's rate file, with the contents of its last successful read.
 pub(super) struct RateFile {
     path: PathBuf,
     told: Vec<CoinFigure>,

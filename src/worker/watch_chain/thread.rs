@@ -36,7 +36,7 @@ const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 pub struct PollIntervals {
     /// Polling interval while money is expected.
     pub expected: Duration,
-    /// Polling interval at other times.
+    /// Polling interval while no money is expected.
     pub otherwise: Duration,
     /// Longest time that the first step waits for rates. The payments of that step are booked at these rates.
     pub for_rates: Duration,

@@ -8,7 +8,7 @@ use crate::domain::asset::Chain;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval for asking a node whether it has news.
+/// Interval for asking a node whether it has a notification.
 const NEWS_EVERY: Duration = Duration::from_millis(500);
 
 /// The length of a pause between two steps.

@@ -93,7 +93,7 @@ impl ChainHistory {
         nodes.into()
     }
 
-    /// Creates an invoice. Its address is watched before the customer knows it.
+    /// Creates an invoice. The follower watches the address of the invoice before the customer can pay.
     fn create_invoice(&mut self) {
         if let Some(address) = self.shop.create_invoice(self.now) {
             let mut watched = self.watch.addresses.write().unwrap();
@@ -314,7 +314,7 @@ impl ChainHistory {
         let copy = self.copy.take().unwrap();
         let (shop, unknown) = self.shop.restore_copy(&copy);
         let mut restored = ChainHistory { watch: start_watch(&shop), shop, unknown, ..self };
-        // The follower loads its addresses from the restored file and its wallet.
+        // The follower has to load its addresses from the restored file and its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
         restored.watch.load_addresses().unwrap();

@@ -35,7 +35,7 @@ pub(in crate::worker::watch_chain) struct Shop {
     file: TempFile,
 }
 
-/// A copy of the file, with the number of addresses that were assigned when it was taken.
+/// A copy of the file, with the number of addresses that were assigned when the copy was taken.
 pub(super) struct FileCopy {
     file: TempFile,
     knows: usize,

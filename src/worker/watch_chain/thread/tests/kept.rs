@@ -66,7 +66,7 @@ fn failure_count_survives_address_derivation() {
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [0]);
     scene.memory.lock().unwrap().network = "test".to_owned();
     for before in 0..5 {
-        // An invoice gets an address, so further addresses are derived ahead.
+        // The new invoice takes an address, so more addresses are derived ahead.
         scene.shop.create_invoice(NOW).unwrap();
         let derived = scene.turns_until_idle();
         assert!(derived > 0, "nothing was derived");
