@@ -1,6 +1,6 @@
 //! Notifies the other parts of a server about a commit.
 //!
-//! Invariant: the parts are notified before the caller of the write learns of the commit.
+//! Invariant: the other parts are notified before the caller of the write gets the result.
 
 use super::following;
 use crate::chain::follow::AddressPools;
@@ -12,8 +12,8 @@ use crate::worker::Wakers;
 use crate::worker::watch_chain::ChainWakers;
 use std::sync::Arc;
 
-/// Returns the function that runs after each commit. It watches new addresses, invalidates caches and wakes workers,
-/// live pages and chain followers.
+/// Returns the function that runs after each commit. The function adds new addresses to the watched ones, invalidates
+/// caches, and wakes workers, live pages and chain followers.
 pub(super) fn commit_hook(
     wakers: &Wakers,
     caches: &Arc<Caches>,

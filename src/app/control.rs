@@ -31,7 +31,7 @@ struct ControlOperations {
     wakers: Wakers,
     file: PathBuf,
     one_at_a_time: Mutex<()>,
-    /// Number of resets and restores. Each one cancels a clock move in progress.
+    /// Number of resets and restores so far. Each reset or restore cancels a clock move in progress.
     resets: watch::Sender<u64>,
 }
 
@@ -176,7 +176,7 @@ async fn run_blocking<T: Send + 'static>(
         .unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
 }
 
-/// Runs `work` to its end, even if the caller no longer waits.
+/// Runs `work` to its end, even if the caller stops waiting.
 async fn run_to_end(
     work: impl Future<Output = Result<(), Error>> + Send + 'static,
 ) -> Result<(), Error> {

@@ -223,9 +223,9 @@ impl SharedParts {
         Ok((shared, runtime))
     }
 
-    /// Prepares the file and returns the setup token, and `true` if programs may run. Outside the sandbox, it first
-    /// ends the work that an earlier process left unfinished. If the file cannot be written, the server starts
-    /// read-only and runs no programs.
+    /// Prepares the file. Returns the setup token, and `true` if programs may run. In production, also ends the work
+    /// that an earlier process left unfinished. If the file cannot be written, the server starts read-only and runs
+    /// no programs.
     fn prepare(&self, runtime: &Runtime, kind: FileKind) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
             FileKind::Sandbox => Ok(None),

@@ -78,7 +78,7 @@ impl Drop for Sandbox {
     }
 }
 
-/// Runs `work` on its own thread: a thread of another runtime must not block on the server's runtime.
+/// Runs `work` on a new thread, because a thread of another runtime must not block on the server's runtime.
 fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);

@@ -37,7 +37,7 @@ impl TemporaryFile {
         &self.path
     }
 
-    /// Removes files that killed processes left in this directory, and then the files of this handle.
+    /// Removes the files that killed processes left in this directory, and then the files of this handle.
     fn remove_leftover_files(&self, folder: &Path) {
         let mut databases: BTreeMap<PathBuf, Vec<LeftoverFile>> = BTreeMap::new();
         for found in left_behind::find_own_files(folder, |name| database_name(name).is_some()) {

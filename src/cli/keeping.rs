@@ -158,7 +158,7 @@ fn counts_summary(
     )
 }
 
-/// Findings, printed as they arrive or collected for the JSON document.
+/// Findings of the audit. They are printed at once, or collected for the JSON document.
 pub(super) struct Findings {
     as_json: bool,
     pub(super) count: usize,

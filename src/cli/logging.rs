@@ -114,7 +114,7 @@ impl LogQueue {
         Some(LogQueue { messages, counts })
     }
 
-    /// Queues a line, or counts it as dropped.
+    /// Adds a line to the queue. If the queue is full, drops the line and counts it.
     fn push(&self, line: &[u8]) {
         let counts = &self.counts;
         let waiting = counts.waiting_bytes.fetch_add(line.len(), Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! `coffer account` and `coffer key`: commands for operators' scripts. They also work while a server is running.
+//! `coffer account` and `coffer key`: commands for operators' scripts. The commands also work while a server is
+//! running.
 
 use super::logging::log_to_stderr;
 use super::output::{print_line, print_list, wants_json};

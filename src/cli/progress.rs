@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Minimum width of the terminal, in columns.
+/// Minimum width of a terminal that shows the progress line, in columns.
 const COLUMNS_MIN: u16 = 40;
 /// Interval at which the elapsed time is redrawn.
 const TICK: Duration = Duration::from_millis(100);

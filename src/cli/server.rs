@@ -249,8 +249,8 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
     written.map_err(|error| ready_file_error(path, error))
 }
 
-/// Waits for the end of standard input. Uses a thread, because the runtime would wait for its own blocking read at
-/// shutdown.
+/// Waits for the end of standard input. Uses a separate thread, because the runtime would wait at shutdown until its
+/// own read ends.
 async fn wait_for_stdin_end() {
     let (closed, hears) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

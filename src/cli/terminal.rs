@@ -16,7 +16,7 @@ pub(super) enum Stream {
     Err,
 }
 
-/// Meaning of a word, shown by its colour.
+/// Meaning of a word, which its colour shows.
 #[derive(Clone, Copy)]
 pub(super) enum Tone {
     Good,

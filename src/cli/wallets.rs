@@ -182,7 +182,7 @@ fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<WalletTo
     }
     let key = read_line(input, true)?;
     if may_be_phrase_word(&key) {
-        // A phrase with one word on each line is caught at its first word.
+        // If each line has one word of a phrase, the phrase is recognised at its first word.
         return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
