@@ -92,7 +92,7 @@ fn run_random_operation(caller: &mut Caller, counts: &mut OperationCounts) {
     }
 }
 
-/// Runs the operations of one connection.
+/// Runs `share` random operations on one connection.
 fn run_connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> OperationCounts {
     let mut caller = Caller::new(scene, seed, number);
     let mut counts = OperationCounts::new();

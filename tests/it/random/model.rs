@@ -279,7 +279,7 @@ impl ModelHistory {
         if payments.is_empty() {
             return;
         }
-        // Recent payments are moved most often, so that older payments keep their state.
+        // Recent payments are moved most often, so that most older payments keep their state.
         let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
         let (id, coin, old) =
             (payments[which].id.clone(), payments[which].coin, payments[which].units);

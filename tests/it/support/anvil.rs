@@ -97,7 +97,7 @@ impl Node {
         self.call_rpc("anvil_mine", json!([format!("{blocks:#x}")]));
     }
 
-    /// Runs `sends`, then mines all transactions that it sent in one block.
+    /// Runs `sends`. Then mines one block with all transactions that `sends` has sent.
     #[track_caller]
     pub fn mine_together<T>(&self, sends: impl FnOnce() -> T) -> T {
         self.hold_mining(true);

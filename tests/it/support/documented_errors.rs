@@ -15,7 +15,7 @@ pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     };
     let is_pretended = message.starts_with("a fault of the sandbox");
     let no_path = message == "no such path" || answer.status == 405;
-    // A sandbox checks the Host header before it looks up the path, so the error may occur on any path.
+    // A sandbox checks the Host header before the path, so the error may occur on any path.
     let no_host = message.starts_with("Host must be ");
     let Some(route) = find_route(method, path) else {
         return;

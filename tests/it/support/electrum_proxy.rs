@@ -81,7 +81,7 @@ impl ElectrumProxy {
         format!("electrum://127.0.0.1:{}", self.port)
     }
 
-    /// Sets the fault and resets its count.
+    /// Sets the fault, and resets the count of applied faults.
     pub fn inject(&self, fault: ElectrumFault) {
         *self.fault.lock().unwrap() = fault;
         self.applied.store(0, Ordering::SeqCst);
@@ -93,7 +93,7 @@ impl ElectrumProxy {
     }
 }
 
-/// Method of each pending call by its id, with `true` if the call requests the first header.
+/// Method of each pending call, by the id of the call. `true` if the call requests the first header.
 type PendingCalls = Arc<Mutex<std::collections::HashMap<u64, (String, bool)>>>;
 
 fn relay(

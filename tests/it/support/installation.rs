@@ -168,8 +168,8 @@ impl Installation {
         id
     }
 
-    /// Requests the payout of [`Installation::create_approved_payout_to`] without approving it. A test can approve it
-    /// with [`approval`].
+    /// Requests the payout of [`Installation::create_approved_payout_to`] without approving the payout. A test can
+    /// approve it with [`approval_body`].
     #[track_caller]
     pub fn request_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);
@@ -190,7 +190,7 @@ impl Installation {
         payout["id"].as_str().unwrap().to_owned()
     }
 
-    /// Assigns an approved payout to the signer, whatever the settings were at its approval.
+    /// Assigns an approved payout to the signer, whatever the settings were when the payout was approved.
     #[track_caller]
     pub fn assign_to_signer(&self, id: &str) {
         let given =

@@ -1,6 +1,6 @@
 //! Polling of a condition that sends no notification.
 //!
-//! The loop sleeps between two checks so that the server can use the CPU core.
+//! The loop sleeps between two checks so that the server can use the CPU.
 
 use std::thread;
 use std::time::Duration;

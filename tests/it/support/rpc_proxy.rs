@@ -124,8 +124,8 @@ impl RpcProxy {
         RpcProxy { address, login, shared }
     }
 
-    /// Starts a proxy that imitates a dogecoin regtest node. It rejects a number in `getblock`, omits `nTx` and
-    /// `initialblockdownload`, and replaces the genesis block.
+    /// Starts a proxy that imitates a dogecoin regtest node. The proxy rejects a number in `getblock`, omits `nTx`
+    /// and `initialblockdownload`, and replaces the genesis block.
     #[track_caller]
     pub fn start_as_dogecoin(url: &str) -> RpcProxy {
         const FIRST: &str = "3d2160a3b5dc4a9d62e7e66a295f70313ac808440ef7400d6c0772171ce973a5";

@@ -129,7 +129,7 @@ fn pay_other_coin(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// Creates a payment while its chain lags, and then reports an earlier time for the payment.
+/// Creates a payment while the payment's chain lags, and then reports an earlier time for the payment.
 fn pay_with_earlier_time(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });

@@ -5,7 +5,7 @@ use super::{RandomOperation, new_operation};
 use crate::support::Response;
 use serde_json::{Value, json};
 
-/// Ids of coins. Most of the coins share an address pool with others.
+/// Ids of coins. Most coins share an address pool with other coins.
 pub(super) const ASSETS: [&str; 13] = [
     "BTC",
     "LTC",

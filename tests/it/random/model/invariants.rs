@@ -99,8 +99,8 @@ fn open_file(file: &Path) -> Connection {
     Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
 }
 
-/// Returns the payment id and the transaction id of the last payment. The response of a simulation does not contain
-/// them.
+/// Returns the payment id and the transaction id of the last payment. The response of a simulated payment does not
+/// contain these ids.
 pub fn last_payment(file: &Path) -> (String, String) {
     let sql = "select p.id, o.txid from payments p join observations o on o.seq = p.observation order by p.seq desc limit 1";
     let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));

@@ -46,7 +46,7 @@ pub struct ModelInvoice {
     pub picked: Option<&'static Coin>,
     pub payments: Vec<ModelPayment>,
     pub events: Vec<EventRecord>,
-    /// Address of the invoice in each pool, once it is known.
+    /// Address of the invoice in each pool, as far as a response has contained it.
     pub addresses: std::collections::BTreeMap<&'static str, String>,
 }
 
@@ -266,8 +266,8 @@ impl ExpectedState {
         (last.id, last.txid) = (id, txid);
     }
 
-    /// Replaces a seen payment. The new payment keeps the time at which the old one was seen, unless its amount is
-    /// larger.
+    /// Replaces a seen payment. The new payment keeps the time at which the old one was seen, unless the new amount
+    /// is larger.
     pub fn replace_payment(
         &mut self,
         at: usize,
@@ -344,7 +344,7 @@ impl ExpectedState {
         }
     }
 
-    /// Moves the clock of the model. Invoices expire at their own deadline.
+    /// Moves the clock of the model. Each invoice expires at its own deadline.
     pub fn advance(&mut self, to: i64) {
         for invoice in &mut self.invoices {
             let open = ["created", "awaiting_payment"].contains(&invoice.status);

@@ -30,7 +30,7 @@ pub struct Block {
 #[derive(Clone)]
 pub struct Transaction {
     pub id: String,
-    /// Raw bytes of the transaction, whose hash is its id.
+    /// Raw bytes of the transaction. Their hash is the transaction id.
     pub raw: Vec<u8>,
     pub act: Action,
     pub is_done: bool,
@@ -50,7 +50,7 @@ pub enum Action {
         logs: Vec<(String, Vec<String>, String)>,
         steps: Vec<ContractStep>,
     },
-    /// Transaction of another contract type with these fields and the owner.
+    /// Transaction of another contract type. `fields` are all of its fields except the owner.
     Other { kind: &'static str, owner: [u8; 20], fields: serde_json::Value },
 }
 
@@ -92,7 +92,7 @@ impl Action {
         }
     }
 
-    /// Builds a call whose token payments appear only in its logs.
+    /// Builds a contract call that makes token payments. They appear only in the logs of the transaction.
     pub fn token_batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Action {
         let logs = pays.iter().map(|(to, units)| transfer_log(contract, from, *to, *units));
         Action::Call {
