@@ -117,8 +117,8 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
     Ok(rescans::insert(tx, chain, from, now)?)
 }
 
-/// Returns a note if no server has followed a chain of this pool yet, so that none of its addresses is handed out.
-/// Otherwise `None`.
+/// Returns a note if no server has followed a chain of this pool yet. Until then, no address of the pool is handed
+/// out. Otherwise returns `None`.
 pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
     let pool = chain.address_pool();
     let cursors = chain_cursors::all(db)?;

@@ -32,7 +32,7 @@ pub enum BatchStart {
     /// Applies the items from this index on. The first item's transaction starts at this output. The last item moves
     /// the cursor.
     Items(usize, u32),
-    /// Confirms observations after this `seq` that are deep enough.
+    /// Confirms observations after this `seq` that have enough confirmations.
     Confirm(i64),
     /// The step is complete.
     Done,
@@ -112,11 +112,12 @@ impl Service {
         let above = observations_on_chain::confirmed_above(tx, chain, height)?;
         self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
         self.unconfirm_sent_above(tx, chain, height)?;
-        // Observations whose confirmation could not be taken back are in no block either. Each step tries again.
+        // An observation whose confirmation could not be taken back is also removed from its block. Each later step
+        // tries to take the confirmation back again.
         Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
     }
 
-    /// Applies a change to observations of a chain, each by its transaction and position.
+    /// Applies a change to observations of a chain. Each observation is given by its transaction and position.
     fn change_observations(
         &self,
         tx: &Tx<'_>,
@@ -280,7 +281,8 @@ impl Service {
         let next = block.height.saturating_add(1).max(rescan.next_height);
         rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
         if block.height == cursor.complete.height {
-            // The block may differ from the previous one: an operator corrects it with a rescan.
+            // The hash of this block may differ from the stored one. A rescan lets an operator correct the stored
+            // hash.
             cursor.complete = block.clone();
         }
         if rescanned.is_last {
@@ -297,7 +299,8 @@ impl Service {
         Ok(chain_cursors::put(tx, &cursor)?)
     }
 
-    /// Confirms observations that are deep enough, after the given one, up to the limit of the batch.
+    /// Confirms observations with enough confirmations, starting after the given observation, up to the limit of the
+    /// batch.
     fn confirm(
         &self,
         tx: &Tx<'_>,

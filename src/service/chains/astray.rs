@@ -12,8 +12,8 @@ use crate::store::{Tx, wallets};
 use serde_json::json;
 
 impl Service {
-    /// Returns `true` if the address belongs to a wallet but to no owner. Stops the wallet if it has not reached the
-    /// index.
+    /// Returns `true` if the address belongs to a wallet but has no owner. Stops the wallet if the address is at or
+    /// above the wallet's next index.
     pub(super) fn is_unassigned_address(
         &self,
         tx: &Tx<'_>,

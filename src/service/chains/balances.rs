@@ -38,7 +38,7 @@ pub(super) fn next_balance_batch(
     Ok(Some(BalanceBatch { asset, accounts, from, after: after.unwrap_or_default() }))
 }
 
-/// Stores each address whose balance exceeds the known amount, and removes each whose balance does not.
+/// Stores each checked address whose balance exceeds the known amount. Removes the other checked addresses.
 pub(super) fn store_balance_check(
     tx: &Tx<'_>,
     now: Time,

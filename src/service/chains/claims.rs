@@ -65,7 +65,7 @@ impl Service {
         Ok(ClaimView::new(claim, explorer))
     }
 
-    /// Ends a claim with the result of its check by the node.
+    /// Ends a claim with the result of the check by the node.
     pub(super) fn end_claim(
         &self,
         tx: &Tx<'_>,
@@ -200,8 +200,8 @@ fn check_claim(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     Err(Refusal::new(Code::InvalidTransition, problem).into())
 }
 
-/// Returns an observation with the position under which a claim recorded it before the node reported it. Without such
-/// a claim, returns the observation unchanged.
+/// Returns an observation with the position from its claim, if a claim recorded the payment before the node reported
+/// it. Otherwise returns the observation unchanged.
 pub(super) fn at_claimed_position<'s>(
     tx: &Tx<'_>,
     seen: &'s Observation,
@@ -215,7 +215,7 @@ pub(super) fn at_claimed_position<'s>(
     Ok(claimed.map_or(Cow::Borrowed(seen), Cow::Owned))
 }
 
-/// Returns the observations of a transaction, except replaced ones.
+/// Returns the observations of a transaction, except those that were replaced.
 fn current_observations(
     db: &Reader<'_>,
     chain: Chain,

@@ -112,8 +112,8 @@ impl OnChainReader<'_> {
         payments.iter().map(|one| self.read(db, one)).collect()
     }
 
-    /// Returns the state of a payment or deposit on its chain. All fields are `None` if the chain is simulated or has
-    /// no cursor.
+    /// Returns the state of a payment or deposit on its chain. All fields of the state are `None` if the chain is
+    /// simulated or has no cursor.
     pub(in crate::service) fn read<'s>(
         &mut self,
         db: &Reader<'_>,

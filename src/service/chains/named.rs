@@ -14,10 +14,10 @@ use crate::store::{Reader, chains, observations_on_chain, wallets};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of indexes, from a wallet's next index on, that are selected in every step.
+/// Number of indexes, starting at a wallet's next index, that are selected in every step.
 const AHEAD: u32 = 20;
-/// Number of indexes below a wallet's next index of which those without an owner are selected once a day. All indexes
-/// above are selected too.
+/// Number of indexes below a wallet's next index that are selected once a day, if they have no owner. Indexes above
+/// the next index are selected at least as often.
 ///
 /// After a restore of an older copy, the file does not know which of these indexes were handed out.
 const BELOW_DAILY: u32 = 10_000;
@@ -37,7 +37,7 @@ pub(super) struct PolledAddresses {
     derived: Mutex<BTreeMap<i64, DerivedWallet>>,
 }
 
-/// Addresses of one pool.
+/// Addresses of one pool that are selected in every step.
 #[derive(Debug, Default)]
 struct OpenPoolAddresses {
     /// `seq` of the last address that was read.
@@ -112,7 +112,7 @@ impl Service {
         observations_on_chain::each_open_address(db, chain, complete, |address| {
             named.push(address, now, false);
         })?;
-        // This time is the time of the last forward step, because other steps query no addresses. During a rescan,
+        // `looked_at` is the time of the last forward step, because other steps query no addresses. During a rescan,
         // all addresses are due.
         let looked_at = chains::lagging_chains(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
@@ -168,7 +168,8 @@ struct DueMinutes {
 }
 
 impl DueMinutes {
-    /// Returns the minutes that began since the previous step, at most a day. Returns a whole day if there was none.
+    /// Returns the minutes that began since the previous step, at most a day. Returns a whole day if there was no
+    /// previous step.
     fn since_previous_step(looked_at: Option<Time>, now: Time) -> DueMinutes {
         let minute = |at: Time| at.0.div_euclid(MINUTE_MS);
         let to = minute(now);

@@ -3,7 +3,7 @@
 //!
 //! `astray` handles payments to these addresses.
 //!
-//! Invariant: addresses are derived outside of transactions, and each is watched before it is stored here.
+//! Invariant: addresses are derived outside of transactions, and each address is watched before it is stored here.
 
 use crate::domain::asset::Chain;
 use crate::domain::wallet::{INDEX_END, Wallet};
@@ -14,10 +14,10 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Number of indexes below the next one to derive, if they have no owner. Only a mistake skips more indexes. Each
-/// index takes some 50 µs at every start.
+/// Number of indexes below a wallet's next index that are derived if they have no owner. Only a mistake skips more
+/// indexes. Deriving one index takes some 50 µs at every start.
 const BELOW: u32 = 1_000_000;
-/// Number of indexes to derive from the next one on.
+/// Number of indexes to derive, starting at a wallet's next index.
 const ABOVE: u32 = 1000;
 /// Number of indexes to derive in one call. A chain's follower can stop between calls.
 const AT_ONCE: u32 = 500;
@@ -43,7 +43,7 @@ struct WalletFingerprints {
     derives: Wallet,
     /// Next index of the wallet when the wallet was last read.
     next: u32,
-    /// End of the indexes that are derived or in `missing`.
+    /// First index that is neither derived nor in `missing`.
     to: u32,
     /// Indexes still to derive, last range first: those above the next index are likely to be paid sooner.
     missing: Vec<Range<u32>>,
@@ -74,7 +74,7 @@ impl SpareAddresses {
         })
     }
 
-    /// Returns the indexes of a wallet, from `from` on, that had no owner when they were derived.
+    /// Returns the indexes of a wallet, starting at `from`, that had no owner when they were derived.
     pub(super) fn derived_indexes(&self, wallet: i64, from: u32) -> Vec<u32> {
         let all = self.lock();
         let runs = all.iter().filter(|of| of.wallet == wallet);
@@ -95,8 +95,8 @@ impl SpareAddresses {
         let goes_on =
             |of: &WalletFingerprints| of.next <= row.next_index && of.derives == row.wallet;
         if !self.lock().iter().any(|of| of.wallet == row.seq && goes_on(of)) {
-            // Indexes below the wallet's first one are included: they were handed out elsewhere and can still be
-            // paid.
+            // Indexes below the wallet's first index in this file are included: they were handed out elsewhere and
+            // can still be paid.
             let from = row.next_index.saturating_sub(BELOW);
             let mut missing = unused(from..row.next_index)?;
             missing.push(row.next_index..end);

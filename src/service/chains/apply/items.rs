@@ -1,7 +1,7 @@
 //! Applies the observations of a chain step one by one, up to the limit of a batch.
 //!
-//! Invariant: a refused item is logged and does not stop the others. Each batch takes at least one item, so every
-//! step ends.
+//! Invariant: a refused item is logged and does not stop the other items. Each batch takes at least one item, so
+//! every step ends.
 
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
@@ -16,9 +16,9 @@ use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, tra
 
 /// Limit of one batch, which keeps other writers from waiting long.
 pub struct BatchLimit {
-    /// Largest number of observations.
+    /// Largest number of observations in a batch.
     most: usize,
-    /// Returns `true` while there is time left. The first call starts the time.
+    /// Function that returns `true` while the batch has time left. The first call starts the time.
     has_time: Box<dyn FnMut() -> bool + Send>,
     taken: usize,
 }
@@ -175,7 +175,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Changes each observation of a transaction that has this state, from one output on.
+    /// Changes each observation of a transaction that has this state, starting at an output.
     fn change_transaction(
         &self,
         tx: &Tx<'_>,
@@ -196,7 +196,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Changes the observation with a key. A refused change is logged and does not stop the others.
+    /// Changes the observation with a key. A refused change is logged and does not stop the other changes.
     pub(super) fn change_by_key(
         &self,
         tx: &Tx<'_>,
@@ -267,8 +267,8 @@ fn unmined_observation_keys(
     Ok(found.map(|observed| observed.seen.key()).collect())
 }
 
-/// Returns the observation that a new one replaces: same coin and address, in a transaction that the new one made
-/// invalid.
+/// Returns the observation that a new one replaces. It has the same coin and address, and its transaction became
+/// invalid by the new one's transaction.
 fn find_replaced(
     db: &Reader<'_>,
     seen: &Observation,
