@@ -74,9 +74,10 @@ pub struct DeliveryListQuery {
 }
 
 impl Service {
-    /// Returns a page of deliveries, newest first. May read many rows, so it needs a thread that can block.
+    /// Returns a page of deliveries, newest first. May read many rows, so the caller needs a thread that can block.
     ///
     /// # Errors
+    ///
     /// `invalid_request` if `before` or `event` is unknown to the caller.
     pub fn account_deliveries(
         &self,
@@ -229,7 +230,7 @@ impl Service {
         Ok(to_raw_value(&ResentView { count })?)
     }
 
-    /// Returns the query of a body, and the position after which its deliveries start.
+    /// Returns the query that a request body describes, and the position after which the deliveries start.
     fn resend_query(
         &self,
         scope: &Scope,

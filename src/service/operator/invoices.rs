@@ -15,7 +15,7 @@ use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
 use serde_json::json;
 
-/// Limits of the invoices that one search reads, so that other requests do not wait long.
+/// Limits on the number and size of the invoices that one search reads, so that other requests do not wait long.
 const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope { count: 50_000, bytes: 2 << 20 };
 
 /// Search that finds one invoice, if there is any.
@@ -28,7 +28,7 @@ const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     page: PageBounds::newest(1),
 };
 
-/// Search for invoices.
+/// Criteria of a search for invoices.
 #[derive(Clone, Debug)]
 pub struct InvoiceSearch {
     /// Only invoices with this status.
@@ -96,7 +96,7 @@ impl Service {
         })
     }
 
-    /// Returns invoices as a page. One more than the limit means that there are more.
+    /// Returns invoices as a page. One invoice more than the limit means that older invoices exist.
     fn invoice_page(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
         let rendered = found.into_iter().map(|invoice| {
             let json = render::invoice(&invoice, &self.links, &[])?;

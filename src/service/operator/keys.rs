@@ -21,7 +21,7 @@ pub const OVERLAP_SECONDS_MAX: i64 = 604_800;
 /// Largest number of valid keys of an account.
 pub const KEYS_MAX: i64 = 100;
 
-/// A new key.
+/// A new API key, with its text.
 pub struct CreatedKey {
     /// ID of the key.
     pub id: String,

@@ -71,7 +71,7 @@ impl Member {
         self.user.role == Role::Operator
     }
 
-    /// Returns the party whose quota is used: the account, shared by its users, or the operator's own.
+    /// Returns the party whose quota is used: the account for a merchant's user, or the operator.
     pub fn quota_owner(&self) -> QuotaOwner {
         match self.user.account {
             Some(account) => QuotaOwner::Users { account },
@@ -85,7 +85,7 @@ impl Member {
     }
 }
 
-/// The user with an email and their password hash, if the email is known.
+/// The user with this email and the password hash of the user. Empty if the email is unknown.
 pub struct Credentials {
     found: Option<(User, String)>,
 }
@@ -130,7 +130,7 @@ pub(super) fn remember_client(
 }
 
 impl Credentials {
-    /// Returns the mark of the user, or `None` if the email is unknown.
+    /// Returns the [`CredentialMark`] of the user, or `None` if the email is unknown.
     pub fn mark(&self) -> Option<CredentialMark> {
         self.found.as_ref().map(|(user, hash)| CredentialMark::new(user, hash))
     }
@@ -156,14 +156,15 @@ pub struct VerifiedUser {
 }
 
 impl VerifiedUser {
-    /// Returns the mark of the user with the password that was given.
+    /// Returns the [`CredentialMark`] of the user, with the password that was given.
     pub fn mark(&self) -> CredentialMark {
         CredentialMark::new(&self.user, &self.password_hash)
     }
 
-    /// Returns the user if the password has not changed since and the user is enabled.
+    /// Returns the user if the user is enabled and the password has not changed since it was verified.
     ///
     /// # Errors
+    ///
     /// `invalid_credentials`.
     fn check_unchanged(self, db: &Reader<'_>) -> Result<User, Error> {
         let found = users::by_email(db, &self.user.email)?;
@@ -182,7 +183,7 @@ pub struct SignInCredentials {
     pub code: Option<second_factor::EnteredCode>,
     /// Client of the request: an address or a network of addresses.
     pub client: String,
-    /// Wall-clock time, which authenticator apps use. The clock of a sandbox does not change it.
+    /// Wall-clock time, which authenticator apps use. The clock of a sandbox does not change this time.
     pub real_now: Time,
 }
 

@@ -1,4 +1,4 @@
-//! Hashes passwords with argon2id, and verifies them in a time that does not reveal if the user exists.
+//! Hashes passwords with argon2id, and verifies them in a time that does not reveal whether the user exists.
 
 use crate::service::{Error, random};
 use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};
@@ -14,7 +14,7 @@ const MEMORY_KIB_MAX: u32 = 64 * 1024;
 /// Largest number of passes, and of lanes, that a stored hash may require.
 const PASSES_MAX: u32 = 16;
 
-/// Hashes one password at a time in memory that it keeps, some 19 MB after the first hash.
+/// Password hasher that reuses its memory, some 19 MB after the first hash. Hashes one password at a time.
 #[derive(Default)]
 pub struct Hasher {
     memory: Vec<Block>,

@@ -91,7 +91,7 @@ impl Service {
         self.no_offer_reasons(db, mode, now, Currency::ALL)
     }
 
-    /// Returns the number of approved transfers for a signer, if no signer is set.
+    /// Returns the number of approved transfers that a signer should send, if no signer is set.
     fn transfers_without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
         if self.is_simulated(mode) || self.live.has_signer() {
             return Ok(0);
@@ -130,7 +130,7 @@ fn sales(
     Ok(Currency::ALL.iter().copied().map(of).collect())
 }
 
-/// Returns the open payouts or refunds of this account, or of all.
+/// Returns the open payouts or refunds of this account, or of all accounts.
 fn open_transfers(
     db: &Reader<'_>,
     account: Option<i64>,

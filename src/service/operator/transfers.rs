@@ -59,15 +59,15 @@ impl TransferListFilter {
 pub struct SendingData {
     /// Payment URI for wallets, or `None` if no standard covers it.
     pub uri: Option<String>,
-    /// Content of the QR code: the URI, or the address if there is none.
+    /// Content of the QR code: the URI, or the address if there is no URI.
     pub code: String,
 }
 
 /// A transfer with the data of its page.
 pub struct TransferDetail {
-    /// The transfer.
+    /// Transfer that the page shows.
     pub transfer: Transfer,
-    /// State on its chain.
+    /// State of the transfer on its chain.
     pub(crate) chain_told: TransferOnChain,
     /// Data for a wallet, if the transfer is to be sent by hand now.
     pub to_send: Option<SendingData>,
@@ -140,7 +140,7 @@ impl Service {
         })
     }
 
-    /// Returns matching transfers of an account, or of all, that need a review.
+    /// Returns matching transfers of an account, or of all accounts, that need a review.
     fn review_page(
         &self,
         db: &Reader<'_>,
@@ -158,7 +158,7 @@ impl Service {
         Ok(found)
     }
 
-    /// Returns transfers as a page. One more than the limit means that there are more.
+    /// Returns transfers as a page. One transfer more than the limit means that older transfers exist.
     fn transfer_page(
         &self,
         db: &Reader<'_>,

@@ -45,9 +45,10 @@ pub struct UnmatchedQuery {
 }
 
 impl Service {
-    /// Returns a page of unmatched payments, newest first, with or without an account.
+    /// Returns a page of unmatched payments, newest first. Payments that belong to no account are included.
     ///
     /// # Errors
+    ///
     /// `invalid_request` if `before` is unknown.
     pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
         self.read_snapshot(|db| {

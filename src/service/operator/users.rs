@@ -1,7 +1,7 @@
 //! Users: creates and changes them, and creates the first operator by a set-up link.
 //!
-//! Invariant: once an operator can sign in, at least one always can. A changed password ends the sessions of the
-//! user.
+//! Invariant: once an operator can sign in, at least one operator can always sign in. A changed password ends the
+//! sessions of the user.
 
 use super::members::{SignInCredentials, create, remember_client};
 use crate::domain::apikey;

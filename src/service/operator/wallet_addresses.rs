@@ -17,10 +17,11 @@ const PAGE_ADDRESSES: u32 = 500;
 pub const ADDRESSES_HEADER: &str = "path,address,coin,amount,wallet\r\n";
 
 impl Service {
-    /// Returns the next lines of a wallet's list from an index on, and the next index. Returns `None` at the end.
-    /// Needs a thread that can block.
+    /// Returns the next lines of a wallet's list of addresses, starting at an index, and the next index. Returns
+    /// `None` at the end. The caller needs a thread that can block.
     ///
     /// # Errors
+    ///
     /// `not_found`.
     pub fn wallet_addresses(
         &self,
@@ -36,14 +37,14 @@ impl Service {
 pub struct AddressReceipt {
     /// Index in the wallet. The path is m/0/index.
     pub index: u32,
-    /// The address.
+    /// Address that was handed out.
     pub address: String,
     /// ID of the coin, and the received amount as a plain decimal, without amounts that were taken back. `None` if
     /// nothing was received.
     pub came: Option<(&'static str, String)>,
 }
 
-/// Returns [`addresses`] as lines of CSV.
+/// Same as [`addresses`], but returns lines of CSV.
 fn address_lines(
     db: &Reader<'_>,
     row: &WalletRow,
@@ -65,11 +66,12 @@ pub fn to_csv(row: &WalletRow, all: &[AddressReceipt]) -> String {
     lines.collect()
 }
 
-/// Returns the next addresses of a wallet from an index on, and the next index. Returns `None` at the end.
+/// Returns the next addresses of a wallet, starting at an index, and the next index. Returns `None` at the end.
 ///
-/// An address with several coins has one entry for each. `funded` omits addresses that received nothing.
+/// An address with several coins has one entry for each coin. `funded` omits addresses that received nothing.
 ///
 /// # Errors
+///
 /// [`Error`] if the file cannot be read.
 pub fn addresses(
     db: &Reader<'_>,

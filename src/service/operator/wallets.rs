@@ -95,9 +95,10 @@ pub fn find(db: &Reader<'_>, id: &str) -> Result<WalletRow, Error> {
     found.flatten().ok_or_else(|| Refusal::not_found("wallet").into())
 }
 
-/// Returns all wallets, as they are stored.
+/// Returns the stored rows of all wallets.
 ///
 /// # Errors
+///
 /// [`Error`] if the file cannot be read.
 pub fn all(db: &Reader<'_>) -> Result<Vec<WalletRow>, Error> {
     Ok(wallets::all(db)?)
@@ -161,8 +162,8 @@ pub fn first_index_of_new_wallet(db: &Reader<'_>) -> Result<u32, Error> {
 
 /// Adds a wallet, or resumes one with the same key and chain code, whatever their encoding.
 ///
-/// A resumed wallet continues at its next index or at the given one. Its script may change if it has handed out
-/// nothing.
+/// A resumed wallet continues at its next index or at the given index. The script of the wallet may change if the
+/// wallet has handed out no address.
 ///
 /// # Errors
 ///
@@ -203,8 +204,9 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<
 /// Returns the wallet with this key and chain code, if it is known.
 ///
 /// # Errors
-/// `invalid_request` if it has handed out addresses with another script, or if its chain is followed on another
-/// network. The same applies if only one of the two wallets is of a main network.
+///
+/// `invalid_request` if the wallet has handed out addresses with another script, or if its chain is followed on
+/// another network. The same applies if only one of the two wallets is of a main network.
 fn find_known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {
