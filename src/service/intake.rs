@@ -195,7 +195,7 @@ impl Service {
         }
     }
 
-    /// Makes the change of [`Service::change_observation`] for a caller that has loaded the owner.
+    /// Same as [`Service::change_observation`], for a caller that has already loaded the owner.
     ///
     /// # Errors
     ///
@@ -289,8 +289,8 @@ impl Service {
         Ok(outcome)
     }
 
-    /// Stores a new observation. A savepoint encloses the writing of its owner, so an observation that cannot be
-    /// booked is still stored.
+    /// Stores a new observation. The owner is written in a savepoint, so an observation that cannot be booked is
+    /// still stored.
     fn insert_observation(
         &self,
         tx: &Tx<'_>,

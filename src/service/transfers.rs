@@ -1,4 +1,4 @@
-//! Steps that payouts and refunds share, from the request on.
+//! Steps that payouts and refunds share, starting with the request.
 //!
 //! `payouts` and `refunds` check requests, `operator::transfers` has the operator's actions, and `sending` has the
 //! worker's reports.
@@ -43,7 +43,7 @@ use std::sync::Arc;
 pub enum StepActor<'a> {
     /// A person, identified by email.
     Person(&'a str),
-    /// The sandbox's controls.
+    /// The sandbox's API.
     Sandbox,
     /// The signer command.
     Command,
@@ -64,7 +64,7 @@ impl StepActor<'_> {
 }
 
 impl Service {
-    /// Performs a step for the sandbox's controls.
+    /// Performs a step that the sandbox's API requests.
     ///
     /// # Errors
     ///
@@ -179,7 +179,7 @@ pub(super) fn request_transfer(
     Ok(transfer)
 }
 
-/// Reverses the ledger entries that the request of a transfer made.
+/// Reverses the ledger entries that were booked when the transfer was requested.
 fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     for (seq, amount) in unreversed(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
@@ -208,7 +208,7 @@ fn booking(transfer: &Transfer) -> Booking<'_> {
     }
 }
 
-/// Updates `refundedAmount` of the invoice of a refund.
+/// Updates `refundedAmount` in the invoice that a refund belongs to.
 fn refresh_invoice(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
     let Some((seq, _)) = transfer.invoice else {
         return Ok(());

@@ -1,7 +1,7 @@
 //! Deposits, which are payments to a customer's address: stores, prices and books them, and records their events.
 //!
-//! Invariant: sale and fee of a deposit are booked once, at the rate of the time when it was first in a block. Each
-//! confirmation records an event.
+//! Invariant: sale and fee of a deposit are booked once, at the rate of the time when the deposit was first in a
+//! block. Each confirmation records an event.
 
 use super::ObservationOwner;
 use super::payment::{PaymentChange, book_change, fiat_value};

@@ -36,7 +36,7 @@ pub(in crate::service) enum ObservationOwner {
 }
 
 impl ObservationOwner {
-    /// Returns the state on the chain.
+    /// Returns the state of the observation on its chain.
     pub(in crate::service) fn state(&self) -> PaymentState {
         match self {
             ObservationOwner::Payment(both) => both.1.state,
@@ -71,7 +71,7 @@ pub(in crate::service) struct IntakeOutcome {
 }
 
 impl IntakeOutcome {
-    /// Returns the owner if it could be booked, else the reason why not.
+    /// Returns the owner if the observation could be booked. Otherwise returns the refusal as an error.
     pub(in crate::service) fn into_booked(self) -> Result<ObservationOwner, Error> {
         match self.refusal {
             Some(refusal) => Err(refusal.into()),

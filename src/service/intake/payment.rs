@@ -143,7 +143,7 @@ impl Service {
         self.book_payment(tx, now, (invoice, payment), next)
     }
 
-    /// Does the work of [`Service::advance_payment`] for a payment whose new state is already stored.
+    /// Same as [`Service::advance_payment`], for a payment whose new state is already stored.
     pub(super) fn book_payment(
         &self,
         tx: &Tx<'_>,

@@ -1,8 +1,8 @@
 //! Undoes the decision of a person about an unmatched payment.
 //!
-//! Invariant: a return or a dismissal can always be undone. An assignment can be undone until the payment has been
-//! confirmed, because ledger entries and events depend on the assignment from then on. After the undo, the payment is
-//! open again.
+//! Invariant: a return or a dismissal can always be undone. An assignment can be undone until the payment is
+//! confirmed, because ledger entries and events then depend on the assignment. After the undo, the payment is open
+//! again.
 
 use super::ObservationOwner;
 use crate::domain::refusal::{Code, Refusal};

@@ -1,7 +1,7 @@
 //! Arrivals at the destinations of payouts and refunds.
 //!
-//! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction, or has exactly the
-//! amount of one transfer. All others are proposals.
+//! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction, or has exactly
+//! the amount of one transfer. All other arrivals are stored as proposals.
 
 use super::StepActor;
 use crate::domain::id;
@@ -86,14 +86,15 @@ fn is_watched(of: &Transfer, now: Time) -> bool {
     }
 }
 
-/// Returns `true` if an arrival is exactly the amount of a transfer that waits for one.
+/// Returns `true` if an arrival has exactly the amount of a transfer that still has no transaction.
 fn is_exact_amount(of: &Transfer, seen: &Observation) -> bool {
     of.status == TransferStatus::Processing
         && of.txid.is_none()
         && is_amount_of(of, (seen.amount, seen.seen_at))
 }
 
-/// Returns `true` if an arrival is exactly the amount of a transfer, and was first seen after its approval.
+/// Returns `true` if an arrival has exactly the amount of a transfer, and was first seen after the approval of the
+/// transfer.
 fn is_amount_of(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
     of.approved_at.is_some_and(|at| seen_at >= start_of_second(at))
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)

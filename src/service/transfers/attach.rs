@@ -21,8 +21,9 @@ impl Service {
     /// Attaches a transaction to a transfer, instead of its previous one.
     ///
     /// # Errors
-    /// `invalid_transition` if a person attaches it and each known output to the destination counts for another
-    /// transfer.
+    ///
+    /// `invalid_transition` if a person attaches the transaction and each known output to the destination counts for
+    /// another transfer.
     pub(in crate::service) fn attach(
         &self,
         tx: &Tx<'_>,
@@ -252,8 +253,8 @@ fn pays_destination(output: &SentOutput, of: &Transfer) -> bool {
         && output.state != PaymentState::Dropped
 }
 
-/// Returns `true` if an output may count for a transfer: it counts for no other, or only for one in `processing` that
-/// the chain attached.
+/// Returns `true` if an output may count for a transfer. The output must count for no other transfer, or for one in
+/// `processing` that the chain attached.
 ///
 /// An attachment by a person or the signer takes precedence over one by the chain.
 fn may_count_for(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {

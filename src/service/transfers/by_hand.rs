@@ -71,7 +71,7 @@ impl Service {
     /// Attaches the transaction that a person enters.
     ///
     /// Settles the transfer at once if its chain is simulated or the person gives a reason. The transfer is also
-    /// settled at once if there is no node and the person confirms that.
+    /// settled at once if there is no node and the person accepts an unverified transaction.
     fn attach_entered(
         &self,
         tx: &Tx<'_>,

@@ -76,7 +76,8 @@ fn is_open(review: &&TransferReview) -> bool {
     review.ended_at.is_none()
 }
 
-/// Reads the stored facts about a transfer. `is_real`: its chain is not simulated. `has_node`: its chain has a node.
+/// Reads the stored facts about a transfer. `is_real` is `true` if the chain of the transfer is not simulated, and
+/// `has_node` if the chain has a node.
 pub(in crate::service) fn read_facts(
     db: &Reader<'_>,
     now: Time,
@@ -133,7 +134,7 @@ impl Service {
         Ok(found)
     }
 
-    /// Settles a transfer or opens a review, as its facts require.
+    /// Settles a transfer or opens a review, as the stored facts require.
     pub(in crate::service) fn judge_transfer(
         &self,
         tx: &Tx<'_>,
@@ -213,9 +214,10 @@ impl Service {
     /// Refuses to fail a transfer that may have been sent.
     ///
     /// A transfer may fail before it was handed over, or if the signer signed nothing. It may also fail if its
-    /// transaction is proved gone, or if the person insists.
+    /// transaction is proved gone, or if the person sets `force`.
     ///
     /// # Errors
+    ///
     /// `invalid_transition` that names `force`.
     pub(super) fn check_may_fail(
         &self,

@@ -21,7 +21,7 @@ use crate::store::{
 const ASKED_MAX: u32 = 100;
 
 impl Service {
-    /// Watches the destination of a transfer from the current height on.
+    /// Watches the destination of a transfer, starting at the current height.
     pub(super) fn watch_destination(&self, tx: &Tx<'_>, of: &mut Transfer) -> Result<(), Error> {
         if !of.mode.is_live() {
             return Ok(());
@@ -110,7 +110,7 @@ impl Service {
         self.assign_outputs(tx, now, (Mode::Live, chain, &known.txid))
     }
 
-    /// Records that another transaction spends an input of an attached one.
+    /// Records that another transaction spends an input of an attached transaction.
     pub(in crate::service) fn record_conflict(
         &self,
         tx: &Tx<'_>,
@@ -133,7 +133,7 @@ impl Service {
     }
 
     /// Records the height from which a chain is read for transfers whose height was unknown. Returns `false` if there
-    /// are none.
+    /// are no such transfers.
     ///
     /// Opens a review of each transfer that was approved before `unread`, as blocks of that time are not read.
     pub(in crate::service) fn record_watch_height(
@@ -189,7 +189,7 @@ fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<Strin
     ))
 }
 
-/// Orders a rescan since the approval, for a transaction that a node cannot look up by ID.
+/// Orders a rescan starting at the approval, for a transaction that a node cannot look up by ID.
 fn order_read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
     let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();

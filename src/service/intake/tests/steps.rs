@@ -1,5 +1,5 @@
-//! Tests of observations whose state changes: a balance without room, another amount in another block, and an earlier
-//! replacement.
+//! Tests of observations whose state changes: a payment that overflows the balance, another amount in another block,
+//! and a replacement with an earlier time.
 
 use super::{address_of_customer, bitcoin_observation, store_observation};
 use crate::domain::asset::Mode;
@@ -171,7 +171,7 @@ fn replacement_uses_its_own_time_and_future_times_are_capped() {
         bitcoin_observation(&address, "a", ahead, Some(7)),
     ));
     assert_eq!((first.seen_at, first.on_time), (late, false));
-    // The replacement has an earlier time, so this time counts.
+    // The replacement has an earlier time. The payment gets this time.
     let replace = |by: Observation| {
         let place = bitcoin_observation(&address, "a", NOW, None).key();
         write(&service, move |service, tx| {
