@@ -39,7 +39,7 @@ enum AuditMessage {
     Done { part: &'static str, done: u64, of: u64 },
 }
 
-/// A part of the audit, independent of the other parts.
+/// Function that runs one part of the audit, independent of the other parts.
 type AuditPart =
     fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
 
@@ -108,7 +108,7 @@ fn run_part(
     check: AuditPart,
     teller: &SyncSender<AuditMessage>,
 ) -> Result<(), Error> {
-    // The receiver is gone if an earlier part failed.
+    // If an earlier part failed, the receiver is gone and the message is dropped.
     let tell = |told: AuditMessage| drop(teller.send(told));
     check(db, &mut |finding| tell(AuditMessage::Found(finding)), &mut |said| match said {
         Progress::Done { part, done, of } => tell(AuditMessage::Done { part, done, of }),

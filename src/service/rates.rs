@@ -42,8 +42,8 @@ impl Service {
         Ok(agreed_rate(&figures, now).map_err(|_| NoRate))
     }
 
-    /// Returns the rate for money that has already arrived: the newest known rate of any age. [`NoRate`] if there
-    /// never was one.
+    /// Returns the rate for money that has already arrived: the newest known rate of any age. [`NoRate`] if no rate
+    /// was ever known.
     pub(super) fn newest_rate(
         &self,
         db: &Reader<'_>,
@@ -62,7 +62,8 @@ impl Service {
         Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
-    /// Returns the figures of a coin and the rates that follow from them, for an operator.
+    /// Returns the figures of a coin from the rate sources, and the rates computed from these figures, for an
+    /// operator.
     pub(super) fn market(
         &self,
         db: &Reader<'_>,
@@ -99,7 +100,7 @@ impl Service {
     }
 }
 
-/// Returns the figures of a coin in live mode and the rates that follow from them.
+/// Returns the figures of a coin from the rate sources in live mode, and the rates computed from these figures.
 fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<CoinMarket, Error> {
     let figures = rate_figures::of_coin(db, coin, currency)?;
     let known = last_known(db, coin, currency, &figures)?;

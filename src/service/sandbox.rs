@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// Secret key of test mode.
 pub const SECRET_TEST: &str = "sk_test_sandbox";
-/// Secret key of live mode, which is simulated too.
+/// Secret key of live mode. The sandbox simulates live mode.
 pub const SECRET_LIVE: &str = "sk_live_sandbox";
 /// Public key of test mode.
 pub const PUBLIC_TEST: &str = "pk_test_sandbox";
@@ -37,13 +37,13 @@ pub const PUBLIC_TEST: &str = "pk_test_sandbox";
 pub const PUBLIC_LIVE: &str = "pk_live_sandbox";
 /// Live mode key in the legacy format.
 pub const LEGACY: &str = "sandbox.sandbox";
-/// Default secret of endpoints without a secret.
+/// Secret of endpoints that are created without a secret.
 pub const ENDPOINT_SECRET: &str = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
 /// Legacy secret of the account.
 pub const LEGACY_SECRET: &str = "legacy_sandbox";
 /// Token of the reseller interface.
 pub const RESELLER_TOKEN: &str = "rt_sandbox";
-/// Operator who may sign in, with the password `sandbox`.
+/// Email of the operator who can sign in with the password `sandbox`.
 pub const OPERATOR: &str = "operator@sandbox.test";
 /// Precomputed hash of `sandbox`, cheap to check. The password is public, and a start must take only milliseconds.
 const OPERATOR_PASSWORD_HASH: &str =
@@ -52,15 +52,16 @@ const OPERATOR_PASSWORD_HASH: &str =
 /// Maximum number of servers of the initial account.
 const SERVER_QUOTA: i64 = 100;
 
-/// Label for the initial payout address. No known person has its private key.
+/// Label from which the initial payout address is derived. No known person has the private key of this address.
 const PAYOUT_LABEL: &str = "coffer sandbox payout";
 
-/// Returns `true` for one of the sandbox's public keys.
+/// Returns `true` for one of the sandbox's API keys, which are the same in every sandbox.
 pub fn is_sandbox_key(key: &str) -> bool {
     [SECRET_TEST, SECRET_LIVE, PUBLIC_TEST, PUBLIC_LIVE, LEGACY].contains(&key)
 }
 
-/// Returns `true` for one of the sandbox's public keys, secrets or tokens.
+/// Returns `true` for one of the sandbox's keys, secrets or tokens, which are published and the same in every
+/// sandbox.
 pub fn is_public_credential(text: &str) -> bool {
     is_sandbox_key(text) || [ENDPOINT_SECRET, LEGACY_SECRET, RESELLER_TOKEN].contains(&text)
 }

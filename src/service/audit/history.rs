@@ -42,8 +42,8 @@ pub fn check_history(
 /// State of the verification of one log, row by row.
 struct LogVerifier {
     log: ChainedLog,
-    /// Rows older than the chain: their hash so far, the `seq` of the last one, and the stored hash over all of them.
-    /// `None` once they are verified.
+    /// Rows older than the hash chain: the hash computed so far, the `seq` of the last such row, and the stored hash
+    /// over all such rows. `None` once these rows are verified.
     start: Option<(HashChainStart, i64, HashLink)>,
     /// First link of the log, and the `seq` before its first chained row.
     first: (i64, HashLink),

@@ -8,7 +8,8 @@ use crate::store::Reader;
 use crate::store::audit::noted::{self, AuditedTransfer};
 use serde_json::Value;
 
-/// Rule 8: each transfer is as requested and approved. Its amount in coin follows from amount, rate and network fee.
+/// Rule 8: each transfer has the terms that were requested and approved. Its amount in coin follows from amount, rate
+/// and network fee.
 pub(super) fn check_terms(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(noted::transfers(db, |transfer| {
         let about = format!("{} {}", transfer.kind, transfer.id);
@@ -19,7 +20,7 @@ pub(super) fn check_terms(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> R
     })?)
 }
 
-/// Returns pairs of a wrong value and the right value.
+/// Returns each wrong value of a transfer, with the right value.
 fn differences(of: &AuditedTransfer) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if of.requests != 1 {

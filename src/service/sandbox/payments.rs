@@ -31,10 +31,11 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 impl Service {
-    /// Adds a transaction to a simulated chain: one payment, or several `outputs`. Returns `true` if any of them is
-    /// new.
+    /// Adds a transaction to a simulated chain: one payment, or several `outputs`. Returns `true` if any payment or
+    /// output is new.
     ///
     /// # Errors
+    ///
     /// `invalid_request`, `coin_unavailable`.
     pub async fn add_transaction(
         self: &Arc<Self>,
@@ -53,7 +54,7 @@ impl Service {
     }
 
     /// Adds one payment to a chain. The payment is a known output of the transaction with the same address and coin,
-    /// or a new output after the others.
+    /// or a new output after the other outputs.
     fn add_payment(
         &self,
         tx: &Tx<'_>,
@@ -235,7 +236,7 @@ impl Service {
             if outcome.is_new {
                 return render_owner(&outcome.into_booked()?).map(Ok);
             }
-            // A payment that cannot be booked is stored, and then refused.
+            // The transaction is committed, but the request is refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
                 None => render_owner(&outcome.owned).map(Ok),

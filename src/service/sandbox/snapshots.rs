@@ -24,8 +24,9 @@ fn snapshot_path(of: &Path, name: &str) -> PathBuf {
 /// Saves the whole file under a name, and replaces a snapshot with the same name. Needs a thread that can block.
 ///
 /// # Errors
-/// `invalid_request` for a name with which the file would look like a log or lock of another one. [`Error::Failed`]
-/// if the file cannot be written.
+///
+/// `invalid_request` for a name with which the file would look like a log or lock file of another snapshot.
+/// [`Error::Failed`] if the file cannot be written.
 pub fn save_snapshot(of: &Path, name: &str, now: Time) -> Result<(), Error> {
     if is_reserved_name(&snapshot_path(of, name)) {
         let problem = "must not end in -wal, -shm, -journal, -lock or -copying";
@@ -34,7 +35,7 @@ pub fn save_snapshot(of: &Path, name: &str, now: Time) -> Result<(), Error> {
     let snapshot = copy(of, &snapshot_path(of, name), &mut ignore_progress)?;
     snapshot.save_snapshot_time(now)?;
     snapshot.put_in_place(true)?;
-    // No process opens the snapshot as a database, so it needs no lock file.
+    // No process opens the snapshot as a database, so the snapshot needs no lock file.
     let _ = std::fs::remove_file(with_suffix(&snapshot_path(of, name), "-lock"));
     Ok(())
 }

@@ -47,7 +47,7 @@ impl PaymentTarget {
     ///
     /// # Errors
     ///
-    /// `invalid_request` if there is no amount.
+    /// `invalid_request` if there is neither.
     pub(super) fn amount_or_due(&self, told: Option<String>) -> Result<Units, Refusal> {
         let told = parse_amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
