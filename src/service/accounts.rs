@@ -71,7 +71,7 @@ impl Service {
     }
 }
 
-/// Returns one balance for each currency, even if it is zero. Each balance contains its pending amount.
+/// Returns a balance for each currency, including zero balances. Each balance contains its pending amount.
 pub(super) fn balances_of(
     db: &Reader<'_>,
     account: &Account,

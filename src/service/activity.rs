@@ -12,7 +12,7 @@ use crate::store::{Changes, events};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Limits before the first listener registers. They suffice to show the most recent activity.
+/// Limits until the first listener registers: enough entries to show the most recent activity.
 const QUIET: ActivityLimits = ActivityLimits { entries: 64, bytes: 512 * 1024 };
 /// Limits after the first listener has registered.
 const HEARD: ActivityLimits = ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
@@ -121,7 +121,7 @@ pub struct RecordedBody {
 }
 
 impl RecordedBody {
-    /// Returns the kept form of a body: its bytes, unless there are too many, and its length.
+    /// Returns a body for the record: its length, and its bytes unless the body is too long to keep.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> RecordedBody {
         let kept: &[u8] = match bytes.len() {
@@ -133,7 +133,7 @@ impl RecordedBody {
 }
 
 impl ActivityEntry {
-    /// Returns the approximate size in memory, in bytes.
+    /// Returns the approximate size of the entry in memory, in bytes.
     fn size_bytes(&self) -> usize {
         let texts = match self {
             ActivityEntry::Call(call) => {
@@ -190,13 +190,13 @@ impl Activity {
         }
     }
 
-    /// Registers a listener, which is woken at each entry from now on. Only the first listener's `wake` is called:
-    /// its result wakes all listeners.
+    /// Registers a listener, which each later entry wakes. Only the first listener's `wake` is called. The callback
+    /// that `wake` returns wakes all listeners.
     pub fn register_listener(&self, wake: impl FnOnce() -> Wake) {
         self.wake.get_or_init(wake);
     }
 
-    /// Returns the item after the entry number `last`, if there is one.
+    /// Returns the item after entry number `last`. `None` if there is no later entry.
     ///
     /// A number above the newest comes from an earlier process. The listener then starts at the oldest kept entry.
     pub fn item_after(&self, last: u64) -> Option<ListenerItem> {
@@ -213,7 +213,7 @@ impl Activity {
         Some(ListenerItem::Happened(last.saturating_add(1), Arc::clone(&entry.happened)))
     }
 
-    /// Returns the number before the oldest kept entry.
+    /// Returns the number of the oldest kept entry, minus one.
     pub fn before_oldest(&self) -> u64 {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);

@@ -51,9 +51,10 @@ impl Service {
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
 
-    /// Returns the new sender of a released transfer: the requested one, if any.
+    /// Returns the new sender of a released transfer: the requested sender, if any.
     ///
-    /// If none is requested, a transfer of the signer gets the sender that an approval would choose now.
+    /// Without a requested sender, a transfer that was assigned to the signer gets the sender that an approval would
+    /// choose now.
     ///
     /// # Errors
     ///

@@ -29,8 +29,8 @@ pub struct AuditLogQuery {
 /// Records an action in the transaction that performs it.
 ///
 /// `actor` is the email of the signed-in user, or the name of the component that acted. `action` is a name like
-/// `account.create`, `account` the account that it concerns, `object` the id of its object. `detail` is a JSON object
-/// without secrets.
+/// `account.create`. `account` is the account that the action concerns, and `object` the id of the changed object.
+/// `detail` is a JSON object without secrets.
 pub fn record(
     tx: &Tx<'_>,
     now: Time,

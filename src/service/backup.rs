@@ -40,12 +40,12 @@ pub struct RestoreOutcome {
     pub held: CopyChanges,
     /// Id of each wallet and its new gap limit.
     ///
-    /// The gap limit is the number of consecutive unused addresses, skipped ones included, that the owner's wallet
-    /// program must scan.
+    /// The gap limit is the number of consecutive unused addresses, including skipped addresses, that the owner's
+    /// wallet program must scan.
     pub gap_limits: Vec<(String, u32)>,
 }
 
-/// Copies a file, even one in use, and checks the copy. The copy keeps the version of the file.
+/// Copies a file, which may be in use, and checks the copy. The copy keeps the version of the file.
 ///
 /// Returns the heads of the file's history. `tell` receives the progress, and notes about parts that cannot be read.
 ///

@@ -21,7 +21,7 @@ struct CacheState<K, V> {
     entries: HashMap<K, V>,
 }
 
-/// Generation of the cache when a read began. Only the cache creates it.
+/// Generation of the cache at the start of a read. Only the cache creates values of this type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Generation(u64);
 

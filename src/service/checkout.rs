@@ -26,7 +26,7 @@ use std::sync::Arc;
 pub struct Checkout {
     /// Account of the invoice.
     pub account: Account,
-    /// The invoice itself.
+    /// Invoice that the page shows.
     pub invoice: Invoice,
     /// Coins in which the invoice can be paid.
     pub coins: Vec<PayableCoin>,
@@ -59,7 +59,7 @@ pub struct CheckoutState {
 
 /// A coin in which the invoice can be paid.
 pub struct PayableCoin {
-    /// The coin itself.
+    /// Coin to pay with.
     pub asset: &'static Asset,
     /// Amount due in this coin.
     pub amount: Units,
@@ -76,7 +76,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `forbidden` if the account has a list of origins without this one.
+    /// `forbidden` if the account has a list of allowed origins that does not contain this origin.
     pub fn check_origin(&self, scope: &Scope, origin: &str) -> Result<(), Error> {
         let account = self.read(|db| Ok(accounts::by_seq(db, scope.account())?))?;
         if account.allows_origin(Some(origin)) {
@@ -225,7 +225,7 @@ impl Service {
         found.ok().flatten()
     }
 
-    /// Returns the canonical id of the invoice if the token opens it.
+    /// Returns the canonical id of the invoice if the token opens the invoice's checkout.
     fn check_token(&self, id: &str, token: &str) -> Result<String, Error> {
         id::parse(id)
             .filter(|id| self.links.is_checkout_token(id, token))

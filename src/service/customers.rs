@@ -47,7 +47,8 @@ impl Service {
         .await
     }
 
-    /// Gives a customer the address of a family, unless the customer has one or the family has no pool.
+    /// Assigns an address of a family to a customer, unless the customer already has one of this family or the family
+    /// has no pool.
     fn ensure_address(
         &self,
         tx: &Tx<'_>,
@@ -94,7 +95,7 @@ impl Service {
         Ok(render::customer::addresses(&customer.reference, &found)?)
     }
 
-    /// Returns the chains of a family on which payments are seen.
+    /// Returns the chains of an address family on which the service observes payments.
     fn watched_chains(
         &self,
         db: &Reader<'_>,

@@ -22,7 +22,7 @@ use crate::store::addresses::AddressOwner;
 use crate::store::{Reader, Tx, addresses, deposits};
 use std::sync::Arc;
 
-/// A simulated deposit.
+/// Coin and amount of a deposit to simulate.
 #[derive(Clone, Debug)]
 pub struct SimulatedDeposit {
     /// Id of the coin.
@@ -122,7 +122,7 @@ impl Service {
     }
 }
 
-/// Returns the coin, and the customer's address that accepts it.
+/// Returns the coin, and the customer's address that accepts this coin.
 fn coin_and_address(
     tx: &Tx<'_>,
     customer: &Customer,

@@ -30,7 +30,7 @@ impl Service {
         }
     }
 
-    /// Sets exactly these simulated faults. Faults that are not among them end.
+    /// Replaces the current simulated faults with these.
     pub fn set_faults(&self, faults: Faults) {
         self.faults.pool_empty.store(faults.pool_empty, Ordering::Relaxed);
         self.faults.rates_stale.store(faults.rates_stale, Ordering::Relaxed);

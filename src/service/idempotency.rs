@@ -83,13 +83,13 @@ impl Service {
     }
 }
 
-/// Returns the refusal 409 `idempotency_conflict`, which names a field that differs.
+/// Returns the refusal 409 `idempotency_conflict`, which names a field that differs between two request bodies.
 fn conflict(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
     Refusal::for_param(Code::IdempotencyConflict, field, message)
 }
 
-/// Returns the first top-level field that differs. Fields of the later body come first.
+/// Returns the first top-level field that differs between two request bodies. Fields of the later body come first.
 fn first_difference<'a>(
     before: &'a Map<String, Value>,
     now: &'a Map<String, Value>,

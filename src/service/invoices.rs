@@ -54,7 +54,7 @@ pub struct InvoiceListQuery {
 pub struct InvoicePage {
     /// The invoices, newest first.
     pub data: Vec<Arc<RawValue>>,
-    /// Id of the last invoice, if there are older ones.
+    /// Id of the last invoice in the page. `None` if there are no older invoices.
     pub next_before: Option<String>,
 }
 
@@ -176,12 +176,13 @@ impl Service {
         Ok(render::invoice(&invoice, &self.links, &[])?)
     }
 
-    /// Closes one batch of invoices whose deadline has passed, in a transaction of its own. Returns their number.
+    /// Closes one batch of invoices whose deadline has passed, in a separate transaction. Returns the number of
+    /// closed invoices.
     pub async fn expire_invoices(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| service.expire_batch(tx, now)).await
     }
 
-    /// Closes one batch of invoices whose deadline has passed. Returns their number.
+    /// Closes one batch of invoices whose deadline has passed. Returns the number of closed invoices.
     pub(super) fn expire_batch(&self, tx: &Tx<'_>, now: Time) -> Result<usize, Error> {
         let due = invoices::due(tx, &chains::lagging_chains(tx)?, now, EXPIRE_BATCH_MAX)?;
         for seq in &due {

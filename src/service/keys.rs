@@ -14,7 +14,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Account and mode whose data a request may access: those of a key, or those that a signed-in user views.
+/// Account and mode whose data a request may access: the account and mode of an API key, or those that a signed-in
+/// user views.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scope {
     account: i64,
@@ -37,7 +38,7 @@ impl Scope {
         self.mode
     }
 
-    /// Returns the owner of limited resources for requests by API key: the account, whose keys share them.
+    /// Returns the quota owner for requests by API key: the account, whose keys share one quota.
     pub fn quota_owner(&self) -> QuotaOwner {
         QuotaOwner::Keys { account: self.account }
     }
@@ -91,7 +92,7 @@ impl Caller {
     }
 }
 
-/// A cached key of the file.
+/// A key that was read from the file, as the cache keeps it.
 #[derive(Clone)]
 pub struct CachedKey {
     caller: Arc<Caller>,
@@ -193,7 +194,7 @@ pub(crate) fn random_key(
     Ok(text)
 }
 
-/// Stores a key with a given text. Returns its id.
+/// Stores a key with a given text. Returns the id of the key.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
-//! Payment links for their visitors, and the invoice that a visitor creates.
+//! Payment links as visitors use them: reads a link, and creates an invoice for its visitor.
 //!
-//! Invariant: an invoice from a link passes the same checks as any other, and names its link. The invoice takes no
-//! address before its payer selects a coin. A link has a limited number of open invoices.
+//! Invariant: an invoice from a link passes the same checks as any other invoice, and names its link. The invoice
+//! takes no address before its payer selects a coin. A link has a limited number of open invoices.
 
 use super::invoices::{check_may_create, new_invoice};
 use super::{Error, Service};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct PublicLink {
     /// Account of the link.
     pub account: Account,
-    /// The link itself.
+    /// Payment link that the page shows.
     pub link: PaymentLink,
     /// URL of the page of the link.
     pub url: String,
@@ -69,8 +69,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `not_found`. `rate_limited` if the link has too many open invoices. `amount_too_large`. The refusals of a new
-    /// invoice of this account.
+    /// `not_found`. `rate_limited` if the link has too many open invoices. `amount_too_large`. Also the errors of a
+    /// new invoice of this account.
     pub async fn create_link_invoice(
         self: &Arc<Self>,
         now: Time,

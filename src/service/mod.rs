@@ -66,10 +66,10 @@ use chains::live::LiveMode;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// A rendered resource.
+/// A resource rendered as JSON.
 pub type Json = Box<RawValue>;
 
-/// Checks a webhook URL. Returns the reason if the URL must not be called.
+/// Function that checks a webhook URL. Returns the reason if the URL must not be called.
 pub type WebhookCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
 /// State that the use cases share.
@@ -206,7 +206,7 @@ impl Service {
         self.store.write_detached(move |tx| work(&service, tx))
     }
 
-    /// Runs `work` in one transaction, and blocks the thread until its end.
+    /// Runs `work` in one transaction, and blocks the thread until the transaction ends.
     fn write_and_wait<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<T, Error> + Send + 'static,
@@ -243,7 +243,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot be read.
+    /// The reason why the file cannot be read.
     pub fn check_file(&self) -> Result<(), Error> {
         self.read(|db| file::load(db).map(drop).map_err(Error::from))
     }
@@ -253,7 +253,7 @@ impl Service {
 ///
 /// # Errors
 ///
-/// [`Error::Failed`] if the system provides none.
+/// [`Error::Failed`] if the system provides no random bytes.
 pub fn random<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
@@ -279,7 +279,7 @@ pub fn new_secret(prefix: &str) -> Result<String, Error> {
 ///
 /// # Errors
 ///
-/// A message for the operator if the file is of the other kind. Nothing is written then.
+/// A message for the operator if the file is for the other kind of server. The file then stays unchanged.
 pub fn init_file(
     store: &Store,
     kind: FileKind,

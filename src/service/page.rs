@@ -7,12 +7,13 @@ use crate::domain::refusal::{Code, Refusal};
 pub struct Page {
     /// The entries, newest first.
     pub data: Vec<Json>,
-    /// Id of the last entry, if there are older entries.
+    /// Id of the last entry in the page. `None` if there are no older entries.
     pub next_before: Option<String>,
 }
 
 impl Page {
-    /// Returns a page from the ids and JSON of at most one entry more than `limit`.
+    /// Returns a page of at most `limit` entries, given as ids and JSON. One further entry means that older entries
+    /// exist.
     pub(super) fn from_entries(
         entries: impl Iterator<Item = Result<(String, Json), Error>>,
         limit: u32,
@@ -29,10 +30,11 @@ impl Page {
     }
 }
 
-/// Returns the object that `before` names, which `find` looks up among those that the caller may list.
+/// Returns the object with the id `before`. `find` searches the objects that the caller may list.
 ///
 /// # Errors
-/// `invalid_request` if there is none. Errors of `find` are unchanged.
+///
+/// `invalid_request` if there is no such object. Errors of `find` are unchanged.
 pub(super) fn find_before<T, E: Into<Error>>(
     before: Option<&str>,
     find: impl FnOnce(&str) -> Result<Option<T>, E>,
@@ -41,7 +43,7 @@ pub(super) fn find_before<T, E: Into<Error>>(
     before.map(found).transpose()
 }
 
-/// Returns the refusal for a `before` that is not an id of the caller's.
+/// Returns the refusal for a `before` that is not the id of an object of the caller.
 pub(super) fn unknown_before() -> Error {
     Refusal::field("before", "must be the nextBefore of an earlier page").into()
 }

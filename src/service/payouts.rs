@@ -1,7 +1,7 @@
 //! Requests payouts. Their later steps are in `transfers` and `sending`.
 //!
-//! Invariant: the checks run in the documented order. An account has at most one open payout, which the schema
-//! enforces too.
+//! Invariant: the checks run in the documented order. An account has at most one open payout. The schema also
+//! enforces this limit.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::transfers::request_transfer;

@@ -27,7 +27,7 @@ pub const IMPORT_MAX: usize = 1000;
 const NAME: &str = "addresses";
 
 impl Service {
-    /// Returns `true` if addresses of this chain come from some source, even from an empty pool. An imported pool
+    /// Returns `true` if the chain has a source of addresses. An empty pool counts as a source. An imported pool
     /// counts only if its chain is watched.
     pub(super) fn has_pool(
         &self,
@@ -44,7 +44,7 @@ impl Service {
         Ok(self.pool_wallet(db, chain)?.is_some())
     }
 
-    /// Assigns the next address of a chain to its owner forever. Returns `None` if no address is available.
+    /// Assigns the next address of a chain to an owner forever. Returns `None` if no address is available.
     pub(super) fn claim_address(
         &self,
         tx: &Tx<'_>,
@@ -63,7 +63,7 @@ impl Service {
 
     /// Takes the next address of a chain. The caller must assign the address to its owner in the same transaction.
     ///
-    /// Returns `None` if the pool is empty or the account has taken its share.
+    /// Returns `None` if the pool is empty or the account has reached its limit.
     pub(super) fn take_address(
         &self,
         tx: &Tx<'_>,

@@ -1,4 +1,4 @@
-//! Quotes: offers coins, selects one for an invoice, and assigns its address.
+//! Quotes: offers coins, selects a coin for an invoice, and assigns the address of the invoice.
 //!
 //! `domain::quote` decides which quote of an invoice is current.
 //!
@@ -64,7 +64,7 @@ impl Service {
         self.select_quote_among(tx, now, invoice, asset, quotes)
     }
 
-    /// Does the work of [`Service::select_quote`] with quotes that the caller has loaded.
+    /// Same as [`Service::select_quote`], but uses quotes that the caller has already loaded.
     pub(super) fn select_quote_among(
         &self,
         tx: &Tx<'_>,
@@ -158,7 +158,7 @@ impl Service {
         Ok((quoted, amount_expected))
     }
 
-    /// Returns the first quote of an invoice that is not stored yet, and takes an address for it.
+    /// Returns the first quote of an invoice that is not stored yet, and takes an address for the invoice.
     pub(super) fn first_quote(
         &self,
         tx: &Tx<'_>,
@@ -182,13 +182,13 @@ impl Service {
         Ok((quote, taken))
     }
 
-    /// Returns the quote for a payment in a coin that nobody requested, at this address.
+    /// Returns the quote for a payment at this address in a coin that nobody requested.
     ///
     /// Uses the existing quote of the coin, else creates one at the newest rate. A new quote does not require that
     /// the coin is offered, and has no minimum amount.
     ///
-    /// The quote uses the address of the payment, whoever owns it, so it claims none. The quote is selected if none
-    /// is selected and the address is the invoice's.
+    /// The quote uses the address of the payment, whoever owns the address, and claims no new address. The quote is
+    /// selected if no other quote is selected and the invoice owns the address.
     pub(super) fn quote_unrequested(
         &self,
         tx: &Tx<'_>,

@@ -1,7 +1,7 @@
 //! Requests refunds. Their later steps are in `transfers` and `sending`.
 //!
-//! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Refunds that
-//! were put back do not count.
+//! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Failed,
+//! rejected and cancelled refunds do not count.
 
 use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::invoices::find_invoice;
@@ -22,10 +22,11 @@ use crate::store::{Reader, accounts, payments, transfers};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Maximum number of refunds of an invoice, including those that were put back. Each request adds up all of them,
-/// while all other writes wait.
+/// Maximum number of refunds of an invoice, in any status. Each request adds up all refunds of the invoice, while all
+/// other writes wait.
 pub(super) const REFUNDS_MAX: u32 = 1000;
-/// Label for the default address of sandbox refunds. No known person has its private key.
+/// Label from which the default address of sandbox refunds is derived. No known person has the private key of this
+/// address.
 const SANDBOX_LABEL: &str = "coffer sandbox refund";
 
 impl Service {
@@ -175,7 +176,8 @@ impl Service {
     }
 }
 
-/// Returns the amount left to refund: the confirmed amount less the refunds that were not put back.
+/// Returns the amount left to refund: the confirmed amount less the refunds that are not failed, rejected or
+/// cancelled.
 fn refundable_amount(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error> {
     let payments = payments::of_invoice(db, invoice.seq)?;
     let confirmed = payments

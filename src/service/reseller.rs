@@ -45,7 +45,7 @@ impl Service {
         let is_noted = token.last_used_at.is_some_and(|at| now.since_ms(at) < MINUTE_MS);
         if !is_noted {
             let id = token.id.clone();
-            // No request waits for this write, and no request fails if it fails.
+            // No request waits for this write. A failure of this write fails no request.
             let told = self.write_detached(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a token not recorded: error={error}");
@@ -177,7 +177,7 @@ fn owned_server(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer
     server.ok_or_else(|| Refusal::not_found("server").into())
 }
 
-/// Stores a token with a given text. Returns its id.
+/// Stores a token with a given text. Returns the id of the token.
 ///
 /// # Errors
 ///

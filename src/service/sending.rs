@@ -25,8 +25,8 @@ use std::sync::Arc;
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
 impl Service {
-    /// Returns live payouts and refunds for the signer to send, oldest first: approved ones, and those with a due
-    /// retry.
+    /// Returns live payouts and refunds for the signer to send, oldest first: approved transfers, and transfers with
+    /// a due retry.
     pub fn transfers_to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
         self.read(|db| Ok(transfers::to_send(db, now, limit)?))
     }
@@ -115,8 +115,8 @@ impl Service {
         .await
     }
 
-    /// Records that the signer sent nothing, with its reason. An operator must decide. With `retry`, the signer runs
-    /// again after 10 minutes instead.
+    /// Records that the signer sent nothing, with the signer's reason. An operator must decide. With `retry`, the
+    /// signer runs again after 10 minutes instead.
     ///
     /// # Errors
     ///

@@ -72,7 +72,8 @@ impl Service {
         .await
     }
 
-    /// Marks the server whose provisioner ended with the previous process: the outcome of this run is unknown.
+    /// Marks the server whose provisioner run was interrupted by the end of the previous process. The outcome of this
+    /// run is unknown.
     pub fn mark_interrupted_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.write_and_wait(move |_, tx| match servers::running(tx)? {
             Some(server) => {

@@ -41,7 +41,7 @@ impl Service {
         Ok(invoice)
     }
 
-    /// Does the work of [`Service::settle_invoice`]. Also returns the JSON of the invoice if an event was recorded.
+    /// Same as [`Service::settle_invoice`], but also returns the JSON of the invoice if an event was recorded.
     pub(super) fn settle_and_render(
         &self,
         tx: &Tx<'_>,
@@ -159,7 +159,7 @@ pub(super) fn compute_invoice(
     invoice.waits_for = awaited_chains(invoice.mode, quotes, invoice.terms().deadline());
     let at = judgment_time(invoice, scanned, now);
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
-    // The selected quote stays selected.
+    // A selected quote stays selected, unless its address does not belong to the invoice.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
     invoice.status = invoice.status_at(payments, at);
     let picked = quotes.iter().find(|quote| Some(quote.seq) == invoice.picked_quote);
@@ -176,8 +176,8 @@ pub(super) fn compute_invoice(
 
 /// Returns the time at which to judge an invoice.
 ///
-/// For an expired or failed invoice, the time is never before its deadline. So a late request or a clock that was set
-/// back does not reopen the invoice.
+/// For an expired or failed invoice, the time is never before the invoice's deadline. A late request or a clock that
+/// was set back therefore does not reopen the invoice.
 ///
 /// While a chain that the invoice waits for is behind, the time does not advance for the invoice.
 pub(super) fn judgment_time(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {

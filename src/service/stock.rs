@@ -23,7 +23,7 @@ pub(super) struct AddressStock(Mutex<Vec<WalletStock>>);
 struct WalletStock {
     wallet: Wallet,
     branch: Arc<ReceivingBranch>,
-    /// End of the indexes that are derived or being derived, exclusive.
+    /// First index that is neither derived nor being derived.
     derived_to: u32,
     /// Derived addresses by index. `None` for an index to skip.
     ready: BTreeMap<u32, Option<WalletAddress>>,
@@ -124,7 +124,7 @@ impl AddressStock {
 }
 
 impl Service {
-    /// Fills the stock of this chain before the writer needs it.
+    /// Fills the stock of this chain before the writer needs the addresses.
     ///
     /// # Errors
     ///

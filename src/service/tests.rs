@@ -55,7 +55,7 @@ impl Drop for TempFile {
     }
 }
 
-/// Runs a use case to its end.
+/// Runs a use case and returns its result.
 pub(crate) fn block_on<T>(use_case: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     runtime.unwrap().block_on(use_case)
@@ -66,7 +66,7 @@ pub(crate) fn seeded_service() -> (Arc<Service>, TempFile) {
     seeded_with_on_commit(Box::new(|_| {}))
 }
 
-/// Returns [`seeded`] with a callback for each commit.
+/// Same as [`seeded_service`], with a callback for each commit.
 fn seeded_with_on_commit(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
     let file = TempFile::new();
     let kinds = (FileKind::Sandbox, FileKind::Sandbox);
@@ -74,7 +74,7 @@ fn seeded_with_on_commit(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
     (service, file)
 }
 
-/// Returns [`seeded`] with a callback for each chain on which money becomes expected.
+/// Same as [`seeded_service`], with a callback for each chain on which money becomes expected.
 pub(crate) fn seeded_with_on_expect(
     tell: impl Fn(Chain) + Send + Sync + 'static,
 ) -> (Arc<Service>, TempFile) {
@@ -83,12 +83,12 @@ pub(crate) fn seeded_with_on_expect(
     }))
 }
 
-/// Returns a second service on a sandbox's file. Its live mode is not simulated.
+/// Returns a second service on a sandbox's file. The live mode of this service is not simulated.
 pub(crate) fn live_service(file: &TempFile) -> Arc<Service> {
     service_with_nodes(file, &[])
 }
 
-/// Returns [`real`] with nodes of these chains in its settings.
+/// Same as [`live_service`], with nodes of these chains in the settings.
 pub(crate) fn service_with_nodes(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
     let kinds = (FileKind::Sandbox, FileKind::Production);
     open_service(file, kinds, live_with_nodes(chains), Box::new(|_| {}))
@@ -109,7 +109,7 @@ fn live_with_nodes(chains: &[Chain]) -> LiveMode {
     LiveMode::new(chains.collect(), false)
 }
 
-/// Opens a service on a file. The file and the service each have their own kind.
+/// Opens a service on a file. The kind of the service may differ from the kind of the file.
 fn open_service(
     file: &TempFile,
     (of_file, kind): (FileKind, FileKind),
@@ -139,7 +139,7 @@ fn open_service(
 /// Faults that make the rates stale.
 pub(crate) const STALE: Faults = Faults { pool_empty: false, rates_stale: true };
 
-/// Returns Bitcoin.
+/// Returns the coin bitcoin.
 #[track_caller]
 pub(crate) fn bitcoin() -> &'static Asset {
     Asset::find("BTC").unwrap()
@@ -150,7 +150,7 @@ pub(crate) fn fixed_rate(asset: &Asset, currency: Currency, at: Time) -> RateQuo
     RateQuote::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
 
-/// Runs a write.
+/// Runs a write, and panics if the write fails.
 #[track_caller]
 pub(crate) fn write<T: Send + 'static>(
     service: &Arc<Service>,
@@ -171,7 +171,7 @@ pub(crate) fn try_write<T: Send + 'static>(
     }
 }
 
-/// Returns the refusal of a result.
+/// Returns the refusal in a result. Panics if the result is not a refusal.
 #[track_caller]
 pub(crate) fn refusal_of<T>(outcome: Result<T, Error>) -> Refusal {
     match outcome {

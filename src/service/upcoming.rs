@@ -32,7 +32,7 @@ fn upcoming_indexes(row: &WalletRow) -> RangeInclusive<u32> {
 }
 
 impl UpcomingAddresses {
-    /// Returns `true` if an address is among the next ones of a wallet. Derives those that are missing.
+    /// Returns `true` if an address is among the next addresses of a wallet. Derives missing addresses first.
     fn contains(&self, row: &WalletRow, address: &str) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let next = all
@@ -111,7 +111,7 @@ impl Service {
     }
 }
 
-/// Returns the derived address, or `None` if a transfer sends money to it.
+/// Returns the derived address, or `None` if a transfer sends money to this address.
 pub(super) fn unless_sent_to(
     db: &Reader<'_>,
     derived: WalletAddress,

@@ -1,9 +1,9 @@
 //! Webhook deliveries: finds due deliveries, signs requests, and records attempts.
 //!
-//! `outbound` has the connection, and `worker` the waiting.
+//! `outbound` opens the connections, and `worker` waits for due deliveries.
 //!
-//! Invariant: a delivery stays pending until its attempt is in the file. After a crash it is sent again and never
-//! lost.
+//! Invariant: a delivery stays pending until its attempt is in the file. After a crash the delivery is sent again and
+//! never lost.
 
 use super::page::{self, Page};
 use super::{Error, Json, Service};
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 /// Maximum number of attempts and of idempotency responses that one pruning step removes.
 const PRUNE_BATCH_MAX: u32 = 1000;
-/// Retention time of attempts.
+/// Retention time of attempts, in milliseconds.
 const ATTEMPTS_KEPT_MS: i64 = 90 * DAY_MS;
 
 /// A delivery ready to be sent.
@@ -33,7 +33,7 @@ pub struct OutgoingDelivery {
     pub body: String,
     /// All headers, including the signatures.
     pub headers: Vec<(&'static str, String)>,
-    /// The format and the signatures, as stored.
+    /// Format and signatures of the request, in the form that the attempt stores.
     pub signed: AttemptSignatures,
 }
 
@@ -42,7 +42,7 @@ pub struct OutgoingDelivery {
 pub struct FinishedAttempt {
     /// Id of the delivery.
     pub delivery: String,
-    /// Number of the attempt within the delivery, from 1, over all rounds.
+    /// Number of the attempt within the delivery, counted from 1 over all rounds.
     pub number: u32,
     /// Result of the attempt.
     pub attempt: DeliveryAttempt,
@@ -136,7 +136,7 @@ impl Service {
         self.read(|db| Ok(deliveries::due(db, queue, now, limit)?))
     }
 
-    /// Stores the results of attempts, and the times of the next ones.
+    /// Stores the results of attempts, and the times of the next attempts.
     pub async fn record_attempts(
         self: &Arc<Self>,
         done: Vec<FinishedAttempt>,
@@ -165,8 +165,8 @@ impl Service {
         .await
     }
 
-    /// Returns the percentage by which to shorten a wait, 0 to 10. The delivery and the attempt determine it. Always
-    /// 0 in the sandbox, whose times are exact.
+    /// Returns the percentage by which to shorten the wait before the next attempt, 0 to 10. The value depends only
+    /// on the delivery and the attempt. Always 0 in the sandbox, whose times are exact.
     fn backoff_reduction_percent(&self, delivery: &str, number: u32) -> u8 {
         match self.kind {
             FileKind::Sandbox => 0,
@@ -180,7 +180,7 @@ impl Service {
     }
 
     /// Removes old idempotency responses and attempts, ended sessions and expired old secrets. Returns `true` if
-    /// there may be more.
+    /// there may be more such rows.
     pub async fn prune(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
         self.write(move |_, tx| {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;

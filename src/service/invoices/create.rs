@@ -152,7 +152,8 @@ impl Service {
         Ok((CreateOutcome::Created, answer))
     }
 
-    /// Creates an invoice and selects its coin. If the coin is unavailable, a warning says so.
+    /// Creates an invoice and selects its coin. If the coin is unavailable, no coin is selected and the response has
+    /// a warning.
     fn create_with_coin(
         &self,
         tx: &Tx<'_>,
