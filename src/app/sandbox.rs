@@ -40,7 +40,7 @@ pub struct Sandbox {
 impl Sandbox {
     /// Secret key of test mode.
     pub const SECRET_TEST: &str = sandbox::SECRET_TEST;
-    /// Secret key of live mode, which is simulated too.
+    /// Secret key of live mode. A sandbox simulates live mode.
     pub const SECRET_LIVE: &str = sandbox::SECRET_LIVE;
     /// Public key of test mode.
     pub const PUBLIC_TEST: &str = sandbox::PUBLIC_TEST;

@@ -194,7 +194,7 @@ fn check_folder(path: &Path) -> Check {
     // The name is random, so that an attacker cannot place a link there first.
     let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
     let probe = with_suffix(path, &format!("-{name}-doctor"));
-    // On a full disk a file can be created, but not written to.
+    // On a full disk, a file can be created, but nothing can be written into it.
     let written = File::create_new(&probe).and_then(|mut file| {
         file.write_all(b"\n")?;
         file.sync_all()

@@ -17,12 +17,12 @@ use std::time::Duration;
 const COLUMNS_MIN: u16 = 40;
 /// Interval at which the elapsed time is redrawn.
 const TICK: Duration = Duration::from_millis(100);
-/// Name, bar, position, total and elapsed time.
+/// Format of the progress line: name, bar, position, total and elapsed time.
 const TEMPLATE: &str = "{msg} [{wide_bar}] {pos}/{len} {elapsed}";
 
 /// The progress line. A process has only one.
 struct ProgressLine {
-    /// `true` if nothing may be shown.
+    /// `true` if the progress line is switched off.
     is_off: bool,
     /// Name of the counted items, and their progress bar.
     shown: Option<(&'static str, ProgressBar)>,

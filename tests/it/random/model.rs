@@ -240,7 +240,7 @@ impl ModelHistory {
         self.store_payment_ids(at, &answer, outcome);
     }
 
-    /// Sends a known payment again, which must change nothing.
+    /// Requests an earlier payment again. The response must have the id of that payment.
     fn repeat_payment(&mut self, at: usize, which: usize) {
         let (invoice, known) = (&self.world.invoices[at], &self.world.invoices[at].payments[which]);
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });

@@ -158,8 +158,8 @@ impl Installation {
         self.create_approved_payout_to(running, SOLANA)
     }
 
-    /// Creates an approved payout like [`Installation::create_approved_payout`], but to this payee. The amount is
-    /// 0.199 coins, too.
+    /// Creates an approved payout like [`Installation::create_approved_payout`], but to this payee and of 0.199
+    /// coins.
     #[track_caller]
     pub fn create_approved_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.request_payout_to(running, payee);

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Asset and amount in base units, by transaction id and position.
+/// Received payments: asset and amount in base units, by transaction id and position.
 pub type ReceivedAmounts = BTreeMap<(String, u32), (String, u128)>;
 
 /// First topic of the log of an ERC-20 transfer.

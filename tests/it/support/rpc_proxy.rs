@@ -45,7 +45,7 @@ pub enum RpcFault {
 }
 
 impl RpcFault {
-    /// Builds a fault that changes the response with a function.
+    /// Returns a fault that passes each response to this function, which changes it.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
         RpcFault::Change(Arc::new(change))
     }

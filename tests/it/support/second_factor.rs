@@ -1,6 +1,6 @@
 //! A production server with two operators, one of whom turns on the second factor.
 //!
-//! The clock is manual. The test computes codes with another library than Coffer.
+//! The clock is manual. The tests compute codes without Coffer's code.
 
 use super::scratch::Scratch;
 use super::{Response, agent, send};

@@ -207,7 +207,7 @@ impl ChainHistory {
         let mut memory = self.memory.lock().unwrap();
         memory.remove_blocks(depth, |_| !dice.once_in(5));
         if !may_be_shorter {
-            // In another block, a contract may pay other amounts.
+            // A contract may pay other amounts when its transaction is mined in another block.
             for sent in &mut memory.mempool {
                 if dice.once_in(6) {
                     sent.pays[0].2 = Units(sent.pays[0].2.0 / 2);

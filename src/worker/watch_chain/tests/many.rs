@@ -190,7 +190,8 @@ fn invoice_is_settled_once_per_batch() {
         scene.assert_confirmed(&[&sent]);
         scene.recomputed_count() - before
     });
-    // Each batch recomputes the invoice once: when its outputs are seen, and when they are confirmed.
+    // Each batch recomputes the invoice once. The outputs take one or ten batches when they are seen, and as many
+    // when they are confirmed.
     assert_eq!(recomputed, [2, 20]);
 }
 

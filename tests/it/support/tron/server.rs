@@ -27,7 +27,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Builds a fault that changes the response with a function.
+    /// Returns a fault that passes each response to this function, which changes it.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
         Fault::Change(Arc::new(change))
     }
