@@ -108,7 +108,7 @@ impl Outbound {
             request = request.header(*name, *value);
         }
         let mut noting = RecordingBody { rest: body, is_asked_for: false };
-        // A body from a reader has no length, so this header sets it.
+        // A body from a reader has no length, so this header states the length.
         let request = request.header(CONTENT_LENGTH, body.len());
         let sent = request.send(SendBody::from_reader(&mut noting));
         let response = sent.map_err(|error| NoResponse {

@@ -79,7 +79,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
         version: source.version,
         kind: source.kind,
     };
-    // A copy that was killed may have left files.
+    // A process that was killed while copying may have left files.
     copy.remove();
     let target = source
         .copy_to(&copy.temporary, tell)
@@ -88,11 +88,12 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
     Ok(copy)
 }
 
-/// Replaces the content of the file `used`, which may be in use, by that of `from`, in one transaction. A reader sees
-/// either the old or the new content.
+/// Replaces the content of the file `used`, which may be in use, by the content of `from`, in one transaction. A
+/// reader sees either the old or the new content.
 ///
 /// # Errors
-/// [`StoreError`] if one of the files cannot be opened, or others write to `used` for longer than a few seconds.
+/// [`StoreError`] if one of the files cannot be opened, or other processes write to `used` for longer than a few
+/// seconds.
 pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
     let (_from, _used) = (Lock::shared(from)?, Lock::shared(used)?);
     let source = Connection::open_with_flags(from, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
@@ -223,7 +224,7 @@ impl BackupCopy {
         sync_folder(&self.to).map_err(named)
     }
 
-    /// Removes the log of the replaced file. SQLite would apply it to the new file.
+    /// Removes the log of the replaced file, because SQLite would apply the log to the new file.
     fn remove_logs(&self) -> std::io::Result<()> {
         for suffix in BESIDE {
             match std::fs::remove_file(with_suffix(&self.to, suffix)) {

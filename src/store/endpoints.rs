@@ -67,7 +67,7 @@ fn event_types_to_json(endpoint: &WebhookEndpoint) -> Result<Option<String>, Sto
     types.transpose().map_err(|error| StoreError::Failed(error.to_string()))
 }
 
-/// Returns the endpoints of an account, oldest first, without the removed ones.
+/// Returns the endpoints of an account that were not removed, oldest first.
 pub fn of_account(db: &Reader<'_>, account: i64) -> Result<Vec<WebhookEndpoint>, StoreError> {
     get_or_read(db.memo.map(|memo| &memo.endpoints), account, || {
         OF_ACCOUNT.all(db, named_params! { ":account": account })

@@ -1,7 +1,7 @@
 //! The hash chains of `ledger` and `audit_log`: appends rows and reads them back.
 //!
-//! Invariant: a row and the previous row, which its hash covers, are inserted and read in one transaction, as another
-//! process may write too.
+//! Invariant: the transaction that inserts a row also reads the previous row, because another process may have
+//! written it.
 
 use super::statement::{Params, Statement, commands, rows, values};
 use super::{Reader, StoreError};

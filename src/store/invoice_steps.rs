@@ -1,7 +1,7 @@
 //! The table `invoice_steps`: the history of an invoice, in order.
 //!
 //! Invariant: no row is changed, and a row is deleted in two cases only. If a coin is picked again, and only other
-//! picks were recorded since, its earlier pick is deleted. If the assignment of a payment is undone, the steps of the
+//! picks were recorded since, the earlier pick is deleted. If the assignment of a payment is undone, the steps of the
 //! payment and of its quote are deleted.
 
 use super::statement::{commands, rows};

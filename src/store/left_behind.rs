@@ -10,7 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Minimum age of a leftover file relative to our file. The creator of a younger file may be about to lock it.
+/// Minimum difference in age between a leftover file and our file. The creator of a younger file may be about to lock
+/// it.
 const AFTER: Duration = Duration::from_secs(600);
 
 /// A directory entry that may be a leftover file. The entry has not been opened, and a link has not been followed.
@@ -19,7 +20,7 @@ pub struct LeftoverFile {
     pub name: String,
     /// Path of the file.
     pub path: PathBuf,
-    /// Metadata of the entry; for a link, that of the link itself.
+    /// Metadata of the entry. For a link, the metadata of the link itself, not of its target.
     pub metadata: Metadata,
 }
 

@@ -317,7 +317,7 @@ fn is_link(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
-/// Resolves symbolic links. Returns the name itself if there is no file.
+/// Resolves symbolic links. Returns `path` unchanged if there is no file.
 pub(super) fn resolve(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

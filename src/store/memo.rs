@@ -29,7 +29,7 @@ impl WriterCache {
     }
 }
 
-/// Returns the cached value of an account. If there is none, reads the value and caches it.
+/// Returns the cached value of an account. If no value is cached, reads the value and caches it.
 pub(super) fn get_or_read<T: Clone>(
     cached: Option<&AccountCache<T>>,
     account: i64,

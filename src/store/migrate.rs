@@ -158,7 +158,7 @@ pub(super) fn create_schema(conn: &Connection, version: usize) -> rusqlite::Resu
     migrations.try_for_each(|migration| conn.execute_batch(migration))
 }
 
-/// Fails unless a file is of the newest version, for a reader that cannot upgrade it.
+/// Fails unless a file is of the newest version. For readers, which cannot upgrade the file.
 pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
     let version = user_version(conn)?;
     require_known(version)?;

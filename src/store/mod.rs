@@ -122,7 +122,7 @@ impl Reader<'_> {
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        // Dropping the transaction ends it. It has no changes to commit.
+        // Dropping the transaction ends it without a commit, because a read has no changes.
         let _transaction = self.conn.unchecked_transaction().map_err(StoreError::from)?;
         work(self)
     }

@@ -58,7 +58,7 @@ pub struct UnconfirmedObservation {
     pub height: u32,
     /// Coin of the output.
     pub asset: &'static Asset,
-    /// Invoice or customer of the payment; `None` if neither owns it.
+    /// Invoice or customer of the payment; `None` if the payment belongs to neither.
     pub payer: Option<Payer>,
 }
 

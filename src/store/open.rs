@@ -216,7 +216,7 @@ fn check_no_leftover_log(path: &Path) -> Result<(), StoreError> {
     let logs = ["-wal", "-journal"].map(|suffix| with_suffix(path, suffix));
     let is_there = |log: &&PathBuf| std::fs::metadata(log).is_ok_and(|found| found.len() > 0);
     match logs.iter().find(is_there) {
-        // If the file exists, another process has just created it, and the log belongs to it.
+        // If the file exists, another process has just created it, and the log belongs to this new file.
         Some(log) if !path.exists() => {
             let (path, log) = (path.display(), log.display());
             Err(StoreError::Failed(format!(

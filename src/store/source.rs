@@ -172,7 +172,7 @@ impl Source {
         Source::from_connection(conn, path, None, Some(folder))
     }
 
-    /// Returns an upgraded copy if the file is of an older version; otherwise the source itself.
+    /// Returns the source itself, or an upgraded copy if the file is of an older version.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be created.

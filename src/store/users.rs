@@ -26,7 +26,8 @@ rows! {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
     }
 
-    /// Returns the user with this email and the password hash. The case of the email is ignored.
+    /// Returns the user with this email and the password hash. Upper and lower case of the email are not
+    /// distinguished.
     pub fn by_email(db, email: &str) -> Option<(User, String)> = select "from users where email = :email";
 }
 

@@ -98,8 +98,8 @@ impl Names {
         self.count
     }
 
-    /// Returns the number of a name. `place` is the position at which the caller binds it, from 0. Most names are
-    /// bound in the order of their numbers.
+    /// Returns the number of a name. `place` is the position at which the caller binds the name, starting at 0. Most
+    /// names are bound in the order of their numbers.
     pub(super) fn number(&self, sql: &str, name: &str, place: usize) -> Option<usize> {
         let is_here = |(start, end): &(u16, u16)| {
             sql.as_bytes().get(usize::from(*start)..usize::from(*end)) == Some(name.as_bytes())

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub struct TouchedInvoice {
     /// Invoice, by its `seq`.
     pub invoice: i64,
-    /// Whether to notify of the invoice even if its status stays the same.
+    /// Whether to notify about the invoice even if its status stays the same.
     pub always_notifies: bool,
 }
 

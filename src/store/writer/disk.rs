@@ -146,7 +146,7 @@ impl WriterThread {
             Err(error) => self.health.observe(&error),
         }
         if !self.file.conn.is_autocommit() {
-            // If the rollback fails too, the next check finds this out.
+            // A rollback that fails is noticed by the next check.
             let _ = self.file.conn.execute_batch("rollback");
         }
     }
