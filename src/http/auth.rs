@@ -38,20 +38,20 @@ pub enum Auth {
     Open,
     /// A secret or legacy key.
     Secret,
-    /// A public key, sent by a page that the account allows.
+    /// A public key, sent by a page whose origin the account allows.
     Public,
-    /// A session of an operator. With [`Role::Merchant`], a session of a merchant's user is accepted too.
+    /// A session of an operator. With [`Role::Merchant`], sessions of merchants' users are accepted as well.
     Session(Role),
     /// A reseller's token.
     Reseller,
-    /// The token of `--metrics-token`, if one is set.
+    /// The token that `--metrics-token` sets. Without the option, no credentials are required.
     Metrics,
-    /// No credentials. The caller is on this machine and is not a page of another site. Exists only under `coffer
+    /// No credentials. The caller must be on this machine, and no page of another site. Exists only under `coffer
     /// sandbox`.
     Sandbox,
 }
 
-/// A caller with a valid public key, from a page that may use the key.
+/// A caller with a valid public key, from a page whose origin the account allows.
 pub(super) struct PublicKeyCaller(Arc<Caller>);
 
 /// Account and mode of a reseller with a valid token.
@@ -148,7 +148,7 @@ pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Res
 /// Authenticates the user of the session cookie, who must be an operator.
 ///
 /// # Errors
-/// As [`member`]; `forbidden` if the user is not an operator.
+/// The errors of [`member`]; `forbidden` if the user is not an operator.
 pub(super) fn operator(
     front: &Front,
     method: &Method,

@@ -1,7 +1,7 @@
-//! `/v1/public/checkouts/{id}/events`: streams the changes of an invoice to its checkout.
+//! `/v1/public/checkouts/{id}/events`: streams the changes of an invoice to its checkout page.
 //!
-//! Invariant: a page that reconnects receives one event for all changes that it missed. It receives no event for a
-//! state that it has already.
+//! Invariant: a page that reconnects receives one event for all changes that the page missed, and none if the page
+//! has the present state.
 
 use super::event_stream::{EventSource, event, reply};
 use super::front::Front;
@@ -54,7 +54,7 @@ struct CheckoutEvents {
     token: String,
     /// Version of the state that the page has received.
     told: String,
-    /// `true` if the state may have changed since that version.
+    /// `true` if the state may have changed since the version in `told`.
     is_stale: bool,
 }
 

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Returns `true` if the address is a trusted proxy.
 pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// Mask of the site prefix of an IPv6 address. The owner of a site chooses the remaining 64 bits freely.
+/// Mask that keeps the first 64 bits of an IPv6 address. The owner of a site chooses the remaining 64 bits freely.
 const SITE: u128 = u128::MAX << 64;
 
 /// Returns the address of the client: the nearest address to the server that is not a trusted proxy.
@@ -18,7 +18,8 @@ pub(super) fn client_address(
     is_trusted: &TrustedProxy,
 ) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
-    // An unreadable entry counts as an untrusted address. None of our proxies wrote the entries before it.
+    // An unreadable entry counts as an untrusted address, so the search ends there. A client may have forged the
+    // entries before it.
     let said: Vec<&[u8]> =
         lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
     let mut client = peer.to_canonical();

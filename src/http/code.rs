@@ -1,7 +1,7 @@
-//! Second-factor codes in requests, which count as wrong attempts until they are proved right.
+//! Second-factor codes in requests.
 //!
-//! Invariant: a code is counted as wrong before it is checked. A right password does not undo the count of a wrong
-//! code. A disconnect changes neither rule. A code that was used before does not count.
+//! Invariant: a code counts as a wrong attempt until the check accepts it. A right password does not undo the count
+//! of a wrong code. A disconnect changes neither rule. A code that was already used does not count.
 
 use super::front::Front;
 use super::password::ClientIdentity;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// An attempt with a second-factor code, or a request without a code.
 pub(super) struct CodeAttempt {
-    /// Target of the attempt and key of the client, `None` without a code.
+    /// Target of the attempt and key of the client, `None` for a request without a code.
     at: Option<(Target, String)>,
 }
 
@@ -40,8 +40,8 @@ impl CodeAttempt {
         Ok(CodeAttempt { at: target.map(|target| (target, turn.client.clone())) })
     }
 
-    /// Runs the work that checks the code, and counts the code as wrong until the work succeeds. The work continues
-    /// after a disconnect, because the caller can see its effect elsewhere and the attempt must count.
+    /// Runs the work that checks the code. The code counts as wrong until the work succeeds. After a disconnect the
+    /// work continues: the caller can see its effect elsewhere, so the attempt must count.
     ///
     /// # Errors
     /// `too_many_attempts` if the code is not checked; else the errors of `work`.
@@ -95,7 +95,7 @@ mod tests {
     use std::sync::Arc;
     use tokio::sync::oneshot;
 
-    /// Returns how many of ten codes are checked if every caller disconnects before the result.
+    /// Lets ten callers disconnect before the result of their code, and returns how many codes were checked.
     async fn checked_after_disconnects(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
@@ -119,7 +119,7 @@ mod tests {
             }
             drop(caller);
             looked_at = looked_at.saturating_add(1);
-            // The receiver is gone if the attempt was abandoned.
+            // The send fails if the test has dropped the attempt with its receiver.
             found.send(outcome()).ok();
             tokio::task::yield_now().await;
         }

@@ -19,20 +19,20 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Number of parts into which the measured time is divided. A slow client is disconnected at most one part late.
+/// Number of parts into which the measured time is divided. A slow client is disconnected late by at most one part.
 const PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinReadRate {
-    /// A tenth of the time over which reading is measured. Only time in which the server waits for the client counts.
+    /// A tenth of the time over which reading is measured. Only the time that the server waits for the client counts.
     part: Duration,
     /// Minimum number of bytes that a client must read in the measured time.
     bytes_min: u64,
 }
 
 impl MinReadRate {
-    /// Requires the client to read at least `bytes_min` bytes in each `span_ms` of waiting.
+    /// Requires the client to read at least `bytes_min` bytes in each `span_ms` that the server waits for the client.
     pub(super) fn new(bytes_min: u64, span_ms: u64) -> MinReadRate {
         let part_ms = span_ms.div_euclid(10).max(1);
         MinReadRate { part: Duration::from_millis(part_ms), bytes_min }
@@ -53,9 +53,9 @@ pub(super) struct Socket {
 /// Reading progress of a client for which the server waits or has waited.
 #[derive(Default)]
 struct SlowReader {
-    /// Bytes that the client read in each of the last parts of waiting. The present part is first.
+    /// Bytes that the client read in each of the latest parts of the waiting time. The present part is first.
     parts: [u64; PARTS],
-    /// Number of completed parts of waiting.
+    /// Number of completed parts of the waiting time.
     over: usize,
     /// Duration of the present part so far, without the present wait.
     waited: Duration,
@@ -188,7 +188,7 @@ impl Write for Socket {
         self.inner.as_ref().is_some_and(Write::is_write_vectored)
     }
 
-    /// Hyper calls this after it has written everything, so a live stream can take the socket here.
+    /// Hyper calls this function after writing everything, so a live stream can take the socket here.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let socket = self.get_mut();
         if let Some(begun) = socket.handover.take() {
@@ -212,7 +212,7 @@ impl Write for Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.slow.as_ref().is_some_and(|slow| slow.waiting.is_some()) {
-            // Discards unsent bytes. If this fails, the system keeps the bytes for a while.
+            // Discards unsent bytes. If this fails, the system keeps the bytes until its own timeout.
             if let Some(stream) = &self.inner {
                 let _ = stream.inner().set_zero_linger();
             }
@@ -277,7 +277,7 @@ impl Drop for IncomingBody {
     }
 }
 
-/// Body of an answer with its guard. The answer counts as in progress until hyper drops the body.
+/// Body of an answer, with the guard that marks the answer as in progress until hyper drops the body.
 pub(super) struct TrackedBody {
     /// The body, `None` after a live stream was handed over.
     inner: Option<ReplyBody>,
@@ -324,7 +324,7 @@ impl Body for TrackedBody {
             }
             _ => match &mut body.inner {
                 Some(inner) => Pin::new(inner).poll_frame(context),
-                // Hyper writes the head now. The live stream takes the socket afterwards.
+                // Hyper writes the head at this point. The live stream takes the socket after that.
                 None => Poll::Pending,
             },
         }

@@ -44,11 +44,11 @@ const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// A request whose body was received completely, or up to a limit.
+/// A request, after its body was received completely or up to a limit.
 struct ArrivedRequest<'a> {
     peer: IpAddr,
     uri: &'a Uri,
-    /// Method and headers. The target is in `uri`.
+    /// Method and headers of the request. Its target is in `uri`.
     parts: Parts,
     body: Result<Bytes, Refusal>,
 }
@@ -65,7 +65,7 @@ impl std::fmt::Display for DroppedAnswer {
 
 impl std::error::Error for DroppedAnswer {}
 
-/// Dispatcher of a listener: its routes, and the state that handlers share.
+/// Answers the requests of a listener, with the listener's routes and the state that all handlers share.
 pub(super) struct Dispatcher {
     pub(super) front: Arc<Front>,
     router: Router,
@@ -174,7 +174,7 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     }
 }
 
-/// Adds the headers that all answers of a route with this form have.
+/// Adds the headers that all answers of routes with this form have.
 fn with_common_headers(
     mut reply: Reply,
     method: &Method,
@@ -194,13 +194,14 @@ fn with_common_headers(
         reply = public::add_cors_headers(reply);
     }
     if !is_whole {
-        // The rest of the body is unread, and the next request must not begin inside it.
+        // Part of the body is unread, and the next request must not begin inside it.
         reply = reply.with(CONNECTION, "close");
     }
     reply
 }
 
-/// Waits for the delay of the simulated fault of a call to this route, and returns the fault.
+/// Waits for the delay of the simulated fault that a call to this route meets, and returns the fault. Returns `None`
+/// without a fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
@@ -269,7 +270,8 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
     }
 }
 
-/// Checks a request and starts its handler. `limits` receives the rate limit headers, which errors carry too.
+/// Checks a request and starts its handler. Stores the rate limit headers in `limits`, because error answers have
+/// them as well.
 fn start_handler(
     front: &Arc<Front>,
     route: &'static Route,
@@ -334,8 +336,8 @@ async fn read_body(body: IncomingBody, timeout: Duration) -> Result<Bytes, Refus
     }
 }
 
-/// Returns the bytes of a body, copied into one buffer. Without the copy, each received byte could keep a whole
-/// buffer alive.
+/// Returns the bytes of a body, copied into one buffer. Without the copy, a few bytes of a body could keep a large
+/// read buffer allocated.
 async fn collect_body(
     mut body: Limited<IncomingBody>,
 ) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {

@@ -1,7 +1,7 @@
 //! Server-sent events: `text/event-stream` of the HTML standard.
 //!
-//! Invariant: a stream ends when the server stops. While it has nothing to send, its connection counts as waiting and
-//! can be closed for a new one.
+//! Invariant: a stream ends when the server stops. While a stream has nothing to send, its connection counts as
+//! waiting and can be closed for a new connection.
 
 use super::front::Front;
 use super::reply::Reply;
@@ -13,25 +13,25 @@ use std::time::Duration;
 
 const CONTENT_TYPE: &str = "text/event-stream";
 
-/// A comment, which shows proxies and browsers that the stream is alive.
+/// A comment line of the stream. It shows proxies and browsers that the stream is alive.
 const HEARTBEAT: &str = ":\n\n";
 /// Longest pause between two writes to a stream.
 const HEARTBEAT_PAUSE: Duration = Duration::from_secs(15);
 
-/// A source of the events of one stream.
+/// A source of the events that one stream sends.
 pub(super) trait EventSource: Send + Sized + 'static {
     /// Waits for the next event, in its wire format. Returns `None` at the end of the stream. Cancel safe: dropping
     /// the future loses no event.
     fn next(&mut self) -> impl Future<Output = Option<String>> + Send;
 }
 
-/// Returns 200 with a stream that continues until the source, the caller or the server ends it.
+/// Returns status 200 with a stream that continues until the source, the client or the server ends the stream.
 pub(super) fn reply(front: &Arc<Front>, source: impl EventSource) -> Reply {
     let body = ReplyBody::Live(live_stream(Arc::clone(front), source));
     Reply::stream(CONTENT_TYPE, body)
 }
 
-/// Formats an event of the stream. `data` must be a single line.
+/// Formats an event for the stream. `data` must be a single line.
 pub(super) fn event(name: &str, id: &str, data: &str) -> String {
     format!("event: {name}\nid: {id}\ndata: {data}\n\n")
 }

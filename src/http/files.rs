@@ -92,8 +92,8 @@ pub(super) fn packed_reply(
     reply.with_static(VARY, "accept-encoding")
 }
 
-/// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3). A weight of 0 refuses; `*` stands for each
-/// coding that is not listed.
+/// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3). A coding with weight 0 is refused, and `*`
+/// stands for every coding that is not listed.
 fn takes_gzip(headers: &HeaderMap) -> bool {
     let codings = || values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
     let takes = |wanted: &str| {

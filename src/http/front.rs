@@ -108,7 +108,8 @@ impl std::fmt::Display for OperationInfo {
     }
 }
 
-/// The list of all operations, for handlers. The routes themselves are in a higher module (`routes`).
+/// The list of all operations, for handlers. Handlers cannot use the routes themselves, because the module `routes`
+/// depends on handlers.
 pub(super) struct OperationTable {
     /// Every operation, in the order of the routes.
     pub(super) operations: Vec<OperationInfo>,
@@ -116,7 +117,7 @@ pub(super) struct OperationTable {
     pub(super) document: fn(&str, DocumentKind) -> String,
 }
 
-/// Id of a request. Its text is formatted only when it is needed.
+/// Id of a request, formatted as text only when needed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestId {
     process: u32,
@@ -200,7 +201,7 @@ impl Front {
         RequestId { process: self.process, number: self.requests.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// Returns the OpenAPI document of the interface. The first call creates the document.
+    /// Returns the OpenAPI document with the operations of every server. The first call creates the document.
     pub(super) fn interface_document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, DocumentKind::Interface).into();
         self.document.get_or_init(make).clone()

@@ -23,7 +23,7 @@ pub fn route(method: &str, path: &str) -> Option<(&'static Route, Vec<String>)> 
 /// Parses a text as the query string of every route.
 pub fn query(text: &str) {
     for route in routes(true) {
-        // Success and refusal are both valid results. The fuzzer looks only for panics.
+        // Both a parsed query and a refusal are valid results. The fuzzer looks only for panics.
         let _ = Query::parse(text, route.query);
     }
 }

@@ -68,8 +68,8 @@ impl HashingQueue {
         }
     }
 
-    /// Runs `work` with the hasher when it is the client's turn. The work is dropped if the caller disconnects before
-    /// its turn. `unheard` runs if the caller disconnects during the work.
+    /// Runs `work` with the hasher when the client's turn comes. Drops `work` if the caller disconnects before that.
+    /// Calls `unheard` if the caller disconnects while `work` runs.
     ///
     /// # Errors
     /// `too_many_attempts` if the client already has a password in the queue, `overloaded` if the queue is full.

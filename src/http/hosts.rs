@@ -18,7 +18,7 @@ const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
                                    under .localhost or .internal, or one that --allow-host names";
 
-/// A host that the sandbox accepts by its configuration.
+/// A host that the sandbox accepts because of its configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum KnownHost {
     Address(IpAddr),
@@ -44,7 +44,8 @@ impl KnownHost {
     }
 }
 
-/// Returns the part of a name before this ending, `None` if the name has another ending. Ignores case.
+/// Returns the part of a name before this ending, `None` if the name has another ending. Treats upper and lower case
+/// alike.
 fn strip_ending<'a>(name: &'a str, end: &str) -> Option<&'a str> {
     let (before, last) = name.split_at_checked(name.len().checked_sub(end.len())?)?;
     last.eq_ignore_ascii_case(end).then_some(before)
@@ -93,7 +94,7 @@ pub(super) struct AcceptedHosts {
     own: Vec<KnownHost>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
-    /// The first accepted `Host` header, as a cache. Most callers send the same header again.
+    /// The first accepted `Host` header, as a cache, because most callers send the same header in every request.
     usual: OnceLock<Box<str>>,
 }
 

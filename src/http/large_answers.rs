@@ -1,4 +1,4 @@
-//! Large answers: limits how many of them one caller may have in transmission.
+//! Large answers: limits how many large answers one caller may have in transmission.
 //!
 //! Invariant: the number of large answers that a caller's clients have not read is bounded, over any number of
 //! connections.
@@ -12,7 +12,7 @@ use hyper::body::{Body, Bytes};
 
 /// Size above which an answer counts as large, in bytes.
 const LARGE_BYTES: u64 = 256 * 1024;
-/// Maximum number of large answers of one caller in transmission. Further ones are refused.
+/// Maximum number of large answers of one caller in transmission. Further large answers are refused.
 const OWN_MAX: usize = 16;
 
 /// Permits for the large answers of one server.
@@ -24,7 +24,7 @@ impl Default for LargeAnswers {
     }
 }
 
-/// Bytes of a large answer with its permit. The permit is held until the bytes are sent or dropped.
+/// Bytes of a large answer with a permit, which is held until the bytes are sent or dropped.
 struct PermittedBytes {
     bytes: Bytes,
     _permit: Permit,
@@ -37,7 +37,7 @@ impl AsRef<[u8]> for PermittedBytes {
 }
 
 impl LargeAnswers {
-    /// Returns the answer. A large answer holds a permit of the caller.
+    /// Returns the answer. If the answer is large, it takes a permit of the caller first.
     ///
     /// # Errors
     /// `overloaded` if the caller has too many large answers in transmission.
@@ -51,7 +51,7 @@ impl LargeAnswers {
             body => return Ok(Reply { body, ..reply }),
         };
         let permit = self.0.take(quota_owner)?;
-        // The body is a single piece in memory, so this does not wait.
+        // The body is a single piece in memory, so collecting the body does not wait.
         let bytes =
             body.collect().await.map_or_else(|never| match never {}, |whole| whole.to_bytes());
         let placed = PermittedBytes { bytes, _permit: permit };

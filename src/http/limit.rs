@@ -1,7 +1,7 @@
 //! Rate limits for creating invoices, for each key or for each network of a client.
 //!
-//! Invariant: a key below its rate is never refused, and a refusal says when to try again. Memory is proportional to
-//! the number of keys with a used burst.
+//! Invariant: a key below its rate is never refused, and a refusal says when to try again. Memory grows only with the
+//! number of keys whose bucket is not full.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
@@ -9,9 +9,9 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Minimum number of keys at which keys with a full bucket are removed.
+/// Number of keys below which full buckets are not removed.
 const KEYS_SWEPT: usize = 10_000;
-/// Factor between the rate of a network and the rate of the next wider network.
+/// Factor from the rate of a network to the rate of the network that contains it.
 const WIDER: u32 = 10;
 
 /// Number of invoices that a key may create at once.
@@ -31,7 +31,8 @@ pub(super) struct Limiter {
     buckets: Mutex<Buckets>,
 }
 
-/// Time at which the bucket of each key is full again. One creation costs `MINUTE_MS / per_minute`.
+/// Token buckets by key, each stored as the time at which the bucket is full again. One creation costs `MINUTE_MS /
+/// per_minute`.
 #[derive(Default)]
 struct Buckets {
     full_at: HashMap<String, Time>,
@@ -59,9 +60,9 @@ impl Buckets {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) allowed: bool,
-    /// Number of tokens that are left.
+    /// Number of tokens left in the bucket.
     pub(super) remaining: u32,
-    /// Seconds until the next token if refused, else until the bucket is full.
+    /// Seconds until the next token for a refused request, else until the bucket is full.
     pub(super) wait_seconds: i64,
 }
 
@@ -77,9 +78,9 @@ impl Limiter {
         self.count_networks(&[key], now)
     }
 
-    /// Counts one creation in each of these networks, ordered from the narrowest to the widest. Each may create ten
-    /// times as much as the previous one. Counts nothing if one network is exhausted. Returns `None` if there is no
-    /// limit.
+    /// Counts one creation in each of these networks, ordered from the narrowest to the widest. Each network may
+    /// create ten times as much as the one before it. Counts nothing if one network is exhausted. Returns `None` if
+    /// there is no limit.
     pub(super) fn count_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdict: Option<Verdict> = None;
@@ -201,7 +202,8 @@ mod tests {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 
-    /// Creates 20 000 invoices, each from another narrow network inside `wider`. Returns how many are allowed.
+    /// Creates 20 000 invoices, each from a different narrow network inside `wider`. Returns the number of allowed
+    /// creations.
     fn allowed_count(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
@@ -226,7 +228,7 @@ mod tests {
         // The widest network has used its 1 000 creations.
         assert_eq!(allowed_count(&limiter, 4, ["new", "c"], 0), 0);
         assert_eq!(allowed_count(&limiter, 4, ["new", "elsewhere"], 0), 100);
-        // After a minute each network has its full rate again. Refused creations cost nothing.
+        // After a minute each network has its full rate again, because refused creations were not counted.
         assert_eq!(allowed_count(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);

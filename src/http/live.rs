@@ -1,9 +1,10 @@
 //! Live streams: long-lived answers, each in a small task of its own.
 //!
 //! Hyper keeps its buffers (12 KiB) for the whole answer: 120 MB for 10 000 streams. Therefore a live stream takes
-//! the socket from hyper after hyper has written the head ([`Handover`]). It writes the chunks itself.
+//! the socket from hyper after hyper has written the head ([`Handover`]), and writes the chunks to the socket.
 //!
-//! Invariant: while a stream has nothing to send, its connection counts as waiting and can be closed for a new one.
+//! Invariant: while a stream has nothing to send, its connection counts as waiting and can be closed for a new
+//! connection.
 
 use super::slots::{AnswerGuard, IDLE, Slot};
 use super::stream::LiveStream;
@@ -77,7 +78,7 @@ async fn send_chunks(
         answering.seat().start_wait(IDLE);
         let next = poll_fn(|context| poll_next_piece(context, &mut socket, &mut live)).await;
         if !answering.seat().end_wait(IDLE) {
-            // The connection was closed to make room for a new one.
+            // The connection was closed to make room for a new connection.
             return Ok(());
         }
         let Some((piece, rest)) = next else {

@@ -1,7 +1,8 @@
-//! Long reads: searches, exports and summaries. They run on threads of their own, and each caller may run a bounded
+//! Long reads: searches, exports and summaries. Each runs on a thread of its own, and each caller may run a bounded
 //! number.
 //!
-//! Invariant: no runtime thread performs a long read, and the reads of one caller do not block those of others.
+//! Invariant: no runtime thread performs a long read, and the reads of one caller do not block the reads of other
+//! callers.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::service::{Error, QuotaOwner};
@@ -13,7 +14,7 @@ use tokio::sync::{Semaphore, oneshot};
 const RUNNING_MAX: usize = 4;
 /// Maximum number of long reads of one caller that run at once.
 const OWN_RUNNING_MAX: usize = 2;
-/// Maximum number of long reads of one caller that run or wait. Further ones are refused.
+/// Maximum number of long reads of one caller that run or wait. Further long reads are refused.
 const OWN_MAX: usize = 10;
 /// Maximum number of exports of one caller in transmission.
 const OWN_EXPORTS_MAX: usize = 10;
@@ -44,8 +45,8 @@ impl Default for LongReads {
 }
 
 impl LongReads {
-    /// Runs a long read on its own thread when it is the caller's turn. The read is not started if the caller has
-    /// disconnected before.
+    /// Runs a long read on its own thread when it is the caller's turn. The read is not started if the caller
+    /// disconnects before that.
     ///
     /// # Errors
     /// The errors of `work`; `overloaded` if the caller has too many long reads.
@@ -88,8 +89,8 @@ impl ExportPermit {
     }
 }
 
-/// Runs work when the caller has a turn and a thread is free. The thread holds both permits until the work is done,
-/// even after a disconnect.
+/// Runs `work` on a thread when the caller has a turn and a thread is free. The permits for both are held until
+/// `work` is done, even after a disconnect.
 async fn run_in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,
     permit: Permit,
@@ -103,8 +104,7 @@ async fn run_in_turn<T: Send + 'static>(
     Ok((permit, done.map_err(|error| Error::Failed(error.to_string()))??))
 }
 
-/// Does the part of [`run_in_turn`] that does not depend on the type of the result. The compiler generates this part
-/// only once.
+/// Runs `work` for [`run_in_turn`]. This function is not generic, so that the compiler generates its code only once.
 async fn run_on_thread(
     running: &Arc<Semaphore>,
     permit: Permit,
@@ -121,7 +121,7 @@ async fn run_on_thread(
     done.await.map_err(|error| Error::Failed(error.to_string()))
 }
 
-/// Permits of all callers: each caller has a maximum number of permits and of permits in use at once.
+/// Permits of all callers. Each caller may hold `permits_max` permits, and use `turns_max` of them at once.
 #[derive(Clone)]
 pub(super) struct PermitPool {
     permits_max: usize,
@@ -129,13 +129,13 @@ pub(super) struct PermitPool {
     askers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
 }
 
-/// Permits of one caller that holds at least one.
+/// Permits of one caller that holds at least one permit.
 struct CallerPermits {
     permits: usize,
     turns: Arc<Semaphore>,
 }
 
-/// A permit of a caller. Dropping the permit returns it.
+/// A permit of a caller. Dropping the value returns the permit.
 pub(super) struct Permit {
     of: PermitPool,
     quota_owner: QuotaOwner,
@@ -147,7 +147,7 @@ impl PermitPool {
         PermitPool { permits_max, turns_max, askers: Arc::default() }
     }
 
-    /// Takes a permit of this caller. Refuses with `overloaded` if the caller has too many.
+    /// Takes a permit for this caller. Refuses with `overloaded` if the caller has too many permits.
     pub(super) fn take(&self, quota_owner: QuotaOwner) -> Result<Permit, Refusal> {
         let mut askers = self.lock();
         let taken = askers.entry(quota_owner).or_insert_with(|| CallerPermits {
@@ -166,7 +166,7 @@ impl PermitPool {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QuotaOwner, CallerPermits>> {
-        // The counts are consistent even after a panic.
+        // A panic cannot leave the counts inconsistent.
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,6 +1,6 @@
 //! Metrics in the format of Prometheus, and the token for reading them.
 //!
-//! Invariant: labels come from the routes and chains alone, so no caller can make the page grow.
+//! Invariant: labels come only from routes and chains, so callers cannot make the page grow.
 
 use crate::domain::apikey;
 use crate::domain::render::chains::ChainView;
@@ -55,7 +55,7 @@ pub(super) struct Gauges {
     pub(super) is_locked: bool,
     /// Size of the write-ahead log, in bytes.
     pub(super) log_bytes: u64,
-    /// Number of missing fresh rates: one for each coin and currency.
+    /// Number of pairs of coin and currency without a fresh rate.
     pub(super) rates_missing: usize,
     /// Progress of each chain that has nodes.
     pub(super) chains: Vec<ChainView>,

@@ -1,8 +1,8 @@
 //! Transport: hyper, connections, routes, authentication, limits, statuses, documents.
 //!
-//! The modules are layered, and a module uses only lower ones. From low to high: shared state (`front`), requests and
-//! replies (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`). On top are the
-//! users of the list: the router, the documents and the dispatcher.
+//! The modules are layered, and a module uses only lower modules. From low to high: shared state (`front`), requests
+//! and replies (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`). On top are
+//! the modules that use the list: the router, the documents and the dispatcher.
 
 mod auth;
 mod checkout_events;

@@ -1,7 +1,7 @@
-//! The OpenAPI documents, generated from the routes: the interface, a shop's part of the interface, and the sandbox's
-//! controls.
+//! The OpenAPI documents, generated from the routes: all operations of a server, the operations for a shop, and the
+//! controls of a sandbox.
 //!
-//! Invariant: a document contains the components that it refers to, and no others.
+//! Invariant: a document contains exactly the components that it refers to.
 
 mod answers;
 mod bodies;
@@ -155,7 +155,8 @@ mod tests {
     use super::{DocumentKind, document, schemas};
     use serde_json::{Map, Value};
 
-    /// Returns the names of fields that an example has without its schema, or lacks although they are required.
+    /// Returns the names of fields that the example has and the schema lacks, or that the schema requires and the
+    /// example lacks.
     fn wrong_fields(schema: &Value, example: &Value, all: &Map<String, Value>) -> Vec<String> {
         if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
             let name = path.rsplit('/').next().unwrap_or_default();

@@ -8,7 +8,7 @@ use crate::service::{Error, QuotaOwner};
 use std::future::ready;
 use std::sync::Arc;
 
-/// Runs the function of an operation and returns the future answer.
+/// Calls the function of an operation, runs the job that the function returns, and returns the future answer.
 pub(super) fn run_operation(
     call: &Call,
     route: &Route,

@@ -1,7 +1,7 @@
 //! Passwords in requests: checks them, or hashes them for storage.
 //!
-//! Invariant: every password is hashed in the one queue (`hashing`). An attempt is counted before it is made
-//! (`throttle`). If the caller disconnects before the answer, the count is undone.
+//! Invariant: every password is hashed in the one queue (`hashing`). An attempt is counted before the password is
+//! checked (`throttle`). If the caller disconnects before the answer, the count is undone.
 
 use super::client;
 use super::front::Front;
@@ -28,8 +28,8 @@ impl ClientIdentity {
         ClientIdentity { client: format!("user {}", member.user().id), is_member: true }
     }
 
-    /// Returns the kind of client: known if the marked user has signed in from this client before. A member's client
-    /// is always known.
+    /// Returns the kind of client: known if the user of `mark` has signed in from this client before. A member's
+    /// client is always known.
     ///
     /// # Errors
     /// [`Error::Failed`] if the database cannot be read.
@@ -57,15 +57,15 @@ struct PasswordAttempt {
 }
 
 impl PasswordAttempt {
-    /// Counts the attempt as failed before its result is known.
+    /// Counts the attempt as failed before its password is checked.
     fn count(&self) -> Result<(), Refusal> {
         self.throttle.count_attempt(&self.target, &self.client)?;
         self.is_counted.store(true, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Undoes the count of an attempt after the caller has disconnected. Does nothing if the attempt was refused, as
-    /// it was not counted.
+    /// Undoes the count of an attempt after the caller has disconnected. Does nothing if the attempt was refused,
+    /// because refused attempts are not counted.
     fn undo_count(&self) {
         if self.is_counted.load(Ordering::Relaxed) {
             self.throttle.undo_attempt(&self.target, &self.client);
@@ -89,7 +89,7 @@ pub(super) async fn prove(
 /// Checks the password, and returns the proven user and the hash of the new password.
 ///
 /// # Errors
-/// As [`prove`]; `invalid_request` for a new password that is too short.
+/// The errors of [`prove`]; `invalid_request` for a new password that is too short.
 pub(super) async fn prove_and_hash_new(
     front: &Front,
     turn: &ClientIdentity,

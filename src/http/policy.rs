@@ -11,10 +11,10 @@ use crate::web::STYLE_HASH;
 pub(super) struct PagePolicy<'a> {
     /// Sites that may frame the page.
     framing: Framing<'a>,
-    /// `true` if the page may frame other pages of this service.
+    /// `true` if this page may frame other pages of the service.
     shows_own: bool,
-    /// `true` for the Cross-Origin-Opener-Policy `same-origin`. `false` for the checkout, because shops open it as a
-    /// window and need access to that window.
+    /// `true` for the Cross-Origin-Opener-Policy `same-origin`. `false` for the checkout: shops open the checkout as
+    /// a window and need access to the window.
     pub(super) is_isolated: bool,
 }
 
@@ -22,15 +22,15 @@ pub(super) struct PagePolicy<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing<'a> {
     Nobodys,
-    /// This service and these origins may frame the page. If the list is empty, every site may.
+    /// This service and these origins may frame the page. An empty list allows every site.
     Allowed(&'a [String]),
 }
 
 impl PagePolicy<'static> {
-    /// Policy of a page that nobody may frame.
+    /// Policy of a page that no site may frame.
     pub(super) const ALONE: PagePolicy<'static> =
         PagePolicy { framing: Framing::Nobodys, shows_own: false, is_isolated: true };
-    /// Policy of a page for a shop's customers that nobody may frame.
+    /// Policy of a page for a shop's customers that no site may frame.
     pub(super) const LINK: PagePolicy<'static> =
         PagePolicy { is_isolated: false, ..PagePolicy::ALONE };
     /// Policy of a page that frames other pages of this service.
@@ -41,7 +41,8 @@ impl PagePolicy<'static> {
 }
 
 impl<'a> PagePolicy<'a> {
-    /// Restricts framing to these origins, if framing is allowed at all. An empty list allows every site.
+    /// Restricts framing to these origins. An empty list allows every site. Changes nothing for a page that no site
+    /// may frame.
     pub(super) fn framed_by(self, origins: &'a [String]) -> PagePolicy<'a> {
         let framing = match self.framing {
             Framing::Nobodys => Framing::Nobodys,
@@ -55,7 +56,7 @@ impl<'a> PagePolicy<'a> {
         PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::ALONE }
     }
 
-    /// Returns the value of the Content-Security-Policy header. `pictures` is a further origin of pictures, and
+    /// Returns the value of the Content-Security-Policy header. `pictures` is an additional origin for pictures, and
     /// `style` the hash of an inline style.
     pub(super) fn header_value(self, pictures: Option<&str>, style: Option<&str>) -> String {
         let style = style.map_or_else(String::new, |source| format!(" {source}"));

@@ -1,6 +1,6 @@
 //! CORS headers, which let pages of all sites read an answer.
 //!
-//! Invariant: exactly the answers of shared routes have these headers, errors included.
+//! Invariant: the answers of shared routes, errors included, have these headers, and other answers have none.
 
 use super::reply::Reply;
 use hyper::header::HeaderName;
@@ -11,14 +11,15 @@ const HEADERS: [(&str, &str); 2] = [
     ("Access-Control-Expose-Headers", "X-Request-Id, Retry-After"),
 ];
 
-/// Further CORS headers of a preflight answer, valid for a day.
+/// Additional CORS headers of a preflight answer. Browsers may keep the answer for a day.
 const PREFLIGHT_HEADERS: [(&str, &str); 3] = [
     ("Access-Control-Allow-Methods", "GET, POST, OPTIONS"),
     ("Access-Control-Allow-Headers", "X-API-Key, Content-Type"),
     ("Access-Control-Max-Age", "86400"),
 ];
 
-/// Returns the CORS headers by name. `of_preflight` adds those of a preflight answer.
+/// Returns the names and values of the CORS headers, including the headers of a preflight answer if `of_preflight` is
+/// `true`.
 pub(super) fn headers(of_preflight: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
     let more = PREFLIGHT_HEADERS.iter().filter(move |_| of_preflight);
     HEADERS.iter().chain(more).copied()

@@ -15,10 +15,11 @@ use fields::{Schemas, referenced_name};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the content of the reference page for a server at this URL. `documents` are its OpenAPI documents.
+/// Returns the content of the reference page for a server at this URL. `documents` are the OpenAPI documents of the
+/// server.
 ///
 /// # Errors
-/// A document that is not JSON.
+/// [`serde_json::Error`] if a document is not JSON.
 pub(super) fn reference(
     url: &str,
     is_sandbox: bool,
@@ -69,7 +70,7 @@ fn inline_shared(document: &mut Value) {
     }
 }
 
-/// A server with the schemas of its documents.
+/// A server, with the schemas in its OpenAPI documents.
 struct DocumentedServer<'a> {
     url: &'a str,
     is_sandbox: bool,
@@ -216,7 +217,7 @@ fn answer(status: &str, response: &Value) -> ResponseDoc {
     }
 }
 
-/// Returns the error codes of a status, read from its examples.
+/// Returns the error codes of one status, read from the examples in the document.
 fn error_group(status: &str, examples: &Value) -> ErrorGroup {
     let mut codes: Vec<String> = Vec::new();
     for error in error_bodies(examples) {
@@ -228,7 +229,7 @@ fn error_group(status: &str, examples: &Value) -> ErrorGroup {
     ErrorGroup { status: status.to_owned(), codes }
 }
 
-/// Returns every error code with its status and its first example message.
+/// Returns every error code with its status and an example message.
 fn error_docs(documents: &[Value]) -> Vec<ErrorDoc> {
     let mut found = BTreeMap::new();
     let paths = documents.iter().flat_map(|document| fields_of(document, "paths"));

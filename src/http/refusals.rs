@@ -1,7 +1,7 @@
 //! Error codes that a route can answer with, for the documents and for simulated faults.
 //!
 //! Invariant: codes that follow from authentication, path, query or body are derived from the route. A route lists
-//! only its further codes.
+//! only its other codes.
 
 use super::auth::Auth;
 use super::error;
@@ -25,7 +25,8 @@ impl Route {
             Auth::Reseller | Auth::Metrics => codes.push(Code::Unauthorized),
             Auth::Session(role) => {
                 codes.push(Code::Unauthorized);
-                // Pages of other sites must not change anything, and some operations require an operator.
+                // Requests from pages of other sites may not change anything, and some operations require an
+                // operator.
                 if role == Role::Operator || self.method != "GET" {
                     codes.push(Code::Forbidden);
                 }
@@ -44,8 +45,8 @@ impl Route {
         if self.method != "GET" {
             codes.extend([Code::PayloadTooLarge, Code::RequestTimeout, Code::InvalidRequest]);
         }
-        // The writer's queue may be full, the file unreadable, or the caller may have too many answers in
-        // transmission.
+        // The writer's queue may be full, the database file may be unreadable, or the caller may have too many large
+        // answers in transmission.
         if self.method != "GET" || !matches!(self.auth(), Auth::Open | Auth::Metrics) {
             codes.push(Code::Overloaded);
         }

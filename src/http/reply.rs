@@ -33,7 +33,7 @@ struct List<'a> {
     data: &'a [&'a RawValue],
 }
 
-/// JSON that other answers share, sent without a copy.
+/// JSON that several answers share, sent without a copy.
 struct SharedJson(Arc<RawValue>);
 
 impl AsRef<[u8]> for SharedJson {
@@ -90,7 +90,7 @@ impl Reply {
         Reply::json(StatusCode::OK, Box::<str>::from(json).into_string())
     }
 
-    /// Returns status 200 with a resource that other answers share.
+    /// Returns status 200 with a resource that several answers share.
     pub(super) fn shared(json: Arc<RawValue>) -> Reply {
         Reply::json(StatusCode::OK, Bytes::from_owner(SharedJson(json)))
     }
@@ -106,7 +106,8 @@ impl Reply {
         Reply::page_from_parts(&page.data, page.next_before.as_deref())
     }
 
-    /// Returns status 200 with a page that contains these resources. `next_before` is the position of the next page.
+    /// Returns status 200 with a page that contains these resources. `next_before` is the position at which the next
+    /// page starts.
     pub(super) fn page_from_parts(
         data: &[impl Borrow<RawValue>],
         next_before: Option<&str>,
@@ -116,8 +117,8 @@ impl Reply {
         Reply::from_resources(data.iter().copied(), &body)
     }
 
-    /// Returns status 200 with `body`, serialized into one buffer. `data` are the resources in the body, whose size
-    /// is known.
+    /// Returns status 200 with `body`, serialized into one buffer. `data` are the resources in `body`, whose known
+    /// sizes determine the size of the buffer.
     fn from_resources<'a>(
         data: impl Iterator<Item = &'a RawValue>,
         body: &impl Serialize,

@@ -30,7 +30,7 @@ pub(super) struct Call {
     pub(super) body: Bytes,
     pub(super) query: Query,
     pub(super) path: Vec<String>,
-    /// Policy of the answer if the route is a page.
+    /// Policy of the page, if the route is a page.
     pub(super) policy: PagePolicy<'static>,
 }
 
@@ -44,7 +44,7 @@ impl Call {
         self.front.service.scope(member, self.id(), mode)
     }
 
-    /// Returns the address of the client, also behind trusted proxies.
+    /// Returns the address of the client, not of a trusted proxy between client and server.
     pub(super) fn client(&self) -> IpAddr {
         client::client_address(self.peer, &self.headers, &self.front.trusted_proxy)
     }
@@ -54,7 +54,7 @@ impl Call {
         self.path.first().map_or("", String::as_str)
     }
 
-    /// Returns the second parameter of the path, for example the id of a key in a path about an account.
+    /// Returns the second parameter of the path, for example the id of a key after the id of its account.
     pub(super) fn second_param(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }

@@ -23,14 +23,14 @@ use std::sync::Arc;
 pub enum ListenerRoutes {
     /// All routes.
     All,
-    /// All routes except those with a separate listener (`--metrics-listen`).
+    /// All routes except the routes with a separate listener (`--metrics-listen`).
     AllButOwn,
     /// Only routes with a separate listener (`--metrics-listen`).
     OnlyOwn,
 }
 
 impl ListenerRoutes {
-    /// Returns `true` if the listener serves this route.
+    /// Returns `true` if the listener serves `route`.
     pub(super) fn includes(self, route: &Route) -> bool {
         match self {
             ListenerRoutes::All => true,
@@ -72,11 +72,11 @@ pub struct Route {
     pub recent_password: RecentPassword,
     /// `true` if a request may have an Idempotency-Key.
     pub(super) is_idempotent: bool,
-    /// `true` if a sandbox accepts any `Host` for this route.
+    /// `true` if a sandbox does not check the `Host` header for this route.
     pub(super) takes_any_host: bool,
     /// `true` if the route moves to a separate listener when one is configured.
     pub(super) has_own_listener: bool,
-    /// Handler, which also determines who may call the route.
+    /// Handler, whose kind determines the callers that the route admits.
     pub(super) handler: Handler,
 }
 
@@ -89,7 +89,8 @@ pub(super) struct AnswerForm {
     pub(super) is_private: bool,
     /// `true` if pages of all sites may read answers.
     pub(super) is_shared: bool,
-    /// Object that the page lets customers pay, `None` for other routes. Its id is the second segment of the path.
+    /// Object that customers pay on the page, `None` for other routes. The id of the object is the second segment of
+    /// the path.
     pub(super) payers_of: Option<Payable>,
 }
 
@@ -117,7 +118,8 @@ impl AnswerForm {
 /// Future of a handler's answer.
 pub(super) type ReplyFuture = Boxed<'static, Result<Reply, Error>>;
 
-/// Handler of a route. The argument type proves the authentication, because only `auth` creates these types.
+/// Handler of a route. Its second argument proves the authentication, because only `auth` creates values of these
+/// types.
 pub(super) enum Handler {
     /// Handler for everybody.
     Open(fn(Call) -> ReplyFuture),
@@ -175,7 +177,7 @@ impl Route {
         }
     }
 
-    /// Returns the successful answers, which an operation of `api` declares itself.
+    /// Returns the successful answers. An operation of `api` declares its answers itself.
     pub(super) fn answers(&self) -> Vec<RouteAnswer> {
         match self.handler {
             Handler::Declared(operation) => {
@@ -254,7 +256,7 @@ pub(super) const PRIVATE: Route =
 pub(super) const SHARED: Route =
     Route { form: AnswerForm { is_shared: true, ..PRIVATE.form }, ..PLAIN };
 
-/// Defaults of a page that nobody may frame. The documents omit pages, because they are for browsers.
+/// Defaults of a page that no site may frame. The documents omit pages, because pages are for browsers.
 pub(super) const PAGE: Route = page(PagePolicy::ALONE);
 
 /// Defaults of a page that a script fills, and that frames other pages of this service.

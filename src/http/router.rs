@@ -18,7 +18,7 @@ struct Node {
     literals: BTreeMap<&'static str, Node>,
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
-    /// Properties that the answers of all routes at this node and below share.
+    /// Properties that all answers of the routes at this node and below it share.
     common: Option<AnswerForm>,
 }
 
@@ -75,12 +75,12 @@ impl Router {
         self.node(path).map_or(String::new(), |(node, _)| node.methods())
     }
 
-    /// Returns the form of an error for a path without a route. The longest known beginning of the path determines
-    /// the form.
+    /// Returns the form of errors for a path without a route. The form is that of the routes below the longest known
+    /// beginning of the path.
     pub(super) fn error_form(&self, path: &str) -> AnswerForm {
         let mut node = Some(&self.root);
         let mut form = None;
-        // A target that is not a path, like `*` in `OPTIONS *`, is not for a page.
+        // A target that is not a path, for example `*` in `OPTIONS *`, has no segments and no page.
         let segments = path.strip_prefix('/').map(|path| path.split('/'));
         for segment in segments.into_iter().flatten() {
             let Some(here) = node else { break };
@@ -110,7 +110,7 @@ impl Router {
 }
 
 impl Node {
-    /// Restricts the common properties of this node to those that the route has too.
+    /// Removes the common properties that the answers of `route` do not have.
     fn merge_form(&mut self, route: &Route) {
         let common = self.common.map_or(route.form, |form| form.common(route.form));
         self.common = Some(common);

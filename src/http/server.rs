@@ -24,17 +24,17 @@ use tokio::sync::watch;
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Maximum number of connections. If all are used, the connection that has waited longest for its client is
-    /// closed for a new one. If none waits, the new one waits.
+    /// Maximum number of connections. If all are used, a new connection replaces the connection that has waited
+    /// longest for its client. If no connection waits for its client, the new connection must wait.
     pub connections_max: usize,
-    /// `true` if clients on this machine, for example local proxies, have the same limit as others: a quarter of the
-    /// connections.
+    /// `true` if clients on this machine, for example local proxies, are limited to a quarter of the connections,
+    /// like other clients.
     pub loopback_is_limited: bool,
     /// Time limit for a header, and for the pause between two requests, in milliseconds.
     pub header_timeout_ms: u64,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// Time over which a client's reading is measured, in milliseconds. Only time in which the server waits for the
+    /// Time over which a client's reading is measured, in milliseconds. Only the time that the server waits for the
     /// client counts.
     pub write_span_ms: u64,
     /// Minimum number of bytes that a client must read in `write_span_ms`.
@@ -66,10 +66,10 @@ const BUFFER_BYTES_MAX: usize = 32 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two searches for a connection to close while all slots are used.
 const PLACE_PAUSE: Duration = Duration::from_millis(50);
-/// Number of searches for silent clients within their time limit. A silent client is disconnected at most a tenth of
-/// the limit late.
+/// Number of times that the server looks for silent clients within their time limit. A silent client is disconnected
+/// late by at most a tenth of the limit.
 const SILENCE_LOOKS: u64 = 10;
-/// Number of searches for waiting clients within their time limit at shutdown.
+/// Number of times that the server looks for waiting clients within their time limit at shutdown.
 const DRAIN_LOOKS: u64 = 4;
 /// Longest pause between two searches at shutdown, in milliseconds.
 const DRAIN_PAUSE_MS: u64 = 250;
@@ -169,7 +169,7 @@ impl Acceptor {
                 SlotOutcome::Granted(slot) => return Some(slot),
                 SlotOutcome::TooMany => return None,
                 SlotOutcome::Full => {
-                    // Either a connection has ended, or it is time to search again.
+                    // The next search starts when a connection has ended, or after the pause.
                     let _ = tokio::time::timeout(PLACE_PAUSE, self.slots.wait_for_free()).await;
                 }
             }
@@ -178,7 +178,7 @@ impl Acceptor {
 
     /// Serves one connection in a task of its own.
     fn serve(&self, stream: TcpStream, peer: IpAddr, slot: Slot) {
-        // With this option, small answers are sent at once. Without it they are only later.
+        // Sends small answers at once. If the option cannot be set, small answers are only delayed.
         let _ = stream.set_nodelay(true);
         let (dispatcher, slot) = (Arc::clone(&self.dispatcher), Arc::new(slot));
         let (seat, handover) = (Arc::clone(&slot.seat), Handover::default());
@@ -220,7 +220,7 @@ impl Acceptor {
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
-            // Live streams no longer use hyper. They hold their slots until they have written their end.
+            // Live streams no longer use hyper. They hold their slots until they have sent their last bytes.
             () = async { tokio::join!(self.graceful.shutdown(), self.slots.wait_until_empty()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {

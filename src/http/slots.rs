@@ -31,7 +31,7 @@ const CLIENT_SHARE: usize = 4;
 /// Maximum number of longest-waiting connections that one search returns.
 const LONGEST_KEPT: usize = 64;
 
-/// Maximum number of connections that are being closed at once. They still use file descriptors.
+/// Maximum number of connections that are being closed at once. Such connections still use file descriptors.
 const ENDING_MAX: usize = 16;
 
 /// Connection slots of one server.
@@ -50,15 +50,15 @@ struct UsedSlots {
     next: u64,
     /// Number of connections that are being closed and still exist.
     ending: usize,
-    /// The connections that had waited longest at the last search, the longest last. Other connections have waited
-    /// less, so most new connections need no new search.
+    /// The connections that had waited longest at the latest search, with the longest wait at the end. Other
+    /// connections have waited less, so most new connections need no new search.
     longest: Vec<(i64, Arc<Seat>)>,
 }
 
 /// Waiting state of one connection.
 pub(super) struct Seat {
     number: u64,
-    /// Address by which the client is counted, `None` for a client without a limit.
+    /// Address under which the client's connections are counted, `None` for a client without a limit.
     client: Option<IpAddr>,
     state: AtomicU8,
     /// Start of the wait for the client, in microseconds since the server's start.
@@ -67,7 +67,7 @@ pub(super) struct Seat {
     task: Mutex<Option<AbortHandle>>,
 }
 
-/// Slot of a connection. Dropping it frees the slot.
+/// Slot of a connection. Dropping the value frees the slot.
 pub(super) struct Slot {
     slots: Arc<Slots>,
     pub(super) seat: Arc<Seat>,
@@ -95,8 +95,8 @@ impl Slots {
         })
     }
 
-    /// Takes a slot for a client. If the client's share is used, closes the longest-waiting connection of the client.
-    /// If all slots are used, closes the longest-waiting connection of any client.
+    /// Takes a slot for a client. If the client has used its share, closes the longest-waiting connection of this
+    /// client. If all slots are used, closes the longest-waiting connection of any client.
     pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> SlotOutcome {
         let client = client.map(client::site_prefix);
         let share = self.most.div_euclid(CLIENT_SHARE).max(1);
@@ -136,8 +136,8 @@ impl Slots {
         self.left.notified().await;
     }
 
-    /// Closes every connection that has waited at least this long for its client. Live streams without news are not
-    /// closed, as they end by themselves at shutdown.
+    /// Closes every connection that has waited at least this long for its client. Live streams that wait for an event
+    /// are not closed, because they end by themselves at shutdown.
     pub(super) fn close_waiting(&self, wait: Duration) {
         self.close_matching(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
     }
@@ -157,8 +157,8 @@ impl Slots {
         }
     }
 
-    /// Closes every connection that has waited at least this long for a complete header. The header may be of the
-    /// first or of a later request.
+    /// Closes every connection that has waited at least this long for a complete request header, of the first request
+    /// or of a later one.
     pub(super) fn close_silent(&self, wait: Duration) {
         self.close_matching(wait, Seat::is_silent);
     }
@@ -227,14 +227,15 @@ impl UsedSlots {
         waiting.map(|(since_us, seat)| (since_us, Arc::clone(seat))).collect()
     }
 
-    /// Removes a connection that has ended from the counts.
+    /// Removes a connection that has ended from the used slots and from the number of connections that are being
+    /// closed.
     fn record_closed(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);
         }
     }
 
-    /// Removes a connection from the used slots. Returns `true` if it was among them.
+    /// Removes a connection from the used slots. Returns `true` if the connection was among them.
     fn remove(&mut self, seat: &Seat) -> bool {
         let was_there = self.seats.remove(&seat.number).is_some();
         if let (true, Some(client)) = (was_there, seat.client)
@@ -250,7 +251,7 @@ impl UsedSlots {
 }
 
 impl Seat {
-    /// Sets the task that serves the connection, unless a live stream has already set its task.
+    /// Sets the task that serves the connection. Does nothing if the task of a live stream is already set.
     pub(super) fn set_task(&self, task: AbortHandle) {
         self.task().get_or_insert(task);
         self.abort_if_ending();

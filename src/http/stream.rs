@@ -16,11 +16,12 @@ pub(super) enum ReplyBody {
     Whole(Full<Bytes>),
     /// Receiver of pieces that are created during transmission.
     Stream(Receiver<Result<Bytes, BrokenStream>>),
-    /// A stream that sends a piece for each event, without hyper (`live`).
+    /// A stream that sends one piece for each event, without hyper (module `live`).
     Live(LiveStream),
 }
 
-/// Future of the next piece of a live stream, together with the rest of the stream. `None` at the end of the stream.
+/// Future of the next piece of a live stream, together with the remaining stream. The future returns `None` at the
+/// end of the stream.
 pub(super) struct LiveStream(pub(super) Pin<Box<NextPiece>>);
 
 type NextPiece = dyn Future<Output = Option<(Bytes, LiveStream)>> + Send;
@@ -102,7 +103,7 @@ impl Body for ReplyBody {
             ReplyBody::Stream(pieces) => {
                 pieces.poll_recv(context).map(|piece| piece.map(|piece| piece.map(Frame::data)))
             }
-            // Never polled for more: the module `live` sends these pieces.
+            // The module `live` sends the pieces of live streams, so hyper receives none.
             ReplyBody::Live(_) => Poll::Pending,
         }
     }

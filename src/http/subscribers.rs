@@ -11,7 +11,7 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
 
-/// Subscription of one listener to one invoice. Dropping it unsubscribes.
+/// Subscription of one listener to one invoice. Dropping the value ends the subscription.
 pub(super) struct Subscription {
     /// Receiver of changes, `None` only while the subscription is dropped.
     changes: Option<watch::Receiver<()>>,
@@ -69,8 +69,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut by_invoice = self.subscribers.lock();
-        // The receiver is dropped under the lock. So of two concurrent drops, the second one sees no receiver and
-        // removes the entry.
+        // The receiver is dropped under the lock. If two subscriptions are dropped at once, the second drop sees no
+        // receiver and removes the entry.
         self.changes = None;
         let is_left = |changes: &watch::Sender<()>| changes.receiver_count() == 0;
         if by_invoice.get(&self.invoice).is_some_and(is_left) {

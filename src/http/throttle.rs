@@ -1,8 +1,9 @@
 //! Throttling of guesses at passwords, second-factor codes and the set-up token.
 //!
 //! Invariant: guesses of one client do not lock out other clients. Guesses of many clients do not lock out a known
-//! client, even if they know the password. The database stores the known clients. Failures are removed only by time,
-//! by a right password, or by a new password. Time is measured by a monotonic clock, independent of the wall clock.
+//! client, even if the guessers know the password. The database stores the known clients. Failures are removed only
+//! by time, by a right password, or by a new password. Time is measured by a monotonic clock, independent of the wall
+//! clock.
 
 mod rate;
 mod target;
@@ -21,14 +22,15 @@ pub(super) use target::{ClientKind, Target};
 const FREE: u32 = 5;
 /// Half the wait after the first failure that causes a wait, in milliseconds. Each further failure doubles the wait.
 const WAIT_MS_MIN: i64 = SECOND_MS;
-/// Longest wait, in milliseconds. Failures are forgotten if the client makes no attempt for the same time after its
-/// wait.
+/// Longest wait, in milliseconds. Failures are forgotten if the client makes no attempt for this time after its wait
+/// has ended.
 const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// Rate of failures of one client at all emails: 30 at once, then three each minute.
 const BY_CLIENT: Rate = Rate { burst: 30, cost_ms: 20 * SECOND_MS };
-/// Maximum number of remembered failures at unknown emails, and of remembered clients. Each costs a hash, so 100
-/// hashes a second do not reach it before the failures expire. Beyond it, failures at unknown emails are not counted.
+/// Maximum number of remembered failures at unknown emails, and of remembered clients. Each entry costs a guesser one
+/// hash. At 100 hashes a second, entries expire before the maximum is reached. Above the maximum, failures at unknown
+/// emails are not counted.
 const REMEMBERED_MAX: usize = 100_000;
 /// Maximum number of remembered clients that guessed the set-up token. The token is too long to guess.
 const SET_UP_MAX: usize = 10_000;
@@ -42,7 +44,7 @@ pub struct PasswordLimits {
     pub waiting_max: usize,
     /// Maximum number of remembered failures at unknown emails. Failures at existing users are not limited in number.
     pub failures_remembered_max: usize,
-    /// Number of failures of all unknown clients at one email before they must wait.
+    /// Number of failures of all unknown clients together at one email before these clients must wait.
     pub guesses_of_all_max: i64,
     /// Half the wait after the sixth failure of a client at an email, in milliseconds. Each further failure doubles
     /// the wait.
@@ -83,10 +85,10 @@ struct FailureCounts {
 /// Counters of failed attempts at one kind of target.
 #[derive(Default)]
 struct Failures {
-    /// Failures of one client at one target, by the hash of both. These have the strict limit.
+    /// Failures of one client at one target, by the hash of both. The strict limit applies to these failures.
     strictly: HashMap<ThrottleKey, ClientFailures>,
-    /// Failures of a group of clients at one target, by the hash of the target and the group. These have the loose
-    /// limit.
+    /// Failures of all clients in a group at one target, by the hash of the target and the group. The loose limit
+    /// applies to these failures.
     loosely: HashMap<ThrottleKey, Bucket>,
 }
 
@@ -103,7 +105,7 @@ impl Throttle {
         Throttle { since, counts: Mutex::new(FailureCounts::new(limits)) }
     }
 
-    /// Refuses an attempt if the client must wait before it tries the target again. Counts nothing.
+    /// Refuses an attempt if the client must wait before the next attempt at the target. Counts nothing.
     ///
     /// # Errors
     /// `too_many_attempts`.
@@ -153,7 +155,8 @@ impl FailureCounts {
         FailureCounts { limits, ..FailureCounts::default() }
     }
 
-    /// Returns the time that the client must wait before it tries the target, in milliseconds; 0 or less for no wait.
+    /// Returns the time that the client must wait before the next attempt at the target, in milliseconds; 0 or less
+    /// for no wait.
     fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
         let failures = match target {
             Target::User(..) => &self.users,
@@ -239,8 +242,8 @@ impl FailureCounts {
     }
 
     /// Removes the failures of the client and of all clients at this target, and this attempt from the client's
-    /// total. The client's failures at other targets remain: otherwise guessers could reset them by signing in to
-    /// their own account.
+    /// total. The client's failures at other targets remain. Otherwise guessers could reset their failures by signing
+    /// in to their own account.
     fn record_success(&mut self, target: &Target, client: &str) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);
@@ -318,7 +321,7 @@ fn key(text: &str) -> ThrottleKey {
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
-/// Returns the wait after this number of failures, in milliseconds.
+/// Returns the wait after `times` failures, in milliseconds.
 fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
     match times.checked_sub(FREE) {
         None | Some(0) => 0,

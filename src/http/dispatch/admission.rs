@@ -56,8 +56,8 @@ impl AdmittedHandler {
     }
 }
 
-/// Authenticates the caller of a route. `limits` receives the rate limit headers, which errors carry too. `body` is
-/// empty if it could not be read.
+/// Authenticates the caller of a route. Stores the rate limit headers in `limits`, because error answers have them as
+/// well. `body` is empty if the body could not be read.
 pub(super) fn admit(
     front: &Front,
     route: &'static Route,
@@ -171,7 +171,7 @@ fn require_recent_password(
     Ok(())
 }
 
-/// Counts one created invoice against the rate of the key. Adds the rate limit headers to `limits`.
+/// Counts one created invoice against the rate of the key. Stores the rate limit headers in `limits`.
 fn count_creation(
     front: &Front,
     key: &str,

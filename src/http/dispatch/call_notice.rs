@@ -1,7 +1,7 @@
 //! Notifies the sandbox's listeners of a call and its answer.
 //!
-//! Invariant: this module does nothing outside the sandbox. It reports no calls of pages and of the stream itself,
-//! and no unknown keys or secrets.
+//! Invariant: this module does nothing outside the sandbox. It does not report calls of pages or of the stream, and
+//! it hides unknown keys and secrets.
 
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
@@ -16,7 +16,7 @@ use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
-/// Header that excludes a call from the stream. A sandbox's page sends it with its own calls.
+/// Header of calls that the stream must not report. The sandbox's page sends this header.
 const UNTOLD: &str = "x-coffer-untold";
 
 /// Number of last characters of an unknown key that are shown.
@@ -91,7 +91,7 @@ fn is_left_out(route: &'static Route) -> bool {
     route.form.page.is_some() || route.takes_any_host || is_stream
 }
 
-/// Returns the key of a call as it is shown: a well-known key in full, another key by its last characters.
+/// Returns the key of a call for display: a well-known key in full, another key by its last characters.
 fn shown_key(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || text("authorization")?.split_once(' ').map(|(_, key)| key.trim());

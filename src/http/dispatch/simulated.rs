@@ -36,8 +36,8 @@ pub(super) fn fault_reply(
     }
 }
 
-/// Returns an error code with this status. Prefers the codes that the route lists, then all codes of the route, then
-/// all codes.
+/// Returns an error code with this status. Prefers the codes that the route lists, then other codes of the route,
+/// then any code.
 fn code_with_status(route: &Route, status: StatusCode) -> Code {
     let has_status = |code: &Code| error::status(*code) == status;
     let own = route.refusals.iter().copied().find(has_status);

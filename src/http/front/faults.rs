@@ -24,12 +24,12 @@ pub(in crate::http) struct Fault {
     pub(in crate::http) times: u64,
 }
 
-/// Faults that further calls will meet, oldest first.
+/// Simulated faults of the next calls, oldest first.
 pub(in crate::http) struct FaultState {
     /// Operations that can have a fault: those outside `/sandbox`.
     operations: Vec<OperationInfo>,
     faults: Mutex<Vec<Fault>>,
-    /// `true` if there is a fault. Requests read this without the lock.
+    /// `true` if there is a fault. Requests read this flag without taking the lock.
     is_any: AtomicBool,
 }
 
@@ -52,7 +52,7 @@ impl FaultState {
         found.copied()
     }
 
-    /// Returns the fault that a call of this operation meets, and counts the call.
+    /// Returns the fault that a call of this operation meets, and counts the call against that fault.
     pub(in crate::http) fn take_fault(&self, operation: OperationInfo) -> Option<Fault> {
         if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
             return None;

@@ -32,7 +32,7 @@ pub(in crate::http) struct Behaviour {
     pub(in crate::http) status: u16,
     /// Delay of the answer, in milliseconds.
     pub(in crate::http) delay_ms: u64,
-    /// Number of further requests that get this answer, `None` for all.
+    /// Number of further requests that get this answer, `None` for all further requests.
     pub(in crate::http) times: Option<u64>,
 }
 
@@ -91,7 +91,7 @@ impl Inboxes {
         self.arrivals.subscribe()
     }
 
-    /// Configures the answer of an inbox to further requests.
+    /// Sets the answer of an inbox to further requests.
     pub(in crate::http) fn configure(&self, name: &str, behaviour: Behaviour) {
         self.lock().entry(name.to_owned()).or_default().behaviour = Some(behaviour);
     }
@@ -112,7 +112,7 @@ impl Inboxes {
 }
 
 impl Inbox {
-    /// Returns the answer to the present message, and counts it.
+    /// Returns the configured answer for the present message, and counts the message.
     fn next_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
             return OBLIGING;

@@ -19,10 +19,10 @@ use tokio::sync::watch;
 /// Error message for pages of other sites.
 pub(in crate::http) const NOT_FOR_PAGES: &str =
     "the sandbox's controls are not for pages of other sites";
-/// Controls of a whole sandbox. `app` implements them, because only `app` has access to the clock, the workers and
-/// the database file together.
+/// Controls of a whole sandbox. `app` implements this trait, because only `app` has access to the clock, the workers
+/// and the database file.
 pub trait SandboxControls: Send + Sync {
-    /// Moves, stops or restarts the clock. Returns after all work that falls due is done.
+    /// Moves, stops or restarts the clock. Returns after the completion of all work that the move makes due.
     fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>>;
     /// Resets the state to the seed, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
@@ -62,7 +62,7 @@ pub(in crate::http) struct Sandbox {
     pub(in crate::http) control: Arc<dyn SandboxControls>,
     pub(in crate::http) hosts: AcceptedHosts,
     pub(in crate::http) faults: FaultState,
-    /// Wakes the listeners to the sandbox's activity.
+    /// Channel that wakes the listeners of the sandbox's activity.
     news: Arc<watch::Sender<()>>,
 }
 
@@ -82,7 +82,7 @@ impl Sandbox {
         }
     }
 
-    /// Subscribes to the sandbox's activity from now on.
+    /// Subscribes to the activity that follows this call.
     pub(in crate::http) fn subscribe(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
         let news = Arc::clone(&self.news);
         if let Some(activity) = activity {
@@ -110,7 +110,7 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Refuses forms of pages of other sites. Browsers send `Origin: null` for forms of our pages, which send no
+    /// Refuses forms from pages of other sites. Browsers send `Origin: null` for forms of our pages, which send no
     /// referrer. `Sec-Fetch-Site` then shows whether the page is ours.
     pub(in crate::http) fn admit_form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let is = |name: &str, value: &str| headers.get(name).is_some_and(|sent| sent == value);

@@ -1,4 +1,4 @@
-//! Tests of the queue for password hashing. A job that waits for the test keeps the thread busy.
+//! Tests of the queue for password hashing. The tests keep the queue's thread busy with a job that waits.
 
 use super::{Code, Error, HashingQueue};
 use std::future::Future;
@@ -13,7 +13,8 @@ fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Option<T> {
     }
 }
 
-/// Returns a job that reports its start and waits for its end, the receiver of its start, and the sender of its end.
+/// Returns a job that reports its start and waits for permission to end. Returns also the receiver of the report and
+/// the sender of the permission.
 fn blocking_job() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     let (begun, has_begun) = channel();
     let (end, may_end) = channel::<()>();
@@ -24,7 +25,7 @@ fn blocking_job() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
     (job, has_begun, end)
 }
 
-/// Returns the code of a refusal and its `Retry-After`, `None` for another answer.
+/// Returns the error code and the `Retry-After` of a refusal, `None` for any other answer.
 fn error_code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
     match answer {
         Some(Err(Error::Refused(refusal))) => Some((refusal.code, refusal.wait_seconds)),
@@ -75,7 +76,7 @@ fn disconnected_client_leaves_the_queue() {
         let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(()), || ()));
         assert!(poll(gone.as_mut()).is_none(), "there is a place for {client}");
     }
-    // The running job still counts. Its client may enter the queue again.
+    // The running job still occupies the thread. Its client may enter the queue again.
     drop(first);
     let (last, was_last) = channel();
     let mut second = Box::pin(hashing.run("a", move |_| last.send(()), || ()));

@@ -1,6 +1,6 @@
-//! Responses in the OpenAPI documents: statuses, headers, bodies, and links to following operations.
+//! Responses in the OpenAPI documents: statuses, headers, bodies, and links to related operations.
 //!
-//! Invariant: a header that is declared as required is on every answer of that kind.
+//! Invariant: every answer has the headers that its response declares as required.
 
 use super::{DocumentKind, content, errors};
 use crate::domain::refusal::Code;

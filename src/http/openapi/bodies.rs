@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-/// Changes the schema of an object so that every optional field may be null. Includes nested objects.
+/// Changes the schema of an object, and of nested objects, so that every optional field may be null.
 pub(super) fn let_optional_be_null(schema: &mut Value) {
     let required: Vec<Value> =
         schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Schemas of the OpenAPI documents: those that operations, handlers and errors refer to.
+//! Schemas of the OpenAPI documents: the schemas that operations, handlers and errors refer to.
 
 use super::bodies::let_optional_be_null;
 use super::webhooks;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 /// Body of every error.
 static ERROR: Component = ErrorView::COMPONENT;
 
-/// Returns the schemas of both documents, by name.
+/// Returns the schemas of all documents, by name.
 pub(super) fn schemas() -> Map<String, Value> {
     let schemas = components().into_iter();
     let schemas = schemas.map(|component| {
@@ -27,7 +27,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas
 }
 
-/// Returns the components of both documents, also those that other components refer to.
+/// Returns the components of all documents, including components to which only other components refer.
 pub(super) fn components() -> Vec<&'static Component> {
     let mut all = Vec::new();
     ERROR.add_components(&mut all);

@@ -1,6 +1,6 @@
-//! Examples of errors in the OpenAPI documents: one for each code of an operation.
+//! Examples of errors in the OpenAPI documents: one for each error code of an operation.
 //!
-//! Invariant: a new code does not compile without an example.
+//! Invariant: an error code without an example does not compile.
 
 use crate::domain::refusal::Code;
 use crate::domain::second_factor;
@@ -52,8 +52,8 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
     body
 }
 
-/// Returns an example message of `invalid_request`, and its field. The problem is in the body, else in the query,
-/// else in a header.
+/// Returns an example message of `invalid_request`, and the field that the message names. The message is about the
+/// body, else about the query, else about the request itself.
 fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
         let problem =

@@ -1,5 +1,5 @@
-//! Shared answers: an answer of several operations is written once, as a component of the document. Answers without a
-//! body are short and are not shared.
+//! Shared answers: an answer that several operations have is written once, as a component of the document. Answers
+//! without a body are short and are not shared.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value
     shared
 }
 
-/// Calls `visit` with every answer that has a body, and with the security scheme of its operation.
+/// Calls `visit` with every answer that has a body, and with the security scheme of the operation.
 fn visit_answers(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {
@@ -67,7 +67,7 @@ fn answer_name(scheme: &str, response: &Value) -> String {
     name
 }
 
-/// Returns a name for a shared error: its codes, and a qualifier if there is only one code.
+/// Returns a name for a shared error, made from its codes. A name with only one code has a qualifier.
 fn refusal_name(scheme: &str, json: &Value) -> String {
     let examples = json.get("examples");
     let examples = examples.and_then(Value::as_object);

@@ -1,4 +1,5 @@
-//! Selects the components that a document needs: those that the document or another needed component refers to.
+//! Selects the components that a document needs: components that the document, or another needed component, refers
+//! to.
 
 use serde_json::{Map, Value, json};
 
@@ -32,7 +33,7 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
     Value::Object(kept)
 }
 
-/// Collects the references to components in `wanted`, and the names of security schemes in `names`.
+/// Appends the references to components to `wanted`, and the names of security schemes to `names`.
 fn collect_references(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -1,6 +1,6 @@
 //! Webhooks in the OpenAPI documents: each event with its bodies and headers.
 //!
-//! Invariant: the document has every event type of the code, and no other.
+//! Invariant: a document with webhooks lists all event types of the code.
 
 use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::Component;

@@ -13,7 +13,7 @@ use crate::service::{Error, Member, Scope, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
 
-/// The operations on this path.
+/// Route of the CSV exports.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "export",
@@ -49,7 +49,8 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Streams an export until it is complete or the client disconnects. Only the position is kept between two pieces.
+/// Streams an export until the export is complete or the client disconnects. Between two pieces, only the position in
+/// the list is kept.
 async fn stream_export(
     service: Arc<Service>,
     mut place: long_reads::ExportPermit,

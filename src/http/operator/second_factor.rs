@@ -17,7 +17,7 @@ use hyper::StatusCode;
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// The operations on these paths.
+/// Routes of the user's own second factor.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -103,7 +103,7 @@ async fn end(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Parses a body that contains only a second-factor code. Returns the code and the user's attempt with it.
+/// Parses a body that contains only a second-factor code. Returns the code, and an attempt of the user with the code.
 fn read_code_attempt(
     call: &Call,
     member: &Member,

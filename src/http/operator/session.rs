@@ -18,7 +18,7 @@ use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
 use std::sync::Arc;
 
-/// The operations on this path.
+/// Routes of the session.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {

@@ -20,7 +20,7 @@ use hyper::StatusCode;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The operations on these paths.
+/// Routes of users and of their passwords.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {

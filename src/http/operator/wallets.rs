@@ -11,7 +11,7 @@ use crate::service::{Error, Service};
 use hyper::header::CONTENT_DISPOSITION;
 use std::sync::Arc;
 
-/// The operations on this path.
+/// Route of the address list.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "exportWalletAddresses",
@@ -42,7 +42,7 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
     let place = call.front.long_reads.take_export_permit(operator.quota_owner())?;
-    // A missing wallet must be reported by the status, so the first piece is read before the stream starts.
+    // The first piece is read before the stream starts, because a missing wallet must be reported by the HTTP status.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());
         place.read_piece(move || service.wallet_addresses(&id, funded, 0)).await?
@@ -54,7 +54,7 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Streams the addresses of a wallet until they are complete or the client disconnects.
+/// Streams the addresses of a wallet until all are sent or the client disconnects.
 async fn stream_addresses(
     service: Arc<Service>,
     mut place: long_reads::ExportPermit,

@@ -13,7 +13,7 @@ use crate::web::templates::app::AppPage;
 use askama::Template;
 use hyper::StatusCode;
 
-/// The operations on this path.
+/// Route of the page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "operatorPages",
@@ -36,7 +36,7 @@ async fn operator_pages(call: Call) -> Result<Reply, Error> {
     script_page_reply(call.policy, &page)
 }
 
-/// Returns a page that its script fills, with the headers of its policy.
+/// Returns a page whose content its script creates, with the headers of the page's policy.
 ///
 /// # Errors
 /// [`Error::Failed`] if rendering fails, which no value of a field causes.

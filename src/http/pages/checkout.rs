@@ -33,7 +33,7 @@ const WAITING_SECONDS: u32 = 10;
 /// a reorg.
 const SETTLED_SECONDS: u32 = 60;
 
-/// The operations on this path.
+/// Routes of the checkout page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -122,8 +122,8 @@ async fn show(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the page of an invoice. `again` is the polling interval in seconds. If it is `None`, only the script
-/// polls, at a long interval.
+/// Renders the page of an invoice. `again` is the polling interval in seconds. `None` means that only the page's
+/// script polls, at a long interval.
 fn render_page(
     call: &Call,
     view: &CheckoutView<'_>,
@@ -175,8 +175,8 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
     let (now, id) = (call.now, call.id());
     let checkout = service.checkout(now, id, token)?;
-    // Anyone may create a test invoice through a payment link and pay it without a key. So simulated payments have
-    // the same rate limit as creations.
+    // Anyone may create a test invoice through a payment link and pay the invoice without a key. Therefore simulated
+    // payments have the same rate limit as creations.
     if call.front.sandbox.is_none() {
         count_creation(&call)?;
     }
@@ -221,14 +221,15 @@ fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
 }
 
 /// Returns the path of the invoice's page, relative to `/checkout/`. `body` is a form that the page sent. Returns
-/// `None` if its token does not open the checkout.
+/// `None` if the token in the form does not open the checkout.
 pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<String> {
     let form = FormFields::parse(body).ok()?;
     let is_opened = service.opens_checkout(id, form.text("token").ok()?);
     is_opened.then(|| page_address(id, &form).ok()).flatten()
 }
 
-/// Returns the path of the invoice's page, relative to `/checkout/`, with the chosen language and the embedding page.
+/// Returns the path of the invoice's page, relative to `/checkout/`. The path includes the chosen language and the
+/// origin of the embedding page.
 fn page_address(id: &str, form: &FormFields) -> Result<String, Refusal> {
     let token = form.text("token")?;
     let lang = super::lang_query(form.text("lang")?);

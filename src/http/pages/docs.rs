@@ -17,7 +17,7 @@ use askama::Template;
 use hyper::StatusCode;
 use hyper::body::Bytes;
 
-/// The operations on this path.
+/// Routes of the documentation pages.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {

@@ -70,7 +70,7 @@ impl<'a> ErrorContext<'a> {
 
 impl CustomerRequest {
     /// Returns the account of the shop. No token is needed, because the error page reveals only a language and the
-    /// origins that may frame it.
+    /// origins that may frame the page.
     fn account(&self, context: &ErrorContext<'_>) -> Option<Account> {
         match self.pays {
             Payable::Invoice => context.front.service.account_of_invoice(context.id()),

@@ -13,7 +13,7 @@ use askama::Template;
 use hyper::StatusCode;
 use hyper::header::LOCATION;
 
-/// The operations on this path.
+/// Route of the root page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[Route {
         operation: "frontPage",

@@ -22,7 +22,7 @@ use hyper::StatusCode;
 /// Amount that shows customers the expected format.
 const EXAMPLE: &str = "19.99";
 
-/// The operations on these paths.
+/// Routes of a payment link's pages.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -153,8 +153,8 @@ fn comma_to_point(text: &str) -> String {
     }
 }
 
-/// Renders the page of a payment link. `named` is the amount that the customer entered, and `problem` describes the
-/// error in this amount.
+/// Renders the page of a payment link. `named` is the amount that the customer entered, and `problem` the error in
+/// this amount.
 fn render_page(
     call: &Call,
     opened: &PublicLink,

@@ -35,11 +35,11 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 /// The language of a page for a shop's customer.
 #[derive(Clone, Copy)]
 struct CustomerLanguage {
-    /// Language of the page.
+    /// Language in which the page is shown.
     language: Language,
     /// Language that the customer chose on the page, `None` if the customer made no choice.
     picked: Option<&'static str>,
-    /// Texts of the page in its language.
+    /// Texts of the page in `language`.
     words: &'static Words,
 }
 
@@ -68,7 +68,8 @@ fn accept_language(headers: &HeaderMap) -> String {
     accepted.join(",")
 }
 
-/// Returns the query parameter for the chosen language, to append to other parameters. Empty for an unknown language.
+/// Returns the query parameter for the chosen language, to append to other parameters. Returns an empty text for an
+/// unknown language.
 fn lang_query(lang: &str) -> String {
     let language = Language::from_tag(lang);
     language.map_or_else(String::new, |language| format!("&lang={language}"))
@@ -77,7 +78,7 @@ fn lang_query(lang: &str) -> String {
 /// Query parameter for the language of a customer's page.
 const LANG: Param = Param { name: "lang", about: "Language of the page.", kind: ParamKind::Any };
 
-/// Returns the frame of a shop's page. `query` contains the parameters of the page except the language.
+/// Returns the frame of a shop's page. `query` are the parameters of the page without the parameter for the language.
 fn shop_frame<'a>(
     account: &'a Account,
     is_for_tests: bool,
@@ -178,7 +179,7 @@ fn count_creation(call: &Call) -> Result<(), Error> {
     }
 }
 
-/// Returns a link to a website or an app outside the page, `None` if the target is neither.
+/// Returns a link to a website or an app outside the page. Returns `None` if the URL is neither.
 fn exit_link<'a>(
     url: Option<&'a str>,
     text: &'static str,

@@ -16,7 +16,7 @@ use crate::web::templates::{SetupDone, SetupForm};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
-/// The operations on this path.
+/// Routes of the set-up page.
 pub(in crate::http) static RESOURCE: Resource = Resource {
     routes: &[
         Route {
@@ -69,7 +69,7 @@ async fn finish(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the set-up form. `problem` is the error in the submitted form.
+/// Renders the set-up form. `problem` is the error in the form that the user submitted.
 fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Result<Reply, Error> {
     let problem = problem.map(|refusal| sentence(&refusal.message));
     let status = match problem {

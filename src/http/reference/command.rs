@@ -37,7 +37,8 @@ pub(super) fn curl_command(
     command
 }
 
-/// Returns the curl option that sends the credentials named by `key`, empty for none.
+/// Returns the curl option that sends credentials of the kind `key`. Returns an empty text if no credentials are
+/// needed.
 fn key_header(key: &str, is_sandbox: bool) -> &'static str {
     match (key, is_sandbox) {
         ("secret", true) => " -H 'X-API-Key: sk_test_sandbox'",

@@ -1,7 +1,7 @@
 //! Fields of a schema for the reference page: names, types, ranges.
 //!
-//! Invariant: a field of a nested object has the names of both objects. An object with a schema of its own is linked
-//! and not repeated.
+//! Invariant: the name of a field in a nested object starts with the name of the outer field. An object with its own
+//! schema is linked, and its fields are not repeated.
 
 use super::text;
 use crate::web::reference::Field;
@@ -20,7 +20,7 @@ pub(super) fn referenced_name(schema: &Value) -> Option<&str> {
     target.strip_prefix(REFERENCE)
 }
 
-/// Collects the names of all schemas that `schema` refers to.
+/// Adds the names of all schemas that `schema` refers to.
 pub(super) fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
     names.extend(referenced_name(schema).map(str::to_owned));
     match schema {
@@ -46,7 +46,7 @@ impl<'a> Schemas<'a> {
         found
     }
 
-    /// Adds the fields of an object to `found`. `within` is the prefix for their names, made of the names of the
+    /// Adds the fields of an object to `found`. `within` is the prefix for the names of the fields: the names of the
     /// outer fields.
     fn add_fields(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
         let required = schema.get("required").and_then(Value::as_array);
@@ -101,7 +101,7 @@ fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     lists.flatten()
 }
 
-/// Collects the types of a schema in `kinds`, and its ranges and values in `field`.
+/// Adds the types of a schema to `kinds`, and its ranges and values to `field`.
 fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     if let Some(name) = referenced_name(schema) {
         field.objects.push(name.to_owned());

@@ -1,7 +1,7 @@
 //! `/sandbox/stream`: streams calls, events and delivery attempts as they happen.
 //!
-//! Invariant: no password, key, secret or code is sent (`masked`). A listener that is slower than the kept history
-//! receives the number of missed items.
+//! Invariant: passwords, keys, secrets and codes are hidden (`masked`). A listener that misses items, because they
+//! are no longer stored, receives their number.
 
 use super::masked;
 use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
@@ -135,7 +135,7 @@ fn view(call: &Answered) -> CallView<'_> {
     }
 }
 
-/// Returns the part of a body that is shown. Secrets are hidden before a long body is cut.
+/// Returns a body in the form that the stream shows. Secrets are hidden before a long body is cut.
 fn part(part: &RecordedBody) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);

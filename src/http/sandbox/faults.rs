@@ -88,7 +88,8 @@ async fn end_all(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::nothing())
 }
 
-/// Returns the fault that the body describes for further calls, `None` if the body describes none.
+/// Returns the fault that the body describes for the next calls. Returns `None` if the body describes no fault of
+/// calls.
 fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,

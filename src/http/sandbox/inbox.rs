@@ -128,7 +128,7 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
         }
     };
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
-    // After the time limit, an empty list is a valid answer.
+    // If no message arrives within the time limit, the answer is an empty list.
     let first_match = tokio::time::timeout(wait, first_match);
     call.front.unless_closed(first_match).await;
     let found = inboxes.messages(name, kind);

@@ -14,9 +14,9 @@ use std::borrow::Cow;
 /// Text that replaces a secret.
 const HIDDEN: &str = "(hidden)";
 
-/// Names of fields whose values are hidden, compared without case and punctuation.
+/// Names of fields whose values are hidden. Comparison ignores case and punctuation.
 const NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
-/// Parts of field names whose values are hidden.
+/// Texts that mark a field as secret if the name of the field contains one of them.
 const PARTS: [&str; 9] = [
     "password",
     "passphrase",
@@ -30,9 +30,10 @@ const PARTS: [&str; 9] = [
 ];
 /// Beginnings of secret keys and tokens of this service, and of links for authenticator apps.
 const BEGINNINGS: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
-/// Parts of field names whose values have 32 bytes in hexadecimal and are no keys.
+/// Texts in the name of a field whose values may have the form of a key, 32 bytes in hexadecimal, but are none.
 const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
-/// Fields that contain sentences of the service. Twelve words in such a field are not a wallet's phrase.
+/// Names of fields that contain sentences of the service. Twelve words in such a field are not the phrase of a
+/// wallet.
 const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
 
 /// Returns a body with its secrets hidden.
@@ -44,8 +45,8 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
         };
     };
     hide("", &mut value);
-    // The text is returned unchanged if nothing was hidden. If a name is repeated, the parser saw only the last
-    // value, and the texts differ.
+    // The text is returned unchanged if no secret was found. If a name is repeated, the parser keeps only the last
+    // value, so the two texts differ.
     match serde_json::to_string(&value) {
         Ok(masked) if masked == text => Cow::Borrowed(text),
         Ok(masked) => Cow::Owned(masked),
@@ -67,7 +68,7 @@ pub(super) fn mask_target(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a path with its segments hidden that contain a key.
+/// Returns a path in which segments that contain a key are hidden.
 fn mask_path(path: &str) -> Cow<'_, str> {
     if !path.split('/').any(part_has_key) {
         return Cow::Borrowed(path);
@@ -100,7 +101,7 @@ fn mask_query(text: &str) -> String {
     };
     let pairs: Vec<String> = text.split('&').map(masked).collect();
     let whole = url_decode(&text.replace('+', " ")).unwrap_or_default();
-    // The words of a wallet's phrase may be spread over several values.
+    // A wallet's phrase may be split over several values.
     match WalletSecret::find_in_argument(&whole) {
         Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
         _ => pairs.join("&"),

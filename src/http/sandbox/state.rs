@@ -101,7 +101,7 @@ async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-/// Returns the snapshot's name from the path. The name becomes part of a file name.
+/// Returns the snapshot's name from the path. Checks the name, because the server uses it in a file name.
 fn snapshot_name(call: &Call) -> Result<String, Refusal> {
     let name = call.id();
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));

@@ -1,4 +1,4 @@
-//! Rates of attempts: a number at once, and then one more after each interval.
+//! Rates of attempts: a burst of attempts at once, and then one more attempt after each interval.
 
 use crate::domain::time::Time;
 

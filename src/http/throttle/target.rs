@@ -6,21 +6,22 @@ use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, SECOND_MS};
 use crate::service::operator::members::CredentialMark;
 
-/// Number of failures of all unknown clients at one email before they must wait. One client alone cannot make so
-/// many.
+/// Number of failures of all unknown clients together at one email before these clients must wait. A single client
+/// reaches its own limit earlier.
 pub(super) const GUESSES_OF_ALL_MAX: i64 = 300;
-/// Interval after which all unknown clients together may fail once more at an email: two failures in a minute.
+/// Interval after which all unknown clients together may fail once more at an email, in milliseconds: two failures a
+/// minute.
 pub(super) const BY_EMAIL_MS: i64 = 30 * SECOND_MS;
-/// Rate of wrong codes for one user, of all clients together. All of them gave the right password. A right code
+/// Rate of wrong codes for one user, of all clients together. All these clients gave the right password. A right code
 /// undoes only its own count, so a guesser cannot continue between two sign-ins of the user.
 ///
 /// Three codes in a million are valid at a time, so a guess is right with a chance of 1 in 333 333. A guesser who
 /// knows the password makes 20 guesses and then 24 a day, from any number of clients: 8 780 in a year. Such a guesser
-/// finds a right code in 2.6 % of all years, and can sign in once, because the secret stays unknown.
+/// finds a right code with a chance of 2.6 % a year, and can sign in once, because the secret stays unknown.
 ///
-/// Clients that have given a right code, at most eight, are counted separately at the same rate, and so is a session.
-/// Only a guesser with such a client's address or with a stolen session can make further guesses there: at most ten
-/// times as many in all.
+/// Clients that have given a right code, at most eight, are counted separately at the same rate, and so is each
+/// session. A guesser with the address of such a client, or with a stolen session, can make additional guesses there:
+/// at most ten times as many in total.
 pub(super) const BY_USER: Rate = Rate { burst: 20, cost_ms: HOUR_MS };
 
 /// Kind of client: known if the user has signed in from the client before.
@@ -34,13 +35,13 @@ pub(in crate::http) enum ClientKind {
 pub(in crate::http) enum Target {
     /// Password of an existing user.
     User(CredentialMark, ClientKind),
-    /// Password of an email that no user has. The case of the email is ignored.
+    /// Password for an email that no user has. Upper and lower case are equal.
     Nobody(String),
     /// Code of the user's authenticator app, given at sign-in.
     Code(CredentialMark, ClientKind),
     /// Code of the user's authenticator app, given in a session of the user.
     OwnCode(CredentialMark),
-    /// Recovery code of the user. It is too long to guess.
+    /// Recovery code of the user. A recovery code is too long to guess.
     RecoveryCode(CredentialMark),
     SetUp,
 }
@@ -57,9 +58,9 @@ impl Target {
         }
     }
 
-    /// Returns the rate that this client shares with others, and the key of the group that shares the rate. Known
-    /// clients share no rate for passwords. Each has its own rate for codes, so an unknown client with the same
-    /// address gains nothing. Returns `None` if the rate is not shared.
+    /// Returns the rate that this client shares with others, and the key of the group that shares the rate. Returns
+    /// `None` if the rate is not shared. Known clients share no rate for passwords. For codes, each known client has
+    /// its own rate, so unknown clients at the same address gain nothing.
     pub(super) fn shared_rate(
         &self,
         client: &str,
@@ -96,7 +97,7 @@ impl Target {
     }
 }
 
-/// Returns the key of a target that belongs to the user with this password.
+/// Returns the key of a target that belongs to a user. `mark` identifies the user and the present password.
 fn mark_key(what: &str, mark: &CredentialMark, client: &str) -> ThrottleKey {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))

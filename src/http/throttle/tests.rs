@@ -17,12 +17,12 @@ fn mark(password: u8) -> CredentialMark {
     CredentialMark { user: 1, password: [password; 32], factor: Some(Time(1)) }
 }
 
-/// Returns the password of a user as the target of an unknown client.
+/// Returns the target for a guess by an unknown client at a user's password.
 fn user_target(password: u8) -> Target {
     Target::User(mark(password), ClientKind::Unknown)
 }
 
-/// Returns the password of a user as the target of a known client.
+/// Returns the target for a guess by a known client at a user's password.
 fn known_client_target() -> Target {
     Target::User(mark(1), ClientKind::Known)
 }
@@ -40,7 +40,7 @@ fn attempt(counts: &mut FailureCounts, target: &Target, client: &str, now: i64) 
     wait_ms <= 0
 }
 
-/// Makes an attempt each second. Returns the number of allowed attempts.
+/// Makes an attempt each second. Returns the number of attempts that are allowed.
 fn allowed_attempts(
     counts: &mut FailureCounts,
     target: &Target,
@@ -119,7 +119,7 @@ fn right_password_does_not_reset_code_failures() {
     };
     let before = i64::from(FREE) + 1;
     assert_eq!(made(&mut counts, 0), BY_USER.burst - before, "all clients");
-    // A right code undoes its own count, but not the counts of others.
+    // A right code undoes its own count, but not the counts of other attempts.
     counts.record_success(&code, "z");
     assert_eq!(made(&mut counts, 0), 1);
     assert!(!attempt(&mut counts, &code, "b", 0));
@@ -138,7 +138,7 @@ fn code_guesses_are_limited_across_clients() {
     const DAY_MS: i64 = 24 * HOUR_MS;
     let code = |client: ClientKind| Target::Code(mark(1), client);
     let mut counts = FailureCounts::new(limits());
-    // Simulates a guesser who knows the password and uses a new client for each attempt, as fast as allowed.
+    // A guesser who knows the password uses a new client for each attempt and makes every allowed attempt.
     let guess = |counts: &mut FailureCounts, client: &str, now: i64| -> i64 {
         counts.record_success(&user_target(1), client);
         let is_known = if client == "phone" { ClientKind::Known } else { ClientKind::Unknown };
@@ -146,7 +146,7 @@ fn code_guesses_are_limited_across_clients() {
     };
     let (mut by_new, mut at_phone) = (0, 0);
     for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
-        // The owner signs in every day from two clients. Only the client that the guesser also uses may be refused.
+        // The owner signs in every day from two clients. Only the client that the guesser uses may be refused.
         if now % DAY_MS == 0 {
             for own in ["own", "phone"] {
                 let is_let = attempt(&mut counts, &code(ClientKind::Known), own, now);
@@ -202,7 +202,7 @@ fn guesses_of_many_clients_spare_known_clients() {
     }
     assert!(!attempt(&mut counts, &known_client_target(), "own", 0), "strictly as all");
     assert!(attempt(&mut counts, &user_target(1), "new", BY_EMAIL_MS));
-    // A right password from any client ends the wait for all.
+    // A right password from any client ends the wait for all clients.
     counts.record_success(&user_target(1), "new");
     assert!(attempt(&mut counts, &user_target(1), "newer", 0));
 }

@@ -32,10 +32,10 @@ pub(super) struct CheckoutView<'a> {
     pub(super) token: &'a str,
     /// Language of the customer.
     pub(super) speech: CustomerLanguage,
-    /// Origin of the embedding page that receives messages.
+    /// Origin of the embedding page, which receives messages from the checkout.
     pub(super) parent: Option<String>,
     now: Time,
-    /// `true` if the server has a clock that the customer may move: in a sandbox.
+    /// `true` in a sandbox, whose clock the customer may move.
     has_controls: bool,
 }
 
@@ -86,8 +86,8 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns how the page learns of changes. The page of a paid invoice opens no event stream, because a paid
-    /// invoice rarely changes.
+    /// Returns the polling interval and the event stream of the page. The page of a paid invoice opens no event
+    /// stream, because a paid invoice rarely changes.
     pub(super) fn updates(&self, poll_seconds: u32) -> PageUpdates {
         let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
         let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
@@ -115,7 +115,8 @@ impl<'a> CheckoutView<'a> {
             }
     }
 
-    /// Returns the buttons that simulate payments, `None` unless a test invoice waits for money.
+    /// Returns the buttons that simulate payments. Returns `None` unless the invoice is a test invoice that waits for
+    /// money.
     pub(super) fn simulation(&self) -> Option<SimulationButtons> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
@@ -182,7 +183,7 @@ impl<'a> CheckoutView<'a> {
         let network = network(asset.chain);
         templates::CoinOption {
             id: asset.id,
-            // The page shows the network in its own place.
+            // The page shows the network separately, so the name is cut before the network.
             name: asset.name.split(" on ").next().unwrap_or_default(),
             symbol: asset.symbol,
             logo: asset.symbol.to_ascii_lowercase(),
@@ -202,7 +203,7 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the page that asks for the rest of an underpaid invoice.
+    /// Returns the page that asks for the missing amount of an underpaid invoice.
     pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> PaymentPage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
@@ -294,8 +295,8 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the page after the deadline. It tells the customer to send nothing more. Earlier payments may still be
-    /// found.
+    /// Returns the page after the deadline, which tells the customer to send nothing more. Earlier payments may still
+    /// be found.
     pub(super) fn after_deadline(&self) -> OutcomePage<'a> {
         let words = self.words();
         let mut state = self.outcome();
@@ -314,7 +315,7 @@ impl<'a> CheckoutView<'a> {
         all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain)).collect()
     }
 
-    /// Describes a payment that is not confirmed. Returns `None` if its confirmations are not known.
+    /// Describes a payment that is not confirmed. Returns `None` if the number of confirmations is not known.
     fn unconfirmed(
         &self,
         payment: &'a Payment,
@@ -336,7 +337,8 @@ impl<'a> CheckoutView<'a> {
         })
     }
 
-    /// Returns the link back to the shop, for a customer who does not pay. `None` while a payment is being confirmed.
+    /// Returns the link back to the shop, for a customer who does not pay. Returns `None` while a payment is being
+    /// confirmed.
     fn back_link(&self) -> Option<ExitLink<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
         let text =
