@@ -120,7 +120,7 @@ fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
-/// Reads which page of the ledger a query selects.
+/// Reads the query parameters that select a page of the ledger.
 ///
 /// # Errors
 /// `invalid_request`, which cannot occur after the check of the query.

@@ -54,7 +54,7 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Reads which deposits a query selects.
+/// Reads the query parameters that select deposits.
 pub fn deposit_query(query: &Query) -> DepositQuery {
     DepositQuery {
         customer: query.text("customer").map(str::to_owned),

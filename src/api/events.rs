@@ -69,7 +69,7 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-/// Reads which page of events a query selects.
+/// Reads the query parameters that select a page of events.
 ///
 /// # Errors
 /// `invalid_request`, which cannot occur after the check of the query.

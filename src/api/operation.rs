@@ -12,7 +12,7 @@ use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Declaration of one operation. Routes, documents, metrics and authentication follow from it.
+/// Declaration of one operation. Its routes, documents, metrics and authentication are derived from the declaration.
 pub struct Operation {
     /// Name in the documents and the metrics, and part of idempotency keys.
     pub id: &'static str,
@@ -30,7 +30,7 @@ pub struct Operation {
     pub body: Option<Body>,
     /// Successful answers, for the documents.
     pub answers: &'static [Answer],
-    /// Error codes besides those that follow from the caller, the body and the path.
+    /// Error codes besides the codes that follow from the caller, the body and the path.
     pub refusals: &'static [Code],
     /// Requests that need a password confirmed in the last 15 minutes.
     pub recent_password: RecentPassword,
@@ -49,7 +49,7 @@ pub enum OperationFn {
     Open(fn(&Context<'_>) -> Result<Job, Error>),
     /// Function for a shop's server with a secret or legacy key.
     Secret(fn(&Context<'_>, &Arc<Caller>) -> Result<Job, Error>),
-    /// Function for a page with a public key that the account allows.
+    /// Function for a page with a public key. The account must allow the page's origin.
     Public(fn(&Context<'_>, &Caller) -> Result<Job, Error>),
     /// No function, because a CORS preflight request of a browser needs no work.
     Preflight,
@@ -59,7 +59,7 @@ pub enum OperationFn {
     Operator(fn(&Context<'_>, &Member) -> Result<Job, Error>),
     /// Function for the holder of a reseller's token, in the mode of the token.
     Reseller(fn(&Context<'_>, &Scope) -> Result<Job, Error>),
-    /// Function for a caller of a sandbox on this machine that is not a page of another site.
+    /// Function for a caller on the same machine as the sandbox. Pages of other sites are refused.
     Sandbox(fn(&Context<'_>) -> Result<Job, Error>),
 }
 
@@ -75,7 +75,7 @@ pub struct Context<'a> {
     pub query: &'a Query,
     /// Body of the request, as it was sent.
     pub body: &'a [u8],
-    /// `true` if an empty body counts as `{}`.
+    /// `true` if the operation accepts an empty body and treats it as `{}`.
     pub may_body_be_empty: bool,
     /// Idempotency-Key of the request, or the reason why the key is refused.
     pub idempotency_key: Result<Option<String>, Refusal>,
@@ -104,7 +104,7 @@ impl Context<'_> {
         id::parse(self.first_param()).ok_or_else(|| Refusal::not_found(sought).into())
     }
 
-    /// Returns the second parameter of the path, for example the id of a key in a path about an account.
+    /// Returns the second parameter of the path, for example the id of a key after the id of its account.
     pub fn second_param(&self) -> &str {
         self.path.get(1).map_or("", String::as_str)
     }
@@ -121,17 +121,17 @@ impl Context<'_> {
 /// Selects the requests that need a password confirmed in the last 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentPassword {
-    /// No request needs one: the operation moves no money, raises no limit and returns no secret.
+    /// No request needs a recent password: the operation moves no money, raises no limit and returns no secret.
     Never,
-    /// Every request needs one.
+    /// Every request needs a recent password.
     Always,
-    /// Requests need one if their body has one of these fields.
+    /// Requests whose body has one of these fields need a recent password.
     ForFields(&'static [&'static str]),
 }
 
 impl RecentPassword {
     /// Returns `true` if a request with this body needs a recent password. A body that cannot be parsed needs none,
-    /// because it is refused.
+    /// because the request is refused.
     pub fn is_needed(self, body: &[u8]) -> bool {
         match self {
             RecentPassword::Never => false,

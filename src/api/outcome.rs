@@ -16,7 +16,7 @@ pub enum Job {
     Read(ReadWork),
     /// One write transaction.
     Write(WriteWork),
-    /// A future of the service. Other callers use the same step of the service.
+    /// A future that awaits a step of the service. Operations use a future if other callers need the same step.
     Wait(WaitWork),
 }
 
@@ -40,15 +40,15 @@ pub struct Outcome {
 /// Body of an outcome, as JSON.
 pub enum OutcomeBody {
     Empty,
-    /// JSON made for this answer alone.
+    /// JSON made only for this answer.
     Own(Json),
-    /// JSON that other answers share, for example from a cache.
+    /// JSON that several answers share, for example from a cache.
     Shared(Arc<RawValue>),
-    /// JSON that is stored, for example under an Idempotency-Key.
+    /// JSON text from the database, for example stored under an Idempotency-Key.
     Kept(String),
-    /// A page of a list with shared items, and the position of the next page.
+    /// A page of a list whose items several answers share, and the position at which the next page starts.
     Page(Vec<Arc<RawValue>>, Option<String>),
-    /// A page of a list, made for this answer alone.
+    /// A page of a list, made only for this answer.
     OwnPage(Page),
 }
 
@@ -66,7 +66,7 @@ impl Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::Own(json) }
     }
 
-    /// Returns an outcome with a resource that other answers share.
+    /// Returns an outcome with a resource that several answers share.
     pub fn shared(json: Arc<RawValue>) -> Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::Shared(json) }
     }
@@ -83,12 +83,12 @@ impl Outcome {
         Outcome::ok(&List { data })
     }
 
-    /// Returns an outcome with a page of a list. `next_before` is the position of the next page.
+    /// Returns an outcome with a page of a list. `next_before` is the position at which the next page starts.
     pub fn page(data: Vec<Arc<RawValue>>, next_before: Option<String>) -> Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::Page(data, next_before) }
     }
 
-    /// Returns an outcome with a page made for this answer.
+    /// Returns an outcome with a page made only for this answer.
     pub fn own_page(page: Page) -> Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::OwnPage(page) }
     }
@@ -132,7 +132,7 @@ impl Job {
     /// Returns a job that awaits a step of the service.
     ///
     /// # Errors
-    /// Never. Functions of operations return this type.
+    /// Never fails. The type is that of the functions of operations.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -142,7 +142,7 @@ impl Job {
     /// Returns a job that performs a long read.
     ///
     /// # Errors
-    /// Never. Functions of operations return this type.
+    /// Never fails. The type is that of the functions of operations.
     pub fn read(
         work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -152,7 +152,7 @@ impl Job {
     /// Returns a job that performs a write transaction.
     ///
     /// # Errors
-    /// Never. Functions of operations return this type.
+    /// Never fails. The type is that of the functions of operations.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -167,7 +167,7 @@ pub enum Success {
     Ok,
     /// A resource was created.
     Created,
-    /// A resource will still change.
+    /// A resource was accepted and will still change.
     Accepted,
     /// Nothing is returned.
     Nothing,

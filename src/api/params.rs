@@ -11,7 +11,7 @@ pub const MODE: Param = Param {
     kind: ParamKind::OneOf(Mode::TEXTS),
 };
 
-/// Query parameter `before` of a page, a position in the list.
+/// Query parameter `before` of a page: the `nextBefore` of the previous page.
 pub const BEFORE: Param = Param {
     name: "before",
     about: "Only older items: nextBefore of the previous page.",
@@ -36,5 +36,5 @@ pub const FROM: Param = Param {
 pub const TO: Param =
     Param { name: "to", about: "Only items created before this time.", kind: ParamKind::Moment };
 
-/// Query parameter `before` of a page whose entries have an id.
+/// Query parameter `before` of a page whose position is the id of an entry.
 pub const BEFORE_ID: Param = Param { kind: ParamKind::Id, ..BEFORE };

@@ -53,7 +53,7 @@ pub enum ParamKind {
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Decodes a query string and checks it against these parameters. Other parameters are ignored.
+    /// Decodes a query string and checks it against these parameters. Parameters that are not declared are ignored.
     ///
     /// # Errors
     /// `invalid_request`, which names the wrong parameter.
@@ -81,7 +81,7 @@ impl Query {
         Ok(Query(found))
     }
 
-    /// Returns the text of a parameter, `None` if the query does not have it.
+    /// Returns the text of a parameter, `None` if the query does not have the parameter.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -106,19 +106,20 @@ impl Query {
         moment.map_err(|problem: String| Refusal::field(name, problem))
     }
 
-    /// Returns the value of the parameter `limit`, or this default.
+    /// Returns the value of the parameter `limit`, or `default` if the query does not have the parameter.
     pub fn limit(&self, default: u32) -> u32 {
         self.text("limit").and_then(|text| text.parse().ok()).unwrap_or(default)
     }
 }
 
 impl ParamKind {
-    /// Returns an example of an error message of the parameter, `None` if the parameter accepts every value.
+    /// Returns an example of an error message about the parameter, `None` if the parameter accepts every value.
     pub fn example_problem(&self) -> Option<String> {
         ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
     }
 
-    /// Checks a value against the declaration. The error is the rest of a message after the name of the parameter.
+    /// Checks a value against the declaration. The error is a message without the name of the parameter, which the
+    /// caller adds in front.
     fn check(&self, value: &str) -> Result<(), String> {
         match self {
             ParamKind::Limit { max, .. } => {

@@ -84,7 +84,8 @@ fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns the view of a coin. `off` are all coins that are switched off, with the times since when.
+/// Returns the view of a coin. `off` lists the coins that are switched off, each with the time at which it was
+/// switched off.
 fn view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
     let mut since = off.iter().filter(|(other, _)| *other == asset);
     CoinView::new(asset, since.next().map(|(_, since)| *since))

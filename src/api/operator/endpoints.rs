@@ -174,7 +174,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let body = context.body_fields()?;
-    // An error in the body is returned only if the endpoint exists.
+    // Errors in the body are reported only if the endpoint exists, so the result is not checked yet.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {

@@ -126,7 +126,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    // An error in the body is returned only if the key is in use.
+    // Errors in the body are reported only if the key is in use, so the result is not checked yet.
     let input = RollKey::read(&context.body_fields()?);
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {
@@ -145,7 +145,7 @@ fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns an outcome with a new key. The text of the key is shown unless the key was imported.
+/// Returns an outcome with a new key. `text` is the full key, `None` for an imported key.
 fn created_key(tx: &Tx<'_>, id: &str, text: Option<&str>) -> Result<Outcome, Error> {
     let key = store::keys::by_id(tx, id)?;
     let key = key.ok_or_else(|| Error::Failed(format!("key {id} is missing")))?;

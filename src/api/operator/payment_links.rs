@@ -117,7 +117,7 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    // An error in the body is returned only if the payment link exists.
+    // Errors in the body are reported only if the payment link exists, so the result is not checked yet.
     let change = ChangePaymentLink::read(&context.body_fields()?);
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {

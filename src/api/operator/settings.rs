@@ -70,7 +70,7 @@ const SET: Operation = Operation {
     ..PLAIN
 };
 
-/// A value for each of some coins. `None` restores the built-in value.
+/// Values for some of the coins. `None` restores the built-in value of a coin.
 type CoinValues<T> = Vec<(&'static Asset, Option<T>)>;
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {

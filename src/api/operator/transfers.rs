@@ -220,7 +220,7 @@ fn list_all(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::own_page(page)))
 }
 
-/// Reads which page of payouts or refunds a query selects.
+/// Reads the query parameters that select a page of payouts or refunds.
 fn transfer_query(context: &Context<'_>, kind: TransferKind) -> Result<TransferListFilter, Error> {
     let query = context.query;
     Ok(TransferListFilter {
