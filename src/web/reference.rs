@@ -111,7 +111,7 @@ pub struct ResponseDoc {
     pub status: String,
     /// Description of the response.
     pub about: String,
-    /// Content type of the response, empty without content.
+    /// Content type of the response, empty for a response without content.
     pub content: String,
     /// Name of the object in the response, if there is one.
     pub object: Option<String>,

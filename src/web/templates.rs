@@ -23,7 +23,7 @@ pub use link::{LinkPage, LinkQr, LinkSvg, Price};
 #[derive(Template)]
 #[template(path = "page.html", config = "src/web/askama.toml")]
 pub struct Page<'a, Body: Template> {
-    /// The parts of the page around its body.
+    /// Frame around the body: head, shop and links.
     pub frame: Frame<'a>,
     /// Template of the body.
     pub body: Body,
@@ -40,9 +40,9 @@ pub struct Frame<'a> {
     pub root: String,
     /// Shop shown at the top of the page.
     pub shop: Option<Shop<'a>>,
-    /// `true` if no real money is involved. The page then says so.
+    /// `true` if no real money is involved, which the page then states.
     pub is_for_tests: bool,
-    /// Script of the page, as `folder/name` in the assets. The page works without the script too.
+    /// Script of the page, as `folder/name` in the assets. The page works without the script as well.
     pub script: Option<&'static str>,
     /// Origin of the embedding page, which receives messages from this page.
     pub parent: Option<String>,
@@ -112,7 +112,7 @@ pub struct ErrorPage<'a> {
     pub message: String,
     /// Id of the failed request.
     pub request_id: &'a str,
-    /// Relative link back to the checkout page, if the failed request came from there.
+    /// Relative link back to the checkout page, if the failed request was a form of that page.
     pub back: Option<String>,
 }
 
@@ -122,7 +122,7 @@ pub struct ErrorPage<'a> {
 pub struct SetupForm<'a> {
     /// Token of the set-up link.
     pub token: &'a str,
-    /// Email address that was entered before, to show it again.
+    /// Email address from the submitted form, to show again.
     pub email: &'a str,
     /// Error in the submitted form.
     pub problem: Option<&'a str>,

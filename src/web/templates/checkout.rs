@@ -26,7 +26,7 @@ pub struct LiveCheckout<Body: Template> {
     pub body: Body,
 }
 
-/// Polling interval and event stream, with which a checkout page learns of changes.
+/// Means by which a checkout page learns of changes: a polling interval and an event stream.
 pub struct PageUpdates {
     /// Polling interval of the script, in seconds.
     pub poll_seconds: u32,
@@ -145,7 +145,7 @@ pub struct PaymentPage<'a> {
     pub symbol: &'static str,
     /// Address to which the customer pays.
     pub address: &'a str,
-    /// Warning to send only this coin, and only on this network.
+    /// Warning to send only this coin, and to send it only on this network.
     pub only_network: String,
     /// Instructions for customers who pay with crypto for the first time.
     pub steps: [String; 3],
@@ -202,7 +202,8 @@ pub struct UnconfirmedPayment<'a> {
     pub amount: String,
     /// Sentence with the number of confirmations.
     pub depth: String,
-    /// Confirmations so far and confirmations needed. `None` if finality decides instead of a number.
+    /// Confirmations so far and confirmations needed. `None` if the chain's finality is needed instead of a number of
+    /// blocks.
     pub progress: Option<(u32, u32)>,
     /// Usual time until the payment is confirmed, in words.
     pub wait: Option<String>,

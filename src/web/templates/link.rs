@@ -32,7 +32,7 @@ pub struct LinkPage<'a> {
 pub enum Price<'a> {
     /// A fixed price with its currency.
     Fixed(String),
-    /// A price that the customer chooses. The text is the amount entered so far.
+    /// A price that the customer chooses. The value is the amount entered so far.
     Named(&'a str),
 }
 

@@ -55,7 +55,7 @@ fn coins() -> CoinOptions<'static> {
     CoinOptions { invoice_id: HOSTILE, hidden: hidden(), coins: vec![coin(), coin()] }
 }
 
-/// Number of times that a choice of two coins and its form show the hostile text.
+/// Number of times that the options of two coins, with their form, show the hostile text.
 const COINS: usize = 2 * 8 + 4;
 
 /// Asserts that the page shows the hostile text this many times, and escapes it each time.
