@@ -105,7 +105,8 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);
-    // A replacement of the first transaction also removes the second one, which spends its change.
+    // When the first transaction is replaced, the second transaction is dropped, because it spends the change of the
+    // first.
     let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
     counter.assert_invoices(&[(first, "detected", price / 2), (second, "awaiting_payment", 0)]);
     counter.mine_until_confirmed();
@@ -133,7 +134,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     counter.till.run_coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.start_synced();
-    // The chain has caught up since the failed rescan, but the problem of the rescan is still shown.
+    // The chain was read to its end after the failed rescan, but the problem of the rescan is still shown.
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";

@@ -1,4 +1,5 @@
-//! Claims of contract payments: the node has no traces, so an operator names the transaction.
+//! Claims of contract payments. The node returns no traces, so the server cannot see such a payment, and an operator
+//! enters the transaction id.
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
@@ -15,7 +16,7 @@ const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 const TEN: u128 = 10_000_000_000_000_000;
 const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
 
-/// A shop on an Ethereum test network. Its node returns no traces.
+/// A shop on an Ethereum test network whose node returns no traces.
 struct ClaimShop {
     anvil: Node,
     blind: Receiver,
@@ -138,7 +139,8 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     (invoices, [paid, failed, young])
 }
 
-/// Rescans with a node without traces, then with a node with traces, and asserts the same observation.
+/// Rescans with a node without traces, then with a node with traces. Asserts that the stored observation stays the
+/// same.
 #[track_caller]
 fn assert_rescans_keep_observation(shop: &ClaimShop, seen: &str) {
     for node in [&shop.blind.url(), &shop.anvil.url] {
@@ -175,7 +177,7 @@ fn claimed_contract_payment_is_booked_once() {
     assert_eq!(asked["outcome"], Value::Null);
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let unknown = json!(format!("0x{:064x}", 7));
-    // The last claim names an address that the transaction did not pay.
+    // The last of these claims names an address that the transaction did not pay.
     for wrong in [of(&failed, one), of(&unknown, one), of(&young, one), of(&paid, two)] {
         claim(&running, &wrong).expect(201);
     }
@@ -197,7 +199,8 @@ fn claimed_contract_payment_is_booked_once() {
     let alarms = "select count(*) || '' from unexplained";
     shop.served.wait_for_query(alarms, &["0"]);
     shop.assert_audit_clean();
-    // The payment is booked now, and the transaction has no second payment of this amount to this address.
+    // The payment was booked by the first claim, and the transaction has no second payment of this amount to this
+    // address.
     claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();

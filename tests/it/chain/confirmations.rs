@@ -68,7 +68,8 @@ impl<'t> ConfirmationShop<'t> {
         self.running.operator_request("GET", &path, &NULL).expect(200).json()
     }
 
-    /// Asserts the number of confirmations, and the number needed, wherever the only payment of an invoice is shown.
+    /// Asserts the number of confirmations, and the number needed, in each view that shows the only payment of an
+    /// invoice.
     #[track_caller]
     fn assert_confirmations(&self, invoice: &Value, count: u32, needed: Value) {
         let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
@@ -115,7 +116,7 @@ impl<'t> ConfirmationShop<'t> {
         listed.as_array().unwrap().iter().map(one).collect()
     }
 
-    /// Asserts that the invoice is confirmed and no longer counts confirmations.
+    /// Asserts that the invoice is confirmed and that its views no longer show a number of confirmations.
     #[track_caller]
     fn assert_paid(&self, invoice: &Value) {
         self.till.wait_for_event("invoice.confirmed", invoice);
@@ -243,8 +244,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     // The shop allows test networks, but the node is on the main network.
     assert!(!page.contains("TEST."), "{page}");
     assert_eq!(counter.read_as_operator(&small, "")["testNetwork"], NULL);
-    // The sum of the customer's payments rises by 2400 EUR: all unconfirmed payments of that customer now need
-    // finality.
+    // The customer's payments now sum to 2400 EUR more, so all unconfirmed payments of this customer need finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
     assert_confirmed_when_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);

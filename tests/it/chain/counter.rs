@@ -35,7 +35,7 @@ pub struct UtxoShop<'a> {
     script: &'static str,
     /// Private key of the wallet, which the server never has.
     account: Xpriv,
-    /// Minimum number of indexes above the next one for which the server already detects payments.
+    /// Number of indexes above the next index for which the server must already detect payments.
     ahead: u32,
     /// Paid addresses of the wallet that the server has not assigned.
     strays: Vec<String>,
@@ -62,7 +62,8 @@ impl<'a> UtxoShop<'a> {
         UtxoShop::open_at(payer, node, (&node.url(), 900), (coin, script))
     }
 
-    /// Opens a shop that reads the node at this URL and detects payments up to `ahead` indexes above the next one.
+    /// Opens a shop that reads the node at this URL. The server detects payments up to `ahead` indexes above the next
+    /// index.
     #[track_caller]
     pub fn open_at(
         payer: Payer<'a>,
@@ -97,7 +98,7 @@ impl<'a> UtxoShop<'a> {
     fn assert_node_derives(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);
         let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
-        // Litecoin nodes reject the key prefixes of other networks.
+        // This fails on Litecoin nodes if the key has the prefix of another network.
         let read = read.unwrap();
         let derived = self.node.call("deriveaddresses", json!([read["descriptor"], 2]));
         assert_eq!(added["addresses"], derived, "{added}");
@@ -158,7 +159,7 @@ impl<'a> UtxoShop<'a> {
         running
     }
 
-    /// Starts a server, asserts status and received amount of these invoices, and kills the server.
+    /// Starts a server, asserts the status and the received amount of these invoices, and kills the server.
     #[track_caller]
     pub fn assert_invoices(&self, expected: &[(&PayableInvoice, &str, u64)]) {
         let running = self.start_synced();
@@ -192,7 +193,7 @@ impl<'a> UtxoShop<'a> {
         self.till.served.open_file().query_row(query, [id], |row| row.get(0)).unwrap()
     }
 
-    /// Returns the confirmations that the price needs.
+    /// Returns the number of confirmations that an invoice of this price needs.
     pub fn confirmations_needed(&self) -> usize {
         match ConfirmationTiers::default_for(self.node.chain).needed_for(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),

@@ -1,5 +1,5 @@
-//! Chains read through Electrum: a real ElectrumX in front of a litecoind, also behind a proxy that changes
-//! responses.
+//! Chains read through Electrum: a real ElectrumX in front of a litecoind. Some tests put a proxy that changes
+//! responses in front of ElectrumX.
 
 mod certificates;
 
@@ -111,7 +111,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         let (till, mut running, to) = start_shop(&urls);
         node.pay(&to, "0.25");
         paid += 1;
-        // The second shop has the same keys, so it also sees the payment to the first.
+        // The second shop has the same keys, so it also sees the payment to the first shop.
         till.served.wait_for_query(seen, &[&paid.to_string()]);
         node.mine(12);
         till.served.wait_for_query(unconfirmed, &["0"]);
@@ -142,7 +142,7 @@ fn electrum_notification_reveals_a_payment() {
         return;
     };
     let (till, mut running, to) = start_shop(&server.url());
-    // The next scheduled poll is ten seconds away, so only the notification of the server can cause an earlier one.
+    // The next scheduled poll is ten seconds away, so only the notification of the server can cause an earlier poll.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
     till.served.wait_for_query(&read, &["1"]);
@@ -154,7 +154,8 @@ fn electrum_notification_reveals_a_payment() {
     assert!(running.process.close_input());
 }
 
-/// Returns the arguments of `coffer doctor`, which has no setting for webhook targets.
+/// Returns the arguments of `coffer doctor`: the settings of the shop without the webhook setting, which `coffer
+/// doctor` does not accept.
 fn doctor_args(till: &TestnetShop) -> Vec<&str> {
     let settings = till.settings();
     let (settings, _) = settings.split_at(settings.len() - 2);
@@ -229,7 +230,7 @@ fn addresses_over_the_server_limit_use_more_connections() {
         let read = electrum.mempool(&[], &watch).unwrap();
         assert!(read.received.iter().any(|one| one.txid == txid));
     }
-    // 801 addresses are more than eight connections accept, at 100 addresses each.
+    // Eight connections accept 100 addresses each, so 801 addresses are one too many.
     let many = (0..801).map(|index| simulated_address(Mode::Live, Chain::Litecoin, index));
     let many: Vec<String> = many.collect();
     let names: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -263,7 +264,7 @@ fn seen_payments_stay_when_a_history_gets_too_long() {
     assert!(liar.fault_count() > 0);
 }
 
-/// The commands differ from the guide in two points: they select a test network and fixed rates.
+/// Runs the commands of the guide with two changes: they select a test network and fixed rates.
 #[test]
 fn guide_commands_take_a_first_payment_without_a_node() {
     let Some((node, server)) = start_electrumx(&[]) else {

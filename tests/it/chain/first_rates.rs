@@ -1,4 +1,4 @@
-//! Payments that arrive before any rate is known: they wait, and are booked when the first rates arrive.
+//! Payments that arrive before the server knows any rate. They wait, and are booked when the first rates arrive.
 
 use crate::operator::wallets::{EVM, parse_output, run_wallet};
 use crate::support::anvil::Node;
@@ -86,7 +86,8 @@ fn first_payments_wait_for_the_first_rates() {
     assert_eq!(listed["data"][0]["grossEur"], "200.00", "{listed}");
 }
 
-/// Lets the rate sources respond once the first payments wait for rates, and asserts that nothing was booked before.
+/// Lets the rate sources respond when the first payments are waiting for rates. Asserts that no payment was booked
+/// before.
 #[track_caller]
 fn serve_rates_once_waiting(shop: &EtherShop, log: &Path, exchanges: &Exchanges) {
     let waits = || {

@@ -1,4 +1,4 @@
-//! The server is killed during reorgs, within a block whose payments need several database transactions. Afterwards
+//! Kills of the server during reorgs, within a block whose payments need several database transactions. Afterwards
 //! the file has each payment once.
 //!
 //! `COFFER_KILLS` sets the number of kills within a block on each chain.
@@ -26,7 +26,7 @@ const INVOICES: usize = 90;
 const TIMES: usize = 3;
 /// Number of payments in one call of the token.
 const BATCH: usize = 60;
-/// Number of blocks that are mined together to confirm all payments, and the maximum number of repetitions.
+/// Number of blocks that are mined at once to confirm all payments, and the maximum number of such rounds.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
@@ -34,7 +34,7 @@ const BURIALS_MAX: usize = 40;
 pub(super) trait RandomPayer {
     /// Pays each address at least once, with more than two hundred payments in one block.
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]);
-    /// Replaces this number of blocks. Their transactions may be confirmed again in other blocks.
+    /// Replaces this number of blocks. The transactions of the old blocks may be confirmed again in other blocks.
     fn reorganise(&mut self, dice: &mut Dice, depth: u32);
     fn mine_empty(&self, blocks: u32);
     fn height(&self) -> u32;
@@ -125,7 +125,7 @@ impl RandomPayer for BitcoindPayer<'_> {
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
         invalidate_blocks(self.node, depth);
-        // Each branch has another miner, because the node rejects blocks that it was told to invalidate.
+        // Each branch pays another miner, so that its blocks differ from those that the node was told to invalidate.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
         let script = format!("raw({script:x})");
@@ -182,7 +182,7 @@ impl RandomPayer for AnvilPayer {
 
     fn reorganise(&mut self, dice: &mut Dice, depth: u32) {
         let kept = self.node.reorg(depth);
-        // A random number of transactions returns, each in a block of its own. The others never return.
+        // A random number of transactions is confirmed again, each in a separate block. The others stay lost.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
             let txid = self.node.call_rpc("eth_sendRawTransaction", json!([raw]));
             self.node.wait_for_receipt(&txid);
@@ -248,7 +248,7 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
         running.process.kill();
         let read = query_number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
-        // The server is killed once more, at a random moment.
+        // Kills the server once more, at a random moment.
         let mut running = till.start();
         for _ in 0..dice.roll(2_000) {
             std::thread::yield_now();
@@ -273,7 +273,7 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
 #[track_caller]
 fn assert_file_agrees(till: &TestnetShop, payer: &impl RandomPayer, to: BTreeSet<String>) -> usize {
     let file = till.served.open_file();
-    // Lost transactions are dropped in batches, as later blocks become final.
+    // Later blocks become final step by step, and each step drops some of the lost transactions.
     for _ in 0..BURIALS_MAX {
         payer.mine_empty(DEEP);
         let mut running = till.start();

@@ -1,8 +1,8 @@
-//! A proxy between the server and a node of each kind changes responses. No false response is booked, and the
+//! False responses from a proxy between the server and a node of each kind. No false response is booked, and the
 //! operator sees the problem. The server stays ready, and its memory stays small.
 //!
-//! Invariant: a payment precedes each false response, so that there is something to misreport. The responses are in
-//! `lies`.
+//! Invariant: a payment precedes each false response, so that the response can hide or change a payment. The false
+//! responses are in `lies`.
 
 mod lies;
 
@@ -28,7 +28,8 @@ trait LyingNodePayer {
     fn pay_in_block_and_mempool(&self, time: u64);
     /// Returns all confirmed payments.
     fn received_by(&self) -> ReceivedAmounts;
-    /// Confirms all payments, and returns an SQL condition on the cursor that is true when the server has read them.
+    /// Confirms all payments. Returns an SQL condition on the cursor that is true when the server has read the blocks
+    /// of these payments.
     fn confirm_all(&self) -> String;
 }
 
@@ -125,7 +126,7 @@ fn assert_problem_reported(running: &RunningServer, chain: &str, told: &str) {
 #[track_caller]
 fn doctor_output(till: &TestnetShop) -> String {
     let mut settings = till.settings();
-    // `doctor` has no setting for webhook targets.
+    // The last two arguments are the webhook setting, which `doctor` does not accept.
     settings.truncate(settings.len() - 2);
     till.run_coffer(&[&["doctor"][..], &settings].concat())
 }
@@ -149,7 +150,8 @@ fn play_lies(
     for (time, case) in (0..).zip(cases) {
         let (method, [ready, doctor]) = (case.method(), case.told);
         payer.pay_in_block_and_mempool(time);
-        // A second request proves that the first response was read.
+        // A second request proves that the server has finished reading a flood, which is a response of nearly the
+        // maximum size.
         let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
         let asked = liar.call_count(method) + usize::from(is_flood && ready.is_empty());
         for (method, lie) in case.lies {

@@ -1,6 +1,6 @@
 //! Log lines for the states of a chain: connected, lagging, caught up, reorganised, stopped.
 //!
-//! Invariant: each start logs each state once, and no line has a credential of a node.
+//! Invariant: each start logs each state once, and no log line contains a credential of a node.
 
 use super::till::TestnetShop;
 use crate::file::audit::findings;
@@ -27,9 +27,9 @@ fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> 
     }
     let of_chain = logged.lines().filter(|line| line.contains(" chain=litecoin"));
     let lines = of_chain.filter_map(|line| line.split_once("] "));
-    // The rates come from a file, so the server logs this line or not, depending on timing.
+    // Whether the server logs this line depends on timing, because the rates come from a file.
     let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
-    // The wallet of the node chooses the position of the output, so the position is removed.
+    // The node's wallet chooses the position of the output at random, so the test ignores the position.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
         Some((payment, _)) => payment.to_owned(),
         None => said.to_owned(),

@@ -107,8 +107,8 @@ fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid:
     assert!(said.contains(requests), "{said}");
 }
 
-/// Asserts that the wallet is stopped because its index 900 was paid, and that all interfaces report the problem. The
-/// wallet continues when the owner moves its next index above 900.
+/// Asserts that the wallet is stopped because its index 900 was paid, and that all interfaces report the problem.
+/// After the owner moves the next index above 900, the wallet assigns addresses again.
 #[track_caller]
 fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &str) {
     assert_eq!(till.offered_assets(running), Vec::<String>::new());
@@ -170,7 +170,8 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.wait_for_query(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    // `coffer doctor` reports a node whose block at a final height differs from the block that was read.
+    // `coffer doctor` reports a node that returns a block other than the one that the server read at the same final
+    // height.
     let doctor = || till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());
     let file = Connection::open(&till.served.file).unwrap();

@@ -170,7 +170,7 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     let elsewhere = foreign_address(counter.node);
     let thief = counter.payer.replace(&made[1], &[(&elsewhere, price)]);
     let second = counter.payer.mine_only(&[]);
-    // The third payment gets another block, and another index in its block.
+    // The third payment is confirmed in another block, at another index within the block.
     counter.payer.mine_only(&[&thief.txid, &made[2].txid]);
     for _ in 0..counter.confirmations_needed() {
         counter.payer.mine_only(&[]);
@@ -183,7 +183,7 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(waits, "confirmed", price), (gone, "failed", 0)]);
 
-    // The first branch becomes active again, then the second one.
+    // The first branch becomes active again, and after it the second branch.
     switch_branch(counter, &second, &first);
     counter.assert_invoices(&all("confirmed"));
     switch_branch(counter, &first, &second);
@@ -194,7 +194,7 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     ]);
 }
 
-/// Switches to the branch of another block and extends that branch until it is the longest. A node with an index does
+/// Switches to the branch of block `to` and extends that branch until it is the longest. A node with an index does
 /// not switch back by itself.
 #[track_caller]
 fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
@@ -207,7 +207,7 @@ fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
     }
 }
 
-/// Pays an invoice after it was cancelled.
+/// Pays an invoice after its cancellation.
 #[track_caller]
 fn play_late_payments(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(1);
@@ -229,8 +229,8 @@ fn play_late_payments(counter: &mut UtxoShop<'_>) {
     counter.node.call("setmocktime", json!([0]));
 }
 
-/// Transfers between addresses of the shop are not booked as payments, whether or not the server saw the first
-/// transaction before its block.
+/// Plays transfers between addresses of the shop, which are not booked as payments. The server sees some of the first
+/// transactions in the mempool, and others only in a block.
 #[track_caller]
 fn play_own_transfers(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(3);

@@ -174,7 +174,7 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
         "batches of four, two and one, and no failure"
     );
     assert_eq!((node.requests().len(), rpc.epoch()), (2 + 4, 0));
-    // After 32 single calls the client tries a batch of two again, which costs one request.
+    // After 32 calls without a batch, the client tries a batch of two again, which costs one more request.
     for _ in 0..8 {
         assert!(rpc.batch::<u64>(&numbered_calls(4)).is_ok());
     }
@@ -209,7 +209,7 @@ fn three_failures_switch_to_the_next_url_and_back() {
 #[test]
 fn credentials_and_header_are_sent_and_never_shown() {
     let node = Receiver::start_scripted(|_, message| {
-        // This node repeats the request, with its secrets, in its error message.
+        // This node's error message repeats the request, including its secrets.
         let sent = format!("{:?} {} limit", message.headers, message.path);
         let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });
         Reply::Text(200, json!({ "id": null, "error": error }).to_string())

@@ -22,7 +22,7 @@ trait ScenarioPayer {
     fn chain_asset_symbol(&self) -> [&'static str; 3];
     /// Returns the amount of 20 EUR, in base units.
     fn units_of_twenty_eur(&self) -> u128;
-    /// Pays all these addresses in one transaction, which enters the next block, and returns its id.
+    /// Pays all these addresses in one transaction, which the next block contains, and returns the transaction id.
     fn send_all(&self, to: &[(&str, u128)]) -> String;
     fn mine_empty(&self, blocks: u32);
     fn height(&self) -> u32;
@@ -35,12 +35,13 @@ trait ScenarioPayer {
     /// Replaces an unconfirmed transaction. On a chain without a visible mempool, reorganises the block of the
     /// transaction first.
     fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]);
-    /// Reorganises the newest blocks. Their transactions are confirmed again in another order, except `gone`.
+    /// Reorganises the newest blocks. Their transactions are confirmed again in another order, except the transaction
+    /// `gone`.
     fn reorganise_without(&self, gone: &str);
-    /// Sends payments to this address that the server must ignore.
+    /// Sends to this address several payments that the server must ignore.
     fn send_ignored(&self, to: &str);
-    /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, takes
-    /// these from `booked` and compares balances.
+    /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, returns
+    /// those of `booked` instead and compares the balances.
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
@@ -145,8 +146,8 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         count
     }
 
-    /// Replaces unconfirmed transactions by others that pay more, less, or another address. Returns the number of
-    /// payments that remain.
+    /// Replaces unconfirmed transactions by others that pay more, pay less, or pay another address. Returns the
+    /// number of payments that are not dropped.
     #[track_caller]
     fn replace_payments(&self, count: usize) -> usize {
         let (payer, twenty) = (self.payer, self.payer.units_of_twenty_eur());
@@ -201,11 +202,11 @@ fn not_dropped_condition(count: usize) -> String {
     format!("{SEEN}) = {count}")
 }
 
-/// SQL for the number of payments that are not dropped, without its closing parenthesis, so that conditions can be
-/// added.
+/// Start of an SQL query for the number of payments that are not dropped. The closing parenthesis is missing, so that
+/// conditions can be added.
 const SEEN: &str = "(select count(*) from observations where state != 'dropped'";
 
-/// SQL condition: no payment is unconfirmed.
+/// SQL condition that is true if no payment is unconfirmed.
 const REST: &str = "not exists (select 1 from observations where state = 'seen')";
 
 /// Names of the invoices, created before the first payment.

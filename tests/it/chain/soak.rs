@@ -1,7 +1,8 @@
 //! All kinds of nodes at once, with faults, while the server is killed repeatedly. In the end the file agrees with
-//! the nodes, memory has not grown, and no thread uses the processor without need.
+//! the nodes, memory has not grown, and idle threads use almost no processor time.
 //!
-//! `COFFER_SOAK_SECONDS` sets the duration and enables the measurements. Without it, the test plays twelve rounds.
+//! `COFFER_SOAK_SECONDS` sets the duration and enables the measurements. Without `COFFER_SOAK_SECONDS`, the test
+//! plays twelve rounds.
 
 mod front;
 mod solana;
@@ -33,7 +34,7 @@ const UNTESTED: &str = "all kinds of node at once";
 const ROUNDS: usize = 12;
 /// Number of invoices on each chain.
 const INVOICES: usize = 6;
-/// Number of blocks that are mined together to confirm all payments, and the maximum number of repetitions.
+/// Number of blocks that are mined at once to confirm all payments, and the maximum number of such rounds.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 /// Allowed growth of the memory of a server between two idle moments, in kB.
@@ -199,7 +200,7 @@ fn processor_ticks(running: &RunningServer) -> BTreeMap<String, u64> {
     read.collect()
 }
 
-/// Asserts that no thread of an idle server uses more than its share of a processor.
+/// Asserts that no thread of an idle server uses more than [`IDLE_SHARE_MAX`] of a processor.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn assert_no_thread_spins(running: &RunningServer) {
@@ -213,7 +214,7 @@ fn assert_no_thread_spins(running: &RunningServer) {
     }
 }
 
-/// Reorganises, starts a fault, ends all faults, or pays, at random.
+/// At random, reorganises blocks, starts a fault, ends all faults, or pays.
 fn play_random_event(side: &mut SoakChain, dice: &mut Dice) {
     match dice.roll(6) {
         0 => {

@@ -77,7 +77,7 @@ impl TestnetShop {
         till
     }
 
-    /// Adds a regtest wallet, or adds it again, and returns the output of the command.
+    /// Adds a regtest wallet, also if the shop already has the wallet. Returns the output of the command.
     #[track_caller]
     pub fn add_wallet(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
@@ -131,8 +131,8 @@ impl TestnetShop {
     /// Creates an invoice of 20 EUR in this coin.
     #[track_caller]
     pub fn create_invoice(&self, running: &RunningServer, asset: &str) -> Value {
-        // The assignments are moved into the past, because an account gets only a few imported addresses in one
-        // minute.
+        // An account gets only a few imported addresses each minute, so the earlier assignments are moved into the
+        // past.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         let body = json!({
@@ -169,7 +169,7 @@ impl TestnetShop {
         self.run_coffer_with_env(args, &[])
     }
 
-    /// Like [`Till::coffer`], with these environment variables.
+    /// Like [`TestnetShop::run_coffer`], with these environment variables.
     #[track_caller]
     pub fn run_coffer_with_env(&self, args: &[&str], variables: &[(&str, &str)]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

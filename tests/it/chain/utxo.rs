@@ -61,7 +61,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         assert_eq!(json!(at.unix_seconds()), entry["time"]);
         assert!(matches!(&one.spends[0], InputSource::Output(txid, _) if txid.len() == 64));
     }
-    // Payments in transactions that the caller has already stored are not returned again.
+    // The caller has already stored one transaction, so the client does not return its payments again.
     let rest = seen.mempool(std::slice::from_ref(&to_three), &watch).unwrap();
     assert_eq!(
         payment_tuples(&rest.received),
@@ -72,7 +72,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
     assert_moved_to_block(&node, &mut seen, &watch, &expected, &[to_three, other]);
 }
 
-/// Asserts that the payments that were in the mempool are in the next block, and no longer in the mempool.
+/// Asserts that the next block contains the payments from the mempool, and that the mempool no longer contains them.
 #[track_caller]
 fn assert_moved_to_block(
     node: &Litecoind,

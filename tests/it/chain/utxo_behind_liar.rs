@@ -1,4 +1,4 @@
-//! False responses of a node of a UTXO chain: each is rejected, and no part of it is kept.
+//! False responses of a node of a UTXO chain. The client rejects each response as a whole.
 
 use super::watch::{LIMITS, WatchList, paid_in_blocks, utxo_client};
 use crate::support::litecoind::Litecoind;
@@ -283,7 +283,7 @@ fn broken_slow_or_endless_response_is_an_error() {
     scene.liar.inject("getblockhash", Fault::Reversed);
     let paid = |blocks: Vec<_>| paid_in_blocks(&blocks).len();
     assert_eq!(scene.blocks().map(paid), Ok(1));
-    // A large unknown field is skipped, but its bytes count.
+    // The client skips a large unknown field, but counts its bytes towards the size limit.
     let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
     scene.assert_fails(("getblock", huge), "Limited", |scene| scene.blocks().map(drop));
 }

@@ -30,7 +30,7 @@ impl WatchList {
         }
     }
 
-    /// Adds addresses that the client polls one by one.
+    /// Adds addresses that the client polls individually.
     pub fn with_polled_addresses(mut self, addresses: &[&str]) -> WatchList {
         let named = addresses.iter().map(|address| PolledAddress {
             address: (*address).to_owned(),
@@ -96,7 +96,7 @@ pub fn payment_tuples(received: &[ReceivedOutput]) -> Vec<(String, u32, String, 
     told.collect()
 }
 
-/// Returns transaction, position, address and amount in base units of each payment in these blocks.
+/// Returns transaction, position, address and amount in base units of each payment in `blocks`.
 pub fn paid_in_blocks(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
     blocks.iter().flat_map(|block| payment_tuples(&block.received)).collect()
 }

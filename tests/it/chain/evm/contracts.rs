@@ -48,7 +48,7 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let canonical =
         account_address(Chain::Ethereum, &super::fixtures::account_of(&sender)).unwrap();
     let sender = canonical.as_str();
-    // Address of the contract that the third call created and that then sent the coins.
+    // The third call created a contract, and this contract sent the coins.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
     assert_ne!(purse, sender);
     let at = |ordinal: u32| 1_000_000 + ordinal;
@@ -57,7 +57,7 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
         ("ETH", &sent[0], at(1), TWO, 5, sender),
         // The first transfer was reverted and has no position.
         ("ETH", &sent[1], at(0), ONE, 10, sender),
-        // The first position is the transfer that funded the new contract.
+        // The transfer that funded the new contract has the first position.
         ("ETH", &sent[2], at(1), ONE, 10, purse),
         // A transfer within a delegate call is counted once.
         ("ETH", &sent[3], at(0), ONE, 10, sender),
@@ -91,7 +91,7 @@ fn node_without_traces_still_detects_other_payments() {
         assert_eq!(node.has_traces(), None);
         node.network().unwrap();
         assert_eq!(node.has_traces(), Some(false), "{message}");
-        // For a single block, only these error codes show that the node has no traces.
+        // For a request of a single block, only these error codes mean that the node has no traces.
         let mut unasked = scene.client_at(&proxy.url());
         let nodes = match code {
             -32601 | -32004 => vec![&mut node, &mut unasked],

@@ -32,7 +32,7 @@ impl WatchedAccounts {
         WatchedAccounts(addresses.iter().map(|address| account_of(address)).collect())
     }
 
-    /// Watches these addresses and `others` more, which can be too many for an address filter.
+    /// Watches these addresses and `others` additional accounts, which can be too many for an address filter.
     pub fn with_others(addresses: &[&str], others: u32) -> WatchedAccounts {
         let mut ours = WatchedAccounts::from_addresses(addresses);
         for other in 0..others {
@@ -106,7 +106,7 @@ impl EvmScene {
         self.client().blocks(from, to, &self.ours).unwrap()
     }
 
-    /// Returns the payments from this block on.
+    /// Returns the payments in this block and all later blocks.
     #[track_caller]
     pub fn payments_from(&self, from: u32) -> Vec<ReceivedOutput> {
         collect_payments(self.read_blocks(from, self.anvil.height()))

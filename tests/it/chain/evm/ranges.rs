@@ -1,4 +1,4 @@
-//! Ranges of blocks: the number of calls for a range, and smaller ranges after a rejection by the node.
+//! Calls that a range of blocks costs, and smaller ranges after the node rejects a range.
 
 use super::fixtures::{
     EvmScene, ONE, TWO, WatchedAccounts, account_of, collect_payments, error_response,
@@ -12,7 +12,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Accounts that are always filtered by address, however many there are.
+/// Accounts that the client always filters by address, whatever their number.
 struct FilteredAccounts(Vec<[u8; 20]>);
 
 impl Watched for FilteredAccounts {
@@ -55,7 +55,7 @@ fn range_costs_four_calls_unless_it_has_payments() {
     assert_eq!(cost(first, paid - 1), (vec![first, paid - 1], 4));
     assert_eq!(cost(paid, last), (vec![paid, last], 4 + 1));
     assert_eq!(cost(last, last), (vec![last], 2));
-    // Zero transfers, a common kind of spam, cost no further calls.
+    // Zero transfers, a common kind of spam, cost no additional calls.
     anvil.pay_token(&scene.token, ONE, 0);
     assert_eq!(cost(last, last + 1), (vec![last, last + 1], 4));
     let calls = node.rpc().call_count();
@@ -69,8 +69,8 @@ fn range_costs_four_calls_unless_it_has_payments() {
     node.blocks(first, paid - 1, &scene.ours).unwrap();
     let cost = RequestCost::for_chain(Chain::Base);
     assert_eq!(node.rpc().call_count() - calls, cost.a_poll);
-    // Calls to read final blocks: two blocks, three times two calls for logs, and the hash of the last block. Then
-    // the chain id, the head and the last block read.
+    // Calls to read final blocks: 2 blocks, 3 times 2 calls for logs, and the hash of the last block. Four more calls
+    // read the chain id, the head and the last block that was read.
     assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
     let calls = node.rpc().call_count();
     // Without watched addresses, only the first and the last block are read.
@@ -162,8 +162,7 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
     let blocks = node.blocks(from, from + 1, &FilteredAccounts(named)).unwrap();
     let amounts: Vec<_> = collect_payments(blocks).iter().map(|came| came.amount.0).collect();
     assert_eq!(amounts, [5, 7]);
-    // Two blocks, three times two calls for logs, and two receipts: the cost of a wallet with a thousand indexes
-    // ahead.
+    // Calls for a wallet with a thousand watched indexes: 2 blocks, 3 times 2 calls for logs, and 2 receipts.
     assert_eq!(node.rpc().call_count() - calls, 2 + 3 * 2 + 2);
 }
 

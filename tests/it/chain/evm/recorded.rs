@@ -14,7 +14,7 @@ use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 
-/// Addresses of the token, the first contract of the account, and of the sending contract, the second one.
+/// Addresses of the first two contracts that the account created: the token, and the contract that sends payments.
 const TOKEN: &str = "0x5FbDB2315678afecb367f032d93F642f64180aa3";
 const SENDER: &str = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512";
 /// First block with transactions, and the last block that is read.
@@ -157,7 +157,7 @@ fn recorded_transactions_are_read() {
     assert_eq!(seen, expected);
     for (txid, read) in [(txids[0], 0), (txids[1], 0), (txids[2], 1)] {
         assert_eq!(node.block_of(txid), Ok(Some(blocks[read].block.clone())));
-        // Transaction ids are compared without regard to case.
+        // Upper and lower case make no difference in transaction ids.
         let large = format!("0x{}", txid[2..].to_uppercase());
         assert_eq!(node.block_of(&large), Ok(Some(blocks[read].block.clone())));
     }

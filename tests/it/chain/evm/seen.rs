@@ -192,7 +192,7 @@ fn positions_do_not_depend_on_the_block() {
         assert_eq!(node.block_of(txid.as_str().unwrap()), Ok(None));
     }
 
-    // The transactions return, each in a block of its own.
+    // The transactions are confirmed again, each in a separate block.
     for raw in kept {
         let txid = anvil.call_rpc("eth_sendRawTransaction", json!([raw]));
         anvil.wait_for_success(&txid);

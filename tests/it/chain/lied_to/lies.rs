@@ -1,4 +1,4 @@
-//! False responses of the proxy, and the problem that the operator reads for each.
+//! False responses of the proxy, each with the problem that the operator is shown.
 
 use crate::support::rpc_proxy::RpcFault;
 use serde_json::{Value, json};
@@ -8,7 +8,8 @@ use std::sync::Arc;
 const TOO_MUCH: usize = 65 << 20;
 /// Nearly as many bytes as a response may have.
 const MUCH: usize = 60 << 20;
-/// Hashes of the genesis blocks of main networks and regtest networks, which identify another chain.
+/// Genesis block hashes of main networks and regtest networks. A false response with such a hash claims to come from
+/// another chain.
 const GENESIS_OF_BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
 const GENESIS_OF_LITECOIN: &str =
     "12a765e31ffd4059bada1e25190f6e98c99d9714d334efa41a195a7e7e04bfe2";
@@ -18,7 +19,7 @@ const GENESIS_OF_DOGECOIN: &str =
 /// False responses that are injected together, and the problem that the operator reads.
 pub(super) struct LieCase {
     pub(super) lies: Vec<(&'static str, RpcFault)>,
-    /// Texts in `/readyz?verbose` and in `coffer doctor`; empty where the false response cannot be detected.
+    /// Texts in `/readyz?verbose` and in `coffer doctor`. A text is empty if the false response cannot be detected.
     pub(super) told: [&'static str; 2],
 }
 
@@ -123,7 +124,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
 }
 
 /// Returns the false responses of a node of a UTXO chain, as cases. `before` is an earlier chain state, and `script`
-/// belongs to the shop. `shows` is `true` if blocks include whole transactions.
+/// is an output script of the shop. `shows` is `true` if the node returns blocks with whole transactions.
 pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
     let tip = before["blocks"].as_u64().unwrap();
     // Behind a load balancer, one node knows the newest block and another does not.
@@ -179,8 +180,8 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
     cases
 }
 
-/// Returns two cases: a block of nearly the maximum size that pays only the shop, and a mempool as large, whose
-/// transactions cannot be read.
+/// Returns two cases. In one, a block of nearly the maximum size pays only the shop. In the other, a mempool of the
+/// same size has transactions that cannot be read.
 fn transaction_floods(script: &str) -> Vec<LieCase> {
     let transactions = list_near_maximum_size(|at| {
         let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });

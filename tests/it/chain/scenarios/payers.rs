@@ -151,7 +151,8 @@ impl ScenarioPayer for EvmScenarioPayer {
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
         let given_up = self.node.reorg(self.height() + 1 - height);
         self.node.mine_together(|| {
-            // All transactions are unconfirmed again, until one of them is replaced with a higher fee.
+            // After the reorg, all transactions are unconfirmed. Then one transaction is replaced by another with a
+            // higher fee.
             for (_, raw) in &given_up {
                 self.node.call_rpc("eth_sendRawTransaction", json!([raw]));
             }
@@ -183,8 +184,8 @@ impl ScenarioPayer for EvmScenarioPayer {
         let failed =
             self.node.call(&self.token, "fail(address,uint256)", &[address_word(to), units], 0);
         assert_eq!(self.node.wait_for_receipt(&failed)["status"], "0x0");
-        // This payment stays unmatched: on Ethereum it is in a coin that the invoice does not request, elsewhere it
-        // is dust.
+        // This payment stays unmatched. On Ethereum its coin is not the coin of the invoice, and on other chains its
+        // amount is dust.
         if self.names[0] == "ethereum" {
             let sender = self.node.deploy_forwarder();
             let words = [address_word(to), address_word(FOREIGN)];
@@ -199,8 +200,8 @@ impl ScenarioPayer for EvmScenarioPayer {
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.received_by(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
-        // The node cannot list transfers by contracts, so these are taken from `booked`, and the balances are
-        // compared.
+        // The node cannot list transfers by contracts, so the test takes them from `booked` and compares the
+        // balances.
         let sent = booked.iter().filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, asset));

@@ -7,8 +7,8 @@ use coffer::chain::Node;
 use coffer::chain::cost::RequestCost;
 use coffer::domain::asset::Chain;
 
-/// Returns the number of requests for block times, which only surfpool makes necessary, because its blocks have a
-/// wrong time.
+/// Returns the number of requests for block times. Only surfpool needs these requests, because the times in its
+/// blocks are wrong.
 fn block_time_requests(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }
@@ -40,14 +40,14 @@ fn poll_makes_the_documented_number_of_requests() {
     let poll = cost(&follower, &liar);
     let told = RequestCost::for_chain(Chain::Solana);
     assert_eq!(poll, told.a_poll);
-    // 600 slots later, the final slots are due to be read again.
+    // After 600 more slots, the client reads the final slots again.
     node.mine(600);
     follower.poll();
     let finals = cost(&follower, &liar);
-    // On a growing chain the head has moved on by then, so one more request reads the last block.
+    // On a real chain the head moves during these requests, so one more request reads the last block.
     assert_eq!(finals + 1, told.a_poll + told.a_final);
-    // A payment costs requests for a history, a transaction and a block, and the same requests again when it is
-    // final.
+    // A payment costs three requests: for a history, a transaction and a block. It costs the same requests again when
+    // it is final.
     node.pay(SOL, &ours[3], 1_000_000);
     follower.poll();
     let seen = cost(&follower, &liar);

@@ -1,4 +1,5 @@
-//! Customer addresses from before the server watched the chain: the past of the chain is read once for them.
+//! Customer addresses that are older than the first poll of the chain. The server reads the earlier blocks once for
+//! these addresses.
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;

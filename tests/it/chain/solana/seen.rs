@@ -64,7 +64,7 @@ fn only_increases_paid_by_others_are_payments() {
     let ours = node.pool_addresses(0, 4);
     let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours);
     follower.poll();
-    // One transaction has several payments, two of them to one account, and also pays the rent of new accounts.
+    // One transaction contains several payments, two of them to one account, and pays the rent of new accounts.
     let several = node.send(
         None,
         &json!([
@@ -90,7 +90,7 @@ fn only_increases_paid_by_others_are_payments() {
     assert_eq!(told.iter().copied().collect::<BTreeSet<_>>(), expected);
     assert_eq!(told.len(), expected.len());
     assert!(seen.iter().all(|one| one.txid == several));
-    // A program pays lamports.
+    // A program, not a user, sends these lamports.
     node.send(None, &json!([["by program", ours[2], 3_000_000]]));
     let seen = follower.poll();
     assert_eq!(seen.len(), 1);
@@ -108,7 +108,7 @@ fn only_increases_paid_by_others_are_payments() {
         node.send(Some(0), &json!([["close", USDC, ours[0]]])),
     ];
     assert!(follower.poll().is_empty());
-    // A transfer between two addresses of the shop names the sender.
+    // The observation of a transfer between two addresses of the shop contains the sender.
     let moved = node.send(Some(0), &json!([["sol", ours[3], 1_000_000]]));
     let seen = follower.poll();
     assert_eq!(seen[0].txid, moved);
@@ -145,7 +145,7 @@ fn money_spent_between_two_polls_is_seen() {
             ]),
         );
     };
-    // The balances are the same as before, but a newly started client requests the history and finds the payments.
+    // The balances did not change, but a newly started client requests the history and finds the payments.
     sweep(0);
     let known = follower.known.clone();
     follower.node = solana_client(&node, &node.url);
@@ -157,7 +157,7 @@ fn money_spent_between_two_polls_is_seen() {
     follower.ours.0.push(polled_address(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
     assert_agrees_with_node(&node, &follower, &ours);
-    // A new client can also read slots that another client read long ago.
+    // A new client can also read slots that an earlier client read long ago.
     let mut other = solana_client(&node, &node.url);
     let at = known.cursor.unwrap().block;
     assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
@@ -236,7 +236,7 @@ fn transaction_is_found_by_its_signature() {
     let paid = node.pay(USDC, &ours[0], 20);
     let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     node.mine(2);
-    // The address may be the owner, or the token account of the owner.
+    // The address may be the owner, or the owner's token account.
     for address in [&ours[0], &account] {
         let mut follower =
             Follower::start_at_head(solana_client(&node, &node.url), std::slice::from_ref(address));

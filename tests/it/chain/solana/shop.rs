@@ -166,8 +166,8 @@ fn own_transfers_book_nothing() {
     let running = till.start();
     till.wait_for_event("invoice.detected", &paid);
     drop(running);
-    // Own transfers: gas for a sweep, the sweep with its returned rent, and a transfer between two addresses of the
-    // shop.
+    // Transfers within the shop: gas for a sweep, the sweep with its returned rent, and a transfer between two
+    // deposit addresses.
     let own = ["own", "solana", &node.payer];
     parse_output(&run_wallet(&till.served.file, &own, ""));
     node.pay(SOL, &deposit_address(&paid), 300_000_000);

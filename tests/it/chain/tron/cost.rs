@@ -13,7 +13,7 @@ use coffer::domain::time::Time;
 /// Number of blocks between two polls.
 const BLOCKS: u32 = 20;
 
-/// Mines the blocks between two polls, each with a contract call.
+/// Mines as many blocks as a chain adds between two polls, each with a contract call.
 #[track_caller]
 fn mine_blocks_of_one_poll(node: &Standin) {
     for _ in 0..BLOCKS {
@@ -50,7 +50,7 @@ fn poll_makes_the_documented_number_of_requests() {
         rescans: false,
     };
     let before = client.request_count();
-    // The newly final blocks need a second step, which reads the head again.
+    // The poll takes a second step for the newly final blocks, and this step reads the head again.
     for is_last in [false, true] {
         let came =
             compute_step(&mut client, &known, &shop_accounts(), manner, &mut |_| {}).unwrap();

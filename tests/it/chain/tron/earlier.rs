@@ -1,4 +1,5 @@
-//! Customer addresses from before the server watched the chain: the past of the chain is read once for them.
+//! Customer addresses that are older than the first poll of the chain. The server reads the earlier blocks once for
+//! these addresses.
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
@@ -43,7 +44,7 @@ fn downgrade_file(till: &mut TestnetShop) {
     till.served.file = older;
 }
 
-/// Pays each address, 35 and 10 days ago.
+/// Pays the first address 35 days ago and the second address 10 days ago, in simulated time.
 fn pay_earlier_deposits(node: &Node, [bob, ada]: &[String; 2]) {
     node.pay(bob, 5_000_000);
     node.mine(1);

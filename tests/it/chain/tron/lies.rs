@@ -27,7 +27,8 @@ fn read_network(client: &mut Tron) -> Result<(), NodeError> {
     client.network().map(drop)
 }
 
-/// Starts a node that pays the shop twice in the block at height 12: with coins, and with tokens by a contract.
+/// Starts a node that pays the shop twice in the block at height 12: with coins, and with tokens that a contract
+/// sends.
 #[track_caller]
 fn start_paying_node() -> Standin {
     let node = Standin::start();

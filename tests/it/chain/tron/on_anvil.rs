@@ -14,7 +14,7 @@ fn strip_hex_prefix(value: &Value) -> String {
     value.as_str().unwrap().trim_start_matches("0x").to_owned()
 }
 
-/// Returns the logs of a transaction, with the address of the listed token in place of the deployed one.
+/// Returns the logs of a transaction. [`TOKEN`] replaces the address of the deployed token.
 #[track_caller]
 fn token_logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)> {
     let receipt = anvil.wait_for_success(txid);

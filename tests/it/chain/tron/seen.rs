@@ -59,7 +59,7 @@ fn each_kind_of_payment_is_seen_once() {
     let height = node.height();
     let (usdt, trx) = ("USDT-TRC20", "TRX");
     let id = |at: usize| sent[at].clone();
-    // At the head, the server reads only transfers that a transaction names itself.
+    // The expected payments exclude zero amounts, failed transfers, unlisted tokens and other kinds of transactions.
     let at_head = vec![
         (trx, id(0), 0, ONE, 7, PAYER),
         (trx, id(2), 0, ONE, 70, TWO),
@@ -88,7 +88,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     let height = node.height();
     assert_eq!(read_payments(&node, height, height).len(), 0);
     assert_eq!((node.request_count(path), node.request_count(solid)), (0, 0));
-    // Both payments are found when they are final. Blocks without contract calls need no receipts.
+    // The server finds both payments when they are final. It requests no receipts for blocks without contract calls.
     node.pay(&encode_address(ONE), 7);
     node.mine(FINAL);
     assert_eq!(read_payments(&node, height, height + 1).len(), 2);

@@ -170,7 +170,7 @@ fn own_transfers_book_nothing() {
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.create_invoice(&running, asset));
     running.process.kill();
     node.pay_token(&deposit_address(&paid), 20_000_000);
-    // Own transfers: gas for a sweep, and a transfer from a customer's address.
+    // Transfers within the shop: gas for a sweep, and a transfer from a customer's address.
     node.send(Action::Transfer {
         from: gas,
         to: decode_address(&deposit_address(&paid)),
