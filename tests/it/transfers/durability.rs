@@ -1,6 +1,7 @@
-//! `kill -9` while payouts and refunds are requested, approved and sent: the file keeps every acknowledged step.
+//! Kills of the server with `kill -9` while payouts and refunds are requested, approved and sent. The file keeps
+//! every acknowledged step.
 //!
-//! Invariant: a kill follows a number of responses, not a time.
+//! Invariant: each kill follows a fixed number of responses, so it does not depend on timing.
 
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
@@ -13,7 +14,7 @@ use std::sync::mpsc::{Sender, channel};
 
 /// Number of times that the server is killed.
 const KILLS: usize = 8;
-/// Number of responses before each kill.
+/// Number of responses from the server before each kill.
 const SHARE: usize = 150;
 
 /// Id and status of an acknowledged step.
@@ -22,10 +23,10 @@ type AcknowledgedStep = (String, String);
 /// A client that requests payouts or refunds, one after the other, and moves each to a final status.
 struct TransferClient {
     kind: &'static str,
-    /// Number of the client, which is a part of its idempotency keys.
+    /// Number of the client, which is included in its idempotency keys.
     place: usize,
     invoice: String,
-    /// Number of the request, which is a part of its idempotency key. A retry has the same key.
+    /// Number of the request, which is included in its idempotency key. A retry has the same key.
     number: usize,
     id: Option<String>,
 }
@@ -61,7 +62,7 @@ impl TransferClient {
                 let now = read.header("X-API-Key", LIVE).call().ok()?;
                 let now: Value = parse_json(now)?;
                 match next_action(now["status"].as_str().unwrap(), self.number) {
-                    // The server was killed after it stored the last step, but before its response.
+                    // The server stored the last step, but was killed before it responded.
                     None => Some(now),
                     Some(action) => {
                         let path = format!("/sandbox/{kind}/{id}");

@@ -1,5 +1,5 @@
-//! The server is killed at every step of payouts and refunds on a real litecoind: each is sent once and reported
-//! once.
+//! Kills of the server at every step of payouts and refunds on a real litecoind. Each transfer is sent once and
+//! reported once.
 
 use super::litecoin_shop::{
     CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, ROUNDS, SentBy, start_node,
@@ -46,7 +46,7 @@ fn send_by_hand(
     (sent, made)
 }
 
-/// Sends by the signer, with a kill during its run.
+/// Sends by the signer, and kills the server at the given point.
 #[track_caller]
 fn send_by_signer(
     merchant: &mut LitecoinMerchant<'_>,

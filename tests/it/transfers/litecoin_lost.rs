@@ -92,7 +92,7 @@ fn prove_transactions_lost(
     for ((of, _), other) in lost.iter().zip(&others) {
         merchant.wait_for_review(of, "processing", &format!("{} took its place", other.txid));
     }
-    // One more block puts the spending transactions below the reorg horizon.
+    // After one more block, the spending transactions are below the reorg horizon.
     merchant.mine_and_read(HORIZON);
     merchant.assert_paid(back, &again.txid);
     merchant.assert_paid(&next, &own.txid);
@@ -228,7 +228,7 @@ fn reorganise_and_lose(
     merchant.mine_and_read(1);
     merchant.wait_for_state(booked_back, ["paid", "settled"]);
     newest_review(merchant, sent_again, "gone");
-    // A reorg of the block that spends the inputs confirms the first transaction again.
+    // A reorg removes the transaction that spends the inputs, and the first transaction is confirmed again.
     merchant.reorganise(1);
     merchant.payer.mine_only(&[&first.raw]);
     // The server reads this transaction before an operator enters its id.
@@ -270,7 +270,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             let forced = json!({ "action": "fail", "force": true });
             merchant.apply(of, &forced).expect(200);
         }
-        // These transfers have no transaction: none was entered, or the signer sent nothing.
+        // These transfers have no transaction: the operator entered no id, and the signer sent nothing.
         let unsent = round.map(|who| merchant.new_processing(who, None));
         for of in &unsent {
             if of.by == SentBy::Signer {

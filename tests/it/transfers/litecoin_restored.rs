@@ -35,7 +35,7 @@ fn restore_old_copy(
         merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "processing", "the signer sent nothing: low funds");
     }
-    // The signer is busy with this transfer while the next is approved.
+    // The signer is busy with this transfer when the next transfer is approved.
     let processing = merchant.new_processing((kind(2), by), None);
     let approved = merchant.request_transfer((kind(1), by), None, None);
     merchant.approve(&approved);
@@ -88,7 +88,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     }
 }
 
-/// Asserts that the signer was started once for each transfer that it sends, and for no other.
+/// Asserts that the signer was started once for each transfer that it sends, and never for another transfer.
 #[track_caller]
 fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &CopiedLitecoinTransfers) {
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
@@ -126,7 +126,8 @@ fn assert_held_before_sending(
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.apply(requested, &reason).expect(200);
     if approved.by == SentBy::Signer {
-        // A transaction to the destination that arrived after the copy stops the signer until the operator decides.
+        // A transaction paid the destination after the copy was taken. The signer does not start until the operator
+        // decides.
         merchant.restart_and_read();
         merchant.wait_for_state(approved, ["approved", "waiting"]);
         assert_signer_starts(merchant, copied);

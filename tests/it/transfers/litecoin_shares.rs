@@ -44,7 +44,7 @@ fn transaction_spending_shop_deposits_settles() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
-        // The deposits are spent later, one for the refund and one for the payout.
+        // The test spends these two deposits later, one for the refund and one for the payout.
         let mut deposits = merchant.pay_invoice_in_parts(&[1_000_000, 24_000_000]);
         let mut paid = Vec::new();
         for who in round {
@@ -52,7 +52,8 @@ fn transaction_spending_shop_deposits_settles() {
             let coin = if who.0 == "payouts" { deposits.pop() } else { Some(deposits.remove(0)) };
             let made = merchant.payer.sign_spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
-            // Only the transfer of the signer gets its transaction id. The other transaction is found without its id.
+            // The transaction id is entered only for the signer's transfer. The server finds the other transaction
+            // without an id.
             if who.1 == SentBy::Signer {
                 merchant.enter_txid(&sent, &made.txid);
             }
@@ -91,7 +92,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         merchant.mine_and_read(CONFIRMATIONS);
         merchant.assert_paid(&second, &made.txid);
         merchant.assert_paid(&first, &own.txid);
-        // An output that has settled a transfer cannot be taken from it.
+        // An output that has settled a transfer stays with that transfer.
         merchant.pay_invoice_in_parts(&[25_000_000]);
         let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
         let taken = merchant.apply_pay(&third, &own.txid);
@@ -106,7 +107,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
-        // The signer works on another transfer, so it does not start for this one.
+        // The signer is busy with another transfer, so it does not start for the transfer `held`.
         let busy = merchant.new_processing(("refunds", SentBy::Signer), None);
         let held = merchant.request_transfer((kind, SentBy::Signer), None, None);
         merchant.approve(&held);
@@ -126,7 +127,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         assert_eq!(merchant.read_transfer(&held)["proposals"][0]["txid"], made.txid.as_str());
         let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
         assert_eq!((merchant.signer_starts(&next), merchant.signer_starts(&held)), (1, 0));
-        // After the operator dismisses the transaction, the signer sends.
+        // When the operator dismisses the transaction, the signer starts and sends the transfer.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
         merchant.apply(&held, &dismissed).expect(200);
         assert!(polling::wait_until(|| merchant.signer_starts(&held) == 1));

@@ -18,13 +18,13 @@ use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const UNTESTED: &str = "payouts and refunds in litecoin";
-/// Confirmations that the largest amounts need.
+/// Number of confirmations that the largest amounts need.
 pub const CONFIRMATIONS: usize = 12;
 /// Number of blocks below the head after which no reorg is expected.
 pub const HORIZON: usize = 200;
 /// Number of coins that the payer starts with.
 const COINS: usize = 60;
-/// Both kinds of transfer, each once by hand and once by the signer.
+/// Rounds of two transfers, a payout and a refund. Each kind is sent once by hand and once by the signer.
 pub const ROUNDS: [[(&str, SentBy); 2]; 2] = [
     [("payouts", SentBy::Hand), ("refunds", SentBy::Signer)],
     [("refunds", SentBy::Hand), ("payouts", SentBy::Signer)],
@@ -153,7 +153,7 @@ impl<'n> LitecoinMerchant<'n> {
         self.node.new_address("bech32")
     }
 
-    /// Requests a payout of 20 EUR, or a refund of `euros` EUR, by default 1.00.
+    /// Requests a payout of 20 EUR, or a refund of `euros` EUR. The default of `euros` is 1.00.
     #[track_caller]
     pub fn request_transfer(
         &self,
@@ -229,8 +229,8 @@ impl<'n> LitecoinMerchant<'n> {
         }
     }
 
-    /// Sends this percentage of the amount of a new transfer, and enters the transaction id. The transaction stays in
-    /// the mempool.
+    /// Creates a transfer, sends this percentage of its amount, and enters the transaction id. The transaction stays
+    /// in the mempool.
     #[track_caller]
     pub fn send_transfer(
         &mut self,
@@ -332,7 +332,7 @@ impl<'n> LitecoinMerchant<'n> {
         (self.ahead_ms > 0).then_some(now)
     }
 
-    /// Sets the clock of the node to the simulated time, at which it stays.
+    /// Stops the clock of the node at the simulated time.
     #[track_caller]
     fn set_node_time(&self) {
         if let Some(now) = self.simulated_time() {
@@ -354,15 +354,15 @@ impl<'n> LitecoinMerchant<'n> {
         self.node.call("loadwallet", json!(["test"]));
     }
 
-    /// Replaces blocks by empty ones, and adds one more. After a shallow reorg, the transactions of the old blocks
-    /// are in the mempool.
+    /// Replaces blocks by empty blocks, and adds one more block. After a shallow reorg, the transactions of the old
+    /// blocks are in the mempool.
     #[track_caller]
     pub fn reorganise(&mut self, depth: usize) {
         let tip = self.node.call("getblockcount", json!([])).as_u64().unwrap();
         let first = tip + 1 - u64::try_from(depth).unwrap();
         let hash = self.node.call("getblockhash", json!([first]));
         self.node.call("invalidateblock", json!([hash]));
-        // Each branch differs, because the node rejects blocks that it was told to invalidate.
+        // Each branch has different blocks, because the node rejects blocks that it was told to invalidate.
         self.branches += 1;
         let script = format!("raw({:x})", 0x52 + self.branches % 14);
         for _ in 0..=depth {

@@ -35,7 +35,7 @@ struct EthMerchant {
     running: Option<RunningServer>,
     /// Invoices of 20 EUR, one paid in each coin: asset and invoice id.
     invoices: [(&'static str, String); 2],
-    /// Sender of the transfers whose transaction a test creates: `hand` or `signer`.
+    /// Sender of the transfers in this test: `hand` or `signer`.
     sent_by: &'static str,
     /// Milliseconds by which the clocks of server and chain are ahead of the wall clock.
     ahead_ms: i64,
@@ -52,7 +52,8 @@ struct EthTransfer {
     units: u128,
 }
 
-/// Plays a scene with transfers sent by hand, then with a signer, which must start once for each of its transfers.
+/// Plays a scene with transfers sent by hand, then with a signer. Asserts that the signer starts once for each
+/// transfer that it sends.
 #[track_caller]
 fn play_with_each_sender(untested: &str, scene: fn(&mut EthMerchant)) {
     if let Some(mut merchant) = EthMerchant::open(untested) {
@@ -149,7 +150,7 @@ impl EthMerchant {
         self.restart_and_read();
     }
 
-    /// Moves the clock of the server, and of the next block of the chain, ahead.
+    /// Moves the server's clock and the time of the next block ahead.
     #[track_caller]
     fn advance_ms(&mut self, ms: i64) {
         self.ahead_ms += ms;
@@ -234,7 +235,7 @@ impl EthMerchant {
         refund.expect(201).json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Returns a new transfer in processing that is sent by hand.
+    /// Returns a new transfer that is in processing and is sent by hand.
     #[track_caller]
     fn new_processing(&mut self, of: (&str, &'static str)) -> EthTransfer {
         let to = self.new_destination();
@@ -249,7 +250,8 @@ impl EthMerchant {
         sent
     }
 
-    /// Sends a new transfer and returns it with its transaction id. By hand, the id is not entered yet.
+    /// Sends a new transfer and returns the transfer and the transaction id. If the transfer is sent by hand, the id
+    /// is not entered yet.
     #[track_caller]
     fn send_transfer(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
         if self.sent_by == "signer" {
@@ -361,7 +363,7 @@ impl EthMerchant {
         self.till.served.wait_for_query(&told, &[kind]);
     }
 
-    /// Resolves the only open review of a transfer by this action, and asserts that the review has this kind.
+    /// Resolves the only open review of a transfer by this action. Asserts that the review is of this kind.
     #[track_caller]
     fn resolve_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
         let read = self.read_transfer(of);

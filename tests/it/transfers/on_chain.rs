@@ -66,7 +66,7 @@ fn transaction_is_seen_then_settles() {
         let told = [format!("{}.paid", &kind[..kind.len() - 1])];
         assert_eq!(shop.event_types(&id, LIVE), told);
         assert_eq!(transfer_state(&shop, kind, &id), ["paid", "settled", ""]);
-        // A repeated step changes nothing.
+        // Moving the transaction to the same state again changes nothing.
         assert_eq!(simulate_transaction(&shop, kind, &id, "confirmed"), paid);
         assert_eq!(shop.event_types(&id, LIVE), told);
         assert_eq!(findings(shop.file()), Vec::<String>::new());

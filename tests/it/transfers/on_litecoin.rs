@@ -34,7 +34,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     merchant.restart_and_read();
     let made = sent.each_ref().map(|of| {
         merchant.wait_for_review(of, "processing", "was not seen for 6 hours");
-        // The operator corrects the mistake: another transaction was sent.
+        // The operator corrects the mistake and enters the id of the transaction that was really sent.
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
         merchant.apply_pay(of, &made.txid.to_uppercase()).expect(200);
         made
@@ -139,8 +139,8 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
             return;
         };
         let mut merchant = LitecoinMerchant::open(&node);
-        // The first transaction is proposed, because its amount is nearly right. The second is not stored, and its
-        // outputs are spent.
+        // The first amount is half a percent too large, so the operator sees the transaction as a proposal. The
+        // second transaction is not stored, and its outputs are spent.
         let sent = [0, 1].map(|at: usize| {
             let sent = merchant.new_processing(BY_HAND[at], None);
             let units = [sent.units + sent.units / 200, sent.units * 3][at];

@@ -197,7 +197,7 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
     are(merchant, "processing", "waiting");
     let pay = |sent: &SolanaTransfer| merchant.node.pay(sent.asset, &sent.to, sent.units);
     let txids = all.each_ref().map(pay);
-    // One transaction is entered, and the other is found by its exact amount.
+    // One transaction id is entered, and the server finds the other transaction by its exact amount.
     merchant.enter_txid(&all[0], &txids[0]);
     merchant.restart_and_read();
     are(merchant, "processing", "seen");
@@ -267,7 +267,7 @@ fn destination_is_the_credited_account_or_its_owner() {
         merchant.approve(sent);
         merchant.process(sent);
     }
-    // Two wrong transactions: the amount in another coin, and one base unit less than the amount.
+    // Neither transaction is correct: one pays the amount in another coin, the other pays one base unit less.
     let wrong = merchant.node.pay(USDT, &to_owner.to, to_owner.units);
     let less = merchant.node.pay(USDC, &to_owner.to, to_owner.units - 1);
     let txids = [

@@ -120,7 +120,7 @@ impl TronMerchant {
         TronTransfer { path, to, asset, units }
     }
 
-    /// Returns a new transfer in processing that is sent by hand.
+    /// Returns a new transfer that is in processing and is sent by hand.
     #[track_caller]
     fn new_processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         let sent = self.request_transfer(kind, asset);
@@ -190,8 +190,8 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     merchant.restart_and_read();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
     let txids = all.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
-    // One id is entered before its block exists, in capitals and with `0x`. The other transaction is found by its
-    // exact amount.
+    // One id is entered before its block exists, in upper case and with `0x`. The server finds the other transaction
+    // by its exact amount.
     merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.restart_and_read();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));

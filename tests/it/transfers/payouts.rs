@@ -39,7 +39,7 @@ fn payout_response_is_as_documented_and_debits_the_balance() {
 const INVALID_AMOUNTS: [&str; 10] =
     ["x", "", "0", "0.00", "-1", "1.234", "1e3", " 1", "ALL", "99999999999999999999"];
 
-/// Each change lets the request pass one more check, so each error comes from the first check that fails.
+/// After each change, the request passes one more check. The error always comes from the first check that fails.
 #[test]
 fn checks_run_in_the_documented_order() {
     let shop = Shop::open();
@@ -71,7 +71,7 @@ fn checks_run_in_the_documented_order() {
         let answer = post_payout(&shop, LIVE, json!({ "amount": text }));
         answer.assert_error(400, "invalid_amount", Some("amount"));
     }
-    // One open payout blocks new payouts in both currencies.
+    // One open payout of the account blocks new payouts in both currencies.
     for currency in ["EUR", "USD"] {
         let body = json!({ "amount": "0.01", "currency": currency });
         post_payout(&shop, LIVE, body).assert_error(409, "payout_open", None);
@@ -85,8 +85,8 @@ fn checks_run_in_the_documented_order() {
     shop.request_payout("0.01").assert_error(400, "no_address", None);
     shop.update_account(json!({ "payoutAddress": LITECOIN }));
     shop.request_payout("0.01").assert_error(400, "no_address", None);
-    // One day later, the cooling period is over and the first payout no longer counts. Another payout uses most of
-    // the limit.
+    // One day later, the cooling period is over and the first payout no longer counts towards the limit. Another
+    // payout uses most of the limit.
     shop.advance("1d");
     let other = shop.create_payout("4990.00");
     shop.apply_actions("payouts", &other, &paid);
@@ -143,7 +143,7 @@ fn daily_limit_is_rolling_and_per_currency() {
     let paid = ["approve", "process", "pay"];
     shop.apply_actions("payouts", &shop.create_payout("60.00"), &paid);
     shop.advance("12h");
-    // A payout whose amount was returned does not count towards the limit, whatever its final status.
+    // A payout whose amount was returned to the balance does not count towards the limit, whatever its final status.
     for way in [&["reject"][..], &["cancel"], &["approve", "fail"]] {
         shop.apply_actions("payouts", &shop.create_payout("40.00"), way);
     }
@@ -172,7 +172,7 @@ fn new_address_cools_down_for_a_day() {
     let cooling = shop.request_payout("20.00");
     cooling.assert_error(400, "no_address", None);
     assert!(cooling.text.contains("2030-01-02T12:00:00.000Z"), "{}", cooling.text);
-    // Another address starts a new cooling period.
+    // A change of the payout address starts a new cooling period.
     let another = "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9";
     shop.update_account(json!({ "payoutAddress": another }));
     shop.advance("1s");

@@ -1,5 +1,5 @@
-//! Payouts approved and sent before the server watched their chain, on a real litecoind. The server reads the chain
-//! from the time of their approval.
+//! Payouts that were approved and sent before the server watched their chain, on a real litecoind. The server reads
+//! the chain starting at the time of the approval.
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;

@@ -139,7 +139,7 @@ fn concurrent_refunds_never_exceed_the_confirmed_amount() {
     assert_eq!(shop.balance_fields(TEST, "EUR"), ["10.00", "90.00", "0.00", "-90.00"]);
 }
 
-/// A refund requires confirmed payments, whatever the status of the invoice.
+/// A refund requires confirmed payments. The status of the invoice does not matter.
 #[test]
 fn only_confirmed_payments_can_be_refunded() {
     let shop = Shop::open();
@@ -196,7 +196,8 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
     let litecoin = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
     let refund = to(Value::Null, &litecoin.to_ascii_uppercase()).expect(201).json();
     assert_eq!(refund["toAddress"], litecoin, "the address is in canonical form");
-    // The default address does not change, and may also be given explicitly.
+    // The refund address of the request does not change the default address, and a request may also name the default
+    // address.
     let unnamed =
         || shop.read_refund(&shop.create_refund(&invoice, Some("1.00")))["toAddress"].clone();
     let fixed = unnamed();
@@ -268,7 +269,7 @@ fn refunds_are_listed_newest_first_by_mode_and_invoice() {
         let answer = shop.get(&format!("/v1/refunds/{id}"), Some(key));
         answer.assert_error(404, "not_found", None);
     }
-    // A refund cannot be read as a payout.
+    // The id of a refund is not found among the payouts.
     let answer = shop.get(&format!("/v1/payouts/{of_live}"), Some(LIVE));
     answer.assert_error(404, "not_found", None);
 }

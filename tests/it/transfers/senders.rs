@@ -1,4 +1,5 @@
-//! Sender of an approved transfer: the signer within its limit, otherwise a person. Also changes of the sender.
+//! Who sends an approved transfer: the signer within its limit, otherwise a person. The operator can change the
+//! sender.
 
 use crate::support::installation::{
     ETHEREUM, Installation, RunningServer, SOLANA, approval_body, signer_settings,
@@ -267,7 +268,7 @@ fn summary_counts_transfers_without_a_signer() {
 #[test]
 fn release_of_a_held_transfer_sets_its_sender() {
     let shop = SignerShop::open();
-    // The signer works on the first transfer.
+    // The signer is busy with the first transfer.
     shop.approve_refund("600.00");
     let held: Vec<String> = (0..5).map(|_| shop.approve_refund("80.00").0).collect();
     let hold = "update transfers set sending = 'restored', signer_at = signer_at - 100000000 where amount = 8000";
@@ -275,7 +276,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     let requested = shop.request_refund("1.00");
     let hold = "update transfers set sending = 'restored' where amount = 100";
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 1);
-    // A transfer on hold accepts no other action, whatever the body.
+    // A transfer on hold accepts no other action, whatever fields the request has.
     for body in [json!({ "action": "approve" }), json!({ "action": "approve", "rate": "0.01" })] {
         shop.apply(&requested, body).assert_error(409, "invalid_transition", Some("action"));
     }
@@ -299,7 +300,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     assert_eq!([&by_hand["status"], &by_hand["sentBy"]], ["approved", "hand"]);
     let process = json!({ "action": "process" });
     shop.apply(&held[0], process.clone()).expect(200);
-    // A transfer that is assigned to the signer again counts towards the limit from now on.
+    // A transfer that is assigned to the signer again counts towards the limit as of the new assignment.
     shop.set_limit(json!("840.00"));
     for (path, asked, sent_by) in [
         (&held[1], json!("signer"), "signer"),

@@ -1,4 +1,5 @@
-//! Sending by a command, as the worker that runs it sees it: outcomes, and the actions that are rejected meanwhile.
+//! Transfers sent by the signer command: outcomes of the command, and actions that are rejected while the command
+//! runs.
 
 use crate::support::{LIVE, Shop, TEST};
 use coffer::domain::progress::ignore_progress;
@@ -213,7 +214,7 @@ fn unknown_outcome_waits_for_a_person() {
             error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
-        // The service stores an id that no transaction can have, but settles nothing.
+        // No transaction can have this id. The service stores the id, but settles nothing.
         let answered = block_on(service.record_sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
         let reason = answered.dispatch.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 const ACTIONS: [&str; 6] = ["approve", "process", "pay", "fail", "reject", "cancel"];
 
-/// Every path from the request to a final status, with that status.
+/// Every path from the request to a final status: the actions, and the final status.
 const WAYS: [(&[&str], &str); 6] = [
     (&["reject"], "rejected"),
     (&["cancel"], "cancelled"),
@@ -15,7 +15,7 @@ const WAYS: [(&[&str], &str); 6] = [
     (&["approve", "process", "pay"], "paid"),
 ];
 
-/// Requests a payout or refund of 20.00 from a live balance of 100.00.
+/// Requests a payout or refund of 20.00 EUR from a live balance of 100.00 EUR.
 #[track_caller]
 fn request_transfer(shop: &Shop, kind: &str) -> String {
     let invoice = shop.fund_balance(LIVE, "100.00", "EUR");

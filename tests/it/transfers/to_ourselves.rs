@@ -1,5 +1,4 @@
-//! The shop's own deposit addresses are not valid destinations, and destinations are not assigned as deposit
-//! addresses.
+//! Deposit addresses of the shop are not valid destinations, and destinations are not assigned as deposit addresses.
 
 use crate::chain::till::TestnetShop;
 use crate::operator::wallets::{EVM, parse_output, run_wallet};
@@ -46,7 +45,7 @@ fn payout_address_cannot_be_a_next_wallet_address() {
                 answer.text
             );
         }
-        // Addresses are compared without regard to case.
+        // Upper and lower case make no difference in these addresses.
         let small = wallet_address(7).to_ascii_lowercase();
         set_payout_address(&served, &running, chain, &small).assert_error(
             400,
@@ -119,7 +118,7 @@ fn wallet_skips_a_payout_destination() {
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
     let till = TestnetShop::with_account_chain("ethereum", &node.url, token);
-    // This payout address was set when the next index of the wallet was far below it.
+    // This payout address was set while the next index of the wallet was far below the index of the address.
     let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",

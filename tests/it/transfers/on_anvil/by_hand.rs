@@ -1,4 +1,4 @@
-//! Transfers sent by a person: unknown transaction ids, ids of other transactions, and no ids.
+//! Transfers sent by a person who enters an unknown transaction id, the id of a wrong transaction, or no id.
 
 use super::{ETH, EthMerchant, FINAL, HOUR_MS, MINUTE_MS, USDC};
 use crate::support::anvil::address_word;
@@ -66,7 +66,7 @@ fn exact_amount_without_a_txid_is_matched_once() {
     ] {
         let first = kinds.map(|of| merchant.new_processing(of));
         let txids = first.each_ref().map(|sent| merchant.send_amount(sent));
-        // A transaction with any other amount is only proposed.
+        // A transaction with a different amount is only proposed to the operator.
         let less = merchant.new_processing(("refunds", coin));
         let proposed = merchant.send(coin, &less.to, less.units - 1);
         merchant.restart_and_read();

@@ -12,7 +12,7 @@ use std::process::Command;
 
 const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 
-/// Opens a shop with a signer that records each order and waits until its gate file is readable. Returns `None` where
+/// Opens a shop with a signer that records each order and waits until its gate file is readable. Returns `None` if
 /// the machine lacks anvil or the signer.
 #[track_caller]
 pub(super) fn open_with_signer() -> Option<EthMerchant> {
@@ -121,7 +121,7 @@ impl EthMerchant {
         self.till.served.path("gate")
     }
 
-    /// Waits until the signer was started this number of times and no longer runs.
+    /// Waits until the signer was started this number of times and has exited.
     #[track_caller]
     fn wait_until_signer_ran(&self, starts: usize) {
         assert!(polling::wait_until(|| self.signer_starts() == starts));
@@ -129,7 +129,7 @@ impl EthMerchant {
         self.till.served.wait_for_query(running, &["0"]);
     }
 
-    /// Returns the number of times that the signer was started.
+    /// Returns how often the signer was started.
     pub(super) fn signer_starts(&self) -> usize {
         start_count(&self.till.served.path("noted"))
     }

@@ -30,8 +30,8 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let entered = &txids[0];
     let signed = merchant.node.call_rpc("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
-    // By hand, one failed transfer has no transaction, and the transaction of the other one waits. With the signer,
-    // both transactions were sent and dropped.
+    // By hand, one failed transfer has no transaction, and the transaction of the other failed transfer is in the
+    // mempool. With the signer, both transactions were sent and dropped.
     let other = if is_by_hand {
         merchant.new_processing((first, USDC))
     } else {
@@ -89,7 +89,8 @@ fn overpayment_above_1_percent_is_paid_and_reviewed() {
     }
 }
 
-/// Pays one transfer of each kind by more than 1 percent too much, and a third by exactly 1 percent too much.
+/// Pays one transfer of each kind by more than 1 percent too much, and a third transfer by exactly 1 percent too
+/// much.
 #[track_caller]
 fn overpay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];

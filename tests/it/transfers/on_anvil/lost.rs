@@ -34,7 +34,7 @@ fn play_dropped_transactions(merchant: &mut EthMerchant) {
             .wait_for_review(sent, &format!("transaction {txid} was in the mempool and is gone"));
         assert_needs_force(merchant, sent);
     }
-    // Other transactions use the nonces of the lost ones.
+    // Other transactions use the nonces of the lost transactions.
     let nobody = merchant.new_destination();
     both.iter().for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
     merchant.mine_and_read(1);
@@ -164,7 +164,7 @@ fn lost_paid_transaction_is_reviewed_until_resolved() {
 }
 
 fn play_lost_paid_transactions(merchant: &mut EthMerchant) {
-    // The operator's settings confirm payments before they are final.
+    // With these settings of the operator, payments are confirmed before they are final.
     let tiers = json!({ "confirmations": { ETH: [{ "confirmations": 2 }], USDC: [{ "confirmations": 2 }] } });
     merchant.running().operator_request("PUT", "/dashboard/api/settings", &tiers).expect(200);
     for payout in 0..3 {

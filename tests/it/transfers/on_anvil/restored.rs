@@ -46,7 +46,7 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
         merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "the signer sent nothing: low funds");
     }
-    // The signer is busy with this transfer while the next is approved.
+    // The signer is busy with this transfer when the next transfer is approved.
     let processing = merchant.new_running(kind(2));
     let approved = merchant.new_approved(kind(1), merchant.sent_by);
     let to = merchant.new_destination();
@@ -108,7 +108,8 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTran
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
     merchant.apply(requested, &reason).expect(200);
     if merchant.sent_by == "signer" {
-        // A transaction to the destination that arrived after the copy stops the signer until the operator decides.
+        // A transaction paid the destination after the copy was taken. The signer does not start until the operator
+        // decides.
         merchant.restart_and_read();
         merchant.wait_for_state(approved, "approved", "waiting", "");
         assert_signer_starts(merchant, copied);
@@ -146,8 +147,8 @@ fn assert_held_while_processing(
     merchant.assert_paid(approved, txid);
 }
 
-/// Fails a transfer that was never sent: with a reverted transaction as proof in the first copy, otherwise with
-/// `force`.
+/// Fails a transfer that was never sent. In the first copy, a reverted transaction is the proof. In other copies, the
+/// action uses `force`.
 #[track_caller]
 fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
@@ -164,7 +165,7 @@ fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     merchant.apply(of, &json!({ "action": "fail" })).expect(200);
 }
 
-/// Asserts that the signer was started once for each transfer that it sends, and for no other.
+/// Asserts that the signer was started once for each transfer that it sends, and never for another transfer.
 #[track_caller]
 fn assert_signer_starts(merchant: &EthMerchant, copied: &CopiedEthTransfers) {
     let starts = usize::from(merchant.sent_by == "signer");
