@@ -33,7 +33,8 @@ fn assigned_confirmed_payment_is_booked() {
     });
     let by = "operator@sandbox.test".to_owned();
     assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
-    // From now on the chain updates it like any other payment, and a repeated observation returns the same payment.
+    // After the assignment, the chain changes the state of the payment as usual. A repeated observation returns the
+    // same payment.
     shop.move_payment(&payment, "orphaned");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "detected");
     shop.move_payment(&payment, "confirmed");
@@ -53,7 +54,7 @@ fn assigned_confirmed_payment_is_booked() {
 fn assigned_seen_payment_is_booked_when_confirmed() {
     let operator = OperatorSession::open();
     let shop = &operator.shop;
-    // The payment is in a coin that the invoice has no quote for, but at its deposit address.
+    // The payment is at the deposit address of the invoice, but the invoice has no quote in the coin of the payment.
     let invoice = shop.create_invoice("92.00", json!({ "asset": "ETH" }));
     let body =
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "100" });
@@ -86,7 +87,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.get_invoice(invoice_id(&open))["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
-    // A payment after the deadline counts as late, at the rate of the day.
+    // A payment after the deadline counts as late, and is converted at the current rate.
     shop.advance("1h");
     let late = operator.pay_foreign_address("0.001");
     shop.move_payment(&late, "confirmed");
@@ -239,7 +240,8 @@ fn assignment_takes_no_address() {
     operator.assert_audit_clean();
     shop.move_payment(&first, "seen");
     operator.assert_audit_clean();
-    // A payment in the selected coin counts, and the sandbox sends it to the address of the invoice.
+    // A payment in the selected coin counts towards the invoice. The sandbox sends the payment to the invoice's
+    // address.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
     shop.move_payment(&paid, "confirmed");
     shop.move_payment(&first, "confirmed");

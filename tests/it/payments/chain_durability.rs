@@ -1,6 +1,7 @@
-//! Transactions are stored atomically despite `kill -9`: the file has all of their outputs or none.
+//! Kills of the server with `kill -9` while it stores transactions. The file has all outputs of a transaction or
+//! none.
 //!
-//! Invariant: a kill follows a number of responses, not a time.
+//! Invariant: each kill follows a fixed number of responses, so it does not depend on timing.
 
 use super::operator::FOREIGN;
 use crate::file::audit::findings;
@@ -27,8 +28,8 @@ fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
     Some(answer)
 }
 
-/// Sends transactions until the process ends. Each has three outputs to a new invoice and one to a foreign address.
-/// Then moves each output to other states.
+/// Sends transactions until the process ends. Each transaction has three outputs to a new invoice and one output to a
+/// foreign address. After each transaction, moves its outputs to other states.
 fn send_until_exit(
     url: &str,
     round: usize,

@@ -1,4 +1,5 @@
-//! Effects on an invoice of payments after the first one: top-ups, dropped and returning payments, an earlier coin.
+//! Effects on an invoice of all payments after the first: top-ups, dropped and returning payments, payments in an
+//! earlier coin.
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 

@@ -90,7 +90,7 @@ fn only_live_invoices_of_a_lagging_chain_stay_open() {
 #[test]
 fn invoice_created_with_a_coin_waits_for_its_chain() {
     let shop = Shop::open();
-    // These invoices get no request between their creation and their deadline.
+    // No request reads these invoices between their creation and their deadline.
     let [waits, other, in_test] = [(LIVE, "BTC"), (LIVE, "LTC"), (TEST, "BTC")]
         .map(|(key, asset)| shop.create_100_eur_invoice(key, Some(asset)));
     let kept = "select group_concat(mode || ':' || waits_for, ' ') from (select * from invoices order by seq)";
@@ -189,7 +189,7 @@ fn long_lagging_chain_is_not_offered() {
     }
     let stays = shop.set_lagging("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
-    // A reset of the sandbox ends the lag, too.
+    // A reset of the sandbox also ends the lag.
     shop.set_lagging("tron", json!({ "lagging": true })).expect(200);
     shop.send("POST", "/sandbox/reset", &[], "").expect(200);
     let stays = shop.set_lagging("tron", json!({})).expect(200).json();
@@ -234,8 +234,8 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
         shop.assert_audit_clean();
         seen.json()["id"].as_str().unwrap().to_owned()
     };
-    // The payment is first seen late. Then it is reported with a time after the deadline, and then with a time before
-    // the deadline.
+    // The payment is first seen late. Then its seen time is reported as after the deadline, and then as before the
+    // deadline.
     let payment = see(&told, "told", None, 201);
     assert_eq!(shop.invoice_status(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
@@ -258,14 +258,14 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
-    // A dropped payment that returns uses the earlier time that was reported meanwhile.
+    // A dropped payment that is seen again uses the earlier time, which was reported while the payment was dropped.
     let payment = see(&gone, "gone", None, 201);
     shop.move_payment(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
     shop.move_payment(&payment, "seen");
     assert_eq!(shop.invoice_status(LIVE, &gone), "detected");
     shop.assert_audit_clean();
-    // Only one event is sent, although both requests name the invoice instead of the payment's address.
+    // Only one event is sent. Both requests name the invoice instead of the payment's address.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
         shop.post("/sandbox/payments", None, body).expect(status);
@@ -300,7 +300,7 @@ fn assigned_payment_does_not_change_the_deposit_address() {
     let path = url.strip_prefix(shop.url()).unwrap();
     let page = shop.get(path, None).expect(200).text;
     assert!(!page.contains(ELSEWHERE), "{page}");
-    // When confirmed, the assigned payment counts as the payment of the invoice.
+    // When the assigned payment is confirmed, it counts towards the invoice.
     shop.move_payment(given.as_str().unwrap(), "confirmed");
     shop.assert_audit_clean();
     let paid = read();

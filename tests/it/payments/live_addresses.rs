@@ -42,14 +42,14 @@ pub fn execute(shop: &ProductionFile, sql: &str) {
     file.execute_batch(sql).unwrap();
 }
 
-/// Settings of nodes that do not exist.
+/// Settings with the URLs of nodes that do not exist.
 pub const NODES: [&str; 3] = [
     "--node=bitcoin=http://127.0.0.1:1",
     "--node=base=http://127.0.0.1:1",
     "--node=polygon=http://127.0.0.1:1",
 ];
 
-/// Stores a cursor, so that the chain counts as watched until now.
+/// Stores a cursor, so that the chain counts as watched up to the present.
 #[track_caller]
 pub fn watch(shop: &ProductionFile, chain: &str) {
     let network = match chain {
@@ -115,11 +115,12 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("early"), [evm(0), utxo(0)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // A retired wallet hands out no address, and customers keep theirs.
+    // A retired wallet hands out no address, and customers keep their addresses.
     parse_output(&run_wallet(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // The last added wallet hands out addresses. The first wallet continues when it is added again.
+    // The wallet that was added last hands out addresses. When the first wallet is added again, it hands out
+    // addresses from its next index.
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
     assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
@@ -166,7 +167,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let shop = open_shop();
     let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
     let file = shop.file();
-    // The wallet was used elsewhere before, and has 2000 unpaid addresses.
+    // Another program used the wallet before and left 2000 addresses unpaid.
     let args = ["add", "evm", "--yes", "--next"];
     parse_output(&run_wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
     let added = parse_output(&run_wallet(&file, &[&args[..], &["7000"]].concat(), EVM));
@@ -234,7 +235,8 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_eq!(said.contains(&why), restored > 0, "{said}");
         let added = parse_output(&output);
         assert_eq!(added[0]["nextIndex"], begins);
-        // The owner's wallet program scans from index 0, so its gap limit must reach the first assigned index.
+        // The owner's wallet program scans all indexes starting at 0, so its gap limit must be at least the first
+        // assigned index.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
         let (mut server, url) = start_server(&file, &NODES);
         handed_out.extend(addresses_of(&shop, &url, "ada"));
@@ -265,7 +267,8 @@ fn live_mode_uses_only_the_followed_network() {
     added();
     watch(&shop, "bitcoin");
     let (_server, url) = start_server(&file, &NODES);
-    // The same key in the encoding of a test network is rejected, and so is a wallet of another network.
+    // The command rejects a wallet of another network. It also rejects the key of the main network in the encoding of
+    // a test network.
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
         let refused = run_wallet(&file, &args, key);

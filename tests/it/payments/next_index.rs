@@ -168,7 +168,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         &["--next", "2005"],
         &["next must be at least 2006, as this wallet has handed out index 2005"],
     );
-    // A wallet that is new to the file starts above possibly used indexes.
+    // For a wallet that is new to the file, the next index is above all indexes that may have been used.
     let evm = |args: &[&str]| run_wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
         assert_eq!(parse_output(&evm(&["--next", next]))[0]["nextIndex"], expected);

@@ -1,4 +1,4 @@
-//! The index of an invoice's address: taken when a coin is selected, and never twice.
+//! Index of an invoice's address: assigned when a coin is selected, and never assigned twice.
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::links::LinkClient;
@@ -46,7 +46,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     let session = json!({ "invoiceId": id });
     shop.post("/v1/public/checkout-sessions", Some("pk_test_sandbox"), session).expect(200);
     assert_eq!(index_counts(&shop), equal_counts(0));
-    // A failed selection takes no index, whether the coin is unknown or the amount is below the minimum of the coin.
+    // A failed selection assigns no index. Here the coin is unknown, or the amount is below the minimum of the coin.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
         shop.submit(&format!("{path}/select"), &[], &format!("{token}&asset={asset}"))
@@ -69,7 +69,7 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     shop.cancel_invoice(small["id"].as_str().unwrap()).expect(200);
     select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
     assert_eq!(index_counts(&shop), equal_counts(0));
-    // Selecting the same coin again takes no further index.
+    // Selecting the same coin again assigns no further index.
     assert_eq!(pick("BTC").status, 303);
     assert_eq!(index_counts(&shop), equal_counts(1));
     for _ in 0..3 {
@@ -78,12 +78,12 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         shop.get_page(&checkout);
     }
     assert_eq!(index_counts(&shop), equal_counts(1));
-    // Coins of one chain or of several EVM chains share an address.
+    // All coins of one chain share an address, and so do the coins of all EVM chains.
     for asset in ["ETH", "USDT-ERC20", "USDC-BASE", "BTC", "ETH"] {
         select(&id, asset).expect(200);
     }
     assert_eq!(index_counts(&shop), equal_counts(2));
-    // A coin that is named in the request takes an index. A retry of the same order takes none.
+    // A request that names a coin assigns an index. A retry of the same order assigns none.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
         shop.post("/v1/invoices", Some(TEST), order.clone()).expect(status);

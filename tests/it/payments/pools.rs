@@ -287,11 +287,11 @@ fn account_cannot_empty_a_shared_pool() {
     assert_eq!(served.request_addresses(&other, "b", 20), 3, "half of the remaining addresses");
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool_list(3, 9));
-    // An existing customer keeps the address. Time alone gives the account no further share.
+    // An existing customer keeps the address. The account gets no further share of the pool just because time passes.
     served.create_addresses(live, "a-0").expect(201);
     served.age_one_minute();
     assert_eq!(served.request_addresses(live, "a-later", 5), 0);
-    // Newly imported addresses are shared again.
+    // Newly imported addresses are shared among the accounts again.
     served.import_addresses(&solana_addresses(20, 9));
     assert_eq!(served.request_addresses(live, "a-refilled", 20), 6);
     assert_eq!(served.request_addresses(&other, "b-refilled", 20), 3);

@@ -25,7 +25,7 @@ const RESTORES: usize = 20;
 const SENT: &str =
     "select iif(txid is null, 'not sent', 'sent') from transfers order by seq desc limit 1";
 
-/// SQL that enables customer addresses and stores a cursor for each chain.
+/// SQL that enables customer addresses and stores a cursor for each chain, so that each chain counts as watched.
 const WATCHED: &str = "update accounts set customers_enabled = 1;
     insert into chains (mode, chain, scanned_to) values ('live', 'bitcoin', 0), ('live', 'base', 0), ('live', 'solana', 0);
     insert into chain_cursors values ('bitcoin', 'main', 1, 'a', 0, 1, 'a', 1, 0, 0, null),
@@ -113,8 +113,8 @@ impl RestoredShop {
         orders.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Assigns addresses, requests a payout, and takes a copy before or after the approval. Returns the payout's id,
-    /// and `true` if it is approved.
+    /// Assigns addresses, requests a payout, and takes a copy of the file. Returns the payout's id, and `true` if the
+    /// payout was approved before the copy.
     #[track_caller]
     fn take_copy(&mut self, to: &Path) -> (String, bool) {
         let mut running = self.start(false);
@@ -225,8 +225,8 @@ fn add(file: &Path, args: &[&str], key: &str) -> String {
     added["id"].as_str().unwrap().to_owned()
 }
 
-/// Creates a shop with a copy from before the wallet was used. Since the copy, the next index of the wallet has been
-/// moved to 5000.
+/// Creates a shop with a copy that was taken before the wallet was used. After the copy, the next index of the wallet
+/// was moved to 5000.
 #[track_caller]
 fn shop_with_old_copy() -> (ProductionFile, PathBuf, String) {
     let shop = open_shop();
@@ -265,7 +265,7 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     // An index below the minimum has no effect.
     let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=10"], 0);
     assert!(printed.contains("from index 7000 of wallet"), "{printed}");
-    // The operator may set a higher index, and lower it again after a mistake.
+    // The operator may set a higher index, and correct a mistake by setting a lower index.
     let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
     assert!(printed.contains("from index 90000 of wallet"), "{printed}");
     let low = run_wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);

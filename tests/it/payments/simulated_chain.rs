@@ -46,7 +46,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
     shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected failed paid_late";
     shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
-    // A replacement may pay too little to count as a payment.
+    // The amount of a replacement may be too small to count as a payment.
     let (shop, id) = create_waiting_invoice();
     let seen = shop.pay(json!({ "invoice": id }));
     let path = format!("/sandbox/payments/{seen}");

@@ -49,7 +49,7 @@ impl FiveOutputs {
         self.shop.post(PATH, None, body).expect(status).json()["data"].clone()
     }
 
-    /// Changes each payment by this request.
+    /// Sends this request for each of the five payments.
     #[track_caller]
     fn apply_step(&mut self, body: &Value) {
         for payment in &mut self.payments {
@@ -59,7 +59,8 @@ impl FiveOutputs {
         }
     }
 
-    /// Returns transaction, position and state of each observation, and the number of rows that refer to it.
+    /// Returns transaction, position and state of each observation, and the number of rows that refer to the
+    /// observation.
     fn observation_rows(&self) -> String {
         self.shop.query_text(
             "select group_concat(concat_ws(' ', txid, position, state, owners), ', ') from (
@@ -88,7 +89,7 @@ impl FiveOutputs {
     }
 }
 
-/// Returns the expected rows of the five outputs, in the format of [`FiveOutputs::rows`].
+/// Returns the expected result of [`FiveOutputs::observation_rows`] for the five outputs.
 fn expected_rows(txid: &str, state: &str) -> String {
     let rows: Vec<_> = (0..5).map(|position| format!("{txid} {position} {state} 1")).collect();
     rows.join(", ")
@@ -230,7 +231,8 @@ fn own_transfers_book_nothing() {
     assert_eq!(instead["state"], "own", "the transaction spends the same outputs");
     assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "awaiting_payment");
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    // A transfer from a foreign address is an own transfer only after the address is declared as own.
+    // A transfer from a foreign address is an own transfer only after the foreign address is declared as the shop's
+    // own.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!([&strange[0]["state"], &strange[1]["state"]], ["seen", "unmatched"]);
     let declared = format!(
@@ -239,7 +241,7 @@ fn own_transfers_book_nothing() {
     shop.execute_sql(&declared);
     let own = swept(&[&five.payments[4]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
-    // On account-based chains, the address of the sender decides.
+    // On account-based chains, the sender's address decides whether a transfer is an own transfer.
     let paid = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let paid = shop.pay(json!({ "invoice": paid["id"] }));
     let gas = shop.create_invoice("100.00", json!({ "asset": "USDC-BASE" }));

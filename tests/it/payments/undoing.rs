@@ -35,7 +35,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     assert_eq!(shop.query_text(left), "LTC00");
     assert_eq!(operator.unmatched_count(), "1");
     operator.undo(&lost).assert_error(409, "invalid_transition", None);
-    // The assignment of a confirmed payment cannot be undone, because later rows depend on it.
+    // The assignment of a confirmed payment cannot be undone, because later ledger entries depend on it.
     let other = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
     operator.assign(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
@@ -80,7 +80,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     operator.undo(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.assert_audit_clean();
-    // An undone assignment can be repeated.
+    // After an undo, the same assignment can be made again.
     operator.assign_and_get_id(&strays[0], &mine);
     for stray in &strays {
         operator.undo(stray).expect(200);
@@ -117,7 +117,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
         assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], Value::Null);
         operator.assert_audit_clean();
     }
-    // The assignment of a dropped payment can be undone, too. The payment returns as unmatched.
+    // The assignment of a dropped payment can also be undone. The payment is then unmatched again.
     let invoice = shop.create_invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));

@@ -7,13 +7,13 @@ use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// Queries for the addresses with their stored indexes, and with the indexes that they would have if none had been
-/// skipped.
+/// Queries for the addresses with their stored indexes, and for the addresses with the indexes that they would have
+/// if none had been skipped.
 const INDEXES: &str = "select concat_ws(' ', w.mode, w.pool, a.address, a.wallet_index) from addresses a join wallets w on w.seq = a.wallet
   order by a.seq";
 const IN_TURN: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)
   from addresses order by seq";
-/// Query for addresses whose script is missing or must not exist.
+/// Query for addresses that lack a script, or that have a script although their chain has none.
 const WRONG_SCRIPTS: &str = "select address from addresses
   where (script is not null) <> (pool in ('bitcoin', 'litecoin', 'dogecoin'))";
 
@@ -97,7 +97,8 @@ fn audit_finds_addresses_at_no_index_of_their_wallet() {
     for asset in ["BTC", "LTC", "ETH"] {
         shop.create_invoice("60.00", json!({ "asset": asset }));
     }
-    // The audit finds an index above those assigned, an index of another address, and an address without a wallet.
+    // The audit finds three errors: an index above the assigned ones, the index of another address, and an address
+    // without a wallet.
     for (change, problem) in [
         ("update wallets set next_index = 0 where seq = 3", "an index below 0"),
         ("update addresses set wallet = 2, wallet_index = 0 where seq = 3", "its pool's wallet"),
