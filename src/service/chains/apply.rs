@@ -151,7 +151,7 @@ impl Service {
         Ok(())
     }
 
-    /// Ends a step: moves the cursor and writes the values that depend on it.
+    /// Ends a step: moves the cursor, and writes the values that depend on the cursor.
     fn move_cursor(
         &self,
         tx: &Tx<'_>,

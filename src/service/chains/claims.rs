@@ -94,7 +94,7 @@ impl Service {
         write_claim_audit_entry(tx, now, "claim.end", &claim, &detail)
     }
 
-    /// Records a payment that the node verified. Returns its observation, or the reason why it was refused.
+    /// Records a payment that the node verified. Returns its observation, or the reason why the payment was refused.
     fn record_claimed(
         &self,
         tx: &Tx<'_>,
@@ -226,8 +226,8 @@ fn current_observations(
     Ok(all.filter(|observed| observed.seen.position < REPLACED_FROM))
 }
 
-/// Returns the observation that a claim describes, if it exists. The claim's ordinal selects one of equal
-/// observations.
+/// Returns the observation that a claim describes, if it exists. If several observations are equal, the claim's
+/// ordinal selects one.
 fn find_claimed(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
     let is_it = |of: &StoredObservation| {
         of.seen.asset == claim.asset

@@ -25,7 +25,8 @@ pub(super) struct NeededConfirmations {
 }
 
 impl NeededConfirmations {
-    /// Returns the confirmations that a payment in this coin needs. Without a payer there is no amount at stake.
+    /// Returns the number of confirmations that a payment in this coin needs. Without a payer there is no amount at
+    /// stake.
     pub(super) fn needed(
         &mut self,
         db: &Reader<'_>,

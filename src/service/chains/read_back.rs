@@ -57,7 +57,7 @@ impl Service {
     }
 }
 
-/// Orders a rescan from a height, unless a current rescan still covers it.
+/// Orders a rescan from a height, unless a current rescan still has to read this height.
 pub(in crate::service) fn order_rescan_unless_covered(
     tx: &Tx<'_>,
     now: Time,

@@ -21,7 +21,8 @@ const BELOW: u32 = 1_000_000;
 const ABOVE: u32 = 1000;
 /// Number of indexes to derive in one call. A chain's follower can stop between calls.
 const AT_ONCE: u32 = 500;
-/// Number of addresses above which a log line is written: deriving them takes seconds in which the chain is not read.
+/// Number of addresses above which a log line is written: deriving so many addresses takes seconds in which the chain
+/// is not read.
 const LONG: usize = 20_000;
 
 /// Addresses of every wallet whose chain is followed, stored as fingerprints of eight bytes.
@@ -275,13 +276,13 @@ mod tests {
         let unused = [3..5, 10..2000];
         assert_eq!(ranges_to_derive(&spare, 3000, &unused), [3000..3000 + ABOVE, 10..2000, 3..5]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
-        // The next index went back after a typing error.
+        // The next index was lowered to correct a typing error.
         assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + ABOVE]);
         // The next index advances, because indexes were handed out or skipped.
         assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
-        // The next index is far too high after a typing error.
+        // A typing error made the next index far too high.
         let far = 2_000_000_000;
         assert_eq!(ranges_to_derive(&spare, far, &[]), [far - BELOW..far + ABOVE]);
         let end = INDEX_END;
