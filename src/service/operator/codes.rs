@@ -1,6 +1,6 @@
 //! Verifies codes of a user's second factor.
 //!
-//! Invariant: a code is used up in the transaction that it permits, so no code works twice.
+//! Invariant: a code is used up in the same transaction as the action that it permits, so no code works twice.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::second_factor::{CODE_MISSING, EnteredCode, TotpSecret, used_code_refusal};
@@ -13,7 +13,9 @@ use crate::store::{Tx, recovery_codes, used_steps, users};
 /// Verifies and uses up a code of a user whose password was right, if the second factor is on.
 ///
 /// # Errors
-/// `second_factor_required` if a code is needed and missing. `invalid_credentials` if it is wrong or used.
+///
+/// `second_factor_required` if a code is needed and missing. `invalid_credentials` if the code is wrong or was used
+/// before.
 pub(super) fn use_up_code(
     tx: &Tx<'_>,
     user: &User,

@@ -152,8 +152,9 @@ impl Service {
     /// Sends a delivery again, whatever its state.
     ///
     /// # Errors
-    /// `not_found`. `invalid_transition` if its endpoint is removed or does not receive the event, or if it had too
-    /// many attempts.
+    ///
+    /// `not_found`. `invalid_transition` if the endpoint is removed or does not receive the event, or if the delivery
+    /// had too many attempts.
     pub async fn resend(
         self: &Arc<Self>,
         now: Time,
@@ -181,12 +182,13 @@ impl Service {
         render_with_attempts(&delivery, &attempts)
     }
 
-    /// Sends again all deliveries of events since a time, to one endpoint or to all existing ones. Returns their
-    /// count.
+    /// Sends again all deliveries of events since a time, to one endpoint or to all existing endpoints. Returns the
+    /// number of deliveries.
     ///
-    /// Works in batches, oldest first. After a failure, the completed batches stay sent.
+    /// Works in batches, oldest first. After a failure, the batches before the failure remain sent.
     ///
     /// # Errors
+    ///
     /// `invalid_request`.
     pub async fn resend_since(
         self: &Arc<Self>,

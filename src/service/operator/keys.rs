@@ -33,7 +33,7 @@ pub struct CreatedKey {
     pub text: String,
 }
 
-/// Refuses a further key if the account has too many keys.
+/// Refuses to create another key if the account has too many keys.
 fn check_key_limit(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     if keys::count_in_use(tx, account, now)? < KEYS_MAX {
         return Ok(());

@@ -98,7 +98,7 @@ pub struct CredentialMark {
     pub user: i64,
     /// SHA-256 of the stored password hash.
     pub password: [u8; 32],
-    /// Time at which the second factor was turned on, or `None` if it is off.
+    /// Time at which the second factor was turned on. `None` if the second factor is off.
     pub factor: Option<Time>,
 }
 
@@ -302,11 +302,12 @@ impl Service {
         self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?)).await
     }
 
-    /// Returns the scope of an account. An operator may use every account, other users only their own account.
+    /// Returns the scope of an account. An operator may use every account. Other users may use only their own
+    /// account.
     ///
     /// # Errors
     ///
-    /// `not_found` if the account does not exist or the member may not use it.
+    /// `not_found` if the account does not exist or the member may not use the account.
     pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Scope, Error> {
         let own = member.user.account;
         let account = match id::parse(account_id) {

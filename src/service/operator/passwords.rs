@@ -43,7 +43,7 @@ impl Hasher {
         Ok(hash.to_string())
     }
 
-    /// Returns `true` if the password has this hash. Without a hash it returns `false` after the same time.
+    /// Returns `true` if the password has this hash. Without a hash, returns `false` after the same time.
     pub fn is_right(&mut self, password: &str, hash: Option<&str>) -> bool {
         let computed = PasswordHash::new(hash.unwrap_or(NOBODYS)).ok().and_then(|stored| {
             let is_ours = stored.algorithm == Algorithm::Argon2id.ident()

@@ -1,6 +1,6 @@
 //! Second factor of a user: turns it on and off, and verifies codes.
 //!
-//! Invariant: a code is used up in the transaction that it permits, so no code works twice.
+//! Invariant: a code is used up in the same transaction as the action that it permits, so no code works twice.
 //! [`Service::begin_second_factor`] returns a secret once.
 
 use super::codes::{use_up_code, wrong_code};

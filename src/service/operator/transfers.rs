@@ -57,7 +57,7 @@ impl TransferListFilter {
 
 /// Data for a wallet that sends a transfer.
 pub struct SendingData {
-    /// Payment URI for wallets, or `None` if no standard covers it.
+    /// Payment URI for wallets. `None` if no standard defines a URI for this coin.
     pub uri: Option<String>,
     /// Content of the QR code: the URI, or the address if there is no URI.
     pub code: String,
@@ -183,9 +183,10 @@ impl Service {
         self.read(|db| self.render_for_operator(db, now, &find(db, kind, id)?))
     }
 
-    /// Returns a payout or refund with the data for sending it by hand.
+    /// Returns a payout or refund with the data for sending the transfer by hand.
     ///
     /// # Errors
+    ///
     /// `not_found` if the transfer does not belong to the caller.
     pub fn transfer_detail(
         &self,

@@ -141,7 +141,7 @@ impl Service {
 
 /// Returns the owner of the address as a likely recipient, if the payment can be booked.
 ///
-/// The payment may be on another chain than the quoted one: the same key has the same address there.
+/// The payment may be on another chain than the quoted one, because a key has the same address on several chains.
 fn likely_recipient(
     db: &Reader<'_>,
     payment: &UnmatchedPayment,

@@ -55,9 +55,10 @@ impl WalletToAdd {
         WalletToAdd { is_sure, ..self }
     }
 
-    /// Returns the indexes of the wallet that the file knows, and the index at which it continues.
+    /// Returns the indexes of the wallet that the file knows, and the index at which the wallet continues.
     ///
     /// # Errors
+    ///
     /// `invalid_request` for `next`, as [`WalletIndexes::next_index`].
     fn indexes_and_next(
         &self,
@@ -129,9 +130,10 @@ fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
     Ok(gaps.needed_gap_limit(row.next_index))
 }
 
-/// Returns the properties of a wallet, its first addresses, and its ID if it is known.
+/// Returns the properties of a wallet and its first addresses. Also returns its ID if the file has this wallet.
 ///
 /// # Errors
+///
 /// As [`add`].
 pub fn preview(db: &Reader<'_>, wanted: &WalletToAdd) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
