@@ -74,7 +74,8 @@ impl Service {
 
     /// Returns the owner of a stored observation if its asset, address and amount are unchanged.
     ///
-    /// Stores the new block, and the new time if it is earlier. The first block fixes the value of a deposit.
+    /// Stores the new block. Also stores the new time if it is earlier than the stored time. The first block fixes
+    /// the value of a deposit.
     fn update_known(
         &self,
         tx: &Tx<'_>,
@@ -139,7 +140,7 @@ impl Service {
 
     /// Changes the stored observation with this key, and returns its new owner.
     ///
-    /// If a change cannot be booked because a balance would overflow, the observation stays as it was: see
+    /// If a change cannot be booked because a balance would overflow, the observation stays unchanged: see
     /// [`IntakeOutcome::refusal`].
     ///
     /// # Errors
@@ -239,7 +240,7 @@ impl Service {
         }
     }
 
-    /// Drops an observation and stores the one that replaced it.
+    /// Drops an observation, and stores the observation that replaced it.
     fn replace_observation(
         &self,
         tx: &Tx<'_>,

@@ -230,7 +230,7 @@ pub(super) fn find(db: &Reader<'_>, kind: TransferKind, id: &str) -> Result<Tran
         .ok_or_else(|| Refusal::not_found(kind.as_str()).into())
 }
 
-/// Returns the payout or refund with this id if it is the caller's.
+/// Returns the payout or refund with this id if it belongs to the caller.
 pub fn owned_transfer(
     db: &Reader<'_>,
     scope: &Scope,

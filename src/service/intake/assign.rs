@@ -39,9 +39,10 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `not_found`, also if the recipient has another mode than the payment. `invalid_transition` if the payment is
-    /// gone from its chain or has an outcome already. `invalid_request` if the payment is worth too little or too
-    /// much. `coin_unavailable` if the invoice has no quote of the coin and can get none, or if the coin has no rate.
+    /// `not_found` if the recipient does not exist or has another mode than the payment. `invalid_transition` if the
+    /// payment is gone from its chain or already has an outcome. `invalid_request` if the payment is worth too little
+    /// or too much. `coin_unavailable` if the invoice has no quote of the coin and can get none, or if the coin has
+    /// no rate.
     pub fn assign_unmatched(
         &self,
         tx: &Tx<'_>,

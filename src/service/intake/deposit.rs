@@ -91,8 +91,8 @@ impl Service {
 
     /// Sets the current rate and value of a deposit, unless they are fixed.
     ///
-    /// Keeps the earlier value if no rate is known any more, or if the new value cannot be booked. Received money
-    /// must not be refused.
+    /// Keeps the earlier value if no rate is known now, or if the new value cannot be booked. Received money must not
+    /// be refused.
     fn fix_value(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());

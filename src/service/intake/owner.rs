@@ -109,7 +109,7 @@ pub(super) fn owner_of(db: &Reader<'_>, observation: i64) -> Result<ObservationO
 pub(super) enum Recipient {
     /// An invoice, with the quote that the observation pays.
     Invoice(Box<Invoice>, Quote),
-    /// A customer.
+    /// A customer, who owns the paid address.
     Customer(Customer),
     /// The operator, whose own address sent the money.
     Own,

@@ -22,12 +22,12 @@ use crate::store::ledger::{Booking, BookingSource, book, unreversed};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
-    /// Stores an observation as a payment. Fixes the value of the payment, and whether it is on time. Returns the
-    /// reason if the observation cannot count as a payment.
+    /// Stores an observation as a payment. Fixes the value of the payment, and whether the payment is on time.
+    /// Returns the reason if the observation cannot count as a payment.
     ///
-    /// A payment that replaces another of the same quote, and is not worth more, keeps the earlier time. A higher
-    /// network fee must not make a payment late. A late payment is valued at the newest rate, or at the rate of its
-    /// quote if none was ever known.
+    /// A payment that replaces another payment of the same quote, and is not worth more, keeps the earlier time. A
+    /// higher network fee must not make a payment late. A late payment is valued at the newest rate, or at the rate
+    /// of its quote if no newest rate is known.
     pub(super) fn record_payment(
         &self,
         tx: &Tx<'_>,
@@ -227,7 +227,8 @@ pub(super) fn book_change(
     Ok(())
 }
 
-/// Returns the memos of the two adjustments: confirmed again, and no longer confirmed.
+/// Returns the memos of the two adjustments: the first if the payment is confirmed again, the second if it is no
+/// longer confirmed.
 const fn adjustment_memos(source: BookingSource) -> [&'static str; 2] {
     match source {
         BookingSource::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],

@@ -229,7 +229,7 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
     assert_eq!(unmatched.reason, UnmatchedReason::NoRate);
     assert!(unmatched.account_id.is_some());
     let id = unmatched.id.clone();
-    // The unmatched payment changes state. Once a rate is known, it can be assigned to the customer.
+    // The unmatched payment changes state. Once a rate is known, the payment can be assigned to the customer.
     let confirmed = write(&real, move |service, tx| {
         service.change_owned(
             tx,

@@ -52,8 +52,8 @@ impl StoredFacts {
         open.find(|review| review.kind == kind)
     }
 
-    /// Returns `true` if a person booked the amount back after the transaction was gone, and decided on no later
-    /// arrival.
+    /// Returns `true` if a person booked the amount back after the transaction was gone, and has not decided on a
+    /// later arrival.
     fn is_booked_back(&self) -> bool {
         let decided = |review: &&TransferReview| match review.kind {
             ReviewKind::Gone => true,
@@ -200,7 +200,7 @@ impl Service {
         }
     }
 
-    /// Returns `true` if the transaction of a paid transfer is gone, and a person has not decided on it yet.
+    /// Returns `true` if the transaction of a paid transfer is gone, and a person has not decided on this loss yet.
     pub(super) fn is_transaction_gone(
         &self,
         db: &Reader<'_>,
@@ -244,8 +244,8 @@ impl Service {
         Err(Refusal::for_param(Code::InvalidTransition, "force", message).into())
     }
 
-    /// Returns `true` if the attached transaction can never be confirmed. It reverted, or another transaction used
-    /// its inputs or its nonce, in a block that is final or beyond the horizon.
+    /// Returns `true` if the attached transaction can never be confirmed. The transaction reverted, or another
+    /// transaction used its inputs or its nonce, in a block that is final or beyond the horizon.
     fn is_transaction_proved_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
         let chain = of.asset.chain;
         let Some(txid) = &of.txid else {
@@ -346,8 +346,8 @@ fn book_review_adjustment(
     Ok(ledger::adjust(tx, of.account, of.mode, &entry, now)?)
 }
 
-/// Returns the transfers of a mode that need a review, each with its problem. `of_chain` returns whether a chain is
-/// real, and whether it has a node.
+/// Returns the transfers of a mode that need a review, each with its problem. `of_chain` returns two values for a
+/// chain: whether the chain is real, and whether the chain has a node.
 pub fn list_to_review(
     db: &Reader<'_>,
     now: Time,

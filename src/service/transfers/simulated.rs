@@ -65,7 +65,7 @@ impl Service {
         Ok(transfers::by_seq(tx, of.seq)?)
     }
 
-    /// Simulates a transaction that pays the destination the amount, or half of it.
+    /// Simulates a transaction that pays the whole or half of the amount to the destination.
     fn simulate_paying(
         &self,
         tx: &Tx<'_>,
@@ -105,8 +105,8 @@ impl Service {
         Ok(())
     }
 
-    /// Simulates a transaction that does not pay the destination: it is in the mempool and pays elsewhere, or it is
-    /// gone.
+    /// Simulates a transaction that does not pay the destination: it is in the mempool and pays another address, or
+    /// it is gone.
     fn simulate_not_paying(
         &self,
         tx: &Tx<'_>,

@@ -159,7 +159,7 @@ impl Service {
         Ok(!undated.is_empty())
     }
 
-    /// Takes all sent transactions and proposals out of the blocks above this height.
+    /// Removes all sent transactions and proposals from the blocks above this height.
     pub(in crate::service) fn unconfirm_sent_above(
         &self,
         tx: &Tx<'_>,
@@ -261,7 +261,7 @@ pub(in crate::service) fn each_destination(
     Ok(())
 }
 
-/// Takes a sent transaction out of its block, which no longer contains it.
+/// Removes a sent transaction from its block, because the block no longer contains the transaction.
 pub(in crate::service) fn remove_from_block(
     tx: &Tx<'_>,
     chain: Chain,

@@ -56,7 +56,7 @@ fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     found
 }
 
-/// Changes the state of an observation. Returns its owner, and `true` if it could be booked.
+/// Changes the state of an observation. Returns its owner, and `true` if the change could be booked.
 #[track_caller]
 fn change_state(
     service: &Arc<Service>,
