@@ -90,7 +90,7 @@ pub(super) fn balances_of(
     Currency::ALL.iter().map(balance).collect()
 }
 
-/// Returns the value of the account's field `webhookUrl`: the URL of the first enabled endpoint of the mode.
+/// Returns the value of the field `webhookUrl` of an account: the URL of the first enabled endpoint in this mode.
 fn first_webhook_url(endpoints: &[WebhookEndpoint], mode: Mode) -> Option<&str> {
     let of_mode = |endpoint: &&WebhookEndpoint| {
         endpoint.enabled && endpoint.mode.is_none_or(|wanted| wanted == mode)

@@ -141,9 +141,10 @@ impl Service {
         })
     }
 
-    /// Sets the sender of transfers that were approved before senders were stored. Returns their number.
+    /// Sets the sender of transfers that were approved before senders were stored. Returns the number of these
+    /// transfers.
     ///
-    /// A server calls this at start, before it runs any command.
+    /// A server calls this function at start, before it runs any command.
     pub async fn fill_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| {
             let found = transfers::without_sender(tx)?;

@@ -33,7 +33,7 @@ pub struct RestoreRequest<'a> {
     pub now: Time,
 }
 
-/// Changes that a restore made, so that a server can continue with the file.
+/// Changes that a restore made to the data, so that a server can continue with the restored file.
 #[derive(Debug)]
 pub struct RestoreOutcome {
     /// Transfers that were put on hold, and wallet indexes that were moved.

@@ -35,7 +35,8 @@ pub struct Checkout {
     pub rest: Option<Units>,
     /// The newest unconfirmed payments on a real chain, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
-    /// Name of the network of the invoice's coin, as its nodes report it. `None` if the chain is not followed.
+    /// Name of the network of the invoice's coin, as the chain's nodes report it. `None` if the chain is not
+    /// followed.
     pub network: Option<String>,
     /// `true` if payments are simulated, so that the server does not see real coins.
     pub is_simulated: bool,

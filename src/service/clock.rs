@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// Longest wait between two attempts of a delivery, with a margin, in milliseconds.
 const GAP_MS_MAX: i64 = 11 * HOUR_MS;
 
-/// Records in a file that the operator accepts the wall clock. A server that has the file open reads this record too.
+/// Records in a file that the operator accepts the wall clock. A running server that has the file open also reads
+/// this record.
 pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
     store.write_and_wait(move |tx| Ok(file::accept_clock(tx, wall)?))
 }

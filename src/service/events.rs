@@ -21,7 +21,7 @@ pub(super) struct EventSubject<'a> {
     pub(super) mode: Mode,
     /// Id of the object.
     pub(super) id: &'a str,
-    /// The object as JSON, as its GET route returns it.
+    /// The object as JSON, as the GET route of the object returns it.
     pub(super) object: &'a RawValue,
     /// URL of an additional receiver: the invoice's own `webhookUrl`.
     pub(super) own_url: Option<&'a str>,
@@ -39,7 +39,7 @@ pub(super) fn record(
 
 /// Stores an event, and one delivery for each receiver.
 ///
-/// `invoice` is the refunded invoice of a refund event, whose legacy body contains the invoice too.
+/// `invoice` is the refunded invoice of a refund event. The legacy body of the event contains this invoice.
 pub(super) fn record_with_invoice(
     tx: &Tx<'_>,
     now: Time,

@@ -119,7 +119,7 @@ fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result
     Err(refusal.with_retry_after(seconds).into())
 }
 
-/// Returns the input for the invoice of a link.
+/// Returns the input from which an invoice of the link is created.
 fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
     let description = link.description.clone().unwrap_or_else(|| link.name.clone());
     Ok(CreateInvoice {

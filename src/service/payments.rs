@@ -21,8 +21,8 @@ use crate::domain::{id, render};
 use crate::store::{Tx, accounts, payments, quotes};
 use std::sync::Arc;
 
-/// Maximum number of simulated payments of an invoice. Each payment reads all earlier ones, while all other writes
-/// wait.
+/// Maximum number of simulated payments of an invoice. Each payment reads all earlier payments of the invoice, while
+/// all other writes wait.
 const SIMULATED_MAX: usize = 100;
 
 impl Service {

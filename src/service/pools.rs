@@ -113,7 +113,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Returns the address at an index that was taken. `None` if a transfer sends money to this address.
+    /// Returns the address at an index that was just taken. `None` if a transfer sends money to this address.
     fn unused_address(
         &self,
         db: &Reader<'_>,

@@ -81,7 +81,7 @@ impl Service {
                 if invoice.picked_quote != Some(quote.seq) {
                     invoice_steps::replace_pick(tx, invoice.seq, quote.seq, now)?;
                 }
-                // A requested quote stays valid, even if payments that a person assigned to it are removed.
+                // A requested quote stays valid, even if a payment that a person assigned to the quote is removed.
                 quotes::set_by_person(tx, quote.seq, false)?;
                 quote
             }

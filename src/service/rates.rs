@@ -87,7 +87,7 @@ impl Service {
         now: Time,
     ) -> Result<RateQuote, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
-        // A rate that is simulated as stale is just too old to be fresh.
+        // The age of a rate that is simulated as stale is one millisecond above the limit.
         let age_ms = if is_stale { FRESH_MS_MAX.saturating_add(1) } else { 0 };
         let at = now.plus_ms(age_ms.saturating_neg());
         Ok(RateQuote::fixed(asset.fixed_rate(currency)?, at))
@@ -109,8 +109,8 @@ fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<
 
 /// Returns the newest known rate of a coin if none of its figures is fresh.
 ///
-/// Uses the last rate from the operator's file while it is configured, else the last rate on which public sources
-/// agreed.
+/// Uses the last rate from the operator's file while the file is configured, else the last rate on which public
+/// sources agreed.
 fn last_known(
     db: &Reader<'_>,
     coin: &str,

@@ -51,7 +51,7 @@ impl Service {
                 log::debug!("last use of a token not recorded: error={error}");
             }
         }
-        // Servers have no mode. Live mode is used for all of them.
+        // Servers have no mode, so all of them use live mode.
         Ok(Scope::new(token.account, Mode::Live))
     }
 

@@ -252,8 +252,8 @@ fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets the payout address on the payout coin's chain, or removes it if the value is null. Addresses of test networks
-/// are accepted, because the sandbox sends nothing.
+/// Sets the payout address on the payout coin's chain, or removes the address if the value is null. Addresses of test
+/// networks are accepted, because the sandbox sends nothing.
 fn change_payout_address(
     service: &Service,
     tx: &Tx<'_>,

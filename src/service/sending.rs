@@ -161,9 +161,9 @@ impl Service {
         .await
     }
 
-    /// Marks commands that ran when the process ended as unknown outcomes. Returns their number.
+    /// Marks commands that ran when the process ended as unknown outcomes. Returns the number of these commands.
     ///
-    /// The server calls this at start, before it runs any command.
+    /// The server calls this function at start, before it runs any command.
     pub async fn hold_interrupted_sendings(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |_, tx| {
             let interrupted = transfers::with_running_command(tx)?;
@@ -177,7 +177,7 @@ impl Service {
     }
 }
 
-/// Returns the transfer if a command is running for it.
+/// Returns the transfer with this id if a command is running for the transfer.
 fn find_running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
     let transfer = find(tx, kind, id)?;
     if transfer.sending == Some(SendingState::Running) {

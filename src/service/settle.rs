@@ -67,12 +67,12 @@ impl Service {
         Ok((invoice, Some(object)))
     }
 
-    /// Runs `work`, which may touch an invoice many times, and then settles each touched invoice once. Settling an
-    /// invoice reads all of its payments.
+    /// Runs `work`, which may request to settle an invoice many times, and then settles each requested invoice once.
+    /// Settling an invoice reads all of its payments.
     ///
     /// `work` must save its changes to invoices, otherwise they are lost.
     ///
-    /// If settling is refused, everything is rolled back and `work` runs again. Each touch then settles at once, so
+    /// If settling is refused, everything is rolled back and `work` runs again. Each request then settles at once, so
     /// only the invoice that cannot be booked fails.
     pub(super) fn settle_touched_once<T>(
         &self,
@@ -95,7 +95,7 @@ impl Service {
         }
     }
 
-    /// Recomputes an invoice, and saves it with its change of status.
+    /// Recomputes an invoice, and saves the invoice with its change of status.
     fn recompute(&self, tx: &Tx<'_>, now: Time, mut invoice: Invoice) -> Result<Invoice, Error> {
         #[cfg(test)]
         self.recomputed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Derives each address again from its wallet and index, on all cores, and compares it with the stored one.
+//! Derives each stored address again from its wallet and index, on all cores, and compares both addresses.
 
 use super::{Error, Finding};
 use crate::domain::address;

@@ -126,7 +126,7 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Erro
         let detail: Value = serde_json::from_str(&detail)?;
         let seq = |of: &str| Some(noted_head(&detail, of, head.log)?.seq);
         let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);
-        // If the replaced file could not be read, its head is unknown, so any head may have been in it.
+        // If the replaced file could not be read, its head is unknown. Any head may then have been in this file.
         let was_replaced = seq("replaced").is_none_or(|replaced| head.seq <= replaced);
         if restored.is_none() && is_behind_copy && was_replaced {
             restored = Some(at);

@@ -48,7 +48,7 @@ pub(super) fn check_transfers(
             if let Some(told) = newest_object(db, transfer.account, &transfer.id)? {
                 let stored = parse_object(render::transfer(transfer)?.get());
                 let about = format!("{} {}", transfer.kind, transfer.id);
-                // If the transaction was gone after the event, another transaction may have replaced it.
+                // If the attached transaction was gone after the event, another transaction may have replaced it.
                 let reviews = transfer_reviews::of_transfer(db, transfer.seq)?;
                 let was_gone = reviews.iter().any(|review| review.kind == ReviewKind::Gone);
                 let is_fixed = |field: &str| !(was_gone && field == "txid");

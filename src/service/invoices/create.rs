@@ -1,6 +1,6 @@
-//! Creates invoices. As much as possible is done before the transaction.
+//! Creates invoices. Prepares as much as possible before the transaction.
 //!
-//! Invariant: an invoice has the account settings of the transaction that writes it.
+//! Invariant: an invoice has the account settings that are current in the transaction that writes the invoice.
 
 use crate::domain::account::Account;
 use crate::domain::asset::{Asset, Mode};
@@ -233,7 +233,7 @@ impl Service {
     }
 }
 
-/// Refuses to create an invoice if the account's status or maintenance forbids it.
+/// Refuses to create an invoice if the status of the account or a maintenance forbids new invoices.
 pub(in crate::service) fn check_may_create(
     db: &Reader<'_>,
     account: &Account,
@@ -263,7 +263,7 @@ fn difference_warnings(draft: &CreateInvoice, existing: &Invoice) -> Vec<String>
     warnings
 }
 
-/// Returns the invoice of a draft, before it is stored.
+/// Returns the invoice for a draft. The invoice is not stored yet.
 pub(in crate::service) fn new_invoice(
     account: &Account,
     mode: Mode,

@@ -17,7 +17,7 @@ struct CoinState {
     coin: &'static str,
     /// Currency of the rate.
     currency: Currency,
-    /// Figures of the sources, with the rates that follow from them.
+    /// Figures of the sources, and the rates computed from these figures.
     market: CoinMarket,
 }
 

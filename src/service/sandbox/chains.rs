@@ -6,7 +6,8 @@ use crate::service::{Error, Service};
 use crate::store::{Tx, chains};
 
 impl Service {
-    /// Makes a live chain lag from this time on, or ends the lag and judges the invoices that waited for the chain.
+    /// Makes a live chain lag, starting at this time, or ends the lag and judges the invoices that waited for the
+    /// chain.
     pub fn set_chain_lag(
         &self,
         tx: &Tx<'_>,

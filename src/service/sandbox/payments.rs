@@ -1,6 +1,6 @@
 //! Simulated chains of the sandbox: adds transactions, confirms, drops, reorganises and replaces them.
 //!
-//! Invariant: a simulated transaction goes through the same code as one on a real chain.
+//! Invariant: a simulated transaction goes through the same code as a transaction on a real chain.
 
 mod fields;
 
@@ -277,7 +277,7 @@ fn replacement_of(
     Ok(seen)
 }
 
-/// Returns the observation of a payment, a deposit, an unmatched payment or an own transfer.
+/// Returns the observation of the payment, deposit, unmatched payment or own transfer with this id.
 fn find_observation(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservation>, Error> {
     let seq = if let Some(payment) = payments::by_id(db, id)? {
         payment.observation

@@ -67,8 +67,8 @@ impl Service {
     /// [`Error::Failed`] if the snapshot cannot be read.
     pub fn restore_snapshot(self: &Arc<Self>, of: &Path, name: &str) -> Result<(), Error> {
         overwrite(&snapshot_path(of, name), of)?;
-        // Before each batch the writer checks for writes by others, and then drops its caches. This empty write
-        // triggers the check.
+        // Before each batch, the writer checks whether another process has written, and if so drops its caches. This
+        // empty write triggers the check.
         self.write_and_wait(|_, _| Ok(()))
     }
 }

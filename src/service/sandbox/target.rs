@@ -174,8 +174,8 @@ fn address_owner(
 
 /// Returns the target at an invoice's address.
 ///
-/// The coin is the given one, else the invoice's coin, else the first one quoted at this address. A coin that was
-/// never quoted there needs an amount (`is_told`).
+/// The coin is the given one, else the invoice's coin, else the first coin quoted at this address. A coin that was
+/// never quoted at this address needs an amount (`is_told`).
 fn target_of_invoice(
     db: &Reader<'_>,
     invoice: i64,
