@@ -24,7 +24,7 @@ const KILLS: usize = 2;
 const INVOICES: usize = 90;
 /// Number of payments to each invoice in each block of a UTXO chain.
 const TIMES: usize = 3;
-/// Number of payments in one call of the token.
+/// Number of payments in one call of the token contract.
 const BATCH: usize = 60;
 /// Number of blocks that are mined at once to confirm all payments, and the maximum number of such rounds.
 const DEEP: u32 = 50;

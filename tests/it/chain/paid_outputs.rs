@@ -117,7 +117,7 @@ fn play_replacements(counter: &mut UtxoShop<'_>) {
     let simple = dues.iter().take(5);
     let made: Vec<SignedTransaction> =
         simple.map(|due| counter.payer.pay(&[(&due.address, price)])).collect();
-    // A second transaction spends the change of the last transaction, and is dropped together with it.
+    // A second transaction spends the change of the last transaction. Both are dropped together.
     let rest = made[4].rest.clone().unwrap();
     let on_top = counter.payer.sign_spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);

@@ -39,7 +39,7 @@ const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 /// Allowed growth of the memory of a server between two idle moments, in kB.
 const GROWTH_KB_MAX: u64 = 8 * 1024;
-/// Time for which an idle server is measured.
+/// Duration of the measurement of an idle server.
 const IDLE: Duration = Duration::from_secs(60);
 /// Allowed share of one processor for the thread of an idle chain.
 const IDLE_SHARE_MAX: f64 = 0.005;

@@ -237,7 +237,8 @@ fn inconsistent_mempool_is_rejected() {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
-    // A transaction that the node cannot return is not a payment, and the client requests it again.
+    // The client reports no payment for a transaction that the node cannot return, and requests the transaction
+    // again.
     scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
     scene.liar.inject("getmempoolentry", Fault::error(-5, "Transaction not in mempool"));
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);

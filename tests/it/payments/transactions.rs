@@ -13,7 +13,7 @@ struct FiveOutputs {
     shop: Shop,
     invoices: [String; 2],
     outputs: Value,
-    /// Present ids of the five payments.
+    /// Ids of the five payments after the newest change.
     payments: Vec<String>,
 }
 
@@ -196,7 +196,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     }
     let body = json!({ "outputs": [pays], "amount": "1" });
     shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("amount"));
-    // Another output at a known position is rejected.
+    // A different output at a stored position is rejected.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
     let other = shop.create_invoice("50.00", json!({ "asset": "LTC" }));

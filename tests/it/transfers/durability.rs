@@ -107,7 +107,7 @@ fn next_action(status: &str, number: usize) -> Option<&'static str> {
     }
 }
 
-/// Returns the order of a status on the way to a final status.
+/// Returns the position of a status among the steps to a final status.
 fn status_rank(status: &str) -> usize {
     let open = ["requested", "approved", "processing"];
     open.iter().position(|known| *known == status).unwrap_or(open.len())

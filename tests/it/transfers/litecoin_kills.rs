@@ -11,7 +11,7 @@ use serde_json::json;
 /// Moment at which the server is killed while a signer sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum KillPoint {
-    /// After the signer sent the transaction, before it responds.
+    /// After the signer sent the transaction, and before the signer responds.
     OnceSent,
     /// While the signer responds.
     WhileResponding,

@@ -316,7 +316,7 @@ impl EthMerchant {
         now
     }
 
-    /// Waits until a transfer is in processing and waits for a transaction.
+    /// Waits until the status of a transfer is `processing` and its chain state is `waiting`.
     #[track_caller]
     fn assert_waiting(&self, of: &EthTransfer) {
         self.wait_for_state(of, "processing", "waiting", "");

@@ -1,4 +1,4 @@
-//! Inconsistent responses: each is rejected, no part of it is used, and none causes a panic.
+//! Inconsistent responses of a node. The client rejects each response as a whole, without a panic.
 
 use super::fixtures::ONE;
 use super::recorded::{self, FIRST, LAST};

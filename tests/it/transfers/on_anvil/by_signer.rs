@@ -107,7 +107,7 @@ impl EthMerchant {
         found
     }
 
-    /// Returns the balance of the destination in its coin.
+    /// Returns the balance of the transfer's destination, in base units of the transfer's coin.
     #[track_caller]
     pub(super) fn destination_balance(&self, of: &EthTransfer) -> u128 {
         if of.asset == ETH {
