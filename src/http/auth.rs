@@ -16,7 +16,7 @@ use hyper::{HeaderMap, Method};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Name of the session cookie over plain http.
+/// Name of the session cookie if the public URL uses plain http.
 const PLAIN_COOKIE: &str = "coffer_session";
 /// Name of the session cookie if the public URL is https. Browsers send a `__Host-` cookie only to the same host,
 /// over https.
@@ -188,8 +188,8 @@ pub(super) fn admit_to_sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc
     Ok(Arc::clone(sandbox))
 }
 
-/// Refuses requests from pages of other sites, by `Origin` and `Sec-Fetch-Site`. Programs other than browsers send
-/// neither header and are accepted.
+/// Refuses requests from pages of other sites, recognized by `Origin` and `Sec-Fetch-Site`. Accepts requests without
+/// these headers, because only browsers send them.
 ///
 /// # Errors
 /// `forbidden`.

@@ -1,7 +1,7 @@
 //! One connection: its socket and its bodies, as hyper uses them.
 //!
-//! Invariant: a client that reads too little of its answer for too long is disconnected. An answer that the socket
-//! accepts at once creates no timer.
+//! Invariant: a client that reads too slowly for too long is disconnected. An answer that the socket accepts at once
+//! creates no timer.
 
 use super::live::Handover;
 use super::slots::{AnswerGuard, BODY, Seat, Slot, TAKING};
@@ -57,7 +57,7 @@ struct SlowReader {
     parts: [u64; PARTS],
     /// Number of completed parts of the waiting time.
     over: usize,
-    /// Duration of the present part so far, without the present wait.
+    /// Time spent waiting in the present part, without the wait in progress.
     waited: Duration,
     /// Start of the present wait in microseconds, and timer for the end of the present part. `None` if the server
     /// does not wait.

@@ -244,15 +244,16 @@ async fn answer_route(
     reply
 }
 
-/// An answer in progress, and the caller whose quota the answer uses. The quota owner is `None` without a key or a
-/// session.
+/// An answer in progress, and the caller whose quota the answer uses. Callers without a key or a session have no
+/// quota.
 struct StartedAnswer {
     answering: ReplyFuture,
     quota_owner: Option<QuotaOwner>,
 }
 
 impl StartedAnswer {
-    /// Waits for the handler's answer. Refuses a large answer if the caller has too many in transmission.
+    /// Waits for the handler's answer. Refuses a large answer if the caller has too many large answers in
+    /// transmission.
     async fn answer(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.quota_owner {
@@ -302,7 +303,7 @@ fn start_handler(
     Ok(StartedAnswer { answering, quota_owner })
 }
 
-/// Returns the size of the headers in bytes: names, values and four bytes of punctuation each.
+/// Returns the size of the headers in bytes, with four bytes of punctuation for each header.
 fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().fold(0, |sum: usize, (name, value)| {
         sum.saturating_add(name.as_str().len()).saturating_add(value.len()).saturating_add(4)

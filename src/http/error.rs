@@ -140,7 +140,7 @@ mod tests {
         (431, "headers_too_large"),
         (500, "internal_error"),
     ];
-    /// Status and codes of temporary errors, whose answers have `Retry-After`.
+    /// Status and codes of temporary errors. Their answers have the header `Retry-After`.
     const PASSING: (u16, &str) = (503, "maintenance pool_refilling overloaded");
 
     #[test]

@@ -16,8 +16,8 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, StatusCode};
 
-/// `Cache-Control` for a path with the present version, whose content never changes. One year is the longest age that
-/// caches use.
+/// `Cache-Control` for a URL with the present version. The content of such a URL never changes. One year is the
+/// longest age that caches use.
 const VERSIONED_CACHE: &str = "public, max-age=31536000, immutable";
 /// `Cache-Control` for a path with another version, which a page loaded before an update requests.
 const OTHER_VERSION_CACHE: &str = "no-cache";

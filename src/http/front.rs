@@ -67,7 +67,7 @@ pub struct HttpSettings {
     pub creations_per_minute: u32,
     /// Number of invoices that a client may create in a minute through payment links; 0 for no limit.
     pub link_invoices_per_minute: u32,
-    /// Decides which peers are proxies whose `X-Forwarded-For` counts.
+    /// Returns `true` for the addresses of trusted proxies. Only their `X-Forwarded-For` is used.
     pub trusted_proxy: TrustedProxy,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
@@ -75,7 +75,7 @@ pub struct HttpSettings {
     pub password_limits: PasswordLimits,
     /// Token that `/metrics` requires, `None` if `/metrics` is open.
     pub metrics_token: Option<MetricsToken>,
-    /// Subscriptions of checkout pages to invoices. Every commit notifies them.
+    /// Subscriptions of checkout pages to invoices. Every commit notifies the subscribers of the changed invoices.
     pub subscribers: Arc<Subscribers>,
     /// Settings of a sandbox, `None` for another server.
     pub sandbox: Option<SandboxSettings>,

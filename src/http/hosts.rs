@@ -1,7 +1,7 @@
 //! `Host` headers that a sandbox accepts. DNS rebinding must not let a page of another site send an accepted `Host`.
 //!
-//! Invariant: a host that a stranger can point at this machine by DNS is accepted only if the operator named it. A
-//! number is accepted only in the standard notation of an address.
+//! Invariant: a host that a stranger can point at this machine by DNS is accepted only if the operator configured the
+//! host. A number is accepted only in the standard notation of an address.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::url::{Authority, Host, SiteUrl};
@@ -99,8 +99,8 @@ pub(super) struct AcceptedHosts {
 }
 
 impl AcceptedHosts {
-    /// Collects the hosts of a sandbox with these listening addresses and this public URL. `any_address` accepts
-    /// every IP address, which DNS rebinding cannot use.
+    /// Collects the hosts of a sandbox with these listening addresses and this public URL. If `any_address` is
+    /// `true`, every IP address is accepted, because DNS rebinding needs a name.
     pub(super) fn new(
         listen: &[IpAddr],
         public_url: &str,
@@ -118,8 +118,8 @@ impl AcceptedHosts {
         }
     }
 
-    /// Accepts a request that has exactly one `Host` header with an accepted host. A host in the request target must
-    /// be accepted too.
+    /// Accepts a request that has exactly one `Host` header with an accepted host. If the request target contains a
+    /// host, that host must be accepted as well.
     ///
     /// # Errors
     /// `forbidden`.

@@ -67,8 +67,8 @@ pub(super) struct Verdict {
 }
 
 impl Limiter {
-    /// Allows `per_minute` creations in a minute for each key, and `burst` creations at once. 0 per minute means no
-    /// limit.
+    /// Creates a limiter that allows `per_minute` creations in a minute for each key, and `burst` creations at once.
+    /// If `per_minute` is 0, there is no limit.
     pub(super) fn new(per_minute: u32, burst: u32) -> Limiter {
         Limiter { per_minute, burst, buckets: Mutex::default() }
     }
@@ -110,7 +110,8 @@ impl Limiter {
         verdict
     }
 
-    /// Formats the `RateLimit-Policy` header: tokens of a full bucket, and seconds to refill it.
+    /// Formats the `RateLimit-Policy` header: the number of tokens in a full bucket, and the seconds until an empty
+    /// bucket is full.
     fn policy_header(&self) -> String {
         let window = i64::from(self.burst)
             .saturating_mul(60)

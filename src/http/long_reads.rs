@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Semaphore, oneshot};
 
-/// Maximum number of long reads that run at once, of all callers together.
+/// Maximum number of long reads of all callers together that run at once.
 const RUNNING_MAX: usize = 4;
 /// Maximum number of long reads of one caller that run at once.
 const OWN_RUNNING_MAX: usize = 2;
@@ -300,7 +300,8 @@ mod tests {
                 let _ = read.await;
             }
         }
-        // Started reads continue without their caller, and hold their permits until they are done.
+        // Long reads that have started continue after their caller has disconnected, and hold their permits until the
+        // end.
         for _ in 0..OWN_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }

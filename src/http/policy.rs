@@ -1,7 +1,7 @@
 //! Policy of a page for browsers: its Content-Security-Policy and its Cross-Origin-Opener-Policy.
 //!
-//! Invariant: a page runs only script files of this service. It connects to no other site. From other sites it loads
-//! only the pictures that its policy names.
+//! Invariant: a page runs only script files of this service and connects to no other site. The only files from other
+//! sites are pictures that the page's policy names.
 
 use crate::domain::url::SiteUrl;
 use crate::web::STYLE_HASH;

@@ -24,7 +24,7 @@ pub(super) struct Reply {
 /// Expected size of a list without its items, in bytes.
 const ENVELOPE_BYTES: usize = 128;
 
-/// Expected number of headers: content type, request id, caching, and one more.
+/// Expected number of headers: content type, request id, caching, and one other header.
 const HEADERS: usize = 4;
 
 /// JSON body of a list that has no pages.

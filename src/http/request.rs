@@ -25,7 +25,7 @@ pub(super) struct Call {
     pub(super) front: Arc<Front>,
     pub(super) now: Time,
     pub(super) headers: HeaderMap,
-    /// Address of the connected peer: the client itself, or the last proxy.
+    /// Address of the connected peer, which is the client or the proxy nearest to the server.
     pub(super) peer: IpAddr,
     pub(super) body: Bytes,
     pub(super) query: Query,

@@ -1,6 +1,6 @@
 //! Routes as data, for the router, authentication, documents, metrics and tests.
 //!
-//! Invariant: the type of a route's handler decides who may call it.
+//! Invariant: the type of a route's handler decides which callers may use the route.
 
 use super::auth::{Auth, Operator, Scraper};
 pub(super) use super::content::{Content, RouteAnswer};
@@ -64,7 +64,7 @@ pub struct Route {
     pub(super) form: AnswerForm,
     /// Successful answers. Empty for a page or file for browsers, which the documents omit.
     pub(super) answers: &'static [RouteAnswer],
-    /// Error codes besides those that follow from authentication, path, query and body.
+    /// Error codes besides the codes that follow from authentication, path, query and body.
     pub(super) refusals: &'static [Code],
     /// `true` if a request counts against the rate of its key.
     pub(super) is_rate_limited: bool,
@@ -97,9 +97,9 @@ pub(super) struct AnswerForm {
 /// Kind of object that customers pay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payable {
-    /// An invoice, paid on its checkout page.
+    /// An invoice. Customers pay it on its checkout page.
     Invoice,
-    /// A payment link, whose page creates the invoice.
+    /// A payment link. Its page creates the invoice that customers pay.
     Link,
 }
 
@@ -129,7 +129,7 @@ pub(super) enum Handler {
     Operator(fn(Call, Operator) -> ReplyFuture),
     /// Handler for callers that may read the metrics.
     Metrics(fn(Call, Scraper) -> ReplyFuture),
-    /// Handler for callers on this machine that are not pages of other sites.
+    /// Handler for callers on this machine. Pages of other sites are refused.
     Sandbox(fn(Call, Arc<Sandbox>) -> ReplyFuture),
     /// Operation that `api` declares.
     Declared(&'static Declared),
@@ -259,7 +259,7 @@ pub(super) const SHARED: Route =
 /// Defaults of a page that no site may frame. The documents omit pages, because pages are for browsers.
 pub(super) const PAGE: Route = page(PagePolicy::ALONE);
 
-/// Defaults of a page that a script fills, and that frames other pages of this service.
+/// Defaults of a page whose content a script creates. The page may frame other pages of this service.
 pub(super) const APP: Route = page(PagePolicy::APP);
 
 /// Defaults of a checkout page, which other sites may frame.

@@ -124,7 +124,7 @@ impl Acceptor {
     fn new(dispatcher: Arc<Dispatcher>, limits: ConnectionLimits) -> Acceptor {
         let slots = Slots::new(limits.connections_max, dispatcher.front.clock.stopwatch());
         let mut builder = http1::Builder::new();
-        // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the limit
+        // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the time limit
         // instead.
         builder.header_read_timeout(None).max_buf_size(BUFFER_BYTES_MAX);
         Acceptor { dispatcher, limits, slots, builder, graceful: GracefulShutdown::new() }

@@ -1,7 +1,7 @@
 //! Connection slots: the number of connections, their clients, and their waiting times.
 //!
-//! Invariant: a connection is closed by this module only while it waits for its client or for an event. Therefore no
-//! request is interrupted.
+//! Invariant: this module closes a connection only while the connection waits for its client or for an event.
+//! Therefore no request is interrupted.
 
 use super::client;
 use crate::clock::Stopwatch;
@@ -28,7 +28,7 @@ pub(super) const IDLE: u8 = 16;
 /// Divisor of the slots: one client may use at most a quarter of them.
 const CLIENT_SHARE: usize = 4;
 
-/// Maximum number of longest-waiting connections that one search returns.
+/// Number of longest-waiting connections that a search returns at most.
 const LONGEST_KEPT: usize = 64;
 
 /// Maximum number of connections that are being closed at once. Such connections still use file descriptors.
@@ -203,7 +203,8 @@ impl UsedSlots {
         std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.close(&seat))
     }
 
-    /// Closes a connection if it still has a slot and waits for its client. Returns `true` if it was closed.
+    /// Closes a connection if it still has a slot and waits for its client. Returns `true` if the connection was
+    /// closed.
     fn close(&mut self, seat: &Seat) -> bool {
         let ended = self.seats.contains_key(&seat.number) && seat.close_if_waiting();
         if ended {
@@ -213,7 +214,8 @@ impl UsedSlots {
         ended
     }
 
-    /// Returns the longest-waiting connections among those for which `are_these` is true. The longest wait is last.
+    /// Returns the longest-waiting connections among those for which `are_these` is true. The connection with the
+    /// longest wait comes last.
     fn longest_waiting(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
         let these = self.seats.values().filter(|seat| are_these(seat));
         let waiting = these.filter_map(|seat| Some((seat.waits_since_us()?, seat)));
@@ -313,7 +315,7 @@ impl Seat {
         waits.then(|| self.since_us.load(Ordering::SeqCst))
     }
 
-    /// Closes the connection if it waits for its client. Returns `true` if it was closed.
+    /// Closes the connection if it waits for its client. Returns `true` if the connection was closed.
     fn close_if_waiting(&self) -> bool {
         let ending = |state| is_waiting(state).then_some(state | ENDING);
         let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);

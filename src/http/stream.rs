@@ -75,7 +75,7 @@ impl ReplyBody {
 }
 
 impl ReplyBody {
-    /// Returns the bytes of the body if the body is whole, without consuming it.
+    /// Returns a copy of the bytes of the body, `None` for a body that is streamed.
     pub(super) fn whole_bytes(&self) -> Option<Bytes> {
         let ReplyBody::Whole(body) = self else {
             return None;

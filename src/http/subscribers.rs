@@ -1,6 +1,6 @@
 //! Subscriptions to invoices, mainly of checkout pages.
 //!
-//! Invariant: a subscriber is woken by every change that is committed after it subscribed. An invoice without
+//! Invariant: every change that is committed after a subscription begins wakes the subscriber. An invoice without
 //! subscribers uses no memory.
 
 use std::collections::HashMap;

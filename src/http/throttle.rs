@@ -114,10 +114,10 @@ impl Throttle {
         check_wait(wait_ms)
     }
 
-    /// Counts an attempt as failed before its result is known, so that concurrent attempts count too.
+    /// Counts an attempt as failed before its result is known, because other attempts may run at the same time.
     ///
     /// # Errors
-    /// `too_many_attempts` if the client must wait. The attempt must then not be made.
+    /// `too_many_attempts` if the client must wait. The caller must then not make the attempt.
     pub(super) fn count_attempt(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
         check_wait(counts.wait_ms(target, client, now))?;

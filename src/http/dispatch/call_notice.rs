@@ -84,8 +84,8 @@ impl CallNotice {
     }
 }
 
-/// Returns `true` for routes that are not reported: pages, the stream, and inboxes. Deliveries to inboxes are
-/// reported when they are sent.
+/// Returns `true` for routes whose calls are not reported: pages, the stream, and inboxes. The stream reports
+/// deliveries to inboxes when they are sent.
 fn is_left_out(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream

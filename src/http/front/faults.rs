@@ -20,13 +20,13 @@ pub(in crate::http) struct Fault {
     pub(in crate::http) delay: Duration,
     /// `true` if the operation is run and its answer is dropped.
     pub(in crate::http) drops_answer: bool,
-    /// Number of further calls that meet the fault.
+    /// Number of next calls that still meet the fault.
     pub(in crate::http) times: u64,
 }
 
 /// Simulated faults of the next calls, oldest first.
 pub(in crate::http) struct FaultState {
-    /// Operations that can have a fault: those outside `/sandbox`.
+    /// Operations that can have a fault: all operations outside `/sandbox`.
     operations: Vec<OperationInfo>,
     faults: Mutex<Vec<Fault>>,
     /// `true` if there is a fault. Requests read this flag without taking the lock.

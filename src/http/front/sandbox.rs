@@ -42,7 +42,8 @@ pub struct SandboxSettings {
     pub listen: Vec<IpAddr>,
     /// Further hosts that the sandbox accepts, from `--allow-host`.
     pub allow_host: Vec<AllowedHost>,
-    /// `true` if the sandbox accepts connections from other machines. Every IP address is then an accepted host.
+    /// `true` if the sandbox accepts connections from other machines. In this case every IP address is an accepted
+    /// host.
     pub allow_remote: bool,
 }
 
@@ -53,7 +54,7 @@ pub enum ClockChange {
     Advance(i64),
     /// Moves the clock forward to this time, which must not be in the past.
     Set(Time),
-    /// Stops the clock if `true`, and lets it run if `false`.
+    /// Stops the clock if `true`, restarts the clock if `false`.
     Freeze(bool),
 }
 
@@ -91,7 +92,8 @@ impl Sandbox {
         self.news.subscribe()
     }
 
-    /// Refuses requests from pages of other sites, by `Origin` and `Sec-Fetch-Site`. `Host` was checked before.
+    /// Refuses requests from pages of other sites, recognized by `Origin` and `Sec-Fetch-Site`. The dispatcher has
+    /// already checked `Host`.
     pub(in crate::http) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 /// Request id in the examples.
 const REQUEST_ID: &str = "req_5b24d10800000042";
 
-/// Returns an example of each code, by the name of the code. Operations of the sandbox have a further example for a
-/// foreign `Host`.
+/// Returns an example of each code, by the name of the code. Operations of the sandbox have a second example of
+/// `forbidden`, for a foreign `Host`.
 pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     let mut examples = Map::new();
     let mut show = |name: &str, body: Value| {

@@ -1,6 +1,6 @@
 //! Path, query and header parameters in the OpenAPI documents.
 //!
-//! Invariant: lists of allowed values come from the code's own enumerations.
+//! Invariant: lists of allowed values come from the enumerations in the code.
 
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::customer::REF_PATTERN;

@@ -97,7 +97,7 @@ fn free_name(name: &str, taken: &Map<String, Value>) -> String {
     names.find(|name| !taken.contains_key(name)).unwrap_or_default()
 }
 
-/// Joins words to one name in Pascal case: `not_found` and `not found` become `NotFound`.
+/// Joins words into one name in Pascal case: `not_found` and `not found` become `NotFound`.
 fn pascal_case(words: &str) -> String {
     let words = words.split(|letter: char| !letter.is_ascii_alphanumeric());
     words

@@ -1,7 +1,6 @@
-//! The operator API, `/dashboard/api/…`, for signed-in users and for scripts with their cookie.
+//! The operator API, `/dashboard/api/…`, for signed-in users, and for scripts that send a user's session cookie.
 //!
-//! Invariant: a merchant's user accesses only the user's own account, through
-//! [`Call::scope`](super::request::Call::scope).
+//! Invariant: a merchant's user can use only one account, through [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod exports;
 pub(super) mod second_factor;

@@ -1,4 +1,4 @@
-//! Users of the operator interface: the first operator, other users, and the user's own password.
+//! Users of the operator interface: creates the first operator, manages users, and changes a user's own password.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::render;

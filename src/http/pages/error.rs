@@ -1,8 +1,8 @@
 //! Error pages. Operators receive the exact message in English. A shop's customer receives a text in the customer's
 //! language, without technical details.
 //!
-//! Invariant: an error page may be framed by the same origins as the requested page. No site may frame it if no
-//! account is known.
+//! Invariant: the sites that may frame the requested page may frame its error page. If the account is not known, no
+//! site may.
 
 use super::form::FormFields;
 use super::{CustomerLanguage, accept_language, checkout, page_reply, service_frame};

@@ -189,7 +189,7 @@ fn exit_link<'a>(
     Some(ExitLink { kind, url, text })
 }
 
-/// Returns a time in two formats: as in JSON, and as people read it.
+/// Returns a time in two formats: the format of JSON, and a format for people.
 fn moment(time: Time) -> Moment {
     let moment = time.to_string();
     let (day, hour) = (moment.get(..10), moment.get(11..16));

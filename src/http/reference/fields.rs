@@ -14,7 +14,7 @@ const REFERENCE: &str = "#/components/schemas/";
 /// The schemas of the documents, by name.
 pub(super) struct Schemas<'a>(pub(super) &'a Map<String, Value>);
 
-/// Returns the name of the schema that `schema` refers to, `None` if it is not a reference.
+/// Returns the name of the schema that `schema` refers to, `None` if `schema` is not a reference.
 pub(super) fn referenced_name(schema: &Value) -> Option<&str> {
     let target = schema.get("$ref").and_then(Value::as_str)?;
     target.strip_prefix(REFERENCE)
@@ -31,7 +31,7 @@ pub(super) fn collect_names(schema: &Value, names: &mut BTreeSet<String>) {
 }
 
 impl<'a> Schemas<'a> {
-    /// Returns the schema that `schema` refers to, or `schema` itself if it is not a reference.
+    /// Returns the schema that `schema` refers to, or `schema` if it is not a reference.
     pub(super) fn resolve<'s>(&self, schema: &'s Value) -> &'s Value
     where
         'a: 's,
@@ -181,7 +181,7 @@ fn add_ranges(schema: &Value, rules: &mut Vec<String>) {
     rules.extend(number("default").map(|value| format!("{value} where it is left out")));
 }
 
-/// Returns a JSON value as people read it: a text without quotes.
+/// Formats a JSON value for people: a text has no quotes.
 fn display_value(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -1,8 +1,8 @@
 //! Hides secrets in bodies, paths and queries that a sandbox shows.
 //!
-//! Invariant: passwords, keys, secrets and codes are hidden by the names of their fields and by their form. A
-//! sandbox's own keys are public and stay readable. A body that is not JSON is shown only if it cannot contain a
-//! secret.
+//! Invariant: passwords, keys, secrets and codes are recognized by the name of their field or by their form, and
+//! hidden. A sandbox's own keys are public and stay readable. A body that is not JSON is shown only if it cannot
+//! contain a secret.
 
 use crate::domain::json;
 use crate::domain::wallet::{WalletSecret, contains_phrase};

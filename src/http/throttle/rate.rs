@@ -2,7 +2,7 @@
 
 use crate::domain::time::Time;
 
-/// A rate: the number of attempts at once, and the interval until one more attempt is allowed.
+/// A rate: the number of attempts allowed at once, and the interval until one more attempt is allowed.
 #[derive(Clone, Copy)]
 pub(super) struct Rate {
     pub(super) burst: i64,

@@ -1,4 +1,4 @@
-//! Targets of guesses, and the rates at which all clients together may fail at them.
+//! Targets of guesses, and the rates at which clients may fail at a target, all clients together.
 
 use super::rate::Rate;
 use super::{PasswordLimits, ThrottleKey, key};
@@ -47,7 +47,8 @@ pub(in crate::http) enum Target {
 }
 
 impl Target {
-    /// Returns the rate at which all clients together may fail, `None` for a secret that is too long to guess.
+    /// Returns the rate at which all clients together may fail at the target, `None` for a secret that is too long to
+    /// guess.
     fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
             Target::User(..) | Target::Nobody(_) => {

@@ -1,4 +1,4 @@
-//! Tests of the failure counters. Each test chooses its own times.
+//! Tests of the failure counters. Each test passes its own times to the counters.
 
 use super::target::{BY_EMAIL_MS, BY_USER, GUESSES_OF_ALL_MAX};
 use super::{
