@@ -26,7 +26,7 @@ pub type ReadWork = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 /// Function of a write transaction.
 pub type WriteWork = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
 
-/// Future of a step of the service.
+/// Future that completes a step of the service.
 pub type WaitWork = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Result of a successful operation.
@@ -132,7 +132,7 @@ impl Job {
     /// Returns a job that awaits a step of the service.
     ///
     /// # Errors
-    /// Never fails. The type is that of the functions of operations.
+    /// Never fails. Functions of operations must return this type.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -142,7 +142,7 @@ impl Job {
     /// Returns a job that performs a long read.
     ///
     /// # Errors
-    /// Never fails. The type is that of the functions of operations.
+    /// Never fails. Functions of operations must return this type.
     pub fn read(
         work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -152,7 +152,7 @@ impl Job {
     /// Returns a job that performs a write transaction.
     ///
     /// # Errors
-    /// Never fails. The type is that of the functions of operations.
+    /// Never fails. Functions of operations must return this type.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {

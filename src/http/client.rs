@@ -11,7 +11,8 @@ pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 /// Mask that keeps the first 64 bits of an IPv6 address. The owner of a site chooses the remaining 64 bits freely.
 const SITE: u128 = u128::MAX << 64;
 
-/// Returns the address of the client: the nearest address to the server that is not a trusted proxy.
+/// Returns the address of the client: of all addresses that are no trusted proxies, the address nearest to the
+/// server.
 pub(super) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,

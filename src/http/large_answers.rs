@@ -37,7 +37,7 @@ impl AsRef<[u8]> for PermittedBytes {
 }
 
 impl LargeAnswers {
-    /// Returns the answer. If the answer is large, it takes a permit of the caller first.
+    /// Returns the answer. A large answer takes a permit of the caller first.
     ///
     /// # Errors
     /// `overloaded` if the caller has too many large answers in transmission.

@@ -41,7 +41,7 @@ impl AdmittedHandler {
         }
     }
 
-    /// Calls the handler with its proof.
+    /// Calls the handler with the proof of authentication.
     pub(super) fn answer(self, call: Call) -> ReplyFuture {
         match self {
             AdmittedHandler::Open(handler) => handler(call),

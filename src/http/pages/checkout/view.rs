@@ -167,7 +167,7 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the coins that the customer can choose, except the coin already `picked`.
+    /// Returns the coins that the customer can choose, except `picked`, the coin chosen before.
     fn coins(&self, picked: Option<&InvoiceCoin>) -> CoinOptions<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
