@@ -18,21 +18,21 @@ pub struct RequestCost {
     pub a_block: u64,
     /// Approximate number of blocks a day.
     blocks_a_day: u64,
-    /// Number of requests for each finalized range of blocks. Such a range is read a second time.
+    /// Number of requests to read a range of finalized blocks a second time.
     pub a_final: u64,
-    /// Largest number of finalized ranges a day, at most one for each poll.
+    /// Largest number of finalized ranges that are read in a day, at most one for each poll.
     finals_a_day: u64,
     /// Number of requests a day for network fees.
     pub fees_a_day: u64,
-    /// `true` if each transaction of the chain needs a further request.
+    /// `true` if each transaction in the mempool or in a block needs one more request.
     pub each_transaction: bool,
     /// Number of polled addresses in this estimate; 0 for nodes that read whole blocks.
     pub addresses: u64,
-    /// Number of further requests a day, whatever the number of polls.
+    /// Number of requests a day that do not depend on the number of polls, such as those for histories.
     besides_a_day: u64,
 }
 
-/// Number of payable addresses in the estimate for Solana, whose cost depends on it.
+/// Number of payable addresses that the estimate for Solana assumes. The cost on Solana depends on this number.
 const ADDRESSES: u64 = 20;
 
 impl RequestCost {
@@ -53,13 +53,14 @@ impl RequestCost {
         }
         if chain == Chain::Tron {
             return RequestCost {
-                // 2 requests for the newest and the final block, 1 for the last read block, 1 for the new blocks.
+                // A poll: 2 requests for the newest and the final block, 1 for the last block that was read, 1 for
+                // the new blocks.
                 a_poll: 4,
                 // 1 request for the receipts of the block, once the block is final.
                 a_block: 1,
                 blocks_a_day,
-                // 1 request for the blocks, 1 for the hash of the last read block, 3 for a poll of the head, and
-                // usually 1 for a new block.
+                // A finalized range: 1 request for its blocks, 1 for the hash of the last block that was read, 3 for
+                // a poll of the head, and usually 1 for a new block.
                 a_final: 6,
                 finals_a_day,
                 fees_a_day: 0,
@@ -71,17 +72,17 @@ impl RequestCost {
         let has_native =
             ASSETS.iter().any(|asset| asset.chain == chain && asset.kind == AssetKind::Native);
         let (a_poll, a_block, a_final) = match (chain.has_outputs(), has_native) {
-            // A poll: 4 requests for the chain state, 1 for the last read block, 1 for the mempool. A block: 1 for
-            // its hash, 1 for the block.
+            // A poll: 4 requests for the chain state, 1 for the last block that was read, 1 for the mempool. A block:
+            // 1 for its hash, 1 for its contents.
             (true, _) => (6, 2, 0),
-            // A poll: 1 request for the chain id, 2 for the newest and the final block, 1 for the last read block, 2
-            // for blocks, 2 for logs.
+            // A poll: 1 request for the chain id, 2 for the newest and the final block, 1 for the last block that was
+            // read, 2 for blocks, 2 for logs.
             //
             // A finalized range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash
-            // of the last read block.
+            // of the last block that was read.
             (false, false) => (8, 0, 13),
-            // As above, with a request for trace support, and without the two blocks. Each block and its traces are
-            // read twice.
+            // Differs from the case above: a poll also asks for trace support, and does not fetch two blocks. Each
+            // block and its traces are read twice.
             (false, true) => (7, 4, 12),
         };
         RequestCost {
@@ -99,21 +100,24 @@ impl RequestCost {
 
     /// Returns the cost of Solana with this number of payable addresses.
     pub fn for_addresses(addresses: u64) -> RequestCost {
-        // Each address has its own account and two token accounts. One request covers a hundred accounts.
+        // Each address has three accounts: its own account and two token accounts. One request covers a hundred
+        // accounts.
         let accounts = addresses.saturating_mul(3).div_ceil(100);
         RequestCost {
-            // 2 requests for the newest and the final slot, 2 for the newest and the last read block.
+            // A poll: 2 requests for the newest and the final slot, 2 for the newest block and the last block that
+            // was read.
             a_poll: accounts.saturating_add(4),
             a_block: 0,
             blocks_a_day: 0,
-            // 1 request for the last block, 1 for the hash of the last read block, and a second poll of the head.
+            // A finalized range: 1 request for its last block, 1 for the hash of the last block that was read, and a
+            // second poll of the head.
             a_final: accounts.saturating_mul(2).saturating_add(6),
             // One finalized range for each 600 slots of 0.4 s.
             finals_a_day: 360,
             fees_a_day: 0,
             each_transaction: false,
             addresses,
-            // Reads the history of each address every six hours, at both commitment levels.
+            // The history of each address is read every six hours, at both commitment levels.
             besides_a_day: addresses.saturating_mul(8),
         }
     }

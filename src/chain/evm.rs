@@ -43,13 +43,14 @@ const SPAN_MAX: u32 = 64;
 pub struct Evm {
     chain: Chain,
     rpc: Rpc,
-    /// Contracts from the settings, by coin.
+    /// Token contracts from the settings, by coin. They replace the built-in contracts.
     overridden: Tokens,
     /// Native coin of the chain; `None` if Coffer does not list it.
     native: Option<&'static Asset>,
     known: Option<EvmIdentity>,
     traces: Option<bool>,
-    /// Number of failed trace requests by block height, while it is unknown whether the node supports traces.
+    /// Number of failed trace requests, by block height. Used only while it is unknown whether the node supports
+    /// traces.
     trace_refusals: BTreeMap<u32, u32>,
     /// Height below which no traces are requested.
     untraced_below: u32,
@@ -57,7 +58,7 @@ pub struct Evm {
     receipt_mismatches: BTreeMap<Word, u32>,
     /// Current number of blocks read in one range.
     span: u32,
-    /// `true` while logs are filtered by account, which needs a small number of accounts.
+    /// `true` while log queries name the accounts. Too many accounts make that impossible.
     filters_by_account: bool,
 }
 
@@ -110,7 +111,8 @@ impl Evm {
         })
     }
 
-    /// Returns the token contracts. After a failure, requests the chain id again and rejects another network.
+    /// Returns the token contracts. After a failure, requests the chain id again, and rejects the node if it is on
+    /// another network.
     fn verify_identity(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.known {
@@ -194,7 +196,7 @@ impl Evm {
             latest.map_err(|error| self.unexpected_error("eth_getBlockByNumber", &error))?;
         let header = latest.flatten().ok_or(NodeError::Behind)?;
         let (block, time) = to_block_and_time(&header)?;
-        // A node that does not support this tag, or has no final block yet, returns an error.
+        // A node returns an error if it does not support the `finalized` tag, or has no final block yet.
         let finalized = answers.next().and_then(Result::ok).flatten();
         let finalized = finalized.map(|header| to_block_and_time(&header)).transpose()?;
         // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
@@ -220,7 +222,7 @@ impl Evm {
             Number::Small(0) => false,
             _ => return Err(invalid_answer("a receipt tells of no status that there is")),
         };
-        // The receipt may be of a block that was reorganized away.
+        // The receipt may be of a block that a reorg removed.
         let header = self.fetch_header(height)?;
         let canonical = header.filter(|header| header.hash == receipt.block_hash);
         let canonical = canonical.map(|header| to_block_and_time(&header));

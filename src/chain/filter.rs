@@ -1,19 +1,19 @@
 //! A set of watched scripts and accounts, as fingerprints of eight bytes.
 //!
-//! Invariant: a member is always found. A non-member is found only if two random 64-bit numbers are equal.
-//! Fingerprints depend on a secret, so an attacker cannot choose such a non-member.
+//! Invariant: a member is always found. A non-member is found only if its random 64-bit fingerprint equals that of a
+//! member. Fingerprints depend on a secret, so an attacker cannot choose such a non-member.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// Slots of the smallest table; a power of two.
+/// Number of slots in the smallest table; a power of two.
 const PLACES_MIN: usize = 1024;
 
 /// Hash table of fingerprints with open addressing. A million fingerprints take 16 MiB, and 24 MiB while the table
 /// grows.
 pub struct AddressFilter {
     secret: RandomState,
-    /// Slots of the table. Their number is a power of two, and zero marks a free slot.
+    /// Slots of the table; zero marks a free slot. The number of slots is a power of two.
     places: Vec<u64>,
     count: usize,
 }

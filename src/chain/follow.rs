@@ -30,7 +30,8 @@ use pool::sort_parents_first;
 
 /// Number of blocks below the head for which the first step stores hashes, on a chain without a horizon.
 const FIRST_KEPT_DEPTH: u32 = 256;
-/// Largest age of the newest block at which an account chain counts as read up to the current time.
+/// Largest age of an account chain's newest block, in milliseconds, at which the chain counts as read up to the
+/// current time.
 const HEAD_AGE_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Options of one step.
@@ -40,7 +41,7 @@ pub struct StepOptions {
     pub now: Time,
     /// Largest number of blocks to read.
     pub blocks_max: u32,
-    /// `true` if test networks are allowed.
+    /// `true` if the node may be on a test network.
     pub test_networks: bool,
     /// `true` if the step may be a part of a rescan. Such a step does not read the mempool.
     pub rescans: bool,
@@ -51,7 +52,7 @@ pub struct StepOptions {
 pub enum FollowOutcome {
     /// A step to apply.
     Step(Box<ChainStep>),
-    /// The node lacks a block that was read. The follower waits, or asks another node.
+    /// The node lacks a block that was read earlier. The follower waits, or asks another node.
     Lagging(NodeLag),
     /// The chain is stopped for this reason, and the operator has not ordered a rescan.
     Stopped(String),
@@ -111,7 +112,7 @@ pub fn compute_step(
         Some(cursor) => match step.check_cursor(&cursor.block, &head)? {
             CursorCheck::Lagging(lacks) => return lagging(lacks),
             CursorCheck::Reorganised => match step.roll_back()? {
-                // A node that stays on an abandoned branch has no more information than a node that lags.
+                // A node that stays on an abandoned branch is treated like a node that lags.
                 ChainStepOutcome::Stopped(_) if head.block.height < cursor.block.height => {
                     return lagging(cursor.block.height);
                 }
@@ -147,8 +148,8 @@ impl StepBuilder<'_> {
         self.known.chain
     }
 
-    /// Computes the first step, from which the chain is followed from its newest block on. Stores hashes of earlier
-    /// blocks at growing distances, to detect a later reorg.
+    /// Computes the first step, which begins to follow the chain at its newest block. Stores hashes of earlier blocks
+    /// at growing distances, to detect a later reorg.
     fn first_step(&mut self, head: &Head) -> Result<(Vec<Block>, ChainStepOutcome), NodeError> {
         let deepest = match (self.chain().row().horizon, head.finalized) {
             (Depth::Blocks(blocks), _) => head.block.height.saturating_sub(blocks),
@@ -178,7 +179,8 @@ impl StepBuilder<'_> {
         Ok((keep, outcome))
     }
 
-    /// Compares the cursor's block with the node. Only a different hash at a stored height is a reorg.
+    /// Compares the cursor's block with the node's block at that height. Only a different hash at a stored height is
+    /// a reorg.
     fn check_cursor(&mut self, cursor: &Block, head: &Head) -> Result<CursorCheck, NodeError> {
         let held = if head.block.height >= cursor.height {
             Some(cursor)
@@ -299,8 +301,8 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Returns the blocks whose hashes to store: all on UTXO chains. On account chains only blocks with payments, and
-    /// the last.
+    /// Returns the blocks whose hashes to store. On UTXO chains, these are all blocks. On account chains, only blocks
+    /// with payments and the last block.
     fn blocks_to_keep(&self, blocks: &[BlockRead]) -> Vec<Block> {
         let of_all = self.chain().has_outputs();
         let last = blocks.last().map(|read| &read.block);
@@ -342,7 +344,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Returns the time up to which payments are known, once the newest block was read.
+    /// Returns the time up to which payments are known after the newest block was read.
     fn scanned_to(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {
@@ -352,7 +354,8 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Returns the time limit of vanished transactions. A transaction that vanished earlier counts as dropped.
+    /// Returns the time limit for vanished transactions. A transaction that vanished before this time counts as
+    /// dropped.
     fn dropped_before(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }

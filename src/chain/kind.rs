@@ -45,7 +45,7 @@ pub struct NodeKind {
 
 const HTTP: &[&str] = &["http", "https"];
 
-/// All kinds of nodes. A url belongs to the first kind that has its chain and its scheme.
+/// All kinds of nodes. A url belongs to the first kind that supports its chain and its scheme.
 pub static NODE_KINDS: &[NodeKind] = &[
     NodeKind {
         chains: &[Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin],

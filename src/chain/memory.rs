@@ -72,7 +72,7 @@ pub(crate) struct MemoryChain {
     chain: Chain,
     asset: &'static Asset,
     pub(crate) network: String,
-    /// Blocks of the active branch, from the genesis block on.
+    /// Blocks of the active branch, beginning with the genesis block.
     pub(crate) active: Vec<MemoryBlock>,
     pub(crate) mempool: Vec<MemoryTransaction>,
     /// Counter from which unique hashes and ids are made.
@@ -109,7 +109,7 @@ impl MemoryChain {
         self.active.last().unwrap()
     }
 
-    /// Adds a transaction to the mempool. Removes conflicting transactions and their descendants.
+    /// Adds a transaction to the mempool. Removes conflicting transactions and their descendants from the mempool.
     pub(crate) fn send(&mut self, sent: MemoryTransaction) {
         self.evict(|other| other.txid == sent.txid || other.conflicts_with(&sent));
         self.mempool.push(sent);
@@ -153,7 +153,7 @@ impl MemoryChain {
             });
             let is_next = one.nonce.is_none_or(|nonce| nonce == next);
             if one.nonce.is_some_and(|nonce| nonce < next) {
-                // A transaction in a block already has this nonce.
+                // Another transaction in a block already has this nonce.
             } else if is_next
                 && !one.spends.iter().any(|spent| is_output_of(spent, &left_ids))
                 && picks(&one)

@@ -35,9 +35,11 @@ use crate::domain::time::Time;
 pub enum NodeError {
     /// No connection, a timeout, an incomplete answer or a server error. The caller retries, or asks the next URL.
     Unreachable(String),
-    /// The node reported a rate limit or a size limit. The caller requests less, and later.
+    /// The node reported a rate limit or a size limit. The caller sends smaller requests, and waits longer between
+    /// them.
     Limited(String),
-    /// The node does not have the block yet, as can happen behind a load balancer. The caller retries.
+    /// The node does not have the block yet. This happens if several nodes behind a load balancer have different
+    /// heads. The caller retries.
     Behind,
     /// The answer contradicts an earlier answer or the request. The caller discards the whole answer.
     Lied(String),
@@ -46,7 +48,7 @@ pub enum NodeError {
 }
 
 impl std::fmt::Display for NodeError {
-    /// Writes a sentence about the node, without its subject.
+    /// Writes the error as a sentence without its subject, the node: "does not have that block yet".
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             NodeError::Unreachable(text) => write!(out, "cannot be asked: {text}"),
@@ -149,8 +151,8 @@ pub struct AccountBalance {
 pub struct FoundTransaction {
     /// Block on the active chain, and the timestamp of that block. `None` while the transaction is in the mempool.
     pub block: Option<(Block, Time)>,
-    /// Time at which the transaction entered the node's mempool. `None` if it is not there, or the node does not
-    /// report the time.
+    /// Time at which the transaction entered the node's mempool. `None` if the transaction is not in the mempool, or
+    /// the node does not report the time.
     pub first_seen: Option<Time>,
     /// `false` if the transaction reverted and transferred nothing.
     pub is_done: bool,
@@ -177,20 +179,20 @@ pub enum Lookup {
 
 /// The addresses and outputs that a node is searched for.
 pub trait Watched {
-    /// Returns `true` if this may be the script of a watched address. False positives are rare, and there are no
-    /// false negatives.
+    /// Returns `true` if the script may belong to a watched address. False positives are rare, and there are no false
+    /// negatives.
     fn has_script(&self, script: &[u8]) -> bool;
-    /// Returns `true` if these may be the 20 bytes of a watched address. False positives are rare, and there are no
-    /// false negatives.
+    /// Returns `true` if these 20 bytes may be a watched address. False positives are rare, and there are no false
+    /// negatives.
     fn has_account(&self, account: &[u8; 20]) -> bool;
-    /// Returns `true` if the node must report the spender of this output. This holds for outputs that unconfirmed
-    /// payments and sent transactions spend.
+    /// Returns `true` if the node must report the spender of this output. True for outputs that unconfirmed payments
+    /// and sent transactions spend.
     fn has_output(&self, txid: &str, position: u32) -> bool;
-    /// Returns the accounts to name in log queries, or `None` if more than `max` are assigned. Unassigned accounts
-    /// fill the list up to `max`, the next to be assigned first.
+    /// Returns the accounts to name in log queries: all assigned accounts, then unassigned accounts in the order of
+    /// their assignment, up to `max` in total. `None` if more than `max` accounts are assigned.
     fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
-    /// Returns the accounts to name in log queries for final blocks, with all unassigned ones. The list may be longer
-    /// than `max`. `None` if the list cannot be complete.
+    /// Returns the accounts to name in log queries for final blocks: all assigned and all unassigned accounts. The
+    /// list may be longer than `max`. `None` if the list cannot be complete.
     fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.queried_accounts(max)
     }
@@ -233,8 +235,8 @@ pub trait Node: Send {
     /// returned block is the last one that was read.
     ///
     /// The result contains the first block, the last block and every block with a payment. On chains of many small
-    /// blocks it omits the others, as each would cost a request. If two returned blocks have consecutive heights, the
-    /// first was checked to be the parent of the second.
+    /// blocks, the result omits the other blocks, because each would cost a request. If two returned blocks have
+    /// consecutive heights, the first was checked to be the parent of the second.
     ///
     /// # Errors
     ///
@@ -251,9 +253,9 @@ pub trait Node: Send {
         false
     }
 
-    /// Returns payments up to block `to` that [`Node::blocks`] missed because their address was first polled later.
-    /// Each returned block has its hash on the active chain, its time and its payments. Always empty for nodes that
-    /// read whole blocks.
+    /// Returns payments up to block `to` that [`Node::blocks`] missed because their address was polled only after the
+    /// block was read. Each returned block has its hash on the active chain, its time and its payments. Always empty
+    /// for nodes that read whole blocks.
     ///
     /// # Errors
     ///
@@ -269,12 +271,12 @@ pub trait Node: Send {
     /// Passes the stored state of the chain to the node at the start of a step.
     fn begin_step(&mut self, _known: &ChainState) {}
 
-    /// Confirms that the database has stored all answers since the last call. [`Node::late_payments`] does not return
-    /// them again.
+    /// Tells the node that the database has stored all answers since the last call. [`Node::late_payments`] does not
+    /// return these payments again.
     fn confirm_stored(&mut self) {}
 
-    /// Returns new payments in the mempool, and the `unconfirmed` transactions that have left it. Always empty on
-    /// chains without unconfirmed payments.
+    /// Returns new payments in the mempool. Also returns those of the `unconfirmed` transactions that have left the
+    /// mempool. Always empty on chains without unconfirmed payments.
     ///
     /// # Errors
     ///
@@ -305,8 +307,8 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// Returns the balances of these accounts after the block at this height, in the same order. `None` if the node
-    /// no longer has that state, and on UTXO chains.
+    /// Returns the balances of these accounts after the block at this height, in the same order. `None` on UTXO
+    /// chains, and if the node no longer has the state of that block.
     ///
     /// # Errors
     ///
@@ -320,7 +322,7 @@ pub trait Node: Send {
     }
 
     /// Looks up a transaction by its id, in the mempool and on the active chain. Requests contract transfers only if
-    /// one of the addresses `native_to` may have received native coins.
+    /// one of the addresses in `native_to` may have received native coins.
     ///
     /// # Errors
     ///
@@ -335,7 +337,7 @@ pub trait Node: Send {
     }
 
     /// Returns the block at this height if its state proves that another transaction used the nonce of the sender.
-    /// `None` also if the node no longer has the state of that block.
+    /// Otherwise returns `None`, also if the node no longer has the state of that block.
     ///
     /// # Errors
     ///

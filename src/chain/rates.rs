@@ -29,7 +29,7 @@ const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 const ANSWER_BYTES_MAX: u64 = 2 * 1024 * 1024;
 const ANSWER_HEADER_BYTES_MAX: usize = 32 * 1024;
 const REASON_CHARS_MAX: usize = 200;
-/// Longest obeyed `Retry-After`, in seconds.
+/// Longest `Retry-After` that is obeyed, in seconds. A longer one is shortened.
 const RETRY_AFTER_S_MAX: u64 = 3_600;
 
 /// Reason why a source returned no rates.
@@ -98,7 +98,7 @@ impl RateClient {
                 "answered {status}, a redirect, which is not followed"
             )));
         }
-        // Binance sends 418 while it blocks an address.
+        // Binance sends status 418 while it blocks an IP address.
         if [418, 429].contains(&status) {
             return Err(RatesError {
                 retry_after_s: Some(retry_after_s(&response)),

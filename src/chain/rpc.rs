@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 use std::marker::PhantomData;
 use ureq::Agent;
 
-/// Most characters kept of a node's error message.
+/// Largest number of characters kept of a node's error message.
 const TEXT_CHARS_MAX: usize = 200;
 
 /// HTTP client of one node.
@@ -83,13 +83,13 @@ impl Rpc {
         self.endpoint().map_or("no url", Endpoint::label)
     }
 
-    /// Returns the number of calls made. Each call of a batch counts, as node providers count.
+    /// Returns the number of calls made. Each call of a batch counts, because node providers charge by call.
     pub fn call_count(&self) -> u64 {
         self.calls
     }
 
-    /// Returns a number that changes after each failure. Facts learned under another number may be about another
-    /// node.
+    /// Returns a number that changes after each failure. After a change, another node may answer, so facts about the
+    /// earlier node no longer count.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
@@ -233,7 +233,7 @@ impl Rpc {
         let answers = answers.map(|exchanged| exchanged.value);
         let outcomes = answers.and_then(|answers| order_results(first, calls.len(), answers));
         let outcomes = match outcomes {
-            // Not counted as a failure: a smaller batch may be accepted.
+            // The limit is not counted as a failure, because the node may accept a smaller batch.
             Err(limited @ NodeError::Limited(_)) => {
                 self.batches.shrink(calls.len());
                 return Err(self.redact_error(limited));
@@ -246,7 +246,7 @@ impl Rpc {
         Ok(outcomes.into_iter().map(shown).collect())
     }
 
-    /// Counts failures in a row. After too many, uses the next url.
+    /// Counts consecutive failures. After too many, the next request uses the next url.
     fn track_failures<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         match outcome {
             Ok(value) => {
@@ -296,8 +296,8 @@ impl Rpc {
         MethodError { message, ..error }
     }
 
-    /// Redacts secrets, then limits the length. A text cut first could end in half a secret, which would not be
-    /// redacted.
+    /// Redacts secrets, then limits the length. If the text were cut first, it could end in a part of a secret, which
+    /// would not be redacted.
     fn redact_text(&self, text: String) -> String {
         let text = match self.endpoint() {
             Some(endpoint) => endpoint.redact(&text),

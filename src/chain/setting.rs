@@ -13,7 +13,7 @@ use crate::domain::chain::Chain;
 use std::fmt;
 use std::str::FromStr;
 
-/// Most characters of a header value.
+/// Largest number of characters in a header value.
 const HEADER_CHARS_MAX: usize = 4096;
 
 /// Error for a header of a chain without HTTP urls.
@@ -34,7 +34,7 @@ pub struct ChainNodes {
 /// Node urls of all followed chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
-    /// Urls of each chain, one entry per chain.
+    /// Urls of each followed chain, one entry per chain.
     pub of_chains: Vec<ChainNodes>,
     /// `true` if test networks are allowed. Coins of a test network have no value.
     pub test_networks: bool,
@@ -115,7 +115,7 @@ impl ChainNodes {
         shown.join(", ")
     }
 
-    /// Returns each url as in [`ChainNodes::label`].
+    /// Returns scheme, host, port and number of each url as a separate text.
     pub fn url_labels(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(Endpoint::label)
     }
@@ -149,7 +149,7 @@ impl ChainNodes {
     }
 }
 
-/// Returns the chains that can be followed through nodes.
+/// Returns the chains that a kind of node supports.
 fn all_followed() -> impl Iterator<Item = Chain> {
     let chains = Chain::ALL.iter().copied();
     chains.filter(|chain| kind::is_followed(*chain))

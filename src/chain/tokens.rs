@@ -7,8 +7,8 @@ use crate::domain::asset::{ASSETS, Asset, Chain};
 use crate::domain::token::contract_address;
 use std::collections::BTreeMap;
 
-/// Contracts by coin id, in canonical form. They replace [`CONTRACTS`](crate::domain::token::CONTRACTS) on test
-/// networks.
+/// Contracts by coin id, in canonical form. On test networks, they replace those of
+/// [`CONTRACTS`](crate::domain::token::CONTRACTS).
 pub type Tokens = BTreeMap<&'static str, String>;
 
 /// Returns the contract accounts of the listed tokens of a chain.

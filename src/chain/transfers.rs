@@ -27,7 +27,7 @@ pub(super) struct TransferFilter<'a> {
     pub watched: &'a dyn Watched,
 }
 
-/// Returns `true` if each of these addresses received the native coin in a known payment.
+/// Returns `true` if each of these addresses received native coins in one of the `received` payments.
 pub(super) fn has_native_for_all(
     native: Option<&'static Asset>,
     received: &[ReceivedOutput],
@@ -69,7 +69,7 @@ impl TransferFilter<'_> {
             );
             return None;
         };
-        // `None` for the zero account, which is the sender of newly created tokens.
+        // `None` for the zero account, which is the sender when a contract creates new tokens.
         let from = account_address(self.chain, &from.0);
         Some(ReceivedOutput {
             asset,

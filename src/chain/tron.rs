@@ -36,23 +36,23 @@ const GENESIS_BLOCKS: [(&str, &str); 3] = [
 /// Largest number of blocks in one request: slightly more than the chain produces in a minute.
 const SPAN_MAX: u32 = 25;
 
-/// Smallest number of blocks by which the final height advances. With a block every 3 s, the chain would otherwise
-/// advance in each poll.
+/// Smallest number of blocks by which the final height advances. With a smaller number, the final height would
+/// advance in each poll, because a block is produced every 3 s.
 const FINAL_STEP: u32 = 4;
 
 /// Client of a Tron node.
 pub struct Tron {
     rpc: Rpc,
-    /// Contracts from the settings, by coin.
+    /// Token contracts from the settings, by coin. They replace the built-in contracts.
     overridden: Tokens,
-    /// Native coin of the chain.
+    /// Native coin of the chain; `None` if Coffer does not list it.
     native: Option<&'static Asset>,
     known: Option<TronIdentity>,
     /// Current number of blocks in one request.
     span: u32,
     /// Height of the newest final block that the node returned.
     finalized: Option<u32>,
-    /// `true` if the node returns internal transactions. `None` until the first contract call was read.
+    /// `true` if the node returns internal transactions. `None` until a contract call was read.
     has_internal: Option<bool>,
 }
 
@@ -74,7 +74,7 @@ struct TronHeader {
 /// API of the node, by the finality of the blocks that it returns.
 #[derive(Clone, Copy)]
 enum NodeApi {
-    /// Blocks that a reorg can remove.
+    /// Returns all blocks, also those that a reorg can remove.
     Head,
     Final,
 }
@@ -130,7 +130,8 @@ impl Tron {
         })
     }
 
-    /// Returns network and tokens. After a failure, requests them again and rejects another network.
+    /// Returns network and tokens. After a failure, requests both again, and rejects the node if it is on another
+    /// network.
     fn verify_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.known {

@@ -4,15 +4,17 @@ use super::Node;
 use super::rpc::Limits;
 use super::setting::ChainNodes;
 
-/// Time limit of a request to another url, in milliseconds. The chain is not followed while the request runs.
+/// Time limit of a request to a url that is not in use, in milliseconds. The chain is not followed while the request
+/// runs.
 const LOOK_MS_MAX: u64 = 10_000;
 
 /// Source of nodes for a chain, with failover.
 pub trait Connector: Send {
-    /// Returns the node to use after this number of failures in a row; `None` to keep the current one.
+    /// Returns the node to use after this number of consecutive failures; `None` to keep the current node.
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>>;
 
-    /// Returns the node `distance` urls after the current one, to read its head; `None` after the last one.
+    /// Returns the node `distance` urls after the current one, only to read its head; `None` if `distance` reaches
+    /// the current one again.
     fn other_node(&self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }
@@ -47,7 +49,8 @@ impl Urls {
         Urls { of, asked: None }
     }
 
-    /// Returns the index of the url `distance` after the current one; `None` if that is the current one.
+    /// Returns the index of the url `distance` after the current one; `None` if `distance` reaches the current one
+    /// again.
     fn index_at_distance(&self, distance: usize) -> Option<usize> {
         let count = self.of.url_labels().count();
         let place = self.asked?.saturating_add(distance);
@@ -57,8 +60,8 @@ impl Urls {
 }
 
 impl Connector for Urls {
-    /// Switches to the next url after each third failure. Otherwise the node stays, because it knows its limits and
-    /// subscriptions.
+    /// Switches to the next url after each third failure. Otherwise keeps the current node, because its limits and
+    /// subscriptions are already known.
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
         if self.asked.is_none() {
             self.asked = Some(0);

@@ -31,11 +31,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use values::HashText;
 
-/// Most blocks in one result of [`Node::blocks`].
+/// Largest number of blocks in one result of [`Node::blocks`].
 const BLOCKS_MAX: u32 = 100;
 /// Number of transactions after which a result of [`Node::blocks`] ends.
 const TRANSACTIONS_MAX: usize = 20_000;
-/// Error code of bitcoind for an error without a more specific code (`src/rpc/protocol.h` of Bitcoin Core).
+/// Error code that bitcoind returns if no more specific code applies (`src/rpc/protocol.h` of Bitcoin Core).
 const MISC_ERROR: i64 = -1;
 const TYPE_ERROR: i64 = -3;
 const NOT_FOUND: i64 = -5;
@@ -63,7 +63,7 @@ struct ChainInfo {
     blocks: u32,
     headers: u32,
     bestblockhash: HashText,
-    /// Missing in dogecoin nodes before 1.14.6.
+    /// Missing in the responses of dogecoin nodes before 1.14.6.
     initialblockdownload: Option<bool>,
     verificationprogress: Option<serde_json::Number>,
     /// Set only by pruned nodes.
@@ -97,7 +97,7 @@ impl Utxo {
         &self.rpc
     }
 
-    /// Returns the network. After a failure, checks again that the node is on the same network.
+    /// Returns the network. After a failure, checks again that the node has the genesis block of that network.
     fn verify_network(&mut self) -> Result<&'static str, NodeError> {
         let epoch = self.rpc.epoch();
         if let Some(network) = self.network.filter(|_| self.network_epoch == Some(epoch)) {
@@ -187,7 +187,7 @@ impl Node for Utxo {
         self.check_genesis(&first)?;
         self.pruned_below = info.pruneheight.unwrap_or(0);
         let Some(header) = self.active_header(&info.bestblockhash)? else {
-            // A new block arrived in the meantime.
+            // A new block arrived between two requests.
             return Err(NodeError::Behind);
         };
         let Some(time) = unix_time(header.time).filter(|_| header.height == info.blocks) else {

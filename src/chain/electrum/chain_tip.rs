@@ -8,7 +8,7 @@ use crate::domain::observation::Block;
 
 /// Largest number of headers in one response.
 const CHUNK: u32 = 2016;
-/// Largest number of headers fetched for one lookup below the headers in memory.
+/// Largest number of headers fetched to look up one header below those in memory.
 const OLDER_MAX: u32 = 200 * CHUNK;
 /// Number of headers between two progress messages of a long fetch.
 const SAY_EVERY: u32 = 20 * CHUNK;
@@ -74,7 +74,7 @@ impl Electrum {
         }
     }
 
-    /// Removes headers down to the fork point with the branch of the server.
+    /// Removes headers above the fork point with the branch of the server.
     fn rewind_headers(&mut self, height: u32) -> Result<(), NodeError> {
         let mut distance = 8_u32;
         loop {

@@ -17,21 +17,21 @@ use std::io::{ErrorKind, Read, Write};
 /// Oldest and newest supported version of the protocol.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// Largest number of calls without a response at one time.
+/// Largest number of calls that wait for a response at the same time.
 const PIPELINE_MAX: usize = 500;
 /// Milliseconds of silence before a batch of calls sends a [`FILLER`] call. The filler is sent at once if the server
-/// has reported changes, or was silent before.
+/// has reported changes, or if an earlier batch needed a filler.
 const SILENCE_MS: u64 = 250;
 /// Header range whose response has more than 1 024 bytes. A server that pads its traffic delays shorter responses by
 /// up to a second, until a packet is full (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
 /// Largest number of filler calls in one batch of calls, and of fillers without a response. A filler does not help if
-/// its response arrives before the others.
+/// its response arrives before the other responses.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Largest number of unread notifications. An honest server does not send more.
 const NOTICES_MAX: usize = 100_000;
-/// Most characters kept of a server's error message.
+/// Largest number of characters kept of a server's error message.
 const TEXT_CHARS_MAX: usize = 200;
 /// Error code of aiorpcX, the library under ElectrumX, for a client that uses too many resources.
 const EXCESSIVE_RESOURCE_USAGE: i64 = -101;
@@ -53,13 +53,14 @@ pub(super) struct Connection {
     next_id: u64,
     /// Number of bytes read and written.
     bytes: u64,
-    /// Status of each script hash whose history changed since the changes were last taken.
+    /// Status of each script hash whose history changed since [`Connection::take_changed_scripts`] was last called.
     changed: HashMap<String, Option<String>>,
     /// `true` if a new block was reported since the newest header was requested.
     pub has_new_block: bool,
-    /// `true` if the server has reported changes, so that the next step must not wait for padding.
+    /// `true` if the server has reported changes. The next batch then sends a filler at once, to avoid the delay of
+    /// padding.
     pub is_urgent: bool,
-    /// `true` if the server was silent before, until it received a [`FILLER`] call.
+    /// `true` if in an earlier batch the server responded only after it received a [`FILLER`] call.
     holds_back: bool,
     /// Ids of [`FILLER`] calls without a response. No caller waits for them.
     fillers: HashSet<u64>,
@@ -342,7 +343,7 @@ fn method_error(text: &str) -> MethodError {
     MethodError { code: code.unwrap_or(0), message: to_one_line(&message.unwrap_or_default()) }
 }
 
-/// Returns `true` if the server requests fewer or later calls.
+/// Returns `true` if the error asks the client to send fewer calls, or to send them later.
 fn is_limit_error(error: &MethodError) -> bool {
     let text = error.message.to_ascii_lowercase();
     matches!(error.code, EXCESSIVE_RESOURCE_USAGE | SERVER_BUSY)

@@ -85,8 +85,8 @@ pub(super) struct HeaderChain {
 }
 
 impl HeaderChain {
-    /// Starts a chain at height `low`. On main networks, the last header is a trusted block. Then `low` is at most
-    /// its [`HeaderChain::first_needed_height`].
+    /// Starts a chain whose lowest header is at height `low`. On main networks, the last header is a trusted block,
+    /// and `low` is at most the [`HeaderChain::first_needed_height`] of that block.
     pub(super) fn start_at(
         rules: Option<PowRules>,
         low: u32,
@@ -99,8 +99,8 @@ impl HeaderChain {
         })
     }
 
-    /// Returns the lowest height needed to check the headers above this height. It is the last block before the
-    /// difficulty period, from which the next difficulty may be computed.
+    /// Returns the lowest height needed to check the headers above this height. Its block is the last one before the
+    /// current difficulty period. The next difficulty may be computed from this block.
     pub(super) fn first_needed_height(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)
@@ -123,7 +123,7 @@ impl HeaderChain {
         self.held.get(place)
     }
 
-    /// Appends headers after checks of links and proof of work.
+    /// Appends headers after checking their links and their proof of work.
     pub(super) fn extend(&mut self, new: &[RawHeader]) -> Result<(), HeaderError> {
         for header in new {
             let Some(before) = self.held.back() else {

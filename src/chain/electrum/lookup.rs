@@ -18,10 +18,10 @@ pub(super) struct TransactionPlace {
 }
 
 impl Electrum {
-    /// Finds a transaction; `None` if it is in no mempool and no block.
+    /// Finds a transaction; `None` if it is neither in a mempool nor in a block.
     ///
-    /// A server may return a transaction of a block that was reorganized away. Therefore the history of a script that
-    /// the transaction pays must contain it.
+    /// A server may return a transaction of a block that a reorg removed. Therefore the transaction must also be in
+    /// the history of a script that it pays.
     pub(super) fn find_place(&mut self, txid: &str) -> Result<Option<TransactionPlace>, NodeError> {
         let Some(id) = hex::parse_hash(txid) else {
             return Ok(None);
@@ -53,7 +53,7 @@ impl Electrum {
     }
 
     /// Returns the height of a transaction, and the index of the server that reports it. The outer `None` if no
-    /// history contains the transaction; the inner one if it is in the mempool.
+    /// history contains the transaction; the inner `None` if it is in the mempool.
     fn reported_height(
         &mut self,
         id: &Hash256,
@@ -72,7 +72,7 @@ impl Electrum {
         Ok(None)
     }
 
-    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
+    /// Implements [`Node::look_up_transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,

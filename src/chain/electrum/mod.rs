@@ -1,4 +1,4 @@
-//! Client of Electrum servers, for bitcoin and litecoin without an own node.
+//! Client of Electrum servers, for bitcoin and litecoin. The operator needs no node.
 //!
 //! Invariant: a transaction counts only if its bytes hash to its id. A confirmation needs a Merkle proof against
 //! checked headers. A server can hide payments, so other servers are also queried for each address.
@@ -36,7 +36,8 @@ use server::Server;
 use std::collections::{BTreeMap, HashMap};
 use transaction::ParsedTransaction;
 
-/// Largest number of remembered transactions that were returned. A transaction that is returned twice is stored once.
+/// Largest number of remembered transactions that were already returned. A forgotten one is returned again, and is
+/// still stored only once.
 const RETURNED_MAX: usize = 200_000;
 
 /// Client of the Electrum servers of one chain.
@@ -47,7 +48,7 @@ pub struct Electrum {
     servers: Vec<Server>,
     /// Network of the first server; `None` until it was checked.
     network: Option<&'static str>,
-    /// Connection to the first server on which the network was checked.
+    /// Number of the connection to the first server on which the network was checked.
     checked_on: Option<u64>,
     /// Height and header of the tip that the first server reported.
     server_tip: Option<(u32, RawHeader)>,
@@ -67,7 +68,7 @@ pub struct Electrum {
     scripts: HashMap<String, String>,
     /// Timestamps of old blocks by height, from the first server.
     times: HashMap<u32, Time>,
-    /// Script hash of each output whose spending is watched, by transaction and position.
+    /// Script hash of each output whose spender must be reported, by transaction id and position.
     parents: HashMap<(String, u32), Option<String>>,
     /// Height and block hash of each transaction that the database already has.
     returned: HashMap<Hash256, (u32, Hash256)>,
@@ -121,7 +122,7 @@ impl Electrum {
         }
     }
 
-    /// Returns the network of the first server. Checks it again on each new connection.
+    /// Returns the network of the first server. Checks the network again on each new connection.
     fn verify_network(&mut self) -> Result<&'static str, NodeError> {
         let connection = self.server(0)?.ensure_connected()?;
         if let Some(network) = self.network.filter(|_| self.checked_on == Some(connection)) {
@@ -179,8 +180,8 @@ impl Node for Electrum {
         Ok(Head {
             block: Block { height, hash: format_hash(&header.hash) },
             time: block_time(&header)?,
-            // A server does not report whether its initial download has ended. Coffer monitors the age of the head of
-            // every node.
+            // A server does not report whether its initial download has ended. Instead, Coffer monitors the age of
+            // every node's newest block.
             is_complete: true,
             finalized: None,
         })
@@ -237,7 +238,7 @@ impl Node for Electrum {
         if let Some(header) = self.headers.as_ref().and_then(|headers| headers.get(height)) {
             return block_time(header).map(Some);
         }
-        // The time only decides at which block reading starts, so the header needs no proof.
+        // The header needs no proof, because its time only decides at which block reading starts.
         let header = self.server(0)?.fetch_headers(height, 1)?;
         header.first().map(block_time).transpose()
     }

@@ -2,7 +2,7 @@
 
 use super::hex::{Hash256, double_sha256};
 
-/// Deepest Merkle tree: a block has fewer than 2^32 transactions.
+/// Largest depth of a Merkle tree: a block has fewer than 2^32 transactions.
 const DEPTH_MAX: usize = 32;
 
 /// Returns the Merkle root for a transaction at this position; `None` if the branch has an impossible length.
@@ -27,7 +27,7 @@ mod tests {
     use super::super::hex;
     use super::{Hash256, merkle_root};
 
-    /// Transactions of bitcoin block 100 000, and its Merkle root.
+    /// Ids of the four transactions in bitcoin block 100 000, whose Merkle root is `ROOT`.
     const IDS: [&str; 4] = [
         "8c14f0db3df150123e6f3dbbf30f8b955a8249b62ac1d1ff16284aefa3d06d87",
         "fff2525b8931402dd09222c50775608f75787bd2b87e56995a7bdd30f79702c4",

@@ -20,7 +20,7 @@ const LATE_MAX: usize = 50;
 const WAITING_MAX: usize = 2_000;
 /// Milliseconds by which the time of a block may be earlier than the real time.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
-/// Largest number of lookups in one step of transactions that no history contains any more.
+/// Largest number of lookups in one step for transactions that are no longer in any history.
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
@@ -78,7 +78,8 @@ impl Electrum {
         untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
         let times_max = self.times.len().saturating_add(LATE_MAX);
         let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
-        // Possible spenders of watched outputs are examined in every step. Their transactions are cached.
+        // Possible spenders of watched outputs are examined in every step, even if they were returned before. Their
+        // transactions are cached.
         let (untold, mut wanted): (Vec<_>, Vec<_>) =
             untold.into_iter().partition(|(id, ..)| is_ours(id));
         let wanted_max = wanted.len().saturating_add(LATE_MAX);
@@ -105,8 +106,8 @@ impl Electrum {
         Ok(blocks.into_values().collect())
     }
 
-    /// Returns `true` if an earlier step returned the transaction in the block at this height, as far as headers are
-    /// in memory.
+    /// Returns `true` if an earlier step returned the transaction in the block at this height. Block hashes are
+    /// compared only if the header is in memory.
     fn was_returned(&self, id: &Hash256, height: u32) -> bool {
         let headers = self.headers.as_ref();
         let there = headers.and_then(|headers| headers.get(height));
@@ -134,7 +135,7 @@ impl Electrum {
         Ok(time >= earliest)
     }
 
-    /// Returns the transactions that servers report in blocks, each with its height and the server's index.
+    /// Returns the transactions that servers report in blocks. Each has its height and the index of the server.
     fn confirmed_reports(
         &self,
         is_wanted: impl Fn(&Hash256, u32) -> bool,
@@ -232,8 +233,8 @@ impl Electrum {
             if id.is_some_and(|id| self.reports.contains_key(&id)) {
                 continue;
             }
-            // The address of the transaction may be unwatched in this step, so the server is asked for the
-            // transaction.
+            // The transaction may pay an address that this step does not poll, so the server is asked for the
+            // transaction itself.
             lookups = lookups.saturating_add(1);
             if lookups <= LOOKUPS_MAX && self.find_place(txid)?.is_none() {
                 read.vanished.push(txid.clone());

@@ -20,14 +20,14 @@ const SPENDERS_MAX: usize = 100;
 /// Location of a transaction, as servers report it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReportedPlace {
-    /// Height of the block; `None` while all servers have it in their mempools.
+    /// Height of the block; `None` while every server reports the transaction in its mempool.
     pub height: Option<u32>,
     /// Index of the server that reports this height.
     pub server: usize,
     /// `true` if a server reports the transaction in its mempool.
     pub is_in_mempool: bool,
-    /// Earliest assignment of a watched address that the transaction pays. `None` if it pays none; it may then spend
-    /// a watched output.
+    /// Time of the earliest assignment of a watched address that the transaction pays. `None` if the transaction pays
+    /// no watched address; it may then spend a watched output.
     pub since: Option<Time>,
 }
 
@@ -80,7 +80,7 @@ impl Electrum {
         Ok(())
     }
 
-    /// Returns the script hashes of watched addresses, with the time of assignment.
+    /// Returns the script hash of each watched address, with the time of the address's assignment.
     fn polled_scripts(&mut self, watched: &dyn Watched) -> HashMap<String, Time> {
         let chain = self.chain;
         let mut before = std::mem::take(&mut self.scripts);
@@ -233,8 +233,8 @@ impl Electrum {
     }
 }
 
-/// Adds the report of one server. A report in a block takes precedence over one in a mempool, because a block can be
-/// proven.
+/// Adds the report of one server. A report of a block takes precedence over a report of a mempool, because a block
+/// can be proven.
 fn add_report(
     reports: &mut HashMap<Hash256, ReportedPlace>,
     id: Hash256,

@@ -50,11 +50,11 @@ pub(super) struct Server {
 /// History of a script, and its subscription.
 #[derive(Default)]
 struct ScriptHistory {
-    /// Index of the connection that is subscribed to changes.
+    /// Index of the connection on which the script is subscribed.
     connection: Option<usize>,
     /// Last status that the server sent for the script.
     last_status: Option<String>,
-    /// Status for which the entries were read. The outer `None` before the first read.
+    /// Status of the script when the entries were read. The outer `None` before the first read.
     entries_status: Option<Option<String>>,
     entries: Vec<HistoryEntry>,
 }
@@ -130,7 +130,7 @@ impl Server {
         Ok(self.epoch)
     }
 
-    /// Returns `true` once for each new connection.
+    /// Returns `true` at the first call after each new connection.
     pub(super) fn take_is_new_connection(&mut self) -> Result<bool, NodeError> {
         let epoch = self.ensure_connected()?;
         Ok(self.checked_on.replace(epoch) != Some(epoch))
@@ -244,7 +244,8 @@ impl Server {
         }
     }
 
-    /// Returns headers from a height on. The server returns fewer at the tip, or because of its own limit.
+    /// Returns up to `count` headers, beginning at a height. The server returns fewer at the tip, or because of its
+    /// own limit.
     pub(super) fn fetch_headers(
         &mut self,
         from: u32,

@@ -153,8 +153,8 @@ pub(super) fn io_error(error: &Error) -> NodeError {
     })
 }
 
-/// Returns the certificate authorities of the system. Returns the built-in ones if the system has none, as in a
-/// container.
+/// Returns the certificate authorities of the system. Returns the built-in authorities if the system has none, as in
+/// a container.
 fn root_certificates() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -164,14 +164,14 @@ fn root_certificates() -> RootCertStore {
     roots
 }
 
-/// Certificate verifier. Accepts only the pinned certificate, or without a pin any certificate that an authority
-/// signed.
+/// Certificate verifier. With a pin, accepts only the pinned certificate. Without a pin, accepts any certificate that
+/// an authority signed.
 #[derive(Debug)]
 struct CertificateVerifier {
     provider: Arc<CryptoProvider>,
     authorities: Arc<WebPkiServerVerifier>,
     pin: Option<[u8; 32]>,
-    /// SHA-256 of the server's certificate, and the reason if it was rejected.
+    /// SHA-256 of the server's certificate, and the reason for rejecting the certificate, if it was rejected.
     shown: Mutex<Option<([u8; 32], Option<String>)>>,
 }
 

@@ -5,9 +5,9 @@
 use super::hex::{Hash256, double_sha256, format_hash};
 use crate::domain::observation::InputSource;
 
-/// Largest size of a kept script, in bytes. The script of an address has at most 34 bytes.
+/// Largest size of a script that is kept, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
-/// Size of a transaction that can be confused with two hashes of a Merkle tree (CVE-2017-12842).
+/// Size in bytes of a transaction that can be confused with two hashes of a Merkle tree (CVE-2017-12842).
 const AMBIGUOUS_BYTES: usize = 64;
 const HAS_WITNESS: u8 = 1;
 const HAS_EXTENSION: u8 = 8;
@@ -178,7 +178,7 @@ mod tests {
             FIRST[..FIRST.len() - 2].to_owned(),
             format!("{FIRST}00"),
             format!("{SEGWIT}00"),
-            // The first text has an unknown flag, the second one more inputs than bytes.
+            // The first text has an unknown flag. The second text declares more inputs than it has bytes.
             format!("{}0002{}", &FIRST[..8], &FIRST[8..]),
             format!("{}ffffffffffffffffff{}", &FIRST[..8], &FIRST[10..]),
             // The amount is above the maximum.

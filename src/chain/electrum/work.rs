@@ -21,8 +21,8 @@ pub(super) struct PowRules {
     limit: u32,
     /// Intended duration of a period, in seconds.
     span: u32,
-    /// Distance, in blocks, from the first block of a new period back to the block from whose timestamp the old
-    /// period is measured.
+    /// Number of blocks from the first block of a new period back to the block at which the measurement of the old
+    /// period begins.
     pub behind: u32,
     /// Computes the proof-of-work hash of a header.
     work: fn(&[u8; 80]) -> Option<Hash256>,
@@ -37,8 +37,8 @@ const BITCOIN: PowRules = PowRules {
     work: |header| Some(double_sha256(header)),
 };
 
-/// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. Periods overlap by one block, which prevents an attack on the
-/// timestamps: `src/pow.cpp` goes back the full period.
+/// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. The measured periods overlap by one block, which prevents an
+/// attack on the timestamps: `src/pow.cpp` goes back the full period.
 const LITECOIN: PowRules = PowRules {
     checkpoint: (2_772_730, "80cdb35c080484df5bf384b311fde3c4694d3405765bc0f596e9eb369ff286e5"),
     limit: 0x1e0f_ffff,
@@ -57,8 +57,8 @@ impl PowRules {
         }
     }
 
-    /// Returns the compact target of the next period. The inputs are the current target, and the first and the last
-    /// time in seconds.
+    /// Returns the compact target of the next period. `bits` is the current target; `first` and `last` are the times
+    /// at which the measurement begins and ends, in seconds.
     pub(super) fn next_bits(&self, bits: u32, first: u32, last: u32) -> Option<u32> {
         let (low, high) =
             (self.span.checked_div(SPAN_FACTOR_MAX)?, self.span.checked_mul(SPAN_FACTOR_MAX)?);

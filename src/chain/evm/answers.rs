@@ -97,8 +97,8 @@ pub struct Trace {
     pub error: Option<IgnoredAny>,
     #[serde(default)]
     pub result: Option<TraceResult>,
-    /// Path in the call tree. For each level below the root, it has the index of the frame among the calls of its
-    /// parent.
+    /// Path of the frame in the call tree. The path has one number for each level below the root: the index of the
+    /// frame among the calls of its parent.
     pub trace_address: Vec<u32>,
     pub block_hash: Option<Word>,
     /// Transaction of the frame; `None` for other frames, such as a block reward.
@@ -112,20 +112,20 @@ pub struct Trace {
 pub enum TraceKind {
     Call,
     Create,
-    /// A contract destroys itself.
+    /// A contract destroys itself, and its coins are sent to another account.
     #[serde(alias = "selfdestruct")]
     Suicide,
     #[serde(other)]
     Other,
 }
 
-/// Kind of a call. The kind decides whose code runs and whose storage it uses.
+/// Kind of a call: whose code runs, and whose storage the code uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallType {
     /// Runs the code of the called account with the storage of that account.
     Call,
-    /// Any other kind of call. No other kind transfers coins.
+    /// Any other kind of call. None of these kinds transfers coins.
     #[serde(other)]
     Other,
 }

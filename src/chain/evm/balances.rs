@@ -9,7 +9,7 @@ use crate::chain::{AccountBalance, NodeError};
 use crate::domain::money::coin::Units;
 
 impl Evm {
-    /// Implements [`Node::held`](crate::chain::Node::balances_at).
+    /// Implements [`Node::balances_at`](crate::chain::Node::balances_at).
     pub(super) fn read_balances(
         &mut self,
         accounts: &[String],

@@ -51,12 +51,12 @@ impl<const N: usize> fmt::Debug for FixedBytes<N> {
 }
 
 impl<const N: usize> FixedBytes<N> {
-    /// Parses `0x` and hexadecimal digits of either case.
+    /// Parses `0x` and hexadecimal digits in upper or lower case.
     pub fn parse(text: &str) -> Option<Self> {
         FixedBytes::parse_digits(strip_0x(text)?)
     }
 
-    /// Parses hexadecimal digits of either case, without `0x`.
+    /// Parses hexadecimal digits in upper or lower case, without `0x`.
     pub fn parse_digits(digits: &[u8]) -> Option<Self> {
         let (pairs, rest) = digits.as_chunks::<2>();
         if pairs.len() != N || !rest.is_empty() {

@@ -1,7 +1,7 @@
 //! Parameters of `eth_getLogs` for token transfers.
 //!
-//! Invariant: a batch that reads logs also requests those of the last block by its hash. If the node lacks the block,
-//! it then returns an error and not an incomplete list.
+//! Invariant: a batch that reads logs also requests the logs of the last block by its hash. If the node lacks the
+//! block, it then returns an error and not an incomplete list.
 
 use super::answers::EvmLog;
 use super::hex::{Account, FixedBytes, Word};
@@ -28,7 +28,8 @@ pub struct LogFilter<'a> {
     topics: &'a [Option<Vec<Word>>],
 }
 
-/// Returns topics that match transfers to these accounts. With `None` they match transfers to any account.
+/// Returns topics that match transfers to the accounts `names`. If `names` is `None`, the topics match transfers to
+/// any account.
 pub fn transfer_topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     let mut topics = vec![Some(vec![TRANSFER])];
     if let Some(names) = names {
@@ -38,7 +39,7 @@ pub fn transfer_topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     topics
 }
 
-/// Returns the calls that read the logs of a range. `hash` is the hash of its last block.
+/// Returns the calls that read the logs of a range. `hash` is the hash of the last block.
 pub fn log_calls<'a>(
     (from, last): (u32, u32),
     hash: Word,

@@ -26,7 +26,7 @@ struct TransactionEffects {
 }
 
 impl Evm {
-    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
+    /// Implements [`Node::look_up_transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
@@ -73,7 +73,7 @@ impl Evm {
         let height = receipt.block_number.to_u32();
         let height =
             height.ok_or_else(|| invalid_answer("a receipt is of no height that there is"))?;
-        // The receipt may be of a block that was reorganized away.
+        // The receipt may be of a block that a reorg removed.
         let canonical = self.fetch_header(height)?;
         let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
             return Ok(Lookup::Absent);
@@ -134,7 +134,7 @@ impl Evm {
         if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
             return Err(invalid_answer("it answers traces of another transaction"));
         }
-        // A transaction has at least its root frame.
+        // A transaction has at least its root frame, so an empty list means that the node has no traces of it.
         let is_told = !steps.is_empty();
         let sent = internal_transfers(&steps, block)?;
         Ok(is_told.then_some(sent))

@@ -48,7 +48,7 @@ impl Evm {
     ) -> Result<Vec<BlockRead>, NodeError> {
         let tokens = self.verify_identity()?;
         let names = watched.queried_accounts(NAMES_MAX);
-        // Without watched accounts there are no payments to find.
+        // Without accounts there are no payments to find, so logs are not requested.
         let is_empty = names.as_ref().is_some_and(Vec::is_empty);
         let filter = TransferFilter {
             chain: self.chain,

@@ -45,7 +45,7 @@ fn send_line(write: &mut TcpStream, line: &Value) {
     let _ = write.write_all(format!("   {line}{}\n", " ".repeat(300)).as_bytes());
 }
 
-/// Returns the results of three calls to a server whose behaviour is `does`.
+/// Makes three calls to a server that behaves as `does`, and returns their results.
 fn call_three_times(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> Result<Vec<Value>, NodeError> {
@@ -175,7 +175,8 @@ fn poll_stores_notifications_and_keeps_incomplete_lines() {
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.take_changed_scripts().len(), 0);
-    // The server completes the second notification, and appends a response without a call. Such a line is invalid.
+    // The server sends the rest of the second notification, then a response that belongs to no call. Such a line is
+    // invalid.
     let lied = connection.call("echo", json!([]));
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
     let changed = connection.take_changed_scripts();

@@ -70,7 +70,8 @@ fn invalid_headers_are_rejected() {
         other => format!("{other:?}"),
     };
     assert_eq!(begin().extend(&valid_headers[2..]), Ok(()));
-    // In turn, the first header and a later header do not link to their parents.
+    // The first new header is not a child of the newest header. In later cases, a header is not a child of the header
+    // before it, or there is no header.
     assert_eq!(begin().extend(&valid_headers[3..]), Err(HeaderError::NotLinked));
     assert_eq!(begin().extend(&valid_headers[1..2]), Err(HeaderError::NotLinked));
     assert!(!is_linked(&[valid_headers[0], valid_headers[2]]));

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 
 /// Most connections to one server.
 const CONNECTIONS_MAX: usize = 8;
-/// Scripts subscribed to in one batch, before their histories are read.
+/// Number of scripts that are subscribed to in one batch, before their histories are read.
 const SUBSCRIBE_GROUP: usize = 500;
 /// Largest number of rounds in one step. Each round reads the histories that changed during the previous one.
 const ROUNDS_MAX: usize = 3;
@@ -31,7 +31,7 @@ impl Server {
         }
     }
 
-    /// Subscribes to exactly these scripts, and updates their histories. Unsubscribes from all others.
+    /// Subscribes to exactly these scripts, and updates their histories. Unsubscribes from all other scripts.
     pub(in super::super) fn watch_scripts(
         &mut self,
         wanted: &HashSet<&str>,
@@ -146,7 +146,8 @@ impl Server {
         Ok(())
     }
 
-    /// Returns the index of a connection that accepts more subscriptions, and their number.
+    /// Returns the index of a connection that accepts more subscriptions, and the number of subscriptions that it
+    /// accepts.
     fn connection_with_room(&mut self) -> Result<(usize, usize), NodeError> {
         let Some(most) = self.subscriptions_max else {
             return Ok((0, usize::MAX));
@@ -189,7 +190,7 @@ impl Server {
         Ok(())
     }
 
-    /// Reads the histories that changed; `false` if none did.
+    /// Reads the histories that changed. Returns `false` if no history changed.
     fn read_changed_histories(&mut self) -> Result<bool, NodeError> {
         let mut changed = Vec::new();
         for (script, history) in &mut self.histories {
