@@ -36,7 +36,7 @@ pub(super) enum ObservationChange<'a> {
     Seen,
     /// The observation is final.
     Confirmed,
-    /// The observation is gone.
+    /// The observation is gone from its chain.
     Dropped,
     /// Another transaction replaced the observed one. This observation of the new transaction replaces the old
     /// observation.

@@ -90,7 +90,7 @@ impl Service {
         Ok(address.map(|address| (address, None)))
     }
 
-    /// Takes the next address of the wallet of a chain.
+    /// Takes the next address of the chain's wallet.
     fn derive_address(
         &self,
         tx: &Tx<'_>,
@@ -237,7 +237,7 @@ fn canonical_addresses(
     list.iter().enumerate().map(read).collect()
 }
 
-/// Returns a pool for the response.
+/// Returns the fields of a pool for the response.
 fn pool_view(db: &Reader<'_>, chain: Chain) -> Result<PoolView, Error> {
     let counts = pool_addresses::counts(db, chain)?;
     Ok(PoolView {

@@ -207,7 +207,7 @@ fn end_without_transaction(
     Ok(held)
 }
 
-/// Moves a transfer from retry to running.
+/// Moves a transfer from state `retry` to state `running`.
 fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
     let mut running = transfer.clone();
     running.sending = Some(SendingState::Running);

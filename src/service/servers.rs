@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Actor in the audit log for results of the provisioner.
 const PROVISIONER: &str = "provisioner";
 
-/// A run of the provisioner.
+/// One run of the provisioner command, for one server.
 #[derive(Clone, Debug)]
 pub struct ServerJob {
     /// Id of the server.

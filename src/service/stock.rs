@@ -19,7 +19,7 @@ const AHEAD: u32 = 128;
 #[derive(Default)]
 pub(super) struct AddressStock(Mutex<Vec<WalletStock>>);
 
-/// Stock of one wallet.
+/// Derived addresses of one wallet.
 struct WalletStock {
     wallet: Wallet,
     branch: Arc<ReceivingBranch>,

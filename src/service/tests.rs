@@ -49,7 +49,7 @@ impl TempFile {
 impl Drop for TempFile {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
-            // The file may not exist.
+            // If a file does not exist, there is nothing to remove.
             let _ = std::fs::remove_file(with_suffix(&self.0, suffix));
         }
     }
@@ -274,7 +274,7 @@ pub(crate) fn is_unmatched_or_own(service: &Arc<Service>, observation: i64) -> b
     owner.unwrap()
 }
 
-/// Returns the findings of an audit.
+/// Audits the file and returns the findings.
 #[track_caller]
 pub(crate) fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();

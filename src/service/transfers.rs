@@ -38,7 +38,7 @@ use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Actor of a step.
+/// Person or component that performs a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepActor<'a> {
     /// A person, identified by email.

@@ -37,7 +37,7 @@ pub struct OutgoingDelivery {
     pub signed: AttemptSignatures,
 }
 
-/// A finished attempt.
+/// A finished delivery attempt, with its result.
 #[derive(Clone, Debug)]
 pub struct FinishedAttempt {
     /// Id of the delivery.

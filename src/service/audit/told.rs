@@ -159,7 +159,7 @@ fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool 
     sums.contains(&received.0)
 }
 
-/// Returns the object in the newest event about an id.
+/// Returns the object in the newest event about the object with this id.
 fn newest_object(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<EventObject>, Error> {
     let Some(body) = events::newest_body(db, account, id)? else {
         return Ok(None);

@@ -39,7 +39,7 @@ pub enum BatchStart {
 }
 
 impl BatchStart {
-    /// Start of the first batch of every step.
+    /// Start of the first batch of a step: the first item and its first output.
     pub const FIRST: BatchStart = BatchStart::Items(0, 0);
 }
 

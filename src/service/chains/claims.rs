@@ -55,7 +55,7 @@ impl Service {
         Ok(claim)
     }
 
-    /// Returns a claim for the response.
+    /// Returns the fields of a claim for the response.
     pub fn render_claim<'a>(
         &self,
         db: &Reader<'_>,

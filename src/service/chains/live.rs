@@ -37,7 +37,7 @@ pub struct LiveChain {
 /// Latest state of a chain, as its follower reported it.
 #[derive(Clone, Debug, Default)]
 pub struct ReportedState {
-    /// Message about a problem, or `None`.
+    /// Message about a problem of the chain. `None` if there is no problem.
     pub problem: Option<String>,
     /// Number of watched addresses.
     pub watched: usize,
@@ -74,7 +74,7 @@ pub struct LiveMode {
     has_signer: bool,
     /// Wallet addresses without an owner.
     pub(super) spare: SpareAddresses,
-    /// Addresses that every step queries at the node.
+    /// Addresses that a step queries at the node one by one.
     pub(super) open_addresses: PolledAddresses,
 }
 

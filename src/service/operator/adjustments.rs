@@ -68,7 +68,7 @@ fn read_adjustment(body: &Map<String, Value>, now: Time) -> Result<LedgerEntry, 
     })
 }
 
-/// Books an entry and writes it to the audit log.
+/// Books an entry to the ledger, and writes the change to the audit log.
 fn book_adjustment(
     tx: &Tx<'_>,
     now: Time,

@@ -41,7 +41,7 @@ input! {
     }
 }
 
-/// Rule of a field that holds a time.
+/// Rule of a request field that holds a time.
 struct SinceRule;
 
 impl Rule for SinceRule {
@@ -290,12 +290,12 @@ fn check_resendable(again: &ResendableDelivery) -> Result<(), Refusal> {
     Err(Refusal::new(Code::InvalidTransition, message))
 }
 
-/// Returns a delivery with its newest attempts.
+/// Returns a delivery as JSON, with its newest attempts.
 fn render_delivery(db: &Reader<'_>, delivery: &Delivery) -> Result<Json, Error> {
     render_with_attempts(delivery, &delivery_pages::attempts(db, &delivery.id)?)
 }
 
-/// Returns a delivery with these attempts.
+/// Returns a delivery as JSON, with these attempts.
 fn render_with_attempts(
     delivery: &Delivery,
     attempts: &[(u32, DeliveryAttempt)],

@@ -152,7 +152,7 @@ pub fn revoke(
     audit_log::record(tx, now, actor, "key.revoke", account, of, &json!({}))
 }
 
-/// Returns a key for the response.
+/// Returns the fields of a key for the response.
 pub fn key_view(key: &KeyRow) -> KeyView<'_> {
     KeyView {
         id: &key.id,

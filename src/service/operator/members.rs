@@ -23,7 +23,7 @@ const CLIENTS_MAX: u32 = 8;
 /// Largest step back of the wall clock that does not require the password again, in milliseconds.
 const CLOCK_STEP_MS: i64 = MINUTE_MS;
 
-/// A signed-in user.
+/// A signed-in user, with the session.
 #[derive(Clone, Debug)]
 pub struct Member {
     user: User,

@@ -55,7 +55,7 @@ impl Hasher {
                     && params.p_cost() <= PASSES_MAX
             });
             let computed = self.argon2_output(password, stored.salt?, params?).ok()?;
-            // `Output` compares in constant time.
+            // `==` of `Output` takes the same time for equal and different values.
             Some(computed == stored.hash?)
         });
         computed == Some(true) && hash.is_some()

@@ -179,7 +179,7 @@ fn delete_second_factor(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Res
     record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
-/// Returns the current row of a signed-in user.
+/// Returns the current stored data of a signed-in user.
 fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
     let found = users::by_id(db, &user.id)?;
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)

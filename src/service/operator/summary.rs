@@ -145,7 +145,7 @@ fn open_transfers(
     })
 }
 
-/// Returns the count of a status, or 0.
+/// Returns the count of a status, or 0 if the status has no count.
 fn count_of_status<T: PartialEq>(found: &[(T, i64)], status: T) -> i64 {
     let mut of_status = found.iter().filter(|(other, _)| *other == status);
     of_status.next().map_or(0, |(_, count)| *count)

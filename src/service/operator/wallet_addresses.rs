@@ -13,7 +13,7 @@ use crate::store::wallets::{self, FundedAddress, WalletRow};
 /// Number of addresses in one read.
 const PAGE_ADDRESSES: u32 = 500;
 
-/// Header line of the list.
+/// Header line of the CSV list of addresses.
 pub const ADDRESSES_HEADER: &str = "path,address,coin,amount,wallet\r\n";
 
 impl Service {
@@ -35,7 +35,7 @@ impl Service {
 
 /// An address that was handed out, and the amount that it received in one coin.
 pub struct AddressReceipt {
-    /// Index in the wallet. The path is m/0/index.
+    /// Index of the address in the wallet. The derivation path is m/0/index.
     pub index: u32,
     /// Address that was handed out.
     pub address: String,

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 /// Number of addresses that are shown for comparison with the owner's wallet.
 const SHOWN: u32 = 3;
-/// A wallet to add, read from a valid body.
+/// A wallet to add, read from a valid request body.
 #[derive(Clone, Debug)]
 pub struct WalletToAdd {
     wallet: Wallet,
@@ -256,7 +256,7 @@ fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     addresses.ok_or_else(|| Error::Failed("a wallet has no addresses".to_owned()))
 }
 
-/// Returns a wallet for the response.
+/// Returns a wallet as JSON for the response.
 fn render_wallet(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
     let hands_out = wallets::active_for_chain(db, row.wallet.chain)?;
     Ok(to_raw_value(&WalletView {

@@ -170,7 +170,7 @@ impl Service {
                 let problem = "is the position of another output of this transaction";
                 return Err(Refusal::field("position", problem).into());
             }
-            // An output that exists keeps its amount.
+            // An output that already exists keeps its amount.
             Some(known) => known.seen.amount,
             None => amount,
         };
@@ -300,7 +300,7 @@ fn is_to_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
 }
 
-/// Returns a payment for the response.
+/// Returns a payment as JSON for the response.
 fn render_owner(owned: &ObservationOwner) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
         ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),

@@ -31,7 +31,7 @@ pub(super) struct PaymentTarget {
 }
 
 impl PaymentTarget {
-    /// Returns the target at a quote of an invoice.
+    /// Returns the target that pays a quote of an invoice.
     fn at_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<PaymentTarget, Error> {
         let due = amount_still_due(invoice, payments::undropped_values(db, invoice.seq)?)?;
         Ok(PaymentTarget {

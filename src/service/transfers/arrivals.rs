@@ -173,7 +173,7 @@ impl Service {
         }
     }
 
-    /// Dismisses a proposed transaction.
+    /// Dismisses a transaction that was proposed for a transfer.
     pub(super) fn dismiss(
         &self,
         tx: &Tx<'_>,

@@ -46,7 +46,7 @@ fn expect_payment(owned: ObservationOwner) -> Payment {
     }
 }
 
-/// Returns the findings of an audit.
+/// Audits the file and returns the findings.
 fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {

@@ -198,7 +198,7 @@ fn late_payment_uses_the_newest_rate_less_spread() {
     assert!(!late.1.on_time);
     assert_eq!(describe_quote(&late.1.quoted, late_at), "39800 median 20 50 2");
     assert_eq!(late.1.value.to_string(), "39.80");
-    // The stored payments have the same rates.
+    // The payments that are read from the file have the same rates.
     let kept = real.read(|db| {
         let invoice = invoices::by_id(db, &id)?.unwrap();
         Ok(payments::of_invoice(db, invoice.seq)?)
