@@ -155,7 +155,7 @@ fn audit_finds_each_planted_fault() {
         bare.execute_batch(&copy).unwrap();
     }
     drop(bare);
-    // Without a fault, the audit reports only the changed schema.
+    // Without a planted fault, the audit reports only the changed schema.
     let bare = findings(&original);
     assert!(bare.iter().all(|line| line.starts_with("rule 6: ")), "{bare:#?}");
     for (number, (fault, told)) in FAULTS.iter().enumerate() {

@@ -5,8 +5,9 @@ use crate::support::Shop;
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 
-/// Litecoin was read up to block 300, with all hashes from 298 on. Ethereum was read up to block 90, and block 82 is
-/// final. Both have payments in a stored block and below all stored blocks.
+/// The chain state before each fault: litecoin was read up to block 300, and hashes are stored from block 298.
+/// Ethereum was read up to block 90, and block 82 is final. Both chains have payments in a stored block and in older
+/// blocks.
 const FOLLOWED: &str = "
 insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash, head_height, head_time, stepped_at)
   values ('litecoin', 'regtest', 300, 'l300', 0, 300, 'l300', 300, 0, 0),

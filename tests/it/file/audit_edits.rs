@@ -1,4 +1,4 @@
-//! Edits by a person with write access to the file: `coffer audit` finds each.
+//! Edits by a person with write access to the file. `coffer audit` reports every edit.
 
 use super::audit::{findings, full_shop};
 use crate::support::scratch::Scratch;
@@ -34,7 +34,7 @@ fn edited_amount_of_an_approved_transfer_is_found() {
 
 #[test]
 fn edited_amount_and_rate_of_an_approved_transfer_are_found() {
-    // 25.00 EUR are paid at 1.50 EUR for one SOL, instead of 150 EUR.
+    // The edit pays 25.00 EUR at 1.50 EUR per SOL, instead of 150 EUR per SOL.
     let edit = "update transfers set amount_crypto = '16666661666', rate = '1.5' where status = 'failed' and kind = 'payout'";
     assert_edit_found(edit, "rule 8: payout ", "by its approval in the audit log");
 }

@@ -1,4 +1,4 @@
-//! `coffer doctor`: what it finds in a file.
+//! `coffer doctor`: problems that it reports in a file.
 
 use super::keeping::{run_coffer, run_failing};
 use crate::support::process::start_sandbox;

@@ -1,6 +1,6 @@
-//! Acknowledged writes survive `kill -9`: a sandbox is killed ten times while ten thousand invoices are created.
+//! Acknowledged writes survive `kill -9`: a sandbox is killed ten times while clients create ten thousand invoices.
 //!
-//! Invariant: a kill follows a number of responses, not a time.
+//! Invariant: each kill happens after a number of responses, not after a time.
 
 use crate::support::process::{Process, start_sandbox};
 use crate::support::{TEST, agent, send};
@@ -21,7 +21,7 @@ const SHARE: usize = 900;
 /// Number of concurrent connections.
 const CLIENTS: usize = 32;
 
-/// An acknowledged creation: its idempotency key and the id of the response.
+/// Idempotency key of an acknowledged invoice, and the id in the response.
 type AcknowledgedInvoice = (String, String);
 
 /// Guard that tells the clients, when dropped, that no further process follows.
@@ -35,7 +35,7 @@ struct CurrentProcess {
 }
 
 impl CurrentProcess {
-    /// Announces the next process, or with `None` that there is none.
+    /// Announces the URL of the next process. `None` means that no process follows.
     fn announce(&self, url: Option<String>) {
         let mut present = self.present.lock().unwrap();
         *present = (present.0.saturating_add(1), url);
@@ -57,8 +57,8 @@ impl Drop for EndGuard<'_> {
     }
 }
 
-/// Creates invoices until there are enough, each with its own idempotency key. Without a response, retries with the
-/// next process.
+/// Creates invoices until enough exist, each with its own idempotency key. If no response arrives, repeats the
+/// request at the next process.
 fn create_invoices(
     next: &AtomicUsize,
     generation: &CurrentProcess,
@@ -148,7 +148,7 @@ fn start_next(path: &str, generation: &CurrentProcess) -> Process {
     process
 }
 
-/// Checks a closed file: acknowledged invoices are stored, and none is incomplete.
+/// Asserts that a closed file contains every acknowledged invoice, and no incomplete invoice.
 #[track_caller]
 fn assert_acknowledged_writes_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();

@@ -75,7 +75,7 @@ impl FailingDiskShop {
         assert!(self.process.take().unwrap().close_input(), "{}", self.read_log());
     }
 
-    /// Starts the failure `how` for files whose names end with `names`.
+    /// Starts the failure named `how`, for example `full`, for files whose names end with `names`.
     pub fn start_failure(&self, how: &str, names: &str) {
         let temporary = self.scratch.path("temporary");
         std::fs::write(&temporary, names).unwrap();

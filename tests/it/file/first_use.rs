@@ -1,4 +1,4 @@
-//! Commands on a file that does not exist yet, one or several at once.
+//! Commands on a file that does not exist yet: one command, and several at once.
 
 use crate::support::scratch::Scratch;
 use std::path::Path;

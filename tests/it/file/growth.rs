@@ -30,7 +30,7 @@ fn attempt_responses(delivery: &Value) -> Vec<&str> {
 fn repeated_delivery_response_is_stored_once() {
     let shop = Shop::open();
     let page = |letter: &str| letter.repeat(8 * 1024);
-    // The receiver always replies with the same error page, except once.
+    // The receiver replies with the same error page every time except once.
     let receiver = Receiver::start_scripted(move |number, _| {
         Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
@@ -60,7 +60,7 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(attempt_responses(&listed.json()["data"][0]), expected);
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
-    // Old attempts are deleted, and each response is deleted with the last attempt that has it.
+    // Old attempts are deleted. A stored response is deleted with the last attempt that refers to it.
     shop.advance("1908h");
     assert_eq!(attempt_responses(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(stored_response_bytes(&shop), 4 * 1024);
@@ -142,7 +142,7 @@ fn wal_is_truncated_after_a_long_read() {
     // On a slow disk, the statement holds the lock so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
     assert!(polling::wait_until(is_ready));
-    // The long read delays no write, and its snapshot does not change.
+    // The long read does not delay writes, and writes do not change its snapshot.
     for _ in 0..20 {
         shop.create_invoice("1.00", json!({}));
     }
@@ -209,7 +209,8 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
     }
     let rows = |table: &str| shop.query_text(&format!("select count(*) || '' from {table}"));
     let kept = ["invoice_steps where quote is not null", "quotes", "addresses"];
-    // The first selection adds its own step, because it changes the status of the invoice.
+    // The timeline has one more entry for the first selection, because the selection changes the status of the
+    // invoice.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A selection that received a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));

@@ -1,4 +1,5 @@
-//! The hash chain over the ledger and the audit log: edits are found, and a noted head proves all rows before it.
+//! The hash chain over the ledger and the audit log: the audit finds edits, and a chain head that a person noted
+//! proves all earlier rows.
 
 use super::audit::{findings, full_shop};
 use super::old_files::{downgraded_copy, start_on_file, text_column};
@@ -117,7 +118,7 @@ fn audit_proves_rows_up_to_a_noted_chain_head() {
     let both = ["--head", ledger.as_str(), "--head", audit_log];
     let now = chain_heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
-    // The older copy is consistent, but lacks later rows.
+    // The older copy is consistent, but has no row that was written later.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
     assert_eq!(run_coffer("audit", &copy, &rest).status.code(), Some(1));
     let output = run_coffer("audit", &copy, &rest);
@@ -181,7 +182,7 @@ fn rows_of_an_older_file_form_the_first_link() {
         &format!("ledger up to {}", rows[0]),
     );
     assert_edit_found(&file, "delete from ledger", &format!("ledger up to {}", rows[0]));
-    // New rows are linked to the old ones.
+    // The hash chain of the new rows continues that of the old rows.
     let (mut process, url) = start_on_file(&file);
     let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
     let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);

@@ -1,4 +1,4 @@
-//! A file that a server has open: it is locked under each name, and the server notices when the file is removed.
+//! A file that a server has open: it is locked under every name, and the server notices if the file is removed.
 
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Maximum time in which the server has to notice, on a busy machine.
+/// Maximum time in which the server must notice a change of the file, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Runs a command of the binary, and returns its exit code and output.
@@ -118,7 +118,7 @@ fn hard_link_is_rejected_beside_a_server() {
     ] {
         assert_refused(args, "under another name");
     }
-    // The commands created no WAL for the other name.
+    // The rejected commands created no WAL beside the hard link.
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();
@@ -196,7 +196,8 @@ fn removed_file_is_noticed_without_requests() {
         assert!(begun.elapsed() < PATIENCE, "the server did not notice in time");
     }
     create_invoice(&shop.url).assert_error(503, "overloaded", None);
-    // A read may notice the change before the writer does. The writer has closed the file when the process ends.
+    // A read may notice the change before the writer notices it. The writer has closed the file when the process
+    // ends.
     assert!(shop.process.close_input());
     // The acknowledged writes are in the moved file.
     assert_eq!(invoice_count(&shop.scratch.path("moved.db")), 3);
@@ -217,7 +218,7 @@ fn old_server_does_not_change_a_replacement_file() {
     create_invoice(&second_url).expect(201);
     create_invoice(&url).assert_error(503, "overloaded", None);
     assert!(process.close_input());
-    // The first server has ended without removing the file or the WAL of the second.
+    // The first server has ended and did not remove the file or the WAL of the second server.
     assert!(scratch.path("shop.db-wal").exists());
     create_invoice(&second_url).expect(201);
     second.kill();
@@ -262,7 +263,7 @@ fn file_open_in_another_program_is_not_replaced() {
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let before = std::fs::read(&shop.file).unwrap();
-    // This connection stands for an older version, which uses only SQLite's locks and may have no -lock file.
+    // This connection simulates an older version, which uses only SQLite's locks and may have no `-lock` file.
     let conn = Connection::open(&shop.file).unwrap();
     let count = |conn: &Connection| -> i64 {
         let count = conn.query_row("select count(*) from invoices", [], |row| row.get(0));

@@ -142,7 +142,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
         new_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
-    // The test holds the lock of another copy in progress, so the temporary file of that copy stays.
+    // The test holds the lock of another backup that is in progress, so the temporary file of that backup stays.
     let temporary = scratch.path("copy.db-copying");
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
@@ -151,7 +151,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     assert!(said.contains("in use by another coffer"), "{said}");
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
-    // With several copies at once, the file is always complete, and no temporary file stays.
+    // If several backups write to one name, the copy is always complete, and no temporary file stays.
     for _ in 0..5 {
         let all: Vec<_> = (0..4)
             .map(|_| {

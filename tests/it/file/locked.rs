@@ -13,7 +13,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 /// Maximum time of an immediate response, on a busy machine.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
-/// Locks the file as `begin immediate` in a shell does.
+/// Locks the file as the statement `begin immediate` of another program does.
 #[track_caller]
 fn lock_file(served: &Installation) -> Connection {
     let conn = served.open_file();
@@ -45,7 +45,7 @@ fn assert_overloaded(answer: &Response) {
     assert!(answer.headers["retry-after"].parse::<u32>().unwrap() > 0);
 }
 
-/// Returns whether `/metrics` shows a lock and rejected writes.
+/// Returns two flags: `/metrics` reports a lock, and `/metrics` reports rejected writes.
 #[track_caller]
 fn lock_gauges(url: &str) -> [bool; 2] {
     let page = get(url, "/metrics").expect(200).text;
@@ -159,7 +159,7 @@ fn invalid_body_is_rejected_without_the_writer() {
     };
     let made = kept(r#"{"amount": "20.00", "currency": "EUR"}"#).expect(201);
     let locked = lock_file(&served);
-    // The writer waits for the lock, and then rejects the request.
+    // The writer waits for the lock and then rejects the request.
     std::thread::scope(|scope| {
         scope.spawn(|| assert_overloaded(&create_invoice(&served, &running.url)));
         let begun = Instant::now();
@@ -207,7 +207,7 @@ fn server_logs_a_large_wal() {
     let bytes = 300 * 1024 * 1024;
     let opened = std::fs::File::options().write(true).open(wal).unwrap();
     opened.set_len(bytes).unwrap();
-    // The file grows behind the last frame of the WAL. Closing this descriptor releases none of SQLite's locks.
+    // The test lengthens the WAL file after its last frame. Closing this descriptor releases none of SQLite's locks.
     let metric = format!("\ncoffer_wal_bytes {bytes}\n");
     assert!(get(&running.url, "/metrics").expect(200).text.contains(&metric));
     let said = || std::fs::read_to_string(&log).unwrap();

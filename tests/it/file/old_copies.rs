@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-/// A folder of a test with its own folder for temporary files.
+/// A folder for the files of a test, and another folder for temporary files.
 struct TestFolders {
     scratch: Scratch,
     temporary: PathBuf,
@@ -32,8 +32,8 @@ impl TestFolders {
         self.scratch.copy_old_file(version, &format!("{version}.db"))
     }
 
-    /// Runs a command on a file and expects this exit code. Asserts that no temporary file is left, and returns
-    /// standard output and standard error.
+    /// Runs a command on a file and asserts its exit code. Asserts that no temporary file stays, and returns standard
+    /// output and standard error.
     #[track_caller]
     fn run_expecting(&self, code: i32, args: &[&str], file: &Path) -> (String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
@@ -101,7 +101,8 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = TestFolders::new();
     let (copy, file) = (place.old_file("v2"), place.scratch.path("shop.db"));
     place.run_expecting(0, &["restore", path_text(&copy)], &file);
-    // The kind changes only now, because the audit reports real sales priced by the fixed rates of the sandbox.
+    // The file becomes a production file only now, because the audit reports production sales at the fixed rates of
+    // the sandbox.
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("update file set kind = 'production'").unwrap();
     drop(conn);
@@ -157,7 +158,7 @@ fn read_only_folder_is_read_with_its_wal() {
         assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
     }
     assert!(std::fs::read(&media).unwrap() == before);
-    // The temporary copy is removed after an error, too.
+    // The temporary copy is removed after an error as well.
     std::fs::write(&media, "no database ".repeat(1000)).unwrap();
     place.run_expecting(1, &["audit"], &media);
 }
@@ -188,7 +189,7 @@ fn next_command_removes_files_of_a_killed_one() {
     // This folder was just created and is not locked yet.
     let young = filled(named(4));
     File::create(young.join("lock")).unwrap();
-    // A symlink leads to a folder elsewhere, which must stay.
+    // A symlink points to an unrelated folder, which must stay.
     let (elsewhere, link) = (place.scratch.path("elsewhere"), named(5));
     std::fs::create_dir(&elsewhere).unwrap();
     drop(lock(&elsewhere));
@@ -196,7 +197,7 @@ fn next_command_removes_files_of_a_killed_one() {
     let (crafted, others) = (filled(place.temporary.join("coffer-copy-left")), filled(named(6)));
     drop(lock(&crafted));
     drop(lock(&others));
-    // Only root can change the owner. Otherwise this case is skipped.
+    // Only root can change the owner of a folder. Other users skip this case.
     let given_away = chown(&others, Some(65_534), None).is_ok();
     let fifo = filled(named(7));
     let made = Command::new("mkfifo").arg(fifo.join("lock")).status();

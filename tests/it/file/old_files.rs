@@ -3,8 +3,8 @@
 //! `tests/golden/files/v1.db` is of the first version: a sandbox in both modes, with invoices of every status,
 //! payments that were confirmed, orphaned, replaced and dropped, and pending events.
 //!
-//! `v2.db` is of the second version. It also has customers, deposits, payouts and refunds with every end, a second
-//! operator and account, and an approved payout that is not sent.
+//! `v2.db` is of the second version. It also has customers, deposits, payouts and refunds in every final status, a
+//! second operator and account, and an approved payout that is not sent.
 //!
 //! `v3.db` is of the third version. It also has deposits in every state, transactions with several outputs, unmatched
 //! payments, and a server order.
@@ -22,7 +22,7 @@ use std::path::Path;
 
 const OLD: [&str; 3] = ["v1", "v2", "v3"];
 
-/// Queries for data that merchants have received, which no upgrade may change.
+/// Queries for data that merchants have already received, which no upgrade may change.
 const TOLD: [&str; 6] = [
     "select account || mode || type || body from events order by seq",
     "select id || status || amount || currency || coalesce(amount_received, '') from invoices order by seq",
@@ -39,7 +39,7 @@ const ERRORS: &str = "select error from attempts where error is not null order b
 const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,
     p.amount, q.address, p.rate, p.value, p.on_time, p.state, p.was_confirmed, p.seen_at, p.confirmed_at, p.created_at)
   from payments p join quotes q on q.seq = p.quote order by p.seq";
-/// Query for the same columns in a file with the table `observations`.
+/// Query for the same columns as [`PAYMENTS_OF_V1`] in a file with the table `observations`.
 const PAYMENTS: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, o.mode, o.chain, o.asset, o.txid, o.position,
     o.amount, o.address, p.rate, p.value, p.on_time, o.state, p.was_confirmed, p.seen_at, o.confirmed_at, p.created_at)
   from payments p join observations o on o.seq = p.observation order by p.seq";

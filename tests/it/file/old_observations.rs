@@ -80,7 +80,7 @@ fn assert_payments_usable(version: &str) {
     for id in text_column(&old, ids) {
         let path = format!("/sandbox/payments/{id}");
         let step = |state: &str| call(&url, "POST", &path, TEST, &json!({ "state": state }));
-        // A dropped payment rejects this step, and other payments accept it.
+        // A dropped payment cannot be dropped again. Payments in other states accept the step.
         let _ = step("dropped");
         for state in ["seen", "confirmed", "orphaned", "confirmed"] {
             step(state).expect(200);
@@ -123,7 +123,7 @@ fn upgrade_normalizes_a_chosen_txid() {
     assert_eq!(findings(&file), Vec::<String>::new());
     let books = "select id || amount || kind from ledger order by seq";
     assert_eq!(text_column(&file, books), text_column(&old, books));
-    // Each spelling of the transaction id finds the same payment.
+    // The payment is found by every spelling of its transaction id.
     let first = |select: &str| text_column(&file, select).remove(0);
     let paid = first(
         "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",
@@ -136,7 +136,7 @@ fn upgrade_normalizes_a_chosen_txid() {
         let again = call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
         assert_eq!(again.json()["id"], json!(payment), "{txid}");
     }
-    // The search of the operator interface finds each spelling, too.
+    // The search of the operator interface also finds the payment by every spelling.
     let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });
     let signed_in = call(&url, "POST", "/dashboard/api/session", TEST, &body).expect(201);
     let cookie = signed_in.headers["set-cookie"].split(';').next().unwrap();
@@ -197,7 +197,7 @@ fn upgrade_merges_equal_txids() {
     let plain = |mode, chain, txid: &str, position| (mode, chain, txid.to_owned(), position, None);
     let rows = [
         plain("test", "bitcoin", &small, 1),
-        // The next two rows become the same output as the first row.
+        // The migration merges the next two rows with the first row, because they are the same output.
         ("test", "bitcoin", large.clone(), 1, Some(spends)),
         plain("test", "bitcoin", &format!("0X{large}"), 1),
         plain("test", "bitcoin", &format!("0x{small}"), 7),

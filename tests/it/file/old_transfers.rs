@@ -1,5 +1,5 @@
-//! Upgrade of payouts and refunds from version 21, in which entering a transaction paid a transfer: each state is
-//! upgraded and continued.
+//! Upgrade of payouts and refunds from version 21. In that version, a transfer was paid as soon as a transaction id
+//! was entered. Transfers in every state are upgraded and continued.
 
 use super::audit::findings;
 use super::old_files::{call, downgraded_copy, start_on_file, text_column};
@@ -15,14 +15,14 @@ enum OldSignerState {
     Silent,
     /// The signer was running when the process ended. The next start sets its outcome to unknown.
     Running,
-    /// The outcome is unknown, as the audit log says.
+    /// The outcome is unknown, and the audit log says so.
     Unknown,
-    /// The outcome is unknown since a restore.
+    /// The outcome has been unknown since the file was restored.
     Restored,
 }
 
-/// Steps of a transfer, state of its signer, and expected columns of the new file: status, signer, source of the id,
-/// reason for payment, and whether the transfer was handed over.
+/// Steps of a transfer, state of its signer, and expected columns of the new file: status, signer, source of the
+/// transaction id, reason for payment, and whether the transfer was handed over.
 type TransferCase = (&'static [&'static str], OldSignerState, &'static str);
 
 const CASES: [TransferCase; 14] = [
@@ -119,8 +119,8 @@ fn payout_of_each_state_is_upgraded() {
     }
 }
 
-/// Asserts that held transfers are released or decided, that transfers with an unknown outcome are decided, and that
-/// ended transfers do not change.
+/// Asserts that held transfers can be released or decided, that transfers with an unknown outcome can be decided, and
+/// that final transfers do not change.
 #[track_caller]
 fn assert_transfers_usable(file: &Path, ids: &[String]) {
     let (mut process, url) = start_on_file(file);
@@ -147,7 +147,7 @@ fn assert_transfers_usable(file: &Path, ids: &[String]) {
         let end = if place == 6 { "failed" } else { "paid" };
         assert_eq!(ended["status"], end, "{place}");
     }
-    // A running signer blocks the step, until the next start sets its outcome to unknown.
+    // While the signer is running, the step is rejected. The next start sets the outcome of the signer to unknown.
     act(5, "pay").assert_error(409, "invalid_transition", Some("action"));
     for place in 8..ids.len() {
         for action in ["process", "pay", "fail", "release"] {

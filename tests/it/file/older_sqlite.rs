@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Name of the part that stays untested if the machine has no `sqlite3`.
+/// Name of the part that is reported as untested if the machine has no `sqlite3`.
 const UNTESTED: &str = "the file in an older SQLite";
 
 /// Runs statements in the distribution's `sqlite3`. Returns `None` if it is not installed.
@@ -56,7 +56,8 @@ fn check_expressions(sql: &str) -> Vec<String> {
     places.map(expression).collect()
 }
 
-/// Returns table and expression of each CHECK, with a query that evaluates it with NULL in every nullable column.
+/// Returns table and expression of each CHECK, with a query that evaluates the expression with NULL in every nullable
+/// column.
 #[track_caller]
 fn null_check_queries(file: &Path) -> Vec<(String, String, String)> {
     let conn = Connection::open(file).unwrap();

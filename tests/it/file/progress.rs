@@ -1,4 +1,4 @@
-//! Progress reports: they count up to the total, and do not change the result.
+//! Progress reports: the counts rise to the total, and reporting does not change the result.
 
 use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Reported counts of each part of the work, in order, with the total.
+/// Reported counts of each part of the work, in the order of the reports, with the total.
 #[derive(Default)]
 struct RecordedProgress(BTreeMap<&'static str, (Vec<u64>, u64)>);
 
@@ -25,7 +25,7 @@ impl RecordedProgress {
         told.push(done);
     }
 
-    /// Asserts that a part ended at its total. Returns the reported counts and the total.
+    /// Asserts that the reports of a part end at its total. Returns the reported counts and the total.
     #[track_caller]
     fn assert_complete(&self, part: &str) -> (&[u64], u64) {
         let (told, of) = &self.0[part];
@@ -75,7 +75,7 @@ fn backup_reports_pages_and_is_consistent_during_writes() {
     let mut tell = |said: Progress<'_>| {
         told.record(said);
         if matches!(said, Progress::Done { part: "pages copied", .. }) {
-            // Neither the server nor another program waits for the backup.
+            // Writes of the server and of another program do not wait for the backup.
             shop.create_invoice("2.00", json!({}));
             shop.execute_sql("insert into ballast select zeroblob(65536)");
             written += 1;

@@ -1,4 +1,4 @@
-//! Rows that the tables themselves reject, whichever program writes them.
+//! Rows that the constraints of the tables reject, whichever program writes them.
 
 use rusqlite::Connection;
 
@@ -45,7 +45,7 @@ pub fn file_with_rows(name: &str) -> Connection {
         rows.map(Result::unwrap).collect()
     };
     for suffix in ["", "-wal", "-shm"] {
-        // The file may be missing.
+        // The WAL and its index may be missing.
         let _ = std::fs::remove_file(format!("{}{suffix}", path.display()));
     }
     let conn = Connection::open_in_memory().unwrap();
@@ -83,7 +83,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update balances set sales = -1, available = -101", "CHECK"),
     ("update balances set fees = 1, available = 1", "CHECK"),
     ("update balances set sales = 9223372036854775807 + 1", "cannot store REAL"),
-    // A payment has one sale, and an entry is reversed once.
+    // A payment has one sale. A ledger entry is reversed at most once.
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, created_at)
         values ('n', 1, 'test', 'EUR', 100, 'sale', 'invoice', 'i', 1, 0)", "UNIQUE"),
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, payment, reverses, created_at)
@@ -92,7 +92,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update ledger set amount = -1 where seq = 1", "CHECK"),
     ("update ledger set kind = 'fee' where seq = 1", "CHECK"),
     ("update ledger set kind = 'fee' where seq = 2", "CHECK"),
-    // An address has one owner, and an owner one address of a pool.
+    // An address has one owner. An owner has at most one address in a pool.
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 2)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 1)", "UNIQUE"),
     // A payment is stored once. A confirmed payment has a confirmation time, and others have none.
@@ -119,7 +119,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update transfers set amount = 0", "CHECK"),
     ("update transfers set currency = 'GBP'", "CHECK"),
     ("update transfers set status = 'sent'", "CHECK"),
-    // A transfer has terms after its approval, an end time at its end, and a transaction if it is paid.
+    // An approved transfer has terms, a final transfer has an end time, and a paid transfer has a transaction.
     ("update transfers set rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
     ("update transfers set approved_at = 1, rate = '1', amount_crypto = '1', network_fee = '0'", "CHECK"),
     ("update transfers set status = 'approved', approved_at = 1, rate = '1', amount_crypto = '1'", "CHECK"),
@@ -129,7 +129,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update transfers set status = 'paid', finalized_at = 1, approved_at = 1, rate = '1', amount_crypto = '1',
         network_fee = '0'", "CHECK"),
     ("update transfers set sending = 'running'", "CHECK"),
-    // A transfer is booked once and returned once.
+    // A transfer is booked at most once and returned to the balance at most once.
     ("insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id, transfer, created_at)
         values ('n', 1, 'live', 'EUR', -100, 'payout', 'payout', 't', 1, 0)", "UNIQUE"),
     ("update ledger set amount = 100 where seq = 3", "CHECK"),

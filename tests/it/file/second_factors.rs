@@ -1,6 +1,6 @@
 //! Second factors in files of older versions, in copies, after `kill -9`, and on a full disk.
 //!
-//! Codes depend on the system clock. A test uses the codes of its first time step and of the next one.
+//! Codes depend on the system clock. A test uses only codes of the time step in which it starts and of the next step.
 
 use crate::file::failing_disk;
 use crate::file::old_files::{assert_audit_clean, call, downgraded_copy, start_on_file};
@@ -63,7 +63,7 @@ impl OperatorClient {
         self.request("POST", &format!("{FACTOR}/off"), &json!({ "code": code }))
     }
 
-    /// Returns whether the second factor is enabled, and the number of recovery codes left.
+    /// Returns `true` if the second factor is enabled, and the number of unused recovery codes.
     #[track_caller]
     fn factor_state(&self) -> (bool, i64) {
         let session = self.request("GET", SESSION, &NULL).expect(200).json();
@@ -140,7 +140,7 @@ fn last_used_code_of_an_older_file_stays_used() {
     assert_audit_clean(&older);
 }
 
-/// Kills the process and starts another on the same file.
+/// Kills the process and starts another process on the same file.
 #[track_caller]
 fn kill_and_restart(
     mut server: Process,
@@ -159,7 +159,7 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let file = scratch.path("shop.db");
     let (server, url) = start_on_file(&file);
     let (owner, now) = (OperatorClient::start_session(&url, &NULL), current_step());
-    // The second factor is begun but not confirmed: no code is required, and the secret can still be confirmed.
+    // Setup has begun but is not confirmed: sign-in requires no code, and the user can still confirm the secret.
     let secret = owner.begin_factor();
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (false, 0));
@@ -182,7 +182,8 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
         "second_factor_required",
         Some("code"),
     );
-    // The next code disables the second factor, and then it is enabled again. This time the recovery codes arrive.
+    // The next code disables the second factor, and then the user enables it again. This time the recovery codes
+    // arrive.
     owner.disable_factor(&code_at_step(&secret, now)).assert_error(
         401,
         "invalid_credentials",

@@ -1,4 +1,5 @@
-//! Kind and owner of a file: every command checks it before writing. A copy with a foreign schema is not restored.
+//! Kind and owner of a file: every command checks both before it writes. A copy with a foreign schema is not
+//! restored.
 
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
@@ -288,7 +289,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     assert!(std::fs::read(&log).unwrap() == left, "the file is unchanged");
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
-    // The restore removes the journal that was left beside the file.
+    // The restore removes the journal file beside the database file.
     run_ok(&["restore", path_text(&copy)], &file);
     assert!(!journal.exists());
     run_ok(&["audit"], &file);
