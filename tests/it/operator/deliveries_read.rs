@@ -21,7 +21,7 @@ fn delivery_shows_the_sent_body_and_headers() {
         let invoice =
             interface.shop.create_invoice("20.00", json!({ "metadata": { "a": "\u{e9}\"<b>" } }));
         interface.shop.advance("0s");
-        // The signature cannot be computed again once the secret is replaced.
+        // After the secret is replaced, the server can no longer compute the signature.
         let roll = format!("endpoints/{endpoint}/roll-secret");
         for _ in 0..2 {
             interface.request("POST", &roll, &Value::Null).expect(200);
@@ -32,7 +32,7 @@ fn delivery_shows_the_sent_body_and_headers() {
         assert_eq!(listed["attempts"][0].get("headers"), None);
         assert_eq!(listed.get("body"), None);
         let id = listed["id"].as_str().unwrap();
-        // Changing the format does not change a sent delivery.
+        // A new format of the endpoint does not change a delivery that was already sent.
         let other = if format == "event" { "legacy" } else { "event" };
         let path = format!("endpoints/{endpoint}");
         interface.request("PATCH", &path, &json!({ "format": other })).expect(200);
@@ -98,7 +98,7 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
     assert_eq!(count(&interface), 0);
     interface.shop.advance("1h");
     assert_eq!(receiver.requests().len(), 1);
-    // The delivery stays readable even if the sent format is no longer known.
+    // The delivery stays readable even if the server no longer knows the format in which it was sent.
     let read = |interface: &OperatorInterface| {
         call(interface, "GET", &one, &Value::Null).expect(200).json()
     };
@@ -172,7 +172,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     assert_eq!(again["count"], 0);
     interface.shop.advance("0s");
     assert_eq!(receiver.requests().len(), 3);
-    // A new response is compared with those of recent attempts, not with that of the first attempt.
+    // A new response is compared with the responses of recent attempts, not with that of the first attempt.
     let compared = "select group_concat(number || ' ' || ifnull(answer_of, 'own')) from attempts where number in (1, 999, 1000)";
     let kept = interface.shop.query_text(compared);
     assert_eq!(kept, "1 own,999 own,1000 999");

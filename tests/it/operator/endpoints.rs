@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
 
-/// Returns the number of signatures of a message, and for each secret whether one of the signatures is made with it.
+/// Returns the number of signatures of a message, and for each secret `true` if it made one of them.
 fn count_signatures(message: &ReceivedRequest, secrets: &[&str]) -> (usize, Vec<bool>) {
     let header = &message.headers["x-service-signature"];
     let at = header.split([',', '=']).nth(1).unwrap().parse().unwrap();

@@ -120,8 +120,8 @@ fn aborted_export_frees_its_slot() {
     insert_many_invoices(&interface);
     let host = interface.shop.url().trim_start_matches("http://").to_owned();
     let path = interface.path("exports/invoices.csv");
-    // The slot of an aborted export is freed once the server notices. Until then all ten slots of the account are in
-    // use.
+    // The slot of an aborted export becomes free once the server notices the abort. Until then, all ten slots of the
+    // account are in use.
     let mut begun = 0;
     while begun < 50 {
         let mut stream = TcpStream::connect(&host).unwrap();
@@ -136,7 +136,7 @@ fn aborted_export_frees_its_slot() {
         assert!(is_refused || start.starts_with(b"HTTP/1.1 200 OK"));
         begun += u32::from(!is_refused);
     }
-    // Reads and writes continue, and the server stops in time.
+    // Other reads and writes continue, and the server stops in time.
     let invoice = interface.shop.create_invoice("1.00", json!({}));
     let id = invoice["id"].as_str().unwrap();
     let read = interface.shop.get(&format!("/v1/invoices/{id}"), Some(TEST));

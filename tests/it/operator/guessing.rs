@@ -15,7 +15,8 @@ use std::process::{Command, Stdio};
 const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
 
-/// Returns a configuration behind a proxy that remembers few failures of unknown emails and imposes a long wait.
+/// Returns a configuration behind a proxy: the server remembers few failures of unknown emails, and a rate-limited
+/// client waits long.
 fn config_behind_proxy() -> Config {
     Config {
         trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
@@ -54,7 +55,7 @@ fn guess_until_limited(shop: &Shop, from: &str, email: &str) -> usize {
 fn guesser_is_limited_and_operator_can_sign_in() {
     let shop = Shop::with_config(config_behind_proxy());
     assert_eq!(guess_until_limited(&shop, "198.51.100.1", OPERATOR), 6);
-    // The right password from the same client is rejected, too.
+    // The right password from the same client is rejected as well.
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(
         429,
         "too_many_attempts",
@@ -66,7 +67,7 @@ fn guesser_is_limited_and_operator_can_sign_in() {
         "too_many_attempts",
         None,
     );
-    // All addresses of an IPv6 /64 network are one client.
+    // All addresses in one IPv6 /64 network count as one client.
     for host in 1..=6 {
         let from = format!("2001:db8::{host}");
         sign_in(&shop, &from, OPERATOR, "wrong").assert_error(401, "invalid_credentials", None);
@@ -179,7 +180,7 @@ fn password_set_on_command_line_ends_the_wait() {
         sign_in("wrong").assert_error(401, "invalid_credentials", None);
     }
     sign_in(password).assert_error(429, "too_many_attempts", None);
-    // Setting the same password again also ends the wait.
+    // Setting the same password again also removes the rate limit.
     run_coffer_user(&file, &["password", email], password);
     sign_in(password).expect(201);
 }

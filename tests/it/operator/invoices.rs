@@ -144,7 +144,7 @@ fn next_page_continues_after_the_last_invoice() {
     let mut page = interface.get("invoices?limit=2&status=created");
     let mut seen = ids(&page);
     while page["hasMore"] == true {
-        // An invoice created meanwhile does not shift the pages.
+        // An invoice that is created between two requests does not shift the pages.
         interface.shop.create_invoice("10.00", json!({}));
         let before = page["nextBefore"].as_str().unwrap();
         page = interface.get(&format!("invoices?limit=2&status=created&before={before}"));

@@ -129,7 +129,7 @@ fn rolled_key_works_until_it_expires() {
     get_merchant(&interface.shop, old).expect(200);
     get_merchant(&interface.shop, new).expect(200);
     interface.shop.advance("59s");
-    // The server's cached copy of the key has to expire, too.
+    // The server caches the key, and the cached key must expire as well.
     get_merchant(&interface.shop, old).expect(200);
     interface.shop.advance("1s");
     get_merchant(&interface.shop, old).assert_error(401, "unauthorized", None);

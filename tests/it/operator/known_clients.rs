@@ -43,7 +43,7 @@ fn known_client_signs_in_after_restart_and_flood() {
 #[test]
 fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
     let mut server = OperatorServer::open();
-    // Both clients sign in with the password alone, before the factor is turned on.
+    // Both clients sign in with the password alone, before the second factor is turned on.
     for client in [OWN, STRANGER] {
         server.sign_in_from(client, ANNA, &NULL).expect(201);
     }
@@ -83,7 +83,7 @@ fn client_that_changes_the_password_stays_known() {
     for client in [phone, own, OWN] {
         assert!(known(client, "wrong"), "{client}");
     }
-    // A signed-in user counts as known from every address.
+    // A user with a session counts as a known client at every address.
     let body = json!({ "password": PASSWORD });
     server.request_from("203.0.113.3", &session, "POST", CONFIRM, &body).expect(204);
     let body = json!({ "password": PASSWORD, "newPassword": "another password" });

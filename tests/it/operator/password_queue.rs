@@ -1,5 +1,5 @@
-//! Passwords are hashed one at a time. A client that disconnects uses no memory, and each client has at most one
-//! waiting password.
+//! Passwords are hashed one at a time. A request of a disconnected client uses no memory, and each client has at most
+//! one waiting password.
 
 use crate::support::installation::Installation;
 use crate::support::{Response, Shop, agent, send};

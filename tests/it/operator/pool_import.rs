@@ -36,7 +36,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node solana=URL`";
     assert!(error_output(&first).contains(unwatched), "{}", error_output(&first));
-    // A longer list of the same wallet repeats known addresses, which are counted separately.
+    // A longer list of the same wallet contains known addresses, which are counted separately.
     assert_eq!(parse_output(&run_import(&file, "-", &address_lines(0..5))), [imported(2, 3, 5)]);
     let listed = run_subcommand("pool", &file, &["list"], "");
     let pool =
@@ -56,7 +56,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
         format!(r#"command line solana {{"added":{added},"duplicates":{duplicates}}}"#)
     };
     assert_eq!(noted, format!("{},{}", by(3, 0), by(2, 3)));
-    // The server watches new addresses from now on.
+    // The server watches the new addresses after the import.
     let followed =
         "insert into chain_cursors values ('solana', 'devnet', 9, 'h', 0, 9, 'h', 9, 0, 0, null)";
     conn.execute_batch(followed).unwrap();

@@ -24,7 +24,7 @@ const SECRETS: [(&str, &str); 5] = [
     ("0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d", "7a227600b2fe50b7"),
 ];
 
-/// Asserts that a text contains no part of the secret. `place` is where the text was found.
+/// Asserts that a text contains no part of the secret. `place` names the origin of the text.
 #[track_caller]
 fn assert_no_secret(bytes: &[u8], secret: (&str, &str), place: &str) {
     for part in [secret.0, secret.1] {
@@ -83,7 +83,7 @@ fn command_line_does_not_print_secrets() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(said.contains("which is refused and not stored"), "{args:?}: {said}");
         }
-        // Each word is a separate argument, and the argument parser would repeat one of them in its error.
+        // Each word is a separate argument. The argument parser's own error would contain one of the words.
         let words: Vec<_> = ["add", "bitcoin"].into_iter().chain(text.split(' ')).collect();
         let output = run_wallet(&file, &words, ZPUB);
         assert_no_secret(&output.stderr, secret, "standard error");
@@ -104,7 +104,7 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
         crlf,
         format!("\n{lines}"),
         format!("{ZPUB}\n{lines}"),
-        // The last inputs are the first word alone, and half of the words.
+        // The last two inputs are the first word alone, and half of the words.
         "zebra\n".to_owned(),
         lines[..lines.len() / 2].to_owned(),
     ] {

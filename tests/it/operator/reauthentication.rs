@@ -80,7 +80,7 @@ const NEVER: [&str; 14] = [
     "switchCoin",
 ];
 
-/// Makes the last password entry of all sessions this much older.
+/// Makes the last password entry of all sessions older by this many milliseconds.
 #[track_caller]
 fn age_password_entries(interface: &OperatorInterface, ms: i64) {
     let sql = format!("update sessions set password_at = password_at - {ms}");
@@ -125,7 +125,7 @@ fn every_session_write_is_sensitive_or_listed_as_harmless() {
 #[test]
 fn sensitive_operations_reject_an_old_password() {
     let interface = OperatorInterface::open();
-    // The test has ten seconds left before the password counts as old.
+    // Ten seconds later, the password counts as old.
     age_password_entries(&interface, 890_000);
     let key = json!({ "class": "secret", "mode": "test" });
     interface.request("POST", "keys", &key).expect(201);
@@ -151,7 +151,7 @@ fn sensitive_field_requires_a_recent_password() {
     for (operation, fields) in BY_FIELD {
         let route = routes(true).find(|route| route.operation == operation);
         for field in fields {
-            // A null value is sensitive, too, because it may remove a limit.
+            // A null value is sensitive as well, because it may remove a limit.
             for value in [json!(1), NULL] {
                 let answer = call_route(&interface, route.unwrap(), &json!({ *field: value }));
                 answer.assert_error(403, "reauthentication_required", None);
@@ -281,7 +281,8 @@ fn account_has_at_most_a_hundred_active_keys() {
     make().assert_error(400, "invalid_request", None);
     let import = json!({ "import": "shop.0123456789abcdef", "mode": "live" });
     interface.request("POST", "keys", &import).assert_error(400, "invalid_request", None);
-    // A leaked key can be replaced at the limit, but an old key cannot be kept in parallel.
+    // A leaked key can be replaced when the account has the maximum number of keys, but only if the old key expires
+    // at once.
     let path = format!("keys/{}/roll", ids[0]);
     interface.request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 })).assert_error(
         400,

@@ -75,7 +75,7 @@ fn sign_in_requires_an_unused_code() {
         refused.assert_error(401, "invalid_credentials", None);
     }
     server.sign_in(ANNA, &json!("12")).assert_error(400, "invalid_request", Some("code"));
-    // The first code was used, and the other code belongs to an older step.
+    // One of these codes was used before, and the other belongs to a time step that is too old.
     for used in [shown, server.factor_code(secret, -2)] {
         let refused = server.sign_in(ANNA, &json!(used));
         refused.assert_error(401, "invalid_credentials", Some("code"));
@@ -83,7 +83,7 @@ fn sign_in_requires_an_unused_code() {
     let begun = server.sign_in(ANNA, &json!(next)).expect(201).json();
     assert_eq!(begun["secondFactor"]["enabled"], true);
     server.sign_in(ANNA, &json!(next)).assert_error(401, "invalid_credentials", Some("code"));
-    // A user without a second factor signs in with any code.
+    // The sign-in of a user without a second factor ignores the code.
     server.sign_in(BEN, &json!("123456")).expect(201);
 }
 
@@ -208,7 +208,7 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     }
     server.advance_ms(3 * STEP_MS);
     server.sign_in(ANNA, &json!(server.factor_code(secret, 0))).expect(201);
-    // A used code is rejected even when its own time step comes.
+    // A used code is rejected even in the time step to which it belongs.
     server.advance_ms(AHEAD_MS - 3 * STEP_MS);
     ahead.iter().for_each(|code| refused(&server, code));
     server.advance_ms(3 * STEP_MS);
@@ -270,6 +270,6 @@ fn concurrent_use_of_one_code_creates_one_session() {
         let made = |status: u16| statuses.iter().filter(|one| **one == status).count();
         assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");
     }
-    // Four sessions exist: Anna's first one, and one for each code.
+    // Four sessions exist: Anna's first session, and one session for each code.
     assert_eq!(server.query_text("select count(*) from sessions"), "4");
 }

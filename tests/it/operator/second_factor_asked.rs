@@ -1,4 +1,4 @@
-//! The second factor: where it is required, limits on guessing, and deactivation by others.
+//! The second factor: operations that require it, limits on guessing, and deactivation by others.
 
 use crate::support::second_factor::{
     ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie_from,
@@ -45,7 +45,7 @@ fn code_guesses_are_limited() {
     let body = json!({ "code": wrong });
     let off = server.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
     off.assert_error(429, "too_many_attempts", None);
-    // All new clients together have twenty guesses, and then one an hour. Wrong codes in a session are counted
+    // All new clients together may guess twenty times, and then once an hour. Wrong codes in a session are counted
     // separately.
     let statuses: Vec<u16> = (0..20)
         .map(|client| server.sign_in_from(&format!("203.0.113.{client}"), ANNA, &wrong).status)
@@ -55,7 +55,7 @@ fn code_guesses_are_limited() {
     server.sign_in_from("203.0.113.99", ANNA, &right).assert_error(429, "too_many_attempts", None);
     // A recovery code is still accepted, and other users are not affected.
     server.sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0])).expect(201);
-    // The client is now known, so that guesses of others do not lock it out.
+    // The client is known now, so guesses of other clients do not lock it out.
     server.sign_in_from("203.0.113.99", ANNA, &right).expect(201);
     server.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
 }
@@ -86,7 +86,7 @@ fn replayed_code_is_rejected_without_counting() {
         let refused = server.request(&session, "POST", &format!("{FACTOR}/off"), &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    // All clients together still have twenty guesses.
+    // All clients together may still guess twenty times.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
         server.sign_in_from(&from, ANNA, &wrong).status == 401
@@ -138,7 +138,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     server.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
     server.request(&session, "POST", CONFIRM, &body).expect(204);
-    // Guesses from the owner's own address are limited, too.
+    // Guesses from the owner's own address are limited as well.
     let guess = || server.sign_in_from(own, ANNA, &wrong).status;
     let made = (0..40).filter(|_| guess() == 401).count();
     assert_eq!(made, 6, "one client");
@@ -164,7 +164,7 @@ fn unverified_code_does_not_make_a_client_known() {
     let body = json!({ "code": server.factor_code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
     server.request(&owner.cookie, "POST", &off, &body).expect(204);
-    // All these clients together have as many guesses as one.
+    // All these clients together may guess as often as a single client.
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
@@ -257,7 +257,7 @@ fn other_operator_turns_off_a_lost_factor() {
         ))
     );
     let anna = server.session_cookie(ANNA);
-    // The second request finds no factor, and succeeds too.
+    // The second request finds no second factor to turn off, and still succeeds.
     off(&ben, &users[0]).expect(204);
     assert_eq!(server.factor_audit_entries(), log);
     server.request(&anna, "GET", SESSION, &NULL).expect(200);

@@ -40,7 +40,7 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
         (["TRX", "tron", "TLa2f6VPqDgRE67v1736s7bJ8Ray5wYjU7"], None),
     ] {
         let id = served.create_approved_payout_to(&running, payee);
-        // The payout can still be cancelled.
+        // An approved payout may still be cancelled, so it has no payment URI yet.
         let approved = get_payout(&served, &running, &id);
         assert_eq!(
             [&approved["paymentUri"], &approved["qr"], &approved["begun"]],
@@ -136,7 +136,7 @@ fn old_refunds_are_listed_filtered_and_found() {
 fn assert_found_by_id(interface: &OperatorInterface, refund: &str, invoice: &str) {
     let oldest = interface.get(&format!("refunds/{refund}"));
     assert_eq!(oldest["status"], "rejected");
-    // Simulated chains have no payment URI, because nothing has to be sent.
+    // A transfer on a simulated chain has no payment URI, because no person has to send it.
     assert_eq!([&oldest["paymentUri"], &oldest["qr"]], [&Value::Null; 2]);
     let get = |cookie: &str, path: &str| interface.send(cookie, "GET", path, &Value::Null);
     let account = &interface.account;

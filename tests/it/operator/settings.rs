@@ -82,7 +82,7 @@ fn confirmations_are_set_for_each_coin_and_logged() {
     interface.shop.post("/sandbox/reset", None, json!({})).expect(200);
 }
 
-/// Asserts that an error in one coin is named, and that it changes no coin.
+/// Asserts that an error in one coin names that coin, and that the request changes no coin.
 #[track_caller]
 fn assert_invalid_confirmations_change_nothing(interface: &OperatorInterface, own: &Value) {
     for (confirmations, field) in [

@@ -57,7 +57,7 @@ impl OperatorInterface {
         assert_eq!(summary.expect(200).json(), expected);
     }
 
-    /// Asserts the counts of test invoices: open ones, and those of the last 30 days.
+    /// Asserts the counts of test invoices: `open` of open invoices, and `recent` of invoices of the last 30 days.
     #[track_caller]
     fn assert_invoice_counts(&self, open: &[(&str, i64)], recent: &[(&str, i64)]) {
         let summary = self.account_summary(&self.account, "test");
@@ -307,7 +307,7 @@ fn endpoint_is_failing_until_it_accepts_a_delivery() {
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     switch(true);
     assert_eq!(count("test"), 1);
-    // The receiver accepts the next event while the rejected one is still waiting for its retry.
+    // The receiver accepts the next event while the rejected event still waits for its retry.
     status.store(204, Ordering::SeqCst);
     interface.shop.create_invoice("20.00", json!({}));
     interface.shop.advance("1s");

@@ -65,7 +65,7 @@ fn transfers_go_to_the_followed_network() {
             put.assert_error(400, "invalid_request", Some("address"));
             refund(address).assert_error(400, "invalid_request", Some("toAddress"));
         }
-        // An address that is the same on all networks is accepted, and so is an address of a chain that was never
+        // The server accepts an address that is the same on all networks, and an address of a chain that it never
         // followed.
         put_payout_address(&served, &running, "base", ON_EVM).expect(200);
         let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
@@ -98,7 +98,7 @@ fn payout_to_address_of_another_network_is_rejected() {
                 asked.assert_error(400, "no_address", None);
                 assert!(asked.text.contains(problem), "{}", asked.text);
             }
-            // The address passes its check, and a later check fails.
+            // The request fails because of another check, not because of the address.
             None => assert!(!asked.text.contains("address"), "{}", asked.text),
         }
     }

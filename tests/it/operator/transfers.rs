@@ -78,7 +78,7 @@ fn merchant_requests_payout_and_operator_processes_it() {
     let id = payout["id"].as_str().unwrap();
     assert_eq!(payout["account"], interface.account);
     assert_eq!(payout["sending"], Value::Null);
-    // Requests by a user pass the same checks as requests by key, and the query selects the mode.
+    // Requests with a session pass the same checks as requests with a key. The query parameter selects the mode.
     interface.send(&interface.merchant, "POST", &path, body.clone()).assert_error(
         409,
         "payout_open",
@@ -257,7 +257,7 @@ fn user_of_another_account_finds_nothing() {
             );
         }
     }
-    // A refund of the own account cannot refer to an invoice of another account.
+    // A refund of one account cannot refer to an invoice of another account.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
     let body = json!({ "invoice": invoice, "toAddress": SOLANA });
     interface.send(&other, "POST", own, body).assert_error(404, "not_found", None);

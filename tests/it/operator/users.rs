@@ -146,7 +146,7 @@ fn run_coffer(args: &[&str], file: &Path, input: &str) -> Output {
     command.args(args).args(["--log", "warn", "--file"]).arg(file);
     let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
-    // A command that rejects its arguments does not read standard input.
+    // A command that rejects its arguments exits without reading standard input, and this write may fail.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }

@@ -50,12 +50,12 @@ pub fn run_subcommand(command: &str, file: &Path, args: &[&str], input: &str) ->
     command.arg(name).args(args).arg("--file").arg(file);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-    // A command that rejects its arguments does not read standard input.
+    // A command that rejects its arguments exits without reading standard input, and this write may fail.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
-/// Asserts success, and parses the output, one JSON object a line.
+/// Asserts success, and parses the output, which has one JSON object per line.
 #[track_caller]
 pub fn parse_output(output: &Output) -> Vec<Value> {
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -87,7 +87,7 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     assert_eq!(added[0]["script"], "wpkh");
     assert_eq!([&added[0]["nextIndex"], &added[0]["gapLimit"]], [0, 20]);
     assert_eq!(listed(), added);
-    // Every spelling of the key names the same wallet.
+    // Every spelling of the key refers to the same wallet.
     let descriptor = format!("wpkh([73c5da0a/84h/0h/0h]{XPUB}/0/*)");
     for (key, args, next) in [
         (XPUB, &["--script", "wpkh", "--next", "7"][..], 7),
@@ -98,7 +98,7 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         let again = parse_output(&run_wallet(&file, &args, key));
         assert_eq!((&again[0]["id"], &again[0]["nextIndex"]), (&json!(id), &json!(next)));
     }
-    // A retired wallet hands out no addresses. Adding it again resumes it.
+    // A retired wallet assigns no addresses until it is added again.
     let retired = parse_output(&run_wallet(&file, &["retire", &id], ""));
     assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
     assert_eq!(parse_output(&run_wallet(&file, &["retire", &id], "")), retired);
@@ -301,6 +301,6 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     assert_eq!(csv("?funded=true"), format!("{header}{funded}"));
     assert_eq!(csv(""), format!("{header}m/0/3,{first},,,{id}\r\n{funded}"));
     let listed = send("GET", WALLETS, &NULL).expect(200).json();
-    // No payment arrived at the first 30 addresses, so the gap limit is one more.
+    // The first 30 addresses received no payment, so the gap limit is 31.
     assert_eq!(listed["data"][0]["gapLimit"], 31);
 }
