@@ -20,11 +20,11 @@ pub struct Case {
 /// Credential of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Credential {
-    /// A credential that may call the operation.
+    /// The credential has permission to call the operation.
     Right,
-    /// A credential without the permission: a merchant for an operator operation, otherwise a key of another class.
+    /// The credential lacks the permission: a merchant calls an operator operation, or the key has another class.
     Other,
-    /// A key, token or session that does not exist.
+    /// The key, token or session does not exist.
     Unknown,
     Absent,
 }
@@ -45,8 +45,8 @@ pub fn case_with_body(name: &str, body: &str) -> Case {
     }
 }
 
-/// Returns the cases of an operation, made from its valid body. `is_brief` keeps only those that show the order of
-/// the checks.
+/// Returns the requests with which an operation is tested, made from its valid body. If `is_brief` is `true`, returns
+/// only those that show the order of the checks.
 pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<Case> {
     let sent = valid.map_or_else(String::new, Value::to_string);
     let base = case_with_body("valid", &sent);
@@ -161,7 +161,8 @@ fn malformed_bodies(valid: &str) -> Vec<Case> {
     ]
 }
 
-/// Returns a body in which every field is invalid, except the fields in `named`, which earlier errors named.
+/// Returns a body in which every field is invalid, except the fields in `named`, which earlier responses have already
+/// reported.
 pub fn body_with_other_faults(
     fields: &[String],
     valid: Option<&Value>,

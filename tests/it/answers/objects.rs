@@ -5,11 +5,11 @@ use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Address of bitcoin's test network that belongs to no account of the sandbox.
+/// Address of bitcoin's test network that does not belong to any account of the sandbox.
 const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
 const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// Collections of the path whose values need no created object, each with a value.
+/// Path collections that need no created object, each with an existing id.
 const NAMED: [(&str, &str); 8] = [
     ("customers", "ada"),
     ("pools", "solana"),
@@ -23,7 +23,7 @@ const NAMED: [(&str, &str); 8] = [
 
 /// Ids of the created objects.
 pub struct SeededObjects {
-    /// Id of one object for each collection of the path, except invoices.
+    /// Id of one object of each collection that a path can name, except invoices.
     pub ids: BTreeMap<&'static str, String>,
     pub invoice_open: String,
     pub invoice_paid: String,
@@ -64,7 +64,7 @@ impl SeededObjects {
         };
         objects.create_money_objects(interface);
         objects.create_account_objects(interface);
-        // This advance completes all deliveries.
+        // All deliveries complete during this advance of the clock.
         let advance = json!({ "advance": "1s" });
         shop.post("/sandbox/clock", None, advance).expect(200);
         let lists = [

@@ -18,7 +18,7 @@ enum Situation {
     Maintenance,
     /// A valid request with the same idempotency key was sent before.
     Replay,
-    /// No account or object has the ids of the path.
+    /// The ids in the path belong to no account or object.
     Unknown,
     /// The caller belongs to another account.
     Foreign,
@@ -63,13 +63,13 @@ impl Situation {
     }
 }
 
-/// Operations that other tests cover: two endless streams and one document.
+/// Operations that other tests cover: two endless streams and a document.
 const HELD_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandboxOpenApi"];
 
-/// Responses of one operation, by case and situation.
+/// Responses of one operation, by request and situation.
 struct ResponseTable {
     heading: String,
-    /// Name of each case, with the number of its response in each situation. Numbers start at 1.
+    /// Name of each request, with the number of its response in each situation. Numbers start at 1.
     rows: Vec<(String, [Option<usize>; Situation::ALL.len()])>,
     answers: Vec<String>,
 }

@@ -20,7 +20,7 @@ pub struct SeededSandbox {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Own,
-    /// No object has the ids of the path.
+    /// The ids in the path belong to no object.
     Unknown,
     /// The caller belongs to another account.
     Foreign,
@@ -76,12 +76,12 @@ impl SeededSandbox {
     pub fn prepare(&self, operation: &Operation) {
         let shop = &self.interface.shop;
         match operation.id.as_str() {
-            // Only one payout may be open, so the existing one is rejected.
+            // An account may have one open payout only, so the existing payout is rejected first.
             "createPayout" | "createAccountPayout" => {
                 let path = format!("/sandbox/payouts/{}", self.objects.ids["payouts"]);
                 shop.post(&path, None, json!({ "action": "reject" }));
             }
-            // Guesses are counted in memory, which only a reset clears. The caller restores the file.
+            // Failed sign-ins are counted in memory, and only a reset clears the count. The caller restores the file.
             "signIn"
             | "confirmSecondFactor"
             | "endSecondFactor"

@@ -26,7 +26,7 @@ fn chunked_body_of_single_bytes_uses_bounded_memory() {
     let before = peak_kib(running.process.id());
     let head =
         "POST /dashboard/api/session HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
-    // The request has the largest allowed body, but no end.
+    // The chunked body is as large as allowed, but its last chunk is never sent.
     let request = format!("{head}{}", "1\r\nx\r\n".repeat(65_000));
     let callers: Vec<TcpStream> = std::iter::repeat_with(|| {
         let mut caller = TcpStream::connect(address).unwrap();

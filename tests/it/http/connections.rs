@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Timeout of a test, far longer than any step should take.
+/// Timeout of the tests, far longer than any step should take.
 const TOO_LONG: Duration = Duration::from_secs(60);
 const HOUR_MS: u64 = 3_600_000;
 
@@ -171,7 +171,7 @@ fn slow_client_receives_the_whole_response() {
 
 #[test]
 fn longest_idle_connection_is_evicted() {
-    // The client of `shop` holds the fourth of four connections.
+    // The client of `shop` holds one of the four connections.
     let shop = shop_with_limits(ConnectionLimits { connections_max: 4, ..QUICK });
     let mut open: Vec<TcpStream> = (0..3).map(|_| connect(&shop)).collect();
     open.iter_mut().for_each(assert_alive);
@@ -219,13 +219,14 @@ fn request_in_progress_is_not_evicted() {
 #[test]
 fn new_connection_waits_when_all_are_busy() {
     let shop = shop_with_limits(ConnectionLimits { connections_max: 1, ..QUICK });
-    // If the server evicts the first connection before reading its request, the test tries again.
+    // The server may evict the first connection before it reads the request. In that case the test tries again.
     let answer = (0..1000).find_map(|_| {
         let mut first = connect(&shop);
         assert_alive(&mut first);
         send_get(&mut first, "/sandbox/inbox/none?wait=1s");
         assert_alive(&mut connect(&shop));
-        // `is_here` is `true` if the server answered the first request before it served the second connection.
+        // `is_here` is `true` if the response of the first request arrived before the server served the second
+        // connection.
         first.set_nonblocking(true).unwrap();
         let is_here = first.peek(&mut [0]).is_ok();
         first.set_nonblocking(false).unwrap();
@@ -255,7 +256,8 @@ fn client_gets_at_most_a_quarter_of_connections() {
     for (number, stream) in greedy.iter_mut().enumerate() {
         keep_busy(stream, &shop, &format!("slow{number}"));
     }
-    // The client's four connections are busy: the server closes a fifth one, and serves other clients.
+    // The client's four connections are busy. The server closes the client's fifth connection, and serves other
+    // clients.
     for _ in 0..20 {
         let mut fifth = from(2);
         // The server may close the fifth connection before or after this write.
@@ -266,7 +268,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
     assert_alive(&mut from(4));
     greedy.pop();
     drop(others);
-    // The client may use the released connection again.
+    // The client may open another connection in place of the released one.
     loop {
         let mut again = from(2);
         let _ = again.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -313,7 +315,7 @@ fn stopping_server_does_not_wait_for_clients() {
     let mut asks = never_reads.try_clone().unwrap();
     asks.set_nonblocking(true).unwrap();
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    // The client writes until the server stops reading, because the client reads no response.
+    // The client never reads a response. It writes until the server stops reading.
     while asks.write(request.repeat(100).as_bytes()).is_ok() {}
     drop(shop);
     for mut stream in [idle, half, body] {

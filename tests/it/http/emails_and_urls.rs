@@ -4,11 +4,11 @@ use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::json;
 
-/// Schemes that a browser or the system executes.
+/// URL schemes that a browser or the system executes as a program.
 const NEVER: [&str; 8] =
     ["javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "intent"];
 
-/// Returns spellings of a scheme that a browser may read in another way than Coffer.
+/// Returns spellings of a scheme that a browser may read differently from Coffer.
 fn disguised_urls(scheme: &str) -> Vec<String> {
     let (first, rest) = scheme.split_at(1);
     let upper = scheme.to_ascii_uppercase();
@@ -67,7 +67,7 @@ fn customer_email_is_a_single_address() {
     ] {
         create(email).assert_error(400, "invalid_request", Some("customerEmail"));
     }
-    // The email of a user is validated by the same rule.
+    // The same rule validates the email of a user.
     let interface = OperatorInterface::open();
     let user = |email: &str| {
         let body = json!({ "email": email, "password": "long enough", "role": "operator" });

@@ -34,7 +34,7 @@ fn openapi_schemas_match_documented_fields() {
     }
 }
 
-/// Creates an invoice of a payment link, and live invoices with and without the optional fields.
+/// Creates an invoice from a payment link, and live invoices with and without the optional fields.
 #[track_caller]
 fn create_invoices_of_all_origins(shop: &Shop) {
     let link = links::LinkClient::sign_in(shop)

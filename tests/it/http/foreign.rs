@@ -11,7 +11,7 @@ const OTHERS_TOKEN: &str = "rt_of_another_account";
 /// Id of one object per collection, in one mode.
 type ObjectIds = BTreeMap<&'static str, String>;
 
-/// Another account with its keys by mode.
+/// Another account, with its keys in each mode.
 struct OtherAccount {
     account: String,
     secret: BTreeMap<&'static str, String>,
@@ -97,7 +97,7 @@ fn create_live_objects(shop: &Shop, operator: &str, account: &str, of_live: &mut
     }
 }
 
-/// Returns the collection of the last path parameter other than `{account}`.
+/// Returns the collection to which the last path parameter other than `{account}` belongs.
 fn path_collection(route: &Route) -> Option<&'static str> {
     let segments: Vec<&str> = route.path.split('/').collect();
     let named =
@@ -111,7 +111,7 @@ fn path_with_id(route: &Route, account: &str, thing: &str) -> String {
     path.replace("{id}", thing).replace("{ref}", thing)
 }
 
-/// Returns a valid body, so that only the object is missing.
+/// Returns a valid body for the route, so that the request fails only because of the object id.
 fn valid_body(route: &Route) -> Value {
     match route.operation {
         "selectCoin" => json!({ "asset": "BTC" }),
@@ -239,7 +239,7 @@ fn account_path_cannot_reach_foreign_objects() {
         matches!(route.auth(), Auth::Session(_)) && route.path.contains("/{account}/")
     });
     let mut of_accounts: Vec<&Route> = of_accounts.collect();
-    // Deleting routes come last, because other routes need the object.
+    // Routes that delete an object come last, because other routes need the object.
     of_accounts.sort_by_key(|route| route.method == "DELETE");
     let mut walked = 0;
     for route in of_accounts {

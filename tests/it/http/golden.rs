@@ -37,7 +37,8 @@ fn shop_with_inboxes() -> Shop {
     shop
 }
 
-/// Histories of invoices, each used as the `orderId`. Histories that advance the clock come last.
+/// Names of invoice histories. Each name is also the `orderId` of the invoice. Histories that advance the clock come
+/// last.
 const HISTORIES: [&str; 7] =
     ["confirmed", "overpaid", "underpaid", "cancelled", "failed", "expired", "paid_late"];
 
@@ -169,8 +170,8 @@ fn webhook_bodies_match_golden_files() {
         let told = shop.get(&inbox, None).expect(200).json();
         for message in told["data"].as_array().unwrap() {
             let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
-            // If several events have one type, the first in the order of `HISTORIES` is compared, because the arrival
-            // order varies.
+            // Among several events of one type, the test compares the first in the order of `HISTORIES`, because the
+            // arrival order varies.
             let order = body.pointer("/data/object/orderId");
             let order = order.unwrap_or(&body["invoice"]["orderId"]);
             let of_order = HISTORIES.iter().position(|name| order == name);

@@ -1,4 +1,4 @@
-//! API keys in all forms, tested on every route.
+//! API keys in both headers, in both modes and of every class, tested on every route.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::http::{Auth, Route, routes};
@@ -165,7 +165,7 @@ fn two_different_keys_are_rejected() {
         let named = message.contains("X-API-Key") || message.contains("Authorization");
         assert!(named, "{message}");
     }
-    // Different public keys or reseller tokens in one request are rejected, too.
+    // Two different public keys, or two different reseller tokens, in one request are rejected as well.
     let public = [("X-API-Key", "pk_test_sandbox"), ("X-API-Key", "pk_live_sandbox")];
     let config = shop.send("GET", "/v1/public/config", &public, "");
     config.assert_error(401, "unauthorized", None);

@@ -17,7 +17,7 @@ fn exchange(shop: &Shop, request: &[u8]) -> String {
     let mut stream = connect(shop);
     stream.write_all(request).unwrap();
     let mut answer = Vec::new();
-    // An early rejection may reset the connection. Only the data before the reset counts.
+    // An early rejection may reset the connection. The test uses only the data before the reset.
     let _ = stream.read_to_end(&mut answer);
     String::from_utf8(answer).unwrap()
 }
@@ -98,7 +98,7 @@ fn slow_request_times_out() {
     assert!(nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"), "{nothing}");
     let silent = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(silent.starts_with("HTTP/1.1 200"), "the next request is waited for as long: {silent}");
-    // A delay of the response by the server itself does not count.
+    // The time limit of a request does not include a delay of the response by the server itself.
     shop.post("/sandbox/faults", None, json!({ "delayMs": 1000, "times": 1 })).expect(200);
     shop.get("/livez", None).expect(200);
 }

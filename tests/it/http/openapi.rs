@@ -89,14 +89,14 @@ fn error_examples_can_occur_in_their_operation() {
                 let body = &example["value"];
                 let place = format!("{} {status} {name}", route.operation);
                 let code = body["error"].as_str().unwrap();
-                // A sandbox reports one of two codes for the same request, depending on the Host header.
+                // The Host header decides which of two codes a sandbox returns for the same request.
                 let is_by_host = route.auth() == Auth::Sandbox && name == "forbidden_host";
                 assert!(code == name || is_by_host && code == "forbidden", "{place}");
                 assert!(codes.contains(code), "{place}");
                 let about = response["description"].as_str().unwrap();
                 assert!(about.contains(code), "{place}: {about}");
                 assert!(!body["message"].as_str().unwrap().is_empty(), "{place}");
-                // Every field that an example error names is accepted by the operation.
+                // The operation accepts every field that an example error names.
                 if let Some(param) = body["param"].as_str() {
                     assert!(accepts_param(&operation, param), "{place}: {param}");
                 }
@@ -168,7 +168,7 @@ fn sandbox_document_covers_foreign_host_errors() {
         real["requestId"] = shown["requestId"].clone();
         assert_eq!(real, *shown, "{}", route.operation);
     }
-    // A page of another site gets a documented error, too.
+    // A request from a page of another site also gets a documented error.
     let page = [("Sec-Fetch-Site", "cross-site")];
     let real = shop.send("GET", "/sandbox", &page, "").expect(403).json();
     let document = resolve_responses(DocumentKind::Sandbox);

@@ -1,4 +1,4 @@
-//! No secret appears in the log, in errors or in metrics, even at the most detailed log level.
+//! The log, errors and metrics contain no secret, even at the most detailed log level.
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{Response, agent, send, with_typo};
@@ -26,7 +26,7 @@ fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Val
     send(&agent(), method, &url, &[("X-API-Key", key)], &body.to_string())
 }
 
-/// Creates a reseller token and uses it.
+/// Creates a reseller token and sends a request with it.
 fn create_reseller_token(running: &RunningServer, served: &Installation) -> String {
     let path = format!("/dashboard/api/accounts/{}/reseller-tokens", served.account);
     let made = running.operator_request("POST", &path, &Value::Null).expect(201);

@@ -35,7 +35,7 @@ fn equal_responses_are_shared() {
         let shared = document["components"]["responses"].clone();
         let mut uses: BTreeMap<String, usize> = BTreeMap::new();
         for response in operation_responses(&mut document) {
-            // A response without a body is short, so it is not shared.
+            // A response without a body is short and therefore not shared.
             if !response["content"].is_null() || !response["$ref"].is_null() {
                 *uses.entry(response.to_string()).or_default() += 1;
             }

@@ -1,4 +1,4 @@
-//! Base of the URLs in responses and events: the public URL or the listening address, never the request.
+//! Base of the URLs in responses and events: the public URL or the listening address, never a header of the request.
 
 use crate::support::{Shop, TEST, agent, send};
 use coffer::{Config, Server};

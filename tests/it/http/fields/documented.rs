@@ -1,4 +1,4 @@
-//! The documented fields of every resource, one a line, in order. See `ResourceShape`.
+//! The documented fields of every resource, one per line, in order. See `ResourceShape`.
 
 pub const INVOICE: &str = "
     id uuid
