@@ -34,7 +34,7 @@ fn webhooks_ignore_the_proxy_of_the_environment() {
     call("PATCH", "/sandbox/account", endpoints).expect(200);
     call("POST", "/v1/invoices", json!({ "amount": "1.00", "currency": "EUR" })).expect(201);
     receiver.wait_for_requests(1);
-    // The sandbox ends when its standard input ends, as if its parent had exited.
+    // The sandbox ends when its standard input is closed, as happens when its parent exits.
     drop(coffer.stdin.take());
     assert!(coffer.wait().unwrap().success());
 }

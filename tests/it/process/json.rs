@@ -16,11 +16,11 @@ use std::process::{Command, Output, Stdio};
 fn run_coffer(args: &[&str], file: &Path, input: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(args).arg("--file").arg(file);
-    // This variable belongs to the sandbox command and has no effect on other commands.
+    // The variable `COFFER_JSON` belongs to the sandbox command and has no effect on other commands.
     command.env("COFFER_JSON", "1").stdin(Stdio::piped());
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // A command that rejects its arguments does not read standard input.
+    // A command that rejects its arguments exits without reading standard input, and this write may fail.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -33,7 +33,7 @@ fn output_and_code(args: &[&str], file: &Path) -> (String, Option<i32>) {
     (text, output.status.code())
 }
 
-/// Returns the single document printed with `--json`. The exit code equals that without `--json`.
+/// Returns the single document printed with `--json`. Asserts that the exit code is the same without `--json`.
 #[track_caller]
 fn json_document(args: &[&str], file: &Path) -> Value {
     let (plain, code) = output_and_code(args, file);
@@ -96,7 +96,7 @@ fn json_prints_each_list_as_one_document() {
     let line =
         format!("m/0/0,{},,,{}", one["address"].as_str().unwrap(), one["wallet"].as_str().unwrap());
     assert!(csv.contains(&line), "{csv}");
-    // An empty list is a document, too. A command without output prints the object that it acted on.
+    // An empty list is also one document. A command that otherwise prints nothing prints the id of its object.
     let empty = scratch.path("empty.db");
     output_and_code(&["account", "create", "Shop"], &empty);
     assert_eq!(json_document(&["key", "list"], &empty), json!({ "data": [] }));
@@ -105,7 +105,7 @@ fn json_prints_each_list_as_one_document() {
     assert_eq!(text, format!("{{\"id\":{key}}}\n"));
 }
 
-/// Fields of an audit that count rows.
+/// Fields of an audit report that contain numbers of rows.
 const COUNTED: [&str; 8] = [
     "addresses",
     "deliveries",

@@ -27,7 +27,7 @@ fn start_with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningS
     served.start_logging_with("trace", log, &settings)
 }
 
-/// Returns the URL of a node with a secret in every possible part.
+/// Returns the URL of a node that contains a secret in every possible part.
 fn secret_url(url: &str) -> String {
     let url = url.replace("http://", &format!("http://coffer:{SECRET}@"));
     format!("{url}?key={SECRET}")
@@ -55,7 +55,7 @@ fn assert_no_secret_logged(log: &Path) {
     assert!(!logged.contains(SECRET), "{logged}");
 }
 
-/// A request to a node has a timeout of a minute. The server becomes ready and stops without waiting for the request.
+/// A request to a node times out after a minute. The server becomes ready and stops without waiting for it.
 #[test]
 fn hanging_nodes_do_not_delay_start_and_stop() {
     for does in [Reply::Hang, Reply::Partial] {
@@ -63,7 +63,7 @@ fn hanging_nodes_do_not_delay_start_and_stop() {
         let served = Installation::new();
         let log = served.path("log");
         let mut running = start_with_nodes_at(&served, &secret_url(&node.url()), &log);
-        // The server was ready before, although the node answers none of these requests.
+        // The server is ready, although the node has answered none of these requests.
         node.wait_for_requests(CHAINS.len());
         let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
         let chains = told.json()["data"].as_array().unwrap().len();

@@ -14,7 +14,7 @@ fn run_coffer(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coffer")).args(args).output().unwrap()
 }
 
-/// Runs a command that must succeed, and parses its output, one JSON object a line.
+/// Runs a command that must succeed, and parses its output, which has one JSON object per line.
 #[track_caller]
 fn run_json_lines(args: &[&str]) -> Vec<Value> {
     let output = run_coffer(args);

@@ -18,7 +18,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// Starts a server with this signer and its timeout. Requests in progress have no practical limit.
+/// Starts a server with this signer and this timeout of the signer. The timeout of requests in progress is never
+/// reached.
 #[track_caller]
 fn start_with_signer(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();
@@ -82,7 +83,7 @@ fn finish_post(mut stream: TcpStream, body: &Value) -> String {
 /// Transaction id that the signer returns.
 const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
-/// Waits until the program was started `times` times in total.
+/// Waits until the signer was started `times` times in total.
 fn wait_for_starts(served: &Installation, times: usize) {
     assert!(polling::wait_until(|| start_count(&served.path("noted")) >= times));
 }

@@ -55,7 +55,8 @@ fn terminal_shows_progress_and_keeps_the_result() {
     let (file, copy) = (path_str(&file), scratch.path("copy.db"));
     let old = scratch.copy_old_file("v2", "old.db");
     let invoices = format!("] {INVOICES}/{INVOICES} ");
-    // The old file has the first two migrations. The check of references after the others counts as one step.
+    // The upgrade runs all migrations except the first two. The check of references at its end counts as one more
+    // step.
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/migrations");
     let steps = std::fs::read_dir(migrations).unwrap().count() - 1;
     let (begun, ended) = (format!("] 0/{steps} "), format!("] {steps}/{steps} "));
@@ -122,7 +123,7 @@ fn progress_is_hidden_without_a_capable_terminal() {
     // Another program, such as a pager, reads standard output and uses the terminal.
     let shown = usual().run(&[&["sh", "-c", "\"$@\" | cat", "sh"], &audit[..]].concat());
     assert_eq!(shown.unwrap().sent, plain);
-    // Here standard error is a file.
+    // In this case, standard error is a file.
     let errors = scratch.path("errors");
     let shell = format!("\"$@\" 2>{}", path_str(&errors));
     let shown = usual().run(&[&["sh", "-c", &shell, "sh"], &audit[..]].concat());
@@ -233,7 +234,7 @@ fn closed_pipe_is_no_error() {
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), said.as_str()), (Some(0), ""), "{args:?}");
     }
-    // Output that is shown only once must not be lost, so a closed pipe is an error here.
+    // This command prints its output only once, so a closed pipe is an error.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut coffer = Command::new(COFFER);
@@ -247,7 +248,7 @@ fn closed_pipe_is_no_error() {
         output.status.code() == Some(1) && said.contains("standard output: Broken pipe"),
         "{said}"
     );
-    // Output to a full disk is an error, too.
+    // A full disk behind standard output is an error as well.
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut coffer = Command::new(COFFER);
     let output = coffer.arg("openapi").stdout(full).output().unwrap();

@@ -1,5 +1,5 @@
-//! A wall clock that jumps while the server runs. Time continues evenly until the jump has lasted an hour or a person
-//! accepts it.
+//! A wall clock that jumps while the server runs. The server's time continues evenly until the jump has lasted an
+//! hour or a person accepts it.
 //!
 //! Both clocks are manual. A write to the file makes the server compare them at once.
 
@@ -105,7 +105,7 @@ impl ClockedServer {
         text.rsplit_once("clock: ").unwrap().1.trim().to_owned()
     }
 
-    /// Wakes every worker with a write to the file, and waits until the query returns this text.
+    /// Wakes every worker with a write to the file, and waits until the query returns `answer`.
     #[track_caller]
     fn wake_until(&self, query: &str, answer: &str) {
         let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
@@ -165,7 +165,7 @@ fn clock_jump_does_not_affect_deadlines() {
             (shop.invoice_status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
         );
-        // The deadline takes effect at its time.
+        // The invoice expires when the server's time reaches the deadline.
         shop.time.pass(MINUTE_MS);
         shop.wake_until("select count(*) || '' from invoices where status = 'expired'", "2");
         drop(shop.server);
@@ -216,7 +216,7 @@ fn operator_accepts_the_wall_clock() {
             .any(|_| shop.clock_status() == "ok" && shop.now() == before.plus_ms(jump_ms));
         assert!(adopted);
     }
-    // The time recorded in the file is later than the wall clock at the next start.
+    // At the next start, the time recorded in the file is later than the wall clock.
     drop(shop.server.take());
     shop.time.jump(-YEAR_MS);
     let noon = time_in_2040("12:00:04");
@@ -241,7 +241,7 @@ fn time_at_start_continues_from_the_file() {
     assert_eq!(shop.now(), seen.plus_ms(2 * HOUR_MS), "an hour is not enough");
     let said = shop.clock_status();
     assert!(said.contains("28800 s behind") && said.contains("once it has passed"), "{said}");
-    // Network time corrects the clock.
+    // A jump simulates that network time corrects the wall clock.
     shop.time.jump(9 * HOUR_MS);
     shop.time.pass(1_000);
     shop.wake_until(AHEAD, "believed");

@@ -1,5 +1,5 @@
-//! The guide *Taking real money*, followed from an empty folder. Its commands are run unchanged, except for ports and
-//! the path of the receiver.
+//! The guide *Taking real money*, followed from an empty folder. The test runs its commands unchanged, except for
+//! ports and the path of the receiver.
 //!
 //! Invariant: the node that the guide starts ends with the test.
 
@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "taking real money as its page says";
-/// Chain id of Base, and the contract of USDC there.
+/// Chain id of Base. Below it is the contract of USDC on Base.
 const BASE: u64 = 8453;
 const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
@@ -30,7 +30,7 @@ struct GuideReader {
     scratch: Scratch,
     /// Remaining blocks of the guide, each with its label.
     blocks: VecDeque<(String, String)>,
-    /// Replacements in the commands: text of the guide, text of the test.
+    /// Replacements in the commands: text in the guide, and text used by the test.
     changes: Vec<(&'static str, String)>,
     /// The first terminal.
     terminal: Process,
@@ -57,7 +57,7 @@ impl GuideReader {
         command.args(["-eu"]).current_dir(scratch.path(""));
         let terminal = Process::start_with(command.env("PATH", path_variable()), Stdio::inherit());
         let (coffer, shop) = (Receiver::unused_address(), Receiver::unused_address());
-        // No other process gets this port soon: the system assigns free ports in turn.
+        // The system assigns free ports in turn, so no other process gets this port soon.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = rpc.local_addr().unwrap().port().to_string();
         let receiver = format!("exec {} --listen {shop}", example_path("receiver").display());
@@ -160,7 +160,7 @@ impl GuideReader {
 
 impl Drop for GuideReader {
     fn drop(&mut self) {
-        // Some builds of litecoind use the file name of bitcoind. Without a file, no node is running.
+        // Some builds of litecoind name the file after bitcoind. If no file exists, no node is running.
         for name in ["litecoind.pid", "bitcoind.pid"] {
             let pid = std::fs::read_to_string(self.path("litecoin/regtest").join(name));
             let _ = Command::new("kill")
@@ -259,7 +259,7 @@ fn pay_usdc(reader: &mut GuideReader, serve: &str, receiver: &Process, base: &No
     reader.start_coffer(serve);
     reader.wait_until_offered("USDC-BASE");
     reader.run_next("invoice");
-    // The server stops as in a power failure, and then the customer pays.
+    // The server is killed, as in a power failure. The customer pays while no server runs.
     reader.serve.take().unwrap().kill();
     let amount = reader.json_field("third.json", "amountExpected");
     assert_eq!(amount, "1.111112");

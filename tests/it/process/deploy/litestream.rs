@@ -18,7 +18,7 @@ use std::sync::Mutex;
 const UNTESTED: &str = "replication by Litestream";
 /// Number of concurrent clients.
 const CLIENTS: usize = 4;
-/// Minimum number of invoices that each phase of the load creates.
+/// Number of invoices that each phase of the load creates at least.
 const INVOICES: usize = 100;
 /// Id and address of each acknowledged invoice.
 type AcknowledgedInvoices = Mutex<Vec<(String, String)>>;
@@ -181,7 +181,7 @@ fn synced_invoices_survive_loss_of_the_machine() {
         let before = acknowledged.lock().unwrap().clone();
         litestream.wait_until_synced();
         wait_for_count(&acknowledged, before.len() + INVOICES);
-        // The machine is lost with all its data.
+        // The kill simulates that the machine is lost with all its data.
         running.process.kill();
         copying.kill();
         before
@@ -203,8 +203,8 @@ fn synced_invoices_survive_loss_of_the_machine() {
     assert_restore_on_same_machine(&served, &key);
 }
 
-/// Asserts that the restored file can be served and replicated. It hands out no address again, not even those that
-/// the replica lacks.
+/// Asserts that the restored file can be served and replicated. The server assigns no address twice, not even an
+/// address that the replica lacks.
 #[track_caller]
 fn assert_restored_file_works(served: &Installation, key: &str, handed_out: &HashSet<String>) {
     let address = replicate_again(served, key, "another");
@@ -259,7 +259,7 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let output = does(&block);
     assert!(output.status.success() && started.exists(), "{output:?}");
     assert!(!invoice_ids(&served.file).contains(&made));
-    // Litestream's local state belongs to the old file. The new replica is complete anyway.
+    // Litestream's local state belongs to the old file. Nevertheless, the new replica is complete.
     drop((running, copying));
     replicate_again(served, key, "a third");
 }
@@ -293,7 +293,7 @@ fn container_of_litestream_ends_with_coffer() {
         let mut beside = litestream.start_in_container();
         create_invoice(&running.url, &key);
         litestream.wait_until_synced();
-        // Simulates a container that exceeds its memory limit.
+        // The kill simulates a container that exceeds its memory limit.
         running.process.kill();
         assert!(!beside.wait_for_success(), "so that it is started again");
         assert!(!litestream.try_sync(), "nobody copies");

@@ -12,10 +12,10 @@ use std::process::{Command, Stdio};
 const UNTESTED: &str = "the provisioner for QEMU";
 const GIB: u64 = 1024 * 1024 * 1024;
 
-/// A host for servers. On drop, the provisioner removes remaining servers.
+/// A host that runs servers. On drop, the provisioner removes the remaining servers.
 struct Host {
     folder: PathBuf,
-    /// Loopback address that only this process uses, so that its ports are free.
+    /// Loopback address that only this test process uses, so that its ports are free.
     address: String,
 }
 
@@ -151,7 +151,7 @@ fn failed_creation_leaves_no_files() {
     let id = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a91";
     let order = json!({ "action": "create", "id": id, "type": "kvm", "hostname": "web-1.example.com",
         "cpu": 1, "ramMb": 256, "diskGb": 1 });
-    // No machine has this address, so none of its ports can be bound.
+    // No machine has this address, so QEMU cannot listen on it.
     let own = std::mem::replace(&mut host.address, "192.0.2.1".to_owned());
     let answer = host.run(&[], &order).unwrap();
     assert_eq!(answer, json!({ "created": false, "reason": "the server could not be started" }));

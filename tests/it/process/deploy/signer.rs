@@ -1,4 +1,4 @@
-//! The example signer for Ethereum: it sends a payment once, and answers every order that it does not send.
+//! The example signer for Ethereum: it sends each payment once, and answers every order, even if it sends nothing.
 
 use super::example;
 use crate::support::anvil::{ADDRESS, KEY, Node};
@@ -203,7 +203,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         assert_eq!(record_count(&records), 0, "{reason}");
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
-    // The cause of the failure no longer exists.
+    // The signer now has valid settings, so the failure does not occur again.
     let (signer, records) = set_up_alone(&scratch, &node, json!({})).unwrap();
     assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string());
     assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
@@ -312,7 +312,7 @@ fn lost_transaction_is_resubmitted_unchanged() {
     node.call_rpc("evm_setAutomine", json!([false]));
     let first = signer.run(&payout_order(1)).unwrap();
     node.call_rpc("anvil_dropAllTransactions", json!([]));
-    // The next transaction must not use the nonce of the lost transaction.
+    // The signer must not reuse the nonce of the lost transaction for the next order.
     let reason = "the node does not know an earlier transaction of this signer: a person has to look at that one";
     let later = json!({ "sent": false, "retry": true, "reason": reason });
     for _ in 0..2 {

@@ -10,13 +10,14 @@ use std::process::{Command, Output, Stdio};
 const UNTESTED: &str = "deriving addresses of Solana";
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-/// Addresses that both Phantom and 15 lines of code with `@solana/web3.js` 1.99 derive.
+/// First three addresses of the seed phrase, as both Phantom and 15 lines of code with `@solana/web3.js` 1.99 derive
+/// them.
 const FIRST: [&str; 3] = [
     "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
     "Hh8QwFUA6MtVu1qAoq12ucvFHNwCcVTV7hpWjeY1Hztb",
     "7WktogJEd2wQ9eH2oWusmcoFTgeYi6rS632UviTBJ2jm",
 ];
-/// The third address if the passphrase is TREZOR.
+/// Third address of the phrase with the passphrase TREZOR.
 const WITH_PASSPHRASE: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
 
 /// Runs the derivation script with this standard input. Returns `None` if slip10 is not installed.
