@@ -1,4 +1,4 @@
-//! The clock of the sandbox: work that becomes due runs at its own time. The sandbox controls reject requests from
+//! The clock of the sandbox: each job runs at the time at which it is due. The sandbox controls reject requests from
 //! other sites.
 
 use crate::support::scratch::Scratch;
@@ -16,7 +16,7 @@ impl Shop {
         self.post("/sandbox/clock", None, body)
     }
 
-    /// Returns type and time of each event about an object, oldest first.
+    /// Returns type and time of each event of an object, oldest first.
     #[track_caller]
     fn events_with_times(&self, object: &str) -> Vec<(String, String)> {
         let path = format!("/v1/events?limit=200&object={object}");

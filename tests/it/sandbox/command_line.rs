@@ -20,7 +20,7 @@ fn sandbox_prints_one_ready_line_and_removes_its_files() {
     let scratch = Scratch::new();
     let ready = scratch.path("ready");
     for signal in ["-TERM", "-INT", "-HUP"] {
-        // The test runner may ignore some signals, and a child inherits this.
+        // The test runner may ignore some signals, and a child process inherits this setting.
         let mut command = Command::new("env");
         command.args([
             "--default-signal",

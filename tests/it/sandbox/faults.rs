@@ -44,7 +44,7 @@ fn dropped_response_belongs_to_completed_work() {
     let body = json!({ "route": "POST /v1/invoices", "dropAnswer": true, "times": 1 });
     shop.post(FAULTS, None, body).expect(200);
     let headers = [("X-API-Key", TEST), ("Idempotency-Key", "once")];
-    // This agent has no open connection: a client retries by itself on a reused one.
+    // This agent has no open connection. On a reused connection, it would repeat the request by itself.
     let url = format!("{}/v1/invoices", shop.url());
     let mut request = agent().post(&url);
     for (name, value) in headers {

@@ -1,6 +1,6 @@
 //! The sandbox as a test fixture of other projects: in-process in Rust, in pytest and in node:test.
 //!
-//! The last two need Python and Node.js: see `support::tools`.
+//! The fixtures of pytest and node:test need Python and Node.js: see `support::tools`.
 
 use crate::support::scratch::Scratch;
 use crate::support::{agent, send, tools};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Number of sandboxes. The sandbox with number N gets N invoices.
+/// Number of sandboxes. The first sandbox gets one invoice, and each further sandbox one more.
 const MOST: usize = 8;
 
 fn create_invoice(sandbox: &Sandbox, order: usize) -> Value {
@@ -84,7 +84,7 @@ fn run_example_tool(tool: &str, arguments: &[&str]) -> Option<Output> {
         .args(arguments)
         .current_dir(root.join("examples"))
         .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
-        // Python writes no cache into the folder.
+        // The variable keeps Python from writing a cache into the folder.
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .env("PYTHONPATH", root.join("src/packages/python/src"));
     tools::run_tool(&mut command, "its fixture")

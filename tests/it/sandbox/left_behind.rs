@@ -1,4 +1,4 @@
-//! Sandboxes leave no files in the temporary folder, and remove those of killed sandboxes.
+//! Sandboxes leave no files in the temporary folder, and remove the files of killed sandboxes.
 
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
@@ -25,7 +25,7 @@ fn file_names(folder: &Scratch) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Makes all files of a folder look hours old.
+/// Sets the modification time of all files in a folder to hours ago.
 fn make_old(folder: &Scratch) {
     for name in file_names(folder) {
         // `touch -h` changes a symlink itself, and opens no pipe.
@@ -86,7 +86,7 @@ fn unrelated_files_are_not_opened_or_removed() {
         let made = Command::new("mkfifo").arg(of(1, beside)).status();
         assert!(made.unwrap().success());
     }
-    // The second lock file is a pipe, the third set consists of symbolic links, and the fourth of folders.
+    // The second lock file is a pipe. The third set of files consists of symlinks, and the fourth set of folders.
     std::fs::write(of(2, ""), "").unwrap();
     let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
     assert!(made.unwrap().success());
@@ -94,7 +94,8 @@ fn unrelated_files_are_not_opened_or_removed() {
     symlink(of(1, ""), of(3, "-lock")).unwrap();
     std::fs::create_dir(of(4, "-lock")).unwrap();
     std::fs::create_dir(of(4, "")).unwrap();
-    // These names start like the files of the running sandbox, but must not cause their removal.
+    // These names begin like those of the running sandbox, but the next sandbox must not remove the running sandbox's
+    // files.
     let running = file_names(&folder);
     let running = running.iter().find(|name| {
         let is_ours = |number| of(number, "").ends_with(name);
@@ -111,7 +112,7 @@ fn unrelated_files_are_not_opened_or_removed() {
     for name in &crafted {
         std::fs::write(folder.path(name), "").unwrap();
     }
-    // These files belong to another user, if the test may change the owner.
+    // These files belong to another user, if the test has permission to change the owner.
     std::fs::write(of(5, "-lock"), "").unwrap();
     std::fs::write(of(5, ""), "").unwrap();
     let given_away = ["", "-lock"].map(|beside| chown(of(5, beside), Some(65_534), None).is_ok());

@@ -117,7 +117,7 @@ fn stream_omits_new_credentials_and_private_keys() {
         text(&begun, "uri"),
         text(&begun["qr"], "path"),
     ];
-    // A client sends a private key by mistake in wrong fields, which appear in a response, an event and a delivery.
+    // A client sends a private key by mistake in fields that appear in a response, an event and a delivery.
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(
         json!({ "endpoints": [{ "url": inbox, "secret": "my own signing secret" }] }),

@@ -12,7 +12,7 @@ const ACCOUNT_SENDERS: usize = 256;
 /// Number of queues that the worker reads in one step.
 const PAGE: usize = 4_096;
 
-/// Starts a receiver that hangs. Returns URLs with different origins that lead to it.
+/// Starts a receiver that hangs. Returns URLs of different origins that all lead to this receiver.
 fn hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
     let receiver = Receiver::start_at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
     let port = receiver.url().rsplit(':').next().unwrap().to_owned();
@@ -101,7 +101,7 @@ fn queues_beyond_one_page_are_processed() {
            select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
              'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
     ));
-    // The queue of this URL is the first in the order of names.
+    // The queue of this URL comes first in the order of names.
     for told in 2..10 {
         shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait_for_requests(told);

@@ -1,4 +1,4 @@
-//! Hanging receivers, one or a hundred, do not delay others.
+//! One or a hundred hanging receivers do not delay other receivers.
 
 use crate::support::Shop;
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
@@ -41,7 +41,7 @@ fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
     messages[already..].iter().map(latency).collect()
 }
 
-/// Returns the 99th percentile.
+/// Returns the 99th percentile of the latencies.
 fn percentile_99(mut latencies: Vec<Duration>) -> Duration {
     latencies.sort();
     latencies[latencies.len() * 99 / 100 - 1]
@@ -93,7 +93,8 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
     let shop = shop_with_endpoints(&urls);
-    // The deliveries must arrive while all hanging receivers hold their slots, before the first of these times out.
+    // The deliveries must arrive before the first hanging attempt times out, while all hanging receivers hold their
+    // slots.
     let begun = Instant::now();
     latencies(&shop, &good, 20);
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
@@ -139,7 +140,7 @@ fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
     endpoints.push(to(good.url(), json!(["invoice.created", "invoice.cancelled"])));
     shop.update_account(json!({ "endpoints": endpoints }));
     let invoices: Vec<Value> = (0..4).map(|_| shop.create_invoice("20.00", json!({}))).collect();
-    // The receiver still counts as fast when nothing is queued for it.
+    // The receiver still counts as fast while no delivery is queued for it.
     good.wait_for_requests(4);
     for (number, invoice) in invoices.iter().enumerate() {
         shop.cancel_invoice(invoice["id"].as_str().unwrap()).expect(200);

@@ -1,5 +1,5 @@
 //! A receiver that rejects every delivery: after 20 failures, the server pauses between attempts, in real time, until
-//! the receiver accepts one. Other receivers are not delayed.
+//! the receiver accepts a delivery. Other receivers are not delayed.
 
 use crate::support::installation::Installation;
 use crate::support::receiver::{Receiver, Reply};
@@ -23,7 +23,7 @@ fn installation_with_endpoints(urls: &[String]) -> Installation {
     served
 }
 
-/// Starts the server in this process with this pause.
+/// Starts the server in this process, with this pause between attempts.
 fn start_with_pause(served: &Installation, webhook_pause_ms: u32) -> Server {
     let config = Config {
         kind: coffer::store::FileKind::Production,
@@ -58,7 +58,7 @@ fn receiver_pauses_after_twenty_failures_and_others_do_not() {
     create_invoices(&served, &server, 60, &json!({}));
     good.wait_for_requests(60);
     refusing.wait_for_requests(20);
-    // New deliveries do not end the pause, and other receivers get theirs.
+    // New deliveries do not end the pause. Other receivers get their deliveries.
     create_invoices(&served, &server, 5, &json!({}));
     good.wait_for_requests(65);
     assert_eq!(refusing.requests().len(), 20);
@@ -117,7 +117,7 @@ fn failing_origins_of_an_account_share_pauses() {
     }
     create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait_for_requests(1);
-    // The success has ended the pause.
+    // The successful delivery has ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
     served.wait_for_query(goes_on, &["1"]);
 }

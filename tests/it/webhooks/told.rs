@@ -1,5 +1,5 @@
-//! Event types and invoice statuses in lists: each has its name, equals the object as read, and is visible to its
-//! account only.
+//! Event types and invoice statuses: filters accept the documented ones, an event contains the object as it is read,
+//! and lists show only objects of the key.
 
 use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};
@@ -237,8 +237,8 @@ fn lists_show_only_objects_of_the_key() {
     let mut walked = 0;
     for route in list_routes() {
         let path = route.path;
-        // These lists are skipped: coins are the same for all accounts, the account is no list, and a balance has no
-        // id.
+        // These lists are skipped: coins are the same for all accounts, the account is not a list, and a balance has
+        // no id.
         if ["/v1/currencies", "/v1/merchant", "/v1/balances"].contains(&path) {
             continue;
         }
@@ -258,7 +258,7 @@ fn lists_show_only_objects_of_the_key() {
         let balances = list_entries(&shop, "/v1/balances", other);
         assert!(balances.iter().all(|balance| balance["sales"] == "0.00"));
     }
-    // A filter by a foreign invoice finds nothing either.
+    // A filter by an invoice of the other mode or of another account finds nothing.
     for (invoice, foreign) in [(&invoices[0], LIVE), (&invoices[1], TEST)] {
         for key in [foreign, &others[0], &others[1]] {
             for query in ["refunds?invoiceId", "events?object"] {
