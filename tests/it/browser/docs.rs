@@ -143,7 +143,7 @@ fn reference_command_creates_an_invoice() {
     assert_eq!(created["object"], "invoice", "{command}: {created}");
 }
 
-/// A program of the reference that verifies a signature, and how to run it.
+/// A program in the reference that verifies a signature, with the command that runs it.
 struct SignatureChecker {
     program: &'static str,
     script: &'static str,

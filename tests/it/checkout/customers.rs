@@ -63,7 +63,7 @@ fn only_test_checkout_has_simulation_buttons() {
     let back = format!("../{id}?token={token}&lang=de");
     assert_eq!(pressed.headers["location"], back);
     assert_eq!(shop.get_invoice(id)["status"], "underpaid");
-    // The first request moves the clock to the deadline, the second one does nothing.
+    // The first request moves the clock to the deadline. The second request changes nothing.
     for _ in 0..2 {
         assert_eq!(press(id, &format!("token={token}&case=clock")).status, 303);
     }

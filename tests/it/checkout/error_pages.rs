@@ -41,7 +41,7 @@ fn error_page_uses_the_language_of_the_checkout() {
             .assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
         shop.get_page(page).assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
-    // The language is that of the form, otherwise of the account, otherwise of the browser.
+    // The language comes from the form, otherwise from the account, otherwise from the browser.
     set_origins_and_language(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");

@@ -60,7 +60,8 @@ fn stream_sends_every_change_and_resumes() {
     for field in ["id", "status", "asset", "depositAddress", "amountExpected"] {
         assert_eq!(data[field], selected[field], "{field}");
     }
-    // Clients that know the newest event get only the next one. Clients that know less get the missed events first.
+    // A client that knows the newest event gets only the next event. A client that knows an older event gets the
+    // missed events first.
     let since = format!("{path}&since={second}");
     let mut resumed = open_stream(&shop, &since, "");
     let header = format!("Last-Event-ID: {second}\r\n");
@@ -99,7 +100,7 @@ fn stream_is_chunked_and_ignores_client_data() {
 
 #[test]
 fn stopping_server_ends_every_stream_cleanly() {
-    // The stopping server waits only 1 ms for each client.
+    // A stopping server waits only 1 ms for each client.
     let limits = ConnectionLimits { drain_client_ms: 1, ..ConnectionLimits::default() };
     for _ in 0..4 {
         let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
@@ -154,7 +155,7 @@ fn idle_stream_is_evicted_and_ends_with_the_server() {
         next_event(&mut stream).unwrap();
         stream
     };
-    // The client of `shop` holds one connection. Each further stream evicts the stream that has waited longest.
+    // The client of `shop` holds one connection. Each further stream evicts the stream that has been idle longest.
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next_event(&mut streams.remove(0)).is_none());

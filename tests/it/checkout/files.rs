@@ -72,7 +72,7 @@ fn unchanged_widget_gets_304() {
     }
     let tag = header(&widget, "etag");
     let asked = |known: &str| shop.send("GET", "/widget.js", &[("if-none-match", known)], "");
-    // The compressed and the plain widget share a weak ETag.
+    // The compressed and the uncompressed widget have the same weak ETag.
     let strong = tag.strip_prefix("W/").unwrap();
     for known in [tag, "*", &format!("\"x\", {tag}"), strong] {
         let answer = asked(known).expect(304);

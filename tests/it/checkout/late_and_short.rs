@@ -92,7 +92,7 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
     shop.move_payment(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
     get_checkout_page(&shop, &invoice).assert_shows(200, &arrived);
-    // The page does not request a difference within the account's tolerance.
+    // The page does not request a missing amount that is within the account's tolerance.
     pay(&tolerated, "0.24875");
     get_checkout_page(&shop, &tolerated).assert_shows(200, &seen).assert_hides(&["more</h1>"]);
     // The page requests nothing after the deadline.

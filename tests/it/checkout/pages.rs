@@ -21,7 +21,7 @@ pub fn get_checkout_page(shop: &Shop, invoice: &Value) -> Page {
 /// Data that no page shows: the customer's email, the shop's metadata and unescaped markup.
 const HIDDEN: [&str; 3] = ["anna@example.com", "only the shop", "<b>"];
 
-/// Creates an invoice with all fields that a page may show, and some that it may not.
+/// Creates an invoice with all fields that a page may show, and with some fields that a page must not show.
 #[track_caller]
 fn create_full_invoice(shop: &Shop) -> Value {
     let more = json!({

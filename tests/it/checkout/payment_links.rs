@@ -211,7 +211,7 @@ fn link_has_a_limited_number_of_open_invoices() {
     let seconds = 19 * 60;
     assert_eq!(refused.headers["retry-after"], seconds.to_string());
     Page::from_response(refused).assert_error(429);
-    // Other links, and invoices of the account itself, are not limited.
+    // Other links, and invoices that the account creates itself, are not limited.
     create_from_link(&shop, &other, "");
     shop.create_invoice("3.50", json!({}));
     shop.get_page(&link_path(&link)).assert_shows(200, &["A coffee"]);

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
 
-/// Query for all rate sources: name, 1 if the source has answered, and 1 if it has a problem.
+/// Query for all rate sources: name, 1 if the source has responded, and 1 if the source has a problem.
 pub(super) const TRIED: &str = "select group_concat(source || ' ' || (told_at is not null) || ' ' || (problem is not null), ', ')
     from (select * from rate_sources order by source)";
 
-/// Result of [`TRIED`] if all sources have answered and have no problem.
+/// Result of [`TRIED`] if all sources have responded and none has a problem.
 pub(super) const ALL_TOLD: &str = "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
 
 impl Installation {
@@ -126,7 +126,7 @@ fn rate_is_the_median_despite_an_outlier() {
         expected.sort();
         assert_eq!(told, expected);
         assert_eq!(running.source_problems().len(), 4);
-        // The other coins have no rate. The server reports each missing rate and stays ready.
+        // The other coins have no rate. The server reports each of them as missing and stays ready.
         assert!(
             running
                 .readiness_details()
@@ -164,7 +164,7 @@ fn disabled_coin_needs_no_rate() {
     assert_eq!(now(), of(14, "LTC"));
     running.set_coin_enabled("LTC", false);
     assert_eq!(now(), of(12, "DOGE"));
-    // A coin on several chains needs a rate until it is disabled on each of them.
+    // A coin on several chains needs a rate until the coin is disabled on all of them.
     for asset in ["USDC-ERC20", "USDC-BASE", "USDC-POLYGON"] {
         running.set_coin_enabled(asset, false);
     }
@@ -204,7 +204,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     );
     assert!(said.contains("wrong: rates: coingecko answered 451; mend: allow this machine to reach it, remove it from --rates"), "{said}");
     drop(running);
-    // A single source is not enough, whatever the error of the other source.
+    // A single source is not enough, whichever error the second source returns.
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
@@ -246,7 +246,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     assert_eq!(bitcoin["newest"]["rate"], "60000");
 }
 
-/// A slow source would respond only after the end of the test.
+/// The slow source would respond only after the end of the test.
 #[test]
 fn hanging_source_does_not_delay_others() {
     let exchanges = Exchanges::start([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);

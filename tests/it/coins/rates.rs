@@ -19,7 +19,7 @@ impl Shop {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Turns the stale-rates fault of live mode on if `are` is `true`, otherwise off.
+    /// Turns on the stale-rates fault of live mode if `are` is `true`, and otherwise turns the fault off.
     #[track_caller]
     fn set_rates_stale(&self, are: bool) {
         if are {

@@ -3,7 +3,7 @@
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::{Value, json};
 
-/// Id, symbol, chain, kind, decimals, minimum amount, and fixed rate in EUR of one coin.
+/// Coins, each with id, symbol, chain, kind, decimals, minimum amount, and fixed rate in EUR.
 pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("BTC", "BTC", "bitcoin", "native", 8, "0.00002", "60000"),
     ("LTC", "LTC", "litecoin", "native", 8, "0.01", "80"),
@@ -20,7 +20,7 @@ pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
     ("USDT-SPL", "USDT", "solana", "spl", 6, "1", "0.92"),
 ];
 
-/// Returns a coin's price in USD for its price in EUR, at 1.08 USD for 1 EUR.
+/// Returns a coin's price in USD for its price in EUR, at a rate of 1.08 USD per EUR.
 fn to_usd(euros: &str) -> &'static str {
     match euros {
         "60000" => "64800",
@@ -62,7 +62,7 @@ fn coins_match_the_documentation() {
 #[test]
 fn amount_below_the_minimum_is_rejected() {
     let shop = Shop::open();
-    // The value of the minimum amount is accepted, and one cent less is rejected.
+    // A price worth the minimum amount is accepted, and a price that is one cent lower is rejected.
     for (asset, least, less, expected) in [
         ("BTC", "1.20", "1.19", "0.00002"),
         ("LTC", "0.80", "0.79", "0.01"),
@@ -109,7 +109,7 @@ fn simulation_pays_the_due_amount() {
     assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
     // 0.01 EUR is due, and the case `under` pays half of it, rounded up to the full cent.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
-    // Nothing is due any more, so the full price is simulated again.
+    // The invoice is already fully paid, so the simulation pays the full price again.
     assert_eq!(simulate(json!({ "case": "exact" }))["amountReceived"], "0.025");
     assert_eq!(simulate(json!({ "case": null }))["status"], "overpaid");
     let booked = shop.invoice_ledger(id, TEST).replace("fee -0.01, ", "");

@@ -19,7 +19,7 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
     let shop = shop_with_customer();
     for key in [TEST, LIVE] {
         let address = shop.customer_address(key, "ada", "utxo");
-        // The address accepts one coin only, so the asset may be omitted.
+        // The address accepts only one coin, so the request may omit the asset.
         let paid = json!({ "address": address, "amount": "0.001", "txid": format!("tx-{key}") });
         let seen = shop.post(PATH, None, paid.clone()).expect(201).json();
         let id = seen["id"].as_str().unwrap();
@@ -166,7 +166,7 @@ fn shared_address_requires_an_asset() {
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    // Lower case is another spelling of the same address, which all coins of the family share.
+    // The address in lower case is the same address, which all coins of the family share.
     let lower = evm.to_lowercase();
     for asset in ["ETH", "USDC-POLYGON"] {
         let id = shop.pay(json!({ "address": lower, "asset": asset, "amount": "1" }));

@@ -28,7 +28,7 @@ fn payment_on_an_older_quote_sets_the_asset_of_the_invoice() {
     assert_eq!(shop.get_invoice(&id)["asset"], "BTC");
 }
 
-/// If all payments vanish, the invoice shows the customer's selection again.
+/// If every payment is dropped, the invoice shows the coin that the customer selected.
 #[test]
 fn payment_does_not_change_the_selected_coin() {
     let shop = Shop::open();

@@ -120,7 +120,7 @@ fn key_and_order_id_belong_to_their_account() {
     let own = create(&shop, TEST, "k", body).expect(201).json();
     let other = create(&shop, &foreign, "k", body).expect(201).json();
     assert_ne!(own["id"], other["id"]);
-    // Another key returns the existing invoice, because the order id is the same.
+    // A new idempotency key with the same order id returns the existing invoice.
     let again = create(&shop, TEST, "other", body).expect(200).json();
     assert_eq!(again["id"], own["id"]);
     create(&shop, TEST, "other", body).expect(200);

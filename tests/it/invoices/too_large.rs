@@ -1,4 +1,5 @@
-//! Amounts above the limits: rejected before anything is stored. Amounts that an older version stored remain readable.
+//! Amounts above the limits are rejected before anything is stored. Amounts that an older version stored remain
+//! readable.
 
 use crate::support::TEST;
 use crate::support::audit_log::record_direct_writes;
@@ -38,7 +39,7 @@ fn too_large_payment_is_rejected_and_reads_succeed() {
         refused("/sandbox/payments", json!({ "invoice": doge, "amount": amount }));
     }
     assert_eq!((eur_balance(&shop), shop.get_invoice(&doge), shop.get_invoice(&eth)), before);
-    // A replacement payment is limited, too.
+    // The limit also applies to a replacement payment.
     let seen = shop.pay(json!({ "invoice": doge, "amount": MOST }));
     let replaced = json!({ "state": "replaced", "amount": ONE_CENT_MORE });
     refused(&format!("/sandbox/payments/{seen}"), replaced);
@@ -197,7 +198,8 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
     shop.move_payment(&first, "confirmed");
     assert_eq!(eur_balance(shop)["sales"], "90000000000000000.00");
     assert_all_reads_succeed(&interface, &id);
-    // The second payment would exceed the balance limit: it is not booked, and nothing changes.
+    // The second payment would exceed the balance limit, so it is not booked, and the invoice and the balance do not
+    // change.
     let before = (shop.get_invoice(&id), eur_balance(shop));
     let confirm = |payment: &str| -> Response {
         let path = format!("/sandbox/payments/{payment}");

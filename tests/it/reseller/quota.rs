@@ -35,7 +35,7 @@ fn account_has_at_most_its_quota_of_servers() {
     order_server(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     let again = order_server(shop, &[("Idempotency-Key", "first")]).expect(201);
     assert_eq!(again.text, first.text, "a retry is no further server");
-    // A failed or deleted server frees a slot. A server that is still being removed does not.
+    // A failed or deleted server frees a slot of the quota. A server whose removal is not complete occupies its slot.
     let first = first.json();
     decide(&first, json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
     let path = format!("{SERVERS}/{}", first["id"].as_str().unwrap());
@@ -47,7 +47,7 @@ fn account_has_at_most_its_quota_of_servers() {
     decide(&second, json!({ "action": "fail", "reason": "no room" }));
     order_server(shop, &[]).expect(201);
     order_server(shop, &[]).assert_error(409, "server_quota_exceeded", None);
-    // With a quota of 0, the account can read and delete its servers, but order none.
+    // With a quota of 0, the account can read and delete its servers, but cannot order any.
     shop.update_account(json!({ "serverQuota": 0 }));
     order_server(shop, &[]).assert_error(403, "servers_disabled", None);
     order_server(shop, &[("Idempotency-Key", "new")]).assert_error(403, "servers_disabled", None);
