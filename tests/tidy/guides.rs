@@ -8,7 +8,7 @@ pub fn broken_links(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     let texts = TEXTS.iter().flat_map(|start| tree.files_under(start));
     for file in texts.filter(|file| file.path.ends_with(".md")) {
-        // Every second part is code, either within a line or a block.
+        // Text between backticks, within a line or in a block, is code and is skipped.
         let prose: String = file.text.split('`').step_by(2).collect();
         let links = prose.split("](").skip(1);
         let links = links.filter_map(|rest| rest.split_once(')'));

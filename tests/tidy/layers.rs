@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Types that carry values between rooms.
 const VALUES: &str = "serde serde_json time uuid";
 
-/// Each room, with the rooms that it may use and the crates or parts of a crate that it may use.
+/// Each room (top-level module), with the rooms and the crates or parts of a crate that it may use.
 const LAYERS: &[&str] = &[
     "domain | | VALUES base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
      sha2 sha3 totp_rs",
@@ -70,7 +70,7 @@ pub fn forbidden_uses(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns `true` if the list contains the name, also by its word `VALUES`.
+/// Returns `true` if the list contains the name. The word `VALUES` in a list stands for the crates in [`VALUES`].
 fn list_contains(list: &str, name: &str) -> bool {
     let is_in = |list: &str| list.split(' ').any(|one| one == name);
     is_in(list) || list.contains("VALUES") && is_in(VALUES)
@@ -80,7 +80,7 @@ fn list_contains(list: &str, name: &str) -> bool {
 type ModuleUses = BTreeMap<(ModulePath, ModulePath), String>;
 
 /// Finds the shortest circle of uses between rooms, or between modules of `http`. A module and its children count as
-/// one.
+/// one module.
 pub fn circular_uses(tree: &Tree) -> Vec<String> {
     let names = tree.rust_files("src/").map(|file| (file, UsedNames::from_file(file)));
     let names: Vec<(&SourceFile, UsedNames)> = names.collect();

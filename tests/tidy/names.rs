@@ -1,4 +1,4 @@
-//! Finds the paths that the program code of a file uses, starting at the root of this crate or of another.
+//! Finds the paths that the program code of a file uses, starting at the root of this crate or of another crate.
 
 use crate::scan::Token;
 use crate::tree::SourceFile;

@@ -1,4 +1,4 @@
-//! Code and texts that may be in one place only, and unfinished work, which may be nowhere.
+//! Code and texts that are allowed in one place only, and marks of unfinished work, which are not allowed.
 
 use crate::names::UsedNames;
 use crate::scan::{Token, TokenKind, scan};
@@ -13,7 +13,7 @@ struct PlacementRule {
     mend: &'static str,
 }
 
-/// Rules on code outside unit tests. Rules on the clock, the environment, processes and floats are in
+/// Rules about code outside unit tests. The rules about the clock, the environment, processes and floats are in
 /// `.ci/clippy.toml`.
 const CODE: &[PlacementRule] = &[
     PlacementRule {
@@ -160,7 +160,7 @@ pub fn unfinished_marks(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns the lines that contain this code, whatever its white space.
+/// Returns the lines that contain this code, regardless of white space.
 fn lines_containing(tokens: &[&Token], code: &str) -> Vec<usize> {
     let piece = scan(code);
     let is_same =

@@ -2,7 +2,7 @@
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A word, a number, a lifetime, a character literal or one mark.
+    /// A word, a number, a lifetime, a character literal or a single mark.
     Code,
     /// The content of a string literal, as written between its quotes.
     Text,
@@ -13,7 +13,7 @@ pub enum TokenKind {
 pub struct Token {
     pub kind: TokenKind,
     pub text: String,
-    /// Line of the first character, from 1.
+    /// Line of the token's first character, from 1.
     pub line: usize,
 }
 
@@ -39,7 +39,7 @@ pub fn scan(source: &str) -> Vec<Token> {
     tokens
 }
 
-/// Returns the length of the next token with its kind and text. White space has a length only.
+/// Returns the length of the next token with its kind and text. For white space, returns the length and `None`.
 fn next_token(rest: &str, first: char) -> (usize, Option<(TokenKind, &str)>) {
     if first.is_whitespace() {
         return (first.len_utf8(), None);

@@ -1,4 +1,4 @@
-//! The length and the opening of files, the top level, the map of the rooms and the reasons for dependencies.
+//! Rules about the length and the header of files, the top level, the map of rooms, and the reasons for dependencies.
 
 use crate::layers::layer_rows;
 use crate::tree::{SourceFile, Tree};
@@ -8,7 +8,7 @@ const FILE_LINES_MAX: usize = 400;
 const TOP: &str = "Cargo.lock Cargo.toml LICENSE README.md examples sql src tests";
 const TOP_OPTIONAL: &str = ".cargo .ci .git .gitignore .rustfmt.toml target";
 
-/// The guide that says why each dependency is there.
+/// The guide that gives a reason for each dependency.
 const DEPENDENCIES: &str = "src/web/guides/working.md";
 
 /// Finds files that are too long or lack a header. Clippy limits the length of functions.
@@ -41,7 +41,7 @@ pub fn unused_sql_files(tree: &Tree) -> Vec<String> {
 
 pub fn top_level_faults(tree: &Tree) -> Vec<String> {
     let is_missing = |name: &&str| !tree.top.iter().any(|entry| entry == name);
-    // A server that is started in this folder leaves its database here.
+    // A server that is started in the project's folder leaves its database there.
     let is_known = |name: &&String| {
         format!(" {TOP} {TOP_OPTIONAL} ").contains(&format!(" {name} ")) || name.contains(".db")
     };

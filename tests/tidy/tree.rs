@@ -1,4 +1,4 @@
-//! The project's files as text: read from the disk for the rules, and made up for the tests of the rules.
+//! The project's files as text, read from the disk for the rules. Tests of the rules use made-up files.
 
 use crate::scan::{Token, TokenKind, scan};
 use std::path::Path;
@@ -10,8 +10,8 @@ pub struct SourceFile {
     pub tokens: Vec<Token>,
 }
 
-/// Names at the top level, and the files that rules read. The build script is excluded, because it is no part of the
-/// program.
+/// Names at the top level, and the files that the rules read. The build script is excluded, because it is not part of
+/// the program.
 pub struct Tree {
     pub top: Vec<String>,
     pub files: Vec<SourceFile>,
@@ -83,7 +83,7 @@ impl SourceFile {
         SourceFile { path: path.to_owned(), text: text.to_owned(), tokens }
     }
 
-    /// Returns the tokens without comments and, in `src`, without unit tests, which end a file.
+    /// Returns the tokens without comments and, in `src`, without the unit tests at the end of the file.
     pub fn program_tokens(&self) -> Vec<&Token> {
         let is_code = |token: &&Token| token.kind != TokenKind::Comment;
         let mut code: Vec<&Token> = self.tokens.iter().filter(is_code).collect();

@@ -21,8 +21,8 @@ fn address() -> &'static str {
     server.url().trim_start_matches("http://")
 }
 
-/// Returns the bytes to send. Half of the inputs are sent as they are, and half call a route with a query and a body
-/// from the input.
+/// Returns the bytes to send. Half of the inputs are sent unchanged. The other half calls a route with a query and a
+/// body from the input.
 fn request(data: &[u8]) -> Vec<u8> {
     let [kind, number, rest @ ..] = data else {
         return data.to_vec();
