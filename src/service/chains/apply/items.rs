@@ -267,8 +267,8 @@ fn unmined_observation_keys(
     Ok(found.map(|observed| observed.seen.key()).collect())
 }
 
-/// Returns the observation that a new one replaces. It has the same coin and address, and its transaction became
-/// invalid by the new one's transaction.
+/// Returns the key of the observation that `seen` replaces. Both have the same coin and address. The transaction of
+/// `seen` made the older transaction invalid.
 fn find_replaced(
     db: &Reader<'_>,
     seen: &Observation,
