@@ -18,8 +18,8 @@ fn npm_program(name: &str) -> PathBuf {
     Path::new(&modules).join(".bin").join(name)
 }
 
-/// Returns the path of the browser that `COFFER_CHROMIUM` names, or of an installed one. `chromium-headless-shell` is
-/// preferred because it takes a third less time.
+/// Returns the path of the browser that `COFFER_CHROMIUM` names, or of an installed browser.
+/// `chromium-headless-shell` is preferred because it makes the tests a third faster.
 fn browser_path() -> PathBuf {
     let windowless = PathBuf::from("/usr/bin/chromium-headless-shell");
     match env::var_os("COFFER_CHROMIUM") {

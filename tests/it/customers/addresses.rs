@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 impl Shop {
-    /// Requests the addresses of a customer, which creates missing ones.
+    /// Requests the addresses of a customer. The request creates missing addresses.
     #[track_caller]
     pub fn create_addresses(&self, key: &str, reference: &str) -> Response {
         let path = format!("/v1/customers/{reference}/addresses");

@@ -81,7 +81,7 @@ fn metrics_listener_serves_only_metrics() {
             "/metrics/",
             "/%6detrics",
             "//metrics",
-            // This address does not serve pages either.
+            // The metrics address does not serve pages.
             "/checkout/x",
         ] {
             let answer = get(metrics, path, None);

@@ -16,7 +16,7 @@ fn operation_responses(document: &mut Value) -> impl Iterator<Item = &mut Value>
     operations.flat_map(|operation| operation["responses"].as_object_mut().unwrap().values_mut())
 }
 
-/// Resolves the shared responses of a document into each operation.
+/// Replaces each reference to a shared response in a document by the response itself.
 pub fn resolve_responses(subject: DocumentKind) -> Value {
     let mut document = get_document(subject);
     let shared = document["components"]["responses"].clone();

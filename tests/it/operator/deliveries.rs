@@ -229,8 +229,8 @@ fn merchant_does_not_see_internal_addresses() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     shop.create_invoice("1.00", json!({}));
-    // `10.1` resolves to 10.0.0.1, as an internal host name would. No request accepts such a URL, but an older file may
-    // contain it.
+    // `10.1` resolves to 10.0.0.1, as an internal host name would. Requests with this URL are rejected, but an older
+    // file may contain it.
     shop.execute_sql("update invoices set webhook_url = 'https://10.1/hook'");
     set_endpoints(&interface, &["https://shop.invalid/hook"]);
     shop.execute_sql("update endpoints set url = 'https://0xa000001/hook', types = null");

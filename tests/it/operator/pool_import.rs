@@ -1,4 +1,4 @@
-//! `coffer pool`: import of addresses on the command line, completely or not at all.
+//! `coffer pool`: import of addresses on the command line. An import with an invalid line imports nothing.
 
 use super::wallets::{EVM, parse_output, run_subcommand};
 use crate::support::installation::Installation;
@@ -20,7 +20,7 @@ fn error_output(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Returns addresses, one a line.
+/// Returns addresses, one per line.
 fn address_lines(numbers: std::ops::Range<u32>) -> String {
     numbers.map(|number| address_without_key(number) + "\n").collect()
 }

@@ -148,8 +148,8 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
 fn unverified_code_does_not_make_a_client_known() {
     let server = OperatorServer::open();
     let guesser = |number: usize| format!("203.0.113.{number}");
-    // An attacker who knows the password sends a code while the factor is off, or while a factor that is later
-    // deactivated is on.
+    // An attacker who knows the password sends a code while no second factor is on, or while a factor is on that is
+    // deactivated later.
     for number in 0..4 {
         let begun = server.sign_in_from(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);

@@ -1,4 +1,4 @@
-//! Output on a terminal: progress and colors. A pipe gets neither.
+//! Output on a terminal contains progress and colors. Output to a pipe contains neither.
 
 use crate::support::process::start_sandbox;
 use crate::support::pty::Terminal;
