@@ -12,7 +12,7 @@ use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
 use std::collections::BTreeMap;
 
-/// Most accounts in one log filter.
+/// Largest number of accounts in one log filter.
 const NAMES_MAX: usize = 500;
 /// Number of mismatching receipts of one transaction after which the transaction is skipped.
 const RECEIPT_MISMATCHES_MAX: u32 = 10;
@@ -80,7 +80,8 @@ impl Evm {
         }
     }
 
-    /// Fetches the first and the last header of a range. If `is_full`, fetches all blocks with their transactions.
+    /// Fetches the blocks of a range with their transactions if `is_full`. Otherwise, fetches only the headers of the
+    /// first and the last block.
     fn fetch_blocks(
         &mut self,
         from: u32,
@@ -202,7 +203,7 @@ impl Evm {
         link_blocks(blocks, received)
     }
 
-    /// Returns the payments of each block by height, confirmed by receipts.
+    /// Returns the payments in each block, by height. Each payment is confirmed by a receipt.
     fn read_receipts(
         &mut self,
         blocks: &FetchedBlocks,

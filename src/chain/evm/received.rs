@@ -12,7 +12,7 @@ use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Reason to read the receipt of a transaction: the transfers that may be payments.
+/// Transfers of one transaction that may be payments, so that the receipt must be read.
 #[derive(Debug, Default)]
 pub struct TransferHint {
     /// Hash of the block in which the node reported the transaction.
@@ -26,8 +26,8 @@ pub struct TransferHint {
 }
 
 impl TransferFilter<'_> {
-    /// Returns `true` if the log may be a payment. Zero transfers are spam that tricks users into copying a wrong
-    /// address.
+    /// Returns `true` if the log may be a payment. A transfer of zero is not a payment: it is spam that tricks users
+    /// into copying a wrong address.
     pub(super) fn matches_log(&self, log: &EvmLog) -> bool {
         let transfer = parse_token_transfer(log).filter(|_| self.find_token(log.address).is_some());
         let transfer = transfer.filter(|transfer| !transfer.amount.is_zero());
@@ -83,7 +83,7 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Returns `true` if both are the same log.
+/// Returns `true` if both values are the same log of a block.
 fn is_same_log(log: &EvmLog, other: &EvmLog) -> bool {
     (log.address, log.log_index, log.data) == (other.address, other.log_index, other.data)
         && log.topics == other.topics

@@ -40,7 +40,7 @@ impl Evm {
             let heights = some.iter().map(|(height, _)| encode_quantity(**height));
             let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
             let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
-                // Other methods just accepted the credentials, so the node refuses only this method.
+                // The node has just accepted the credentials for other methods, so it refuses only this method.
                 Err(NodeError::Wrong(text)) => {
                     self.stop_tracing(u32::MAX, &text);
                     return Ok(());
@@ -53,7 +53,8 @@ impl Evm {
             };
             for ((height, block), outcome) in some.iter().zip(outcomes) {
                 let sent = match outcome {
-                    // An error message for one block does not prove that the node lacks traces. This error code does.
+                    // An error message about one block does not prove that the node lacks traces for all blocks. The
+                    // error code for an unknown method does.
                     Err(error) if is_unknown_method(&error) => {
                         self.stop_tracing(u32::MAX, &error.message);
                         return Ok(());
@@ -95,9 +96,9 @@ impl Evm {
             Err(CallFailure::Method(error)) if has_no_traces(&error) => {
                 self.stop_tracing(u32::MAX, &error.message);
             }
-            // Other methods just accepted the credentials, so the node refuses only this method.
+            // The node has just accepted the credentials for other methods, so it refuses only this method.
             Err(CallFailure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
-            // Support stays unknown. The first block with a trace request decides.
+            // It stays unknown whether the node supports traces. The first block with a trace request decides.
             Err(_) => {}
         }
     }
@@ -145,7 +146,7 @@ fn contract_transfers_in(
     block: &FetchedBlock,
     steps: &[Trace],
 ) -> Result<Vec<InternalTransfer>, NodeError> {
-    // A transaction has at least its root frame.
+    // A transaction has at least its root frame, so an empty list means that the traces are missing.
     if steps.is_empty() && !block.transactions.is_empty() {
         return Err(NodeError::Behind);
     }

@@ -24,7 +24,7 @@ pub struct InternalTransfer {
 #[derive(Default)]
 struct CallTreePosition<'a> {
     last: Option<&'a [u32]>,
-    /// Path of the last frame that failed. All frames below it failed too.
+    /// Path of the last frame that failed. All frames below that frame failed as well.
     failed: Option<&'a [u32]>,
     transfers: u32,
 }
@@ -75,8 +75,8 @@ pub fn internal_transfers(
     Ok(found)
 }
 
-/// Returns the transfer of a call frame; `None` if its kind moves no coins. `callcode` and `delegatecall` run foreign
-/// code in the calling account, so no coins move.
+/// Returns the transfer of a call frame; `None` if a frame of its kind moves no coins. `callcode` and `delegatecall`
+/// run foreign code in the calling account, so no coins move.
 fn trace_transfer(trace: &Trace) -> Option<Transfer> {
     let action = &trace.action;
     let (from, to, amount) = match trace.kind {
@@ -84,7 +84,7 @@ fn trace_transfer(trace: &Trace) -> Option<Transfer> {
             (action.from?, action.to?, action.value?)
         }
         TraceKind::Create => (action.from?, trace.result.as_ref()?.address?, action.value?),
-        // Coins that a contract leaves to itself do not move.
+        // A destroyed contract that names itself as the recipient moves no coins.
         TraceKind::Suicide if action.address != action.refund_address => {
             (action.address?, action.refund_address?, action.balance?)
         }

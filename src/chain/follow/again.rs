@@ -13,12 +13,11 @@ use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation
 use std::collections::HashSet;
 
 impl StepBuilder<'_> {
-    /// Reads the newly final blocks a second time. Returns blocks whose hashes are to be kept, in addition to those
-    /// read at the head.
+    /// Reads the newly final blocks a second time. Returns the blocks among them whose hashes to store.
     ///
     /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
-    /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, and the head
-    /// is still followed.
+    /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, but the chain
+    /// is still followed at its head.
     pub(super) fn reread_final_blocks(
         &mut self,
         head: &Head,
@@ -50,15 +49,15 @@ impl StepBuilder<'_> {
         }
         let found = self.observations_in(&blocks);
         forward.missing = self.missing_payments(&known.open, &blocks, &found)?;
-        // Final observations come last, so they override those from the head.
+        // The observations in final blocks come last, so they override the observations made at the head.
         forward.found.extend(found);
         forward.dropped_before = Some(reached.time);
         forward.complete = Some(reached.block);
         Ok(self.blocks_to_keep(&blocks))
     }
 
-    /// Returns the first block that was read at the head and differs from these blocks. Also returns the hash of
-    /// their block at the same height.
+    /// Compares `blocks` with the blocks that were read at the head. Returns the first of those that differs, and the
+    /// hash of the block in `blocks` at the same height.
     fn find_contradiction(
         &mut self,
         blocks: &[BlockRead],
@@ -77,7 +76,7 @@ impl StepBuilder<'_> {
         if at(block.height).is_some() {
             return Ok(None);
         }
-        // The hash was not kept when the block was read, so the node is asked for it.
+        // The hash was not stored when the block was read, so the node is asked for the hash.
         let hash = self.node.hash_at(block.height)?.ok_or(NodeError::Behind)?;
         let ours = Block { height: block.height, hash };
         Ok((ours.hash != block.hash).then(|| (ours, block.hash.clone())))
@@ -113,7 +112,7 @@ impl StepBuilder<'_> {
             return Ok((Vec::new(), restart_rescan(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
-        // A range ends at the last final block, so that the hash of that block is known.
+        // A range does not cross the last final block, so that the hash of that block is known.
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
@@ -121,14 +120,14 @@ impl StepBuilder<'_> {
         let blocks = self.read_blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {
             Some(read) => block_position(read),
-            // There are no blocks left to read.
+            // All blocks of the rescan have been read.
             None => ChainPosition { block: behind, time: head.time },
         };
         let found = self.observations_in(&blocks);
         let missing = self.missing_payments(&rescan.known, &blocks, &found)?;
         let mut keep = self.blocks_to_keep(&blocks);
         if !restarts {
-            // A reorg can no longer remove deeper blocks.
+            // A reorg can no longer remove blocks below the oldest stored one.
             let oldest = known.kept.last().map_or(u32::MAX, |block| block.height);
             keep.retain(|block| block.height >= oldest);
         }
@@ -179,8 +178,8 @@ impl StepBuilder<'_> {
             if !is_read || there.contains(&(open.txid.as_str(), open.position)) {
                 continue;
             }
-            // Blocks of UTXO chains are complete. On account chains, a list of transfers may lack entries without an
-            // error.
+            // Blocks of UTXO chains are read as a whole. On account chains, a list of transfers may lack entries
+            // without an error.
             let is_whole = self.chain().has_outputs() && !self.node.is_queried_by_address();
             if !is_whole && self.node.block_of(&open.txid)?.is_some() {
                 // Nodes that are queried by address report only the addresses of the current poll.
@@ -197,7 +196,7 @@ impl StepBuilder<'_> {
     }
 }
 
-/// Returns the step that restarts a rescan after a reorg of the blocks that it has read.
+/// Returns the step that restarts a rescan, after a reorg removed blocks that the rescan had read.
 fn restart_rescan(rescan: &Rescan, restarts: bool) -> ChainStepOutcome {
     ChainStepOutcome::Rescanned(Box::new(RescanStep {
         from: rescan.next,

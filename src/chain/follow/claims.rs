@@ -8,8 +8,8 @@ use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, Cl
 use crate::domain::money::coin::Units;
 
 impl StepBuilder<'_> {
-    /// Returns the step that answers a request other than reading blocks: a claim, a search by date, or balances.
-    /// Balances are also requested from nodes with traces, as a trace may have been missed.
+    /// Returns the step that answers a pending request for a claim, a search by date, or balances. Balances are also
+    /// requested from nodes with traces, because a trace may have been missed.
     pub(super) fn answer_request(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
@@ -22,7 +22,7 @@ impl StepBuilder<'_> {
         }
         let walk = known.walk.as_ref()?;
         let height = known.complete.as_ref().map_or(0, |complete| complete.height);
-        // The error is ignored, because the next step reports it.
+        // The error is ignored, because the next step meets the same error and reports it.
         let held = self.node.balances_at(&walk.accounts, height).ok().flatten();
         let held = held.map(|held| held.iter().map(|held| held.amount).collect());
         Some(ChainStepOutcome::BalancesChecked(Box::new(BalanceCheck {

@@ -16,7 +16,7 @@ pub(super) struct Spender {
     pub block: Option<Block>,
 }
 
-/// The spenders of outputs. The key is the id of the output's transaction, and the position of the output.
+/// Spender of each output, by the transaction id and the position of the output.
 #[derive(Default)]
 pub(super) struct Spenders(HashMap<(String, u32), Spender>);
 
@@ -38,7 +38,7 @@ impl Spenders {
         }
     }
 
-    /// Returns another transaction that spends one of the same outputs; `None` if there is none.
+    /// Returns a transaction other than `txid` that spends one of the same outputs; `None` if there is none.
     pub(super) fn find_other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
             InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),

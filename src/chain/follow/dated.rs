@@ -4,14 +4,15 @@ use super::StepBuilder;
 use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// Largest error of a timestamp, which the miner chooses. Nodes accept a block up to two hours in the future.
+/// Largest error of a timestamp in milliseconds, because the miner chooses the timestamp. Nodes accept a block up to
+/// two hours in the future.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
-/// Largest difference between the clock of this machine and that of an account chain.
+/// Largest difference between the clock of this machine and the clock of an account chain, in milliseconds.
 const CLOCK_MARGIN_MS: i64 = 15 * MINUTE_MS;
 
 impl StepBuilder<'_> {
-    /// Searches for the lowest block whose timestamp is not before `at`, less a margin. Blocks that the node lacks
-    /// count as earlier. Returns `None` if the node fails, and a later step retries.
+    /// Searches for the lowest block whose timestamp is not before `at` minus a margin. Blocks that the node lacks
+    /// count as earlier than `at`. Returns `None` if the node fails; a later step then retries.
     pub(super) fn find_block_by_time(&mut self, at: Time) -> Option<ChainStepOutcome> {
         let cursor = self.known.cursor.as_ref()?;
         let margin = if self.chain().has_outputs() { MINED_MARGIN_MS } else { CLOCK_MARGIN_MS };

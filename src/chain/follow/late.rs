@@ -14,7 +14,7 @@ impl StepBuilder<'_> {
     ) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.node.late_payments(to, self.watched)?;
         let kept = self.known.kept.last().map_or(0, |block| block.height);
-        // On account chains, hashes of blocks that were read as final are not kept.
+        // On account chains, the hashes of blocks that were read as final are not stored.
         let complete = self.known.complete.as_ref();
         let complete = complete.filter(|_| !self.chain().has_outputs());
         let oldest = complete.map_or(kept, |block| block.height.saturating_add(1));

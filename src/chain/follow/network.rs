@@ -4,7 +4,7 @@ use crate::chain::NodeError;
 use crate::domain::chain::Chain;
 use crate::domain::following::ChainState;
 
-/// Returns the message for a node on an unknown network. On EVM chains a network is a chain id.
+/// Returns the message for a node on an unknown network. On EVM chains, the chain id identifies the network.
 pub fn unknown_network_message(chain: Chain, network: &str) -> String {
     let (main, tests) = chain.row().networks;
     let tests = tests.join(", ");

@@ -102,7 +102,7 @@ impl StepBuilder<'_> {
             forward.found.push(self.to_observation(one, seen_at, None));
         }
         waiting.add_each(&read.spent, None);
-        // A new block may have taken transactions out of the mempool, and that block was not read.
+        // A new block may have taken transactions out of the mempool, and this step did not read that block.
         if read.is_partial || self.node.head()?.block != head.block {
             return Ok(());
         }
@@ -136,7 +136,7 @@ pub(super) fn sort_parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOu
         of.entry(&one.txid).or_default().push(one);
     }
     let (mut ordered, mut placed) = (Vec::with_capacity(received.len()), HashSet::new());
-    // The loop is not recursive, because a sender may build a chain of any length.
+    // A loop replaces recursion, because a sender may build a chain of any length.
     for one in received {
         let mut waiting = vec![(one.txid.as_str(), false)];
         while let Some((txid, parents_are_placed)) = waiting.pop() {

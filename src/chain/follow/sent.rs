@@ -13,7 +13,7 @@ use crate::domain::observation::{Block, InputSource};
 /// Largest number of transactions that one step looks up, including candidates for a replacement.
 const LOOKUPS_MAX: u32 = 20;
 
-/// The position of the chain while sent transactions are looked up.
+/// The head of the node and the blocks read, used while sent transactions are looked up.
 struct LookupPosition<'a> {
     head: &'a Head,
     /// The last block that was read.
@@ -38,7 +38,7 @@ impl StepBuilder<'_> {
                 break;
             }
             let found = self.find_sent(sent, &at, &mut left);
-            // Further lookups would fail in the same way, after the same wait.
+            // Further lookups would fail in the same way, each after a long wait.
             let is_down = matches!(
                 found,
                 Err(NodeError::Unreachable(_) | NodeError::Limited(_) | NodeError::Wrong(_))
@@ -54,8 +54,8 @@ impl StepBuilder<'_> {
         self.retract_absent_if_moved(reads, head)
     }
 
-    /// Changes absent transactions to unanswered if the head has moved during the lookups, because the new block may
-    /// contain them.
+    /// Changes absent transactions to unanswered if the head has moved during the lookups. The new block may contain
+    /// these transactions.
     fn retract_absent_if_moved(
         &mut self,
         mut reads: Vec<SentLookup>,
@@ -76,7 +76,7 @@ impl StepBuilder<'_> {
         reads
     }
 
-    /// Looks up one transaction. If no block contains it, also looks for its replacement.
+    /// Looks up one transaction. If no block contains the transaction, also looks for a replacement.
     fn find_sent(
         &mut self,
         sent: &UnsettledTransaction,
@@ -128,14 +128,15 @@ impl StepBuilder<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if the block has been read. A stored hash at its height must be equal.
+    /// Returns `true` if the block has been read. If a hash is stored at its height, both hashes must be equal.
     fn is_block_read(&self, block: &Block, at: &LookupPosition<'_>) -> bool {
         let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
         block.height <= at.to.height
             && kept.all(|kept| kept.height != block.height || kept.hash == block.hash)
     }
 
-    /// Returns the other transaction that used the sender's nonce, or the block in whose state the nonce is used.
+    /// Returns the other transaction that used the sender's nonce. If that transaction is not found, returns the
+    /// block whose state shows that the nonce was used.
     fn find_nonce_use(
         &mut self,
         sent: &UnsettledTransaction,

@@ -63,7 +63,7 @@ impl Scene {
         }
     }
 
-    /// Sends a payment to a watched address. Returns the transaction id.
+    /// Sends a payment of `units` to a watched address, which spends the output `spends`. Returns the transaction id.
     fn send(&self, spends: &str, units: u128) -> String {
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.new_id();
@@ -82,7 +82,7 @@ impl Scene {
         self.try_step_from(None)
     }
 
-    /// Makes one step. If `other` is given, it answers in place of the scene's node.
+    /// Makes one step. If `other` is given, the step uses this node and not that of the scene.
     fn try_step_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
         let manner = StepOptions { now: NOW, blocks_max: 5, test_networks: false, rescans: true };
         let looking = StepTargets::new(&self.addresses, &self.known);
@@ -165,7 +165,7 @@ fn payment_is_found_in_mempool_and_block() {
     let forward = scene.forward();
     assert_eq!(heights(&forward), [None]);
     assert_eq!((forward.scanned_to, forward.found[0].seen_at), (Some(NOW), NOW));
-    // The node reports the payment until the database has stored it, because a step may fail.
+    // The node reports the payment again until the database has stored it, because a step may fail.
     assert_eq!(scene.forward().found[0].txid, txid);
     scene.mine(3);
     let forward = scene.forward();
@@ -265,7 +265,7 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     let forward = scene.forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert_eq!(forward.found[0].txid, second);
-    // The result is the same if the node finds the spender in a block and never had the payment.
+    // The result is the same if the node finds the spender in a block, and the payment was never in the mempool.
     scene.mine(1);
     let forward = scene.forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);

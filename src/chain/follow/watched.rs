@@ -1,4 +1,5 @@
-//! Selects the addresses and outputs to watch: addresses by a filter, and outputs that unconfirmed payments spend.
+//! Selects the addresses and outputs to watch. Addresses are found by a filter; outputs are those that unconfirmed
+//! payments spend.
 //!
 //! Invariant: a read of a block finds every payment to an address that is already in the filter.
 
@@ -17,22 +18,22 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct WatchedAddresses {
     /// Filter of scripts or accounts.
     pub filter: AddressFilter,
-    /// Assigned accounts, while their number is small enough to name each in log queries.
+    /// Assigned accounts. Kept only while there are few enough for log queries to name all of them.
     accounts: BTreeSet<[u8; 20]>,
     /// Unassigned accounts, each with its distance from the next index to be assigned.
     spare: HashMap<[u8; 20], u32>,
     /// `true` if there have ever been more unassigned accounts than log queries can name.
     spare_is_cut: bool,
-    /// Number of times at which other code may have added addresses to the database.
+    /// Number of requests to read the database again. See [`AddressPools::request_reload`].
     changes: u64,
-    /// Value of `changes` before the database was last read; `None` before the first read.
+    /// Value of `changes` before the last read of the database; `None` before the first read.
     loaded: Option<u64>,
 }
 
 /// Largest number of assigned accounts that log queries name.
 const ACCOUNTS_MAX: usize = 1000;
-/// Largest number of unassigned accounts that log queries name: a thousand each for three wallets, and a reserve for
-/// a restored wallet.
+/// Largest number of unassigned accounts that log queries name. Three wallets have a thousand unassigned accounts
+/// each; a thousand more allow for a restored wallet.
 const SPARE_MAX: usize = 4000;
 
 impl WatchedAddresses {
@@ -47,7 +48,7 @@ impl WatchedAddresses {
                 self.accounts.insert(account);
             }
         } else if address::parse(chain, Network::Main, address).is_ok() {
-            // The node is queried by address, so the filter only counts this address.
+            // The node is queried by address, so the filter is used only to count addresses.
             self.filter.insert(address.as_bytes());
         }
     }
@@ -66,8 +67,8 @@ impl WatchedAddresses {
         }
     }
 
-    /// Returns the assigned accounts, then up to `spare_max` unassigned ones, the next to be assigned first. `None`
-    /// if too many are assigned.
+    /// Returns the assigned accounts, then up to `spare_max` unassigned accounts in the order of their assignment.
+    /// `None` if too many accounts are assigned.
     fn accounts_to_query(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
         if self.accounts.len() > max.min(ACCOUNTS_MAX) {
             return None;
@@ -79,12 +80,13 @@ impl WatchedAddresses {
         Some(accounts.chain(nearest.map(|(account, _)| *account)).collect())
     }
 
-    /// Returns the number of the change to load, or `None` if all addresses of the database are loaded.
+    /// Returns the number of the reload request that is not yet done, or `None` if all addresses of the database are
+    /// loaded.
     pub fn change_to_load(&self) -> Option<u64> {
         (self.loaded != Some(self.changes)).then_some(self.changes)
     }
 
-    /// Records that the addresses were read from the database up to this change.
+    /// Records that all reload requests up to this number are done.
     pub fn mark_loaded(&mut self, change: u64) {
         self.loaded = self.loaded.max(Some(change));
     }
@@ -108,15 +110,15 @@ impl AddressPools {
         found.map_or_else(Arc::default, |(_, addresses)| Arc::clone(addresses))
     }
 
-    /// Starts to watch an address.
+    /// Adds an address to the watched addresses of a chain.
     pub fn insert(&self, chain: Chain, address: &str) {
         let addresses = self.for_chain(chain);
         let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
         addresses.insert(chain, address);
     }
 
-    /// Requests a new read of the database before the next step of each chain, because the database may contain
-    /// further addresses. Watched addresses stay watched.
+    /// Requests a new read of the database before the next step of each chain, because the database may contain more
+    /// addresses. Addresses that are already watched stay watched.
     pub fn request_reload(&self) {
         for (_, addresses) in &self.0 {
             let mut addresses = addresses.write().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +199,7 @@ impl Watched for StepTargets<'_> {
     }
 }
 
-/// Targets for a second read of blocks. All unassigned accounts are included.
+/// Targets for a second read of blocks. The accounts to query include all unassigned accounts.
 pub(super) struct FinalTargets<'a>(pub(super) &'a dyn Watched);
 
 impl Watched for FinalTargets<'_> {
@@ -273,8 +275,8 @@ mod tests {
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
-        // Log queries name an assigned account, even if it was beyond the limit. The truncated list never counts as
-        // complete.
+        // Log queries name an assigned account, even if its distance was beyond the limit. The list of unassigned
+        // accounts was cut, and never counts as complete.
         for index in 10..=4001 {
             let address = account(index).1;
             watched.write().unwrap().insert(Chain::Base, &address);
@@ -289,7 +291,7 @@ mod tests {
         let pools = AddressPools::default();
         let (base, bitcoin) = (pools.for_chain(Chain::Base), pools.for_chain(Chain::Bitcoin));
         let first = base.read().unwrap().change_to_load().unwrap();
-        // A change during the read must not be lost.
+        // A reload request during the read must not be lost.
         pools.request_reload();
         base.write().unwrap().mark_loaded(first);
         let second = base.read().unwrap().change_to_load().unwrap();

@@ -1,4 +1,4 @@
-//! A simulated node. It can lag, stop, hide blocks that are not final, or lack an index or traces.
+//! A simulated node. The node can lag, stop, hide blocks that are not final, or lack an index or traces.
 
 use super::{MemoryBlock, MemoryChain, MemoryTransaction, next_nonce};
 use crate::chain::{
@@ -35,11 +35,11 @@ pub(crate) struct MemoryNode {
     pub(crate) lookups: u64,
     /// `true` if the node polls addresses and does not read blocks.
     pub(crate) by_name: bool,
-    /// Addresses polled in earlier steps.
+    /// Addresses polled in earlier steps whose answers the database has stored.
     asked: HashSet<String>,
-    /// Addresses polled in the last step.
+    /// Addresses polled since answers were last stored.
     told: HashSet<String>,
-    /// Blocks and mempool at which the node stopped; `None` if the node follows the chain.
+    /// Blocks and mempool at the moment when the node was stopped; `None` if the node follows the chain.
     stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,
 }
 
@@ -212,7 +212,7 @@ impl Node for MemoryNode {
     ) -> Result<MempoolRead, NodeError> {
         let read = self.with_view(|view| {
             let memory = view.memory;
-            // Transactions in blocks of other nodes are in the mempool of this one.
+            // If only other nodes have a block, its transactions are still in the mempool of this node.
             let later = view.later.iter().flat_map(|mined| &mined.sent);
             let pool: HashMap<&str, &MemoryTransaction> =
                 later.chain(view.pool).map(|sent| (sent.txid.as_str(), sent)).collect();

@@ -1,4 +1,4 @@
-//! Two simulated nodes behind one url that disagree.
+//! Two simulated nodes behind one url. The nodes disagree.
 
 use super::MemoryNode;
 use crate::chain::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
@@ -6,8 +6,8 @@ use crate::domain::observation::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Two nodes behind one url. The second node provides ranges that begin below a height, and the first node all
-/// others.
+/// Two nodes behind one url. The second node answers requests for ranges that begin below a height. The first node
+/// answers all other requests.
 pub(crate) struct SplitNode {
     pub(crate) one: MemoryNode,
     pub(crate) other: MemoryNode,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::HashMap;
 
 const EURO: (&str, &str) = ("EUR", "USDT");
-/// Error code for a delisted pair. Binance rejects the whole request if it contains one.
+/// Error code for a delisted pair. Binance rejects the whole request if any of its pairs is delisted.
 const UNKNOWN: i64 = -1121;
 /// Error code for a rate limit.
 const BUSY: i64 = -1003;
@@ -26,7 +26,7 @@ struct BinanceError {
     msg: String,
 }
 
-/// Returns all pairs to request. The only pair for stablecoins and EUR is the price of the euro.
+/// Returns all pairs to request. For EUR and stablecoins, the only pair is the price of the euro in USDT.
 fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
     let in_tether = symbols().filter(|coin| *coin != "USDT");
@@ -66,7 +66,7 @@ pub(super) fn fetch_tickers(
     Ok(tickers)
 }
 
-/// Returns the error in a response of any status.
+/// Returns the error in a response body, whatever its HTTP status is.
 fn parse_error(body: &[u8]) -> Option<BinanceError> {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     is_object.then(|| serde_json::from_slice(body).ok())?

@@ -1,5 +1,5 @@
-//! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. Requests the price of a coin, because
-//! the inverse price has too few digits.
+//! Coinbase: `GET /v2/exchange-rates?currency=` for each coin, in EUR and USD. One request for all coins would return
+//! only the inverse prices, which have too few digits.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
 use crate::domain::asset::symbols;

@@ -1,4 +1,4 @@
-//! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the time that CoinGecko returns.
+//! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the timestamp from the response.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
 use crate::domain::asset::symbols;

@@ -1,5 +1,5 @@
-//! Kraken: `GET /0/public/Ticker`, in EUR and USD. The price is the middle of the current ask and bid. The last trade
-//! (`c`) may be old.
+//! Kraken: `GET /0/public/Ticker`, in EUR and USD. The price is the middle of the current ask and bid. The price of
+//! the last trade (`c`) is not used, because it may be old.
 
 use super::{RateClient, RatesError, Ticker, invalid_price, parse_response};
 use crate::domain::asset::symbols;
@@ -8,10 +8,10 @@ use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// Quote currencies of the requested prices.
+/// Currencies in which prices are requested.
 const IN: [&str; 2] = ["EUR", "USD"];
 const EURO: (&str, &str) = ("EUR", "USD");
-/// Error message for a delisted pair. Kraken rejects the whole request if it contains one.
+/// Error message for a delisted pair. Kraken rejects the whole request if any of its pairs is delisted.
 const UNKNOWN: &str = "EQuery:Unknown asset pair";
 /// Error messages for a rate limit.
 const BUSY: [&str; 2] = ["EAPI:Rate limit exceeded", "EGeneral:Too many requests"];

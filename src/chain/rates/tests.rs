@@ -31,7 +31,7 @@ const COINGECKO: &str = r#"{"bitcoin":{"eur":60000.12345678901,"usd":67187.33589
     "dogecoin":{"eur":1.4e-1,"usd":0.15,"last_updated_at":1711356399},"tether":{"eur":0.92}}"#;
 
 /// Starts a server that runs until the test ends. `answer` computes the response from the number of the request and
-/// its path.
+/// from the requested path.
 fn start_server(
     answer: impl Fn(usize, &str) -> Vec<u8> + Send + 'static,
 ) -> (String, Receiver<String>) {

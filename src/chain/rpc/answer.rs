@@ -12,7 +12,7 @@ use std::fmt;
 
 /// A response to one call.
 pub(super) struct RpcResponse<V> {
-    /// Id of the call; `None` if the node could not read it.
+    /// Id of the call; `None` if the node could not read the id.
     pub id: Option<u64>,
     pub outcome: Result<V, MethodError>,
 }
@@ -23,7 +23,7 @@ pub(super) struct ResponseSeed<S>(pub S);
 /// Seed that reads the responses of a batch, or one response for the whole batch.
 pub(super) struct BatchSeed<S> {
     pub seed: S,
-    /// Number of calls in the batch. More responses are an error.
+    /// Number of calls in the batch. A larger number of responses is an error.
     pub calls: usize,
 }
 

@@ -2,20 +2,20 @@
 //!
 //! Invariant: the size is at least 1, and at most the limit.
 
-/// Number of single calls after which a batch of two is tried again. The refusal may have concerned only the calls of
-/// that batch.
+/// Number of single calls after which a batch of two is tried again. The node may have refused the earlier batch
+/// because of its particular calls.
 const SINGLES_MAX: u32 = 32;
 
 /// Adaptive batch size for one node.
 pub(super) struct BatchSize {
     now: usize,
     max: usize,
-    /// Single calls since a batch of two was refused.
+    /// Number of single calls since a batch of two was refused.
     singles: u32,
 }
 
 impl BatchSize {
-    /// Starts at the largest size, which is at least 1.
+    /// Starts with the largest allowed size, or with 1 if `max` is 0.
     pub(super) fn new(max: usize) -> BatchSize {
         let max = max.max(1);
         BatchSize { now: max, max, singles: 0 }
@@ -36,7 +36,7 @@ impl BatchSize {
         self.now = calls.div_euclid(2).max(1);
     }
 
-    /// Records a call without a batch.
+    /// Records a call that was sent without a batch.
     pub(super) fn count_single_call(&mut self) {
         if self.now == 1 {
             self.singles = self.singles.saturating_add(1);

@@ -20,7 +20,7 @@ pub struct Endpoint {
     url: String,
     /// Value of the `Authorization` header, if the url has a login.
     login: Option<String>,
-    /// Scheme, host and port. With several urls, the label ends in the number, such as `(2 of 2)`.
+    /// Scheme, host and port. With several urls, the label ends in the number of the url, such as `(2 of 2)`.
     label: String,
     /// Parts of the url to redact in every text from the node.
     secrets: Vec<String>,
@@ -99,7 +99,7 @@ impl Endpoint {
         self.label.split(':').next().unwrap_or_default()
     }
 
-    /// Returns scheme, host, port and number of the url. Messages may contain nothing else of the url.
+    /// Returns scheme, host, port and number of the url. Messages may contain no other part of the url.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -124,7 +124,7 @@ impl Endpoint {
         self.login.as_deref()
     }
 
-    /// Redacts secret parts of the url in a text from the node, which may repeat them.
+    /// Redacts the secret parts of the url in a text from the node. A node may repeat them.
     pub(super) fn redact(&self, text: &str) -> String {
         let secrets = self.secrets.iter();
         secrets.fold(text.to_owned(), |text, secret| text.replace(secret, "…"))

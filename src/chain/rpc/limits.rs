@@ -10,7 +10,7 @@ const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// shorter than the 30 s after which bitcoin nodes close a connection.
 const IDLE_MS_MAX: u64 = 20_000;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
-/// Buffer size of a connection.
+/// Size of each buffer of a connection, in bytes.
 pub(super) const BUFFER_BYTES: usize = 32 * 1024;
 
 /// Limits of requests to a node.
@@ -20,11 +20,11 @@ pub struct Limits {
     pub timeout_ms: u64,
     /// Time limit of connecting, in milliseconds.
     pub connect_timeout_ms: u64,
-    /// Most bytes in a response.
+    /// Largest number of bytes in a response.
     pub answer_bytes_max: u64,
-    /// Most calls in one batch.
+    /// Largest number of calls in one batch.
     pub batch_calls_max: usize,
-    /// Failures in a row after which the next url is used.
+    /// Number of consecutive failures after which the next url is used.
     pub failures_max: u32,
 }
 

@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 use serde_json::json;
 use std::collections::HashMap;
 
-/// Largest number of accounts in one request, as public nodes accept it.
+/// Largest number of accounts in one request. Public nodes accept no more.
 pub(super) const ACCOUNTS_PER_REQUEST: usize = 100;
 /// Smallest number of accounts in one request, after rate limits.
 const ACCOUNTS_PER_REQUEST_MIN: usize = 5;
@@ -24,7 +24,7 @@ pub(super) struct PolledAccount {
     pub account: String,
     /// Watched address. It is the account itself, or the owner of the token account.
     pub owner: String,
-    /// Token of the account; `None` for the address itself.
+    /// Token of the account; `None` for the watched address's own account.
     pub asset: Option<&'static Asset>,
     /// Time at which the address was assigned.
     pub since: Time,
@@ -32,7 +32,7 @@ pub(super) struct PolledAccount {
     pub is_daily: bool,
 }
 
-/// Accounts to poll in one step. The accounts of one address are adjacent, beginning with its own account.
+/// Accounts to poll in one step. All accounts of one address are adjacent; the address's own account comes first.
 #[derive(Debug, Default)]
 pub(super) struct PolledAccounts {
     pub list: Vec<PolledAccount>,
@@ -45,7 +45,8 @@ impl PolledAccounts {
         self.list.get(*self.by_account.get(account)?)
     }
 
-    /// Returns only the accounts that are polled once a day if `is_daily`, or only the others.
+    /// If `is_daily`, returns the accounts that are polled once a day. Otherwise, returns the accounts that are
+    /// polled more often.
     pub(super) fn filter_daily(&self, is_daily: bool) -> Vec<PolledAccount> {
         let of_kind = self.list.iter().filter(|one| one.is_daily == is_daily);
         of_kind.cloned().collect()
@@ -93,7 +94,7 @@ impl Solana {
         Ok(accounts)
     }
 
-    /// Returns the states of these accounts in the same order, at this slot or later.
+    /// Returns the states of these accounts in the same order, as they are at `slot` or later.
     pub(super) fn fetch_states(
         &mut self,
         accounts: &[PolledAccount],
@@ -115,7 +116,7 @@ impl Solana {
             }
             let answer: WithSlot<Vec<Option<AccountJson>>> = answer?;
             if answer.context.slot < slot {
-                // The answer comes from another node behind the same url, which lags.
+                // Another node behind the same url has answered, and this node lags.
                 return Err(NodeError::Behind);
             }
             if answer.value.len() != now.len() {

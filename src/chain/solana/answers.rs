@@ -42,7 +42,7 @@ pub struct AccountJson {
     pub lamports: u64,
     /// Program that owns the account.
     pub owner: String,
-    /// Data of the account, and their encoding, which is always `base64`.
+    /// Data of the account, and the encoding of the data, which is always `base64`.
     pub data: (String, String),
 }
 
@@ -85,7 +85,7 @@ pub struct Message {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageHeader {
-    /// Number of accounts that signed. They are the first accounts of the transaction.
+    /// Number of accounts that signed. The signers are the first accounts of the transaction.
     pub num_required_signatures: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Finds payments in a Solana transaction, from the changes of account balances.
 //!
-//! Invariant: a transaction credits an account at most once, at its account index. Tokens belong to the owner after
-//! the transaction. They count only for a listed mint of the classic token program.
+//! Invariant: a transaction credits an account at most once, at the index of the account. Tokens belong to the
+//! account's owner after the transaction. Tokens count only if their mint is listed and of the classic token program.
 
 use super::accounts::PolledAccounts;
 use super::answers::{Meta, TokenBalance, TransactionJson};
@@ -13,7 +13,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::InputSource;
 use std::collections::BTreeMap;
 
-/// Limit of the accounts of a transaction. No transaction can contain more.
+/// Largest number of accounts in a transaction. The format allows no more.
 const ACCOUNTS_MAX: usize = 256;
 
 /// Result of a transaction in a block.
@@ -22,7 +22,7 @@ pub(super) struct TransactionCredits {
     pub slot: u32,
     /// `false` if the transaction failed and transferred nothing.
     pub is_done: bool,
-    /// Accounts that lost lamports in addition to the fee. If there are none, the fee payer.
+    /// Accounts that lost more lamports than the fee. If there are no such accounts, the fee payer.
     pub senders: Vec<String>,
     credits: Vec<Credit>,
 }
@@ -33,11 +33,11 @@ struct Credit {
     /// Index of the account in the transaction.
     position: u32,
     account: String,
-    /// Owner of the tokens. `None` for lamports, and if the node does not return the owner.
+    /// Owner of the token account. `None` for lamports, and if the node does not return the owner.
     holder: Option<String>,
     asset: &'static Asset,
     amount: u64,
-    /// Accounts whose balance decreased, or their owners.
+    /// Accounts whose balance of the same coin decreased, or the owners of these accounts.
     from: Vec<String>,
     /// `true` if the owner of the account signed.
     is_signed: bool,
@@ -126,8 +126,8 @@ impl TransactionCredits {
         Ok(TransactionCredits { slot: answer.slot, is_done, senders, credits })
     }
 
-    /// Returns the payments to these accounts, by position. Payments that the owner of the account signed are
-    /// omitted.
+    /// Returns the payments to these accounts, by position. A payment is omitted if the owner of the account signed
+    /// the transaction.
     pub(super) fn received_payments(
         &self,
         signature: &str,

@@ -1,8 +1,8 @@
 //! Histories of accounts: the transactions that contain each account.
 //!
-//! A history is read when its account has changed since the last poll. Equal balances may hide a payment that was
-//! forwarded. Therefore a history is also read at the first poll, every few hours, and while a transaction is not
-//! final.
+//! A history is read when its account has changed since the last poll. An unchanged balance may hide a payment that
+//! was forwarded. Therefore a history is also read at the first poll, every few hours, and while one of its
+//! transactions is not final.
 
 use super::accounts::{AccountState, PolledAccount};
 use super::answers::{Commitment, SignatureInfo};
@@ -19,47 +19,48 @@ pub(super) type SlotSignature = (u32, String);
 
 /// Number of transactions in one page, the most that nodes return.
 const PAGE: usize = 1000;
-/// Limit of pages. A history cannot have more between two polls.
+/// Largest number of pages. Between two polls, no history grows by more.
 const PAGES_MAX: usize = 1000;
 /// Largest number of histories read in one step.
 pub(super) const HISTORIES_MAX: usize = 300;
-/// Time after which a history is read again without a change, in milliseconds.
+/// Time after which a history is read again even if its account did not change, in milliseconds.
 const AGAIN_MS: i64 = 6 * HOUR_MS;
-/// Number of slots below the final slot that a history of a daily account covers: more than two days.
+/// Number of slots below the final slot down to which the history of a daily account is read: more than two days.
 const DAILY: u32 = 500_000;
-/// Largest number of reads of a history for one change that find no new transaction.
+/// Largest number of times that a history is read again, if an account changed but its history shows no new
+/// transaction.
 const MISSES_MAX: u8 = 10;
 
 /// Progress of reading one account's history.
 #[derive(Debug)]
 struct AccountHistory {
-    /// Lowest slot that was read.
+    /// Lowest slot down to which the history was read.
     low: u32,
-    /// Highest slot that was read.
+    /// Highest slot up to which the history was read; `None` before the first read.
     listed_to: Option<u32>,
     /// Time of the newest block at the last read.
     listed_at: Time,
-    /// State at the last poll.
+    /// State of the account at the last poll.
     state: Option<AccountState>,
     misses: u8,
 }
 
-/// Reason to read a history, or `No`.
+/// Reason to read a history; `No` if there is no reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReadReason {
     No,
-    /// The history was not read down to the wanted slot.
+    /// The history was not yet read down to the required slot.
     New,
     /// The account changed since the last poll.
     Changed,
     /// A transaction in the history is not final.
     Open,
-    /// The history was not read for some hours.
+    /// The history was last read some hours ago.
     Old,
 }
 
 impl ReadReason {
-    /// Returns `true` if an account that never existed may be skipped.
+    /// Returns `true` if an account that does not exist may be skipped.
     fn may_skip_absent(self) -> bool {
         matches!(self, ReadReason::New | ReadReason::Old)
     }
@@ -98,7 +99,7 @@ impl AccountHistory {
         self.misses = 0;
     }
 
-    /// Returns the lowest slot of the next read.
+    /// Returns the slot down to which the history must be read now.
     fn next_low(&self, due: ReadReason, low: u32) -> u32 {
         let before = self.listed_to.filter(|_| due != ReadReason::New);
         before.map_or(low, |to| to.saturating_sub(MARGIN))
@@ -125,11 +126,11 @@ pub(super) struct ListedTransaction {
 /// Parameters of a poll of accounts.
 pub(super) struct PollScope<'a> {
     pub commitment: Commitment,
-    /// Slot up to which the responses must reach.
+    /// Slot that the node must have reached when it answers.
     pub to: u32,
     /// Slot down to which histories are read. `None` for the default slot of each account.
     pub from: Option<u32>,
-    /// Accounts whose histories are always read.
+    /// Accounts whose histories are read even if the accounts did not change.
     pub open: &'a HashSet<String>,
 }
 
@@ -142,7 +143,7 @@ struct HistoryOutcome {
 }
 
 impl AccountHistories {
-    /// Removes final transactions that were returned, and raises the lowest slots of the histories.
+    /// Forgets final transactions that were already returned. Raises the lowest slots of the histories.
     pub(super) fn forget_returned(
         &mut self,
         complete: u32,
@@ -198,7 +199,7 @@ impl Solana {
         of_address: &[(&PolledAccount, AccountState)],
         look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
-        // Every transaction that creates or closes a token account also contains its owner.
+        // Every transaction that creates or closes a token account also contains the owner of that account.
         let mut own_has_any = None;
         for (account, state) in of_address {
             let (name, now) = (&account.account, self.head_time);
@@ -212,8 +213,8 @@ impl Solana {
             }
             let low = look.from.map_or(history.low, |from| from.min(history.low));
             if due.may_skip_absent() && state.is_none() && own_has_any == Some(false) {
-                // The account does not exist, and its owner has no transaction that could have closed it. So its
-                // history is empty.
+                // The account does not exist. Its owner has no transaction, so no transaction can have closed the
+                // account, and its history is empty.
                 history.record_listed(low, look.to, now, state);
                 continue;
             }
@@ -234,7 +235,7 @@ impl Solana {
                 own_has_any = Some(listed.has_any);
             }
             if due == ReadReason::Changed && !listed.has_news && history.misses < MISSES_MAX {
-                // A node that lags may not have the transaction yet, so the history is read again.
+                // The node may lag and not have the transaction yet, so the history is read again.
                 history.misses = history.misses.saturating_add(1);
                 continue;
             }
@@ -243,7 +244,7 @@ impl Solana {
         Ok(())
     }
 
-    /// Reads a history; `None` if this step has reached its limit of histories.
+    /// Reads a history. Returns `None` if the node's rate limit ends the reads of this step.
     fn list_within_limit(
         &mut self,
         histories: &mut AccountHistories,
@@ -263,7 +264,7 @@ impl Solana {
         }
     }
 
-    /// Returns the slot from which the history of a new account is read.
+    /// Returns the slot down to which the history of a new account is read.
     fn default_lowest_slot(&self, is_daily: bool) -> u32 {
         let complete = self.step.complete.unwrap_or(0);
         complete.saturating_sub(if is_daily { DAILY } else { MARGIN })

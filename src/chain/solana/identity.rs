@@ -1,4 +1,4 @@
-//! Identifies the network of a node, and the mints of the listed tokens on it.
+//! Identifies the network of a node, and the mints of the listed tokens on that network.
 
 use super::Solana;
 use super::answers::{AccountJson, Commitment, WithSlot};
@@ -18,7 +18,7 @@ const GENESIS_HASHES: [(&str, &str); 3] = [
 /// Network of any other genesis hash. Each local validator creates its own genesis block.
 const LOCAL: &str = "localnet";
 
-/// Offset of the decimals in the data of a mint.
+/// Offset, in bytes, of the number of decimals in the data of a mint.
 const DECIMALS_AT: usize = 44;
 
 /// Network and mints of the node. Valid until a request fails, because the next request may reach another node.
@@ -31,7 +31,8 @@ pub(super) struct Identity {
 }
 
 impl Solana {
-    /// Returns network and mints. After a failure, requests them again and rejects another network.
+    /// Returns network and mints. After a failure, requests both again, and rejects the node if it is on another
+    /// network.
     pub(super) fn verify_identity(&mut self) -> Result<Identity, NodeError> {
         let epoch = self.rpc.epoch();
         let before = match &self.identity {
@@ -62,7 +63,8 @@ impl Solana {
         Ok(Identity { epoch: self.rpc.epoch(), network, mints })
     }
 
-    /// Rejects a mint from the settings if another program owns it, or its decimals differ.
+    /// Rejects a mint from the settings if it does not belong to the token program, or if its number of decimals
+    /// differs from the coin's.
     fn check_mints(&mut self, mints: &[(String, &'static Asset)]) -> Result<(), NodeError> {
         let overridden = &self.overridden;
         let named = mints.iter().filter(|(_, asset)| overridden.contains_key(asset.id));

@@ -37,18 +37,19 @@ use slots::SlotHeader;
 use std::collections::HashMap;
 use step::StepContext;
 
-/// Smallest advance of the final height while no payment or transfer waits, in slots: about 4 minutes.
+/// Smallest advance of the final height while no payment or transfer waits for finality, in slots: about 4 minutes.
 const FINAL_STEP: u32 = 600;
-/// Smallest advance of the final height while a transfer waits, in slots.
+/// Smallest advance of the final height while a payout or refund waits for finality, in slots.
 const SENT_STEP: u32 = 20;
-/// Largest number of remembered transactions that were returned. A transaction that is returned twice is stored once.
+/// Largest number of remembered transactions that were already returned. A forgotten one is returned again, and is
+/// still stored only once.
 const RETURNED_MAX: usize = 200_000;
 /// Error code of a node that has not reached the requested slot.
 const MIN_CONTEXT_SLOT: i64 = -32016;
 /// A client of a Solana node.
 pub struct Solana {
     rpc: Rpc,
-    /// Mints from the settings, by coin.
+    /// Mints from the settings, by coin. They replace the built-in mints.
     overridden: Tokens,
     /// Native coin of the chain.
     native: &'static Asset,
@@ -59,15 +60,15 @@ pub struct Solana {
     head_time: Time,
     /// Highest final slot that the node returned.
     finalized_seen: u32,
-    /// Highest final slot that was passed to the caller.
+    /// Highest final slot that [`Node::head`] has returned to its caller.
     finalized: Option<u32>,
     /// Current number of accounts in one request.
     accounts_per_request: usize,
-    /// Token accounts of each watched address.
+    /// Addresses of the token accounts of each watched address.
     derived: HashMap<String, Vec<String>>,
-    /// Histories of confirmed transactions.
+    /// Histories at the confirmed level.
     head: AccountHistories,
-    /// Histories of finalized transactions.
+    /// Histories at the finalized level.
     finals: AccountHistories,
     /// Number of histories that this step may still read.
     histories_left: usize,
@@ -109,7 +110,7 @@ impl Solana {
         })
     }
 
-    /// Calls a method that may return an error of the method.
+    /// Calls a method. The inner error is an error that the method returned.
     fn call<T: DeserializeOwned>(
         &mut self,
         method: &str,
@@ -153,13 +154,13 @@ impl Solana {
             block: header.block,
             time: header.time,
             is_complete: true,
-            // While some histories were not read, no range is complete.
+            // While some final histories are not yet read, no slot counts as final.
             finalized: self.finalized.filter(|_| self.finals.pending == 0),
         })
     }
 
-    /// Returns `true` if the final height should advance. Either a payment or a transfer waits, or some minutes have
-    /// passed.
+    /// Returns `true` if the final height should advance, because a payment or transfer waits, or because some
+    /// minutes have passed.
     fn is_final_due(&self, finalized: u32) -> bool {
         let Some(before) = self.finalized else {
             return true;
@@ -170,7 +171,7 @@ impl Solana {
             || finalized > before && self.step.is_open_between(complete, finalized)
     }
 
-    /// Counts a failure if the outcome is [`NodeError::Lied`]. Forgets transactions that may be on an abandoned
+    /// Counts a failure if the outcome is [`NodeError::Lied`], and forgets transactions that may be on an abandoned
     /// branch.
     fn distrust_if_invalid<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {

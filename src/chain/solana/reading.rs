@@ -19,8 +19,8 @@ const TRANSACTIONS_MAX: usize = 100;
 const LATE_MAX: usize = 50;
 /// Largest number of transactions in the cache.
 const KEPT_MAX: usize = 2_000;
-/// Milliseconds by which a payment may be earlier than the assignment of its address. The clock of the chain may
-/// differ from that of this machine.
+/// Milliseconds by which the block time of a payment may be before the assignment of its address. The clock of the
+/// chain may differ from the clock of this machine.
 const SINCE_MARGIN_MS: i64 = HOUR_MS;
 
 /// Purpose for which a range is read.
@@ -96,7 +96,7 @@ impl Solana {
         Ok(blocks)
     }
 
-    /// Polls the accounts that are not polled daily, once per step.
+    /// Polls the accounts that are not polled daily. Does nothing if this step has already polled them.
     fn refresh_head(&mut self, accounts: &PolledAccounts) -> Result<(), NodeError> {
         if self.step.has_polled {
             return Ok(());
@@ -137,7 +137,7 @@ impl Solana {
     ) -> Result<Vec<SlotSignature>, NodeError> {
         let known = self.step.known_between(from, to);
         let open = match pass {
-            // Transactions seen at the head must now be in the final histories.
+            // Transactions that were seen at the head must now be in the final histories.
             RangePurpose::Final => self.head.transactions_between(from, to),
             RangePurpose::Head | RangePurpose::Rescan | RangePurpose::RescanAtHead => Vec::new(),
         };
@@ -168,7 +168,7 @@ impl Solana {
         Ok(entries)
     }
 
-    /// Implements [`Node::late`](crate::chain::Node::late_payments).
+    /// Implements [`Node::late_payments`](crate::chain::Node::late_payments).
     pub(super) fn read_late(
         &mut self,
         to: &Block,
@@ -177,7 +177,7 @@ impl Solana {
         let accounts = self.polled_accounts(watched)?;
         self.refresh_head(&accounts)?;
         let daily = accounts.filter_daily(true);
-        // A rescan polls all accounts itself.
+        // During a rescan, the rescan itself polls all accounts.
         if !daily.is_empty() && !self.step.has_rescan {
             let pending = self.head.pending;
             self.poll_to(Commitment::Confirmed, &daily, self.head_slot)?;
@@ -257,7 +257,7 @@ impl Solana {
         Ok((blocks, told))
     }
 
-    /// Moves a transaction to another slot than its account's history contains.
+    /// Moves a transaction to another slot than the histories state.
     fn move_slot(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {
@@ -266,7 +266,7 @@ impl Solana {
         }
     }
 
-    /// Removes a transaction that the node does not have in a block. At the head, always returns an error.
+    /// Removes a transaction that is in no block of the node. At the head, always returns an error.
     fn drop_missing(
         &mut self,
         slot: u32,
@@ -318,8 +318,8 @@ impl Solana {
     }
 }
 
-/// Returns `true` if a watched address may have been assigned before the transaction. `None` if the transaction has
-/// no watched account now.
+/// Returns `true` if the transaction may be newer than the assignment of a watched address. `None` if the transaction
+/// contains no address that is watched now.
 fn may_pay_since(
     histories: &AccountHistories,
     key: &SlotSignature,
@@ -332,8 +332,8 @@ fn may_pay_since(
     Some(named.time.is_none_or(|time| time >= earliest))
 }
 
-/// Cuts entries at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last slot if any entries were
-/// cut.
+/// Cuts the list of transactions at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last remaining
+/// slot if the list was cut.
 fn cut_at_slot_end(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     let last = TRANSACTIONS_MAX.checked_sub(1).and_then(|at| entries.get(at));
     let Some(last) = last.map(|(slot, _)| *slot) else {

@@ -16,9 +16,9 @@ const SKIPPED: &str = "skipped";
 const TOO_OLD: &str = "not kept";
 /// Largest expected difference between two nodes behind one url, in slots.
 pub(super) const MARGIN: u32 = 150;
-/// Number of slots of the first search for the last block.
+/// Number of slots in the first search for the newest block.
 const SEARCH: u32 = 64;
-/// Number of slots in which the next block is searched. No outage has left more slots empty.
+/// Number of slots in which the next block is searched. No outage so far has left more slots empty.
 const NEXT_MAX: u32 = 5_000;
 /// Earliest time of a block, in Unix seconds: the main network started on 16 March 2020.
 const FIRST_BLOCK_TIME: i64 = 1_584_316_800;
@@ -42,7 +42,7 @@ pub(super) struct SlotHeader {
     pub time: Time,
 }
 
-/// State of a slot at the node.
+/// State of a slot, as the node reports it.
 #[derive(Clone, Debug)]
 pub(super) enum SlotState {
     Block(SlotHeader),
@@ -106,8 +106,8 @@ impl Solana {
         }
         let seconds = match answer.block_time.filter(|seconds| *seconds >= FIRST_BLOCK_TIME) {
             Some(seconds) => Some(seconds),
-            // A block may have no time yet. Some nodes return a wrong time in `getBlock` and the right one in
-            // `getBlockTime`.
+            // The node may not return the time of a block yet. Some nodes return a wrong time in `getBlock` and the
+            // right time in `getBlockTime`.
             None => self.call_required("getBlockTime", &json!([slot]))?,
         };
         let seconds: Option<i64> = seconds;
@@ -141,7 +141,7 @@ impl Solana {
         Ok(match self.slot_state(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
             SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
-            // The answer may come from another node behind the same url, which lags.
+            // The answer may come from another node behind the same url that lags.
             SlotState::Missing => {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())
@@ -152,7 +152,7 @@ impl Solana {
         })
     }
 
-    /// Returns the last block in these slots.
+    /// Returns the block with the highest slot in this range.
     pub(super) fn last_block(
         &mut self,
         (from, to): (u32, u32),

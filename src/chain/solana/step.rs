@@ -5,13 +5,13 @@ use crate::domain::following::{ChainState, OpenObservation};
 
 #[derive(Debug, Default)]
 pub(super) struct StepContext {
-    /// Highest slot that was read.
+    /// Highest slot up to which blocks were read.
     pub cursor: Option<u32>,
-    /// Highest final slot that was read.
+    /// Highest final slot up to which blocks were read a second time.
     pub complete: Option<u32>,
     /// Slots whose block hashes are in the database.
     kept: Vec<u32>,
-    /// `true` if a deep reorg stopped the chain, and a rescan reads it again from a lower slot.
+    /// `true` if a deep reorg stopped the chain. A rescan then reads the chain again from a lower slot.
     pub is_stopped: bool,
     /// `true` during a rescan.
     pub has_rescan: bool,
@@ -19,7 +19,7 @@ pub(super) struct StepContext {
     pub has_sent: bool,
     /// Transactions in the database that are not final.
     open: Vec<SlotSignature>,
-    /// Transactions in the blocks of the rescan.
+    /// Transactions that the database has in the blocks of the rescan.
     again: Vec<SlotSignature>,
     /// `true` if new slots were read in this step.
     pub has_read_head: bool,
@@ -54,7 +54,7 @@ impl StepContext {
         self.cursor == Some(slot) || self.kept.contains(&slot)
     }
 
-    /// Returns `true` if a transaction that is not final is above slot `behind` and not above slot `to`.
+    /// Returns `true` if any transaction that is not final is in a slot above `behind` and up to `to`.
     pub(super) fn is_open_between(&self, behind: u32, to: u32) -> bool {
         let mut open = self.open.iter();
         open.any(|(slot, _)| *slot > behind && *slot <= to)

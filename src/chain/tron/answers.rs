@@ -20,7 +20,7 @@ const TRANSFER_FROM: &str = "23b872dd";
 /// Number of hexadecimal digits of a selector.
 const FUNCTION_DIGITS: usize = 8;
 
-/// A block, and its transactions as `T`. The response has no id if the node has no such block.
+/// A block, whose transactions are of type `T`. The response has no id if the node has no such block.
 #[derive(Debug, Deserialize)]
 #[serde(bound = "T: Default + Deserialize<'de>")]
 pub struct TronBlockResponse<T> {
@@ -72,7 +72,7 @@ pub struct TronTransaction {
     pub id: TronId,
     /// `false` if the transaction failed and transferred nothing.
     pub is_done: bool,
-    /// Sender; `None` for kinds of transactions that are not read.
+    /// Sender; `None` for transactions whose kind is not parsed.
     pub sender: Option<hex::Account>,
     pub action: TronAction,
 }
@@ -88,7 +88,7 @@ pub enum TronAction {
     },
     /// Calls or creates a smart contract.
     Call {
-        /// Token contract and recipient. `None` if the call data is not a token transfer.
+        /// Token contract and recipient of a token transfer. `None` if the call data is not a token transfer.
         transfers: Option<(hex::Account, hex::Account)>,
     },
     /// Any other kind of action.
@@ -247,7 +247,7 @@ pub struct InternalTransaction {
     /// Amounts of native coins and of TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]
     pub values: Vec<CallValueInfo>,
-    /// Kind of the call, as hexadecimal digits of its text.
+    /// Kind of the call: the hexadecimal digits of a text such as `call`.
     #[serde(default)]
     pub note: String,
     /// `true` if the call was reverted.

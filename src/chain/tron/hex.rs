@@ -14,7 +14,7 @@ const PREFIX: &[u8] = b"41";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TronId(Word);
 
-/// Address of an account or a contract. Its text may have a prefix, which logs omit.
+/// Address of an account or a contract. The text of an address may begin with a prefix, which logs omit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TronAccount(pub hex::Account);
 
@@ -32,12 +32,12 @@ impl fmt::Debug for TronId {
 }
 
 impl TronId {
-    /// Parses 64 hexadecimal digits of either case.
+    /// Parses 64 hexadecimal digits in upper or lower case.
     pub fn parse(text: &str) -> Option<TronId> {
         FixedBytes::parse_digits(text.as_bytes()).map(TronId)
     }
 
-    /// Returns the height of a block. The first bytes of its id are the height.
+    /// Returns the height of a block, which is in the first bytes of its id.
     pub fn height(self) -> u64 {
         let FixedBytes(bytes) = self.0;
         let first = bytes.first_chunk::<8>();
@@ -57,13 +57,13 @@ impl TronAccount {
     }
 }
 
-/// Splits the digits from index `from` on into words of 64 digits.
+/// Splits the digits after index `from` into words of 64 digits.
 pub fn split_words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
     let digits = text.as_bytes().get(from..).unwrap_or_default();
     digits.as_chunks::<WORD_DIGITS>().0.iter().map(<[u8; 64]>::as_slice)
 }
 
-/// Returns the account in the last 20 bytes of a word. The other bytes are ignored, because contracts ignore them.
+/// Returns the account in the last 20 bytes of a word. Ignores the other bytes, because token contracts ignore them.
 pub fn word_to_account(word: &[u8]) -> Option<hex::Account> {
     FixedBytes::parse_digits(word.get(24..)?)
 }

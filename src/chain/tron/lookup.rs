@@ -46,7 +46,7 @@ impl Tron {
         if block.header.block.height != height {
             return Err(invalid_answer("it answers a block of another height"));
         }
-        // The receipt may be of a block that was reorganized away.
+        // The receipt may be of a block that a reorg removed.
         let mut transactions = block.transactions.into_iter();
         let Some(transaction) = transactions.find(|one| one.id == txid) else {
             return Ok(None);
@@ -59,7 +59,7 @@ impl Tron {
         Ok(Some(IncludedTransaction { header: block.header, is_done, transaction, info }))
     }
 
-    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
+    /// Implements [`Node::look_up_transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
@@ -87,7 +87,8 @@ impl Tron {
         })))
     }
 
-    /// Returns `true` if all native coins that contracts may have sent to these addresses are known.
+    /// Returns `true` if the `received` payments include all native coins that contracts may have sent to these
+    /// addresses.
     fn covers_internal(
         &self,
         found: &IncludedTransaction,

@@ -23,7 +23,8 @@ pub(super) struct TronBlock {
 pub(super) type InfosById = BTreeMap<TronId, TransactionInfo>;
 
 impl Tron {
-    /// Implements [`Node::blocks`](crate::chain::Node::blocks). Halves the next range after a rate limit.
+    /// Implements [`Node::blocks`](crate::chain::Node::blocks). After a rate limit, the next range has half the
+    /// length.
     pub(super) fn read_range(
         &mut self,
         from: u32,
@@ -71,7 +72,7 @@ impl Tron {
         Ok(read)
     }
 
-    /// Fetches the blocks of a range, or only the first ones.
+    /// Fetches the blocks of a range, or only as many of the first blocks as one request can return.
     pub(super) fn fetch_blocks(
         &mut self,
         side: NodeApi,
@@ -161,7 +162,7 @@ impl Tron {
     }
 }
 
-/// Returns `true` if any account is watched.
+/// Returns `true` if at least one account is watched.
 fn is_watching(watched: &dyn Watched) -> bool {
     !watched.queried_accounts(1).is_some_and(|accounts| accounts.is_empty())
 }

@@ -1,7 +1,7 @@
 //! Payments to watched accounts in one transaction of Tron.
 //!
-//! Invariant: the position of a token payment is the index of its log in the transaction, from 1. The position of a
-//! contract's native transfer is its index among such transfers.
+//! Invariant: the position of a token payment is the index of its log in the transaction, counted from 1. The
+//! position of a native payment by a contract is its index among the contract's native transfers.
 
 use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
 use super::hex::{word_to_account, word_to_number};
@@ -13,7 +13,8 @@ use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::asset::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Notes of calls that transfer native coins: `call`, `create` and `suicide`. Notes of staking also have amounts.
+/// Notes of calls that transfer native coins: `call`, `create` and `suicide`. Calls for staking have amounts too, but
+/// other notes.
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {
@@ -48,7 +49,7 @@ impl TransferFilter<'_> {
         Err(invalid_answer("a block and its receipts disagree on whether a transaction succeeded"))
     }
 
-    /// Returns the payments of a successful transaction, by position. Without `info`, payments by contracts are
+    /// Returns the payments of a successful transaction, by position. If `info` is `None`, payments by contracts are
     /// missing.
     fn transaction_payments(
         &self,
@@ -95,8 +96,8 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Returns the transfer of native coins in a call. `None` if its amount is zero or the call was reverted. The inner
-/// `None` is a transfer without two known accounts.
+/// Returns the transfer of native coins in a call. The outer `None` if the amount is zero or the call was reverted.
+/// The inner `None` if sender or recipient is unknown.
 fn internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;

@@ -99,8 +99,7 @@ impl Utxo {
         scanner: OutputScanner<'_>,
     ) -> Result<Vec<ScannedTx>, NodeError> {
         let mut found = Vec::new();
-        // The transactions are fetched in groups. A node that lists more transactions than it has is thus detected
-        // early.
+        // The transactions are fetched in groups, to detect early that a node lists more transactions than it has.
         for group in ids.chunks(GROUP) {
             let calls: Vec<_> = group.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
             let answers = self.rpc.batch_seed(&calls, TxSeed(scanner))?;
@@ -113,8 +112,8 @@ impl Utxo {
                     }
                     Ok(read) if read.received.is_empty() && read.spent.is_empty() => {}
                     Ok(read) => found.push(read),
-                    // A node without an index finds only transactions with unspent outputs, so it would miss
-                    // payments.
+                    // A node without an index finds only transactions with unspent outputs, so the block cannot be
+                    // read completely.
                     Err(error) if error.code == NOT_FOUND => {
                         return Err(NodeError::Wrong(format!(
                             "it does not find transaction {txid} of the block at height {height}: \

@@ -9,7 +9,7 @@ use crate::domain::network_fee::{NodeFees, VIRTUAL_BYTES, WITHIN_BLOCKS};
 use serde::Deserialize;
 use serde_json::{Number, json};
 
-/// Unit of a fee rate, in virtual bytes.
+/// Number of virtual bytes to which a fee rate applies.
 const RATE_BYTES: u128 = 1000;
 
 #[derive(Deserialize)]

@@ -1,7 +1,7 @@
 //! Looks up one transaction by its id, and the time of one block.
 //!
-//! Invariant: a transaction is found only in the mempool or in a block of the active chain. A transaction in a block
-//! that was reorganized away counts as absent.
+//! Invariant: a transaction is found only in the mempool or in a block of the active chain. A transaction counts as
+//! absent if a reorg removed its block.
 
 use super::mempool::MempoolEntry;
 use super::read::{OutputScanner, ScannedTx, TxSeed};
@@ -13,12 +13,12 @@ use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use serde_json::{Value, json};
 
-/// Part of the error message of a node with a complete index. A node without an index names only the mempool
-/// (`src/rpc/rawtransaction.cpp` of Bitcoin Core, since 0.10).
+/// Part of the error message of a node with a complete index. The message of a node without an index mentions only
+/// the mempool (`src/rpc/rawtransaction.cpp` of Bitcoin Core, since 0.10).
 const IN_NEITHER: &str = "or blockchain transaction";
 
 impl Utxo {
-    /// Implements [`Node::transaction`](crate::chain::Node::look_up_transaction).
+    /// Implements [`Node::look_up_transaction`](crate::chain::Node::look_up_transaction).
     pub(super) fn look_up(
         &mut self,
         txid: &str,
@@ -41,7 +41,7 @@ impl Utxo {
         }
     }
 
-    /// Fetches and scans a transaction. The inner error is an error of the method.
+    /// Fetches and scans a transaction. The inner error is an error that the method returned.
     fn fetch_transaction(
         &mut self,
         txid: &str,
@@ -62,7 +62,7 @@ impl Utxo {
     fn lookup_in_mempool(&mut self, mut read: ScannedTx) -> Result<Lookup, NodeError> {
         let entry: MempoolEntry = match self.rpc.call("getmempoolentry", &json!([read.txid])) {
             Ok(entry) => entry,
-            // A block included the transaction in the meantime, or another transaction replaced it.
+            // Between two calls, a block included the transaction, or another transaction replaced it.
             Err(CallFailure::Method(error)) if error.code == NOT_FOUND => {
                 return Err(NodeError::Behind);
             }
@@ -84,7 +84,7 @@ impl Utxo {
         Ok(to_lookup(read, Some((block, time)), None))
     }
 
-    /// Finds a transaction without a transaction index, by the block of its unspent outputs.
+    /// Finds a transaction without a transaction index, in the block that contains its unspent outputs.
     fn look_up_unspent(
         &mut self,
         txid: &str,

@@ -1,4 +1,4 @@
-//! Scans the mempool of a node. Only new transactions are fetched.
+//! Scans the mempool of a node. Fetches each transaction only once.
 //!
 //! Invariant: each step returns a payment until the caller lists it as unconfirmed, so a failed step loses no
 //! payment.

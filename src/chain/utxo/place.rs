@@ -1,6 +1,6 @@
 //! Finds the block of a transaction.
 //!
-//! Invariant: a block counts only while the active chain has it at its height.
+//! Invariant: a block counts only while the active chain has this block at its height.
 
 use super::values::HashText;
 use super::{NOT_FOUND, Utxo, unexpected_error};
@@ -81,8 +81,8 @@ impl Utxo {
         Ok(hash.map(|HashText(hash)| Block { height, hash }))
     }
 
-    /// Returns the block of a transaction on the active chain. A transaction index also contains transactions of
-    /// blocks that were reorganized away.
+    /// Returns the block of a transaction on the active chain. Checks the block, because a transaction index also
+    /// contains transactions of blocks that a reorg removed.
     pub(super) fn find_block(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let found: TxPlace = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
             Ok(found) => found,

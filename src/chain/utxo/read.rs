@@ -13,8 +13,8 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Largest number of inputs kept for all outputs of one transaction together. Watched inputs come first, and only an
-/// attack has more.
+/// Largest number of inputs kept for all outputs of one transaction together. Watched inputs come first. Only a
+/// malicious transaction has more inputs.
 const SPENDS_MAX: usize = 100_000;
 
 /// Scanner that finds payments to watched addresses in transaction outputs.
@@ -28,7 +28,7 @@ pub(in crate::chain) struct OutputScanner<'a> {
 /// Payments and watched spends of a transaction.
 pub(in crate::chain) struct ScannedTx {
     pub txid: String,
-    /// Hash of the transaction's block; `None` if the response does not contain it.
+    /// Hash of the transaction's block; `None` if the response does not contain a block hash.
     pub(super) block: Option<HashText>,
     /// Inputs of the transaction, watched ones first.
     pub spends: Vec<InputSource>,
@@ -36,21 +36,22 @@ pub(in crate::chain) struct ScannedTx {
     pub spent: Vec<(InputSource, String)>,
 }
 
-/// Payments and watched spends of a block. If the node does not return transactions, their ids.
+/// Payments and watched spends of a block. If the node returns no transactions, the ids of the transactions.
 pub(super) struct ScannedBlock {
     pub hash: String,
     pub height: u32,
     /// Hash of the parent; `None` for the genesis block.
     pub parent: Option<String>,
     pub time: Time,
-    /// Number of blocks on the active chain from this one on. Below 1 if this block is not on the active chain.
+    /// Number of blocks on the active chain, counted from this block to the tip. Below 1 if this block is not on the
+    /// active chain.
     pub confirmations: i64,
     /// Number of transactions in the block, as the node declares it.
     pub declared: Option<usize>,
     /// Number of transactions in the response.
     pub counted: usize,
     pub shown: Vec<ScannedTx>,
-    /// Transactions of which the node returned only the id.
+    /// Ids of the transactions that the node did not return in full.
     pub ids: Vec<String>,
 }
 
@@ -280,7 +281,7 @@ impl OutputScanner<'_> {
     }
 }
 
-/// Input of a transaction. It spends an earlier output or is a coinbase. An input of an extension block is neither.
+/// Input of a transaction: the output that it spends, or a coinbase. An input of an extension block is neither.
 #[derive(Deserialize)]
 struct InputJson {
     txid: Option<HashText>,

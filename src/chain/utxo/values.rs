@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 /// Number of decimal places of the coins of UTXO chains.
 const DECIMALS: i64 = 8;
-/// Largest size of a kept script, in bytes. The script of an address has at most 34 bytes.
+/// Largest size of a script that is kept, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
 /// Largest number of digits of a parsed number. An amount has far fewer.
 const DIGITS_MAX: usize = 64;
@@ -18,7 +18,7 @@ const DIGITS_MAX: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::chain) struct HashText(pub String);
 
-/// A hash as bytes, which needs less memory.
+/// A hash as bytes. Needs less memory than [`HashText`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct HashBytes(pub [u8; 32]);
 

@@ -4,7 +4,7 @@ use super::{NOW, Scene};
 use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// Creates a chain of which 100 blocks were read. Block `n` has the time `NOW + n * every_ms`.
+/// Creates a chain of which 100 blocks were read. Block `n` has the timestamp `NOW + n * every_ms`.
 fn create_paced_chain(asset: &str, every_ms: i64) -> Scene {
     let mut scene = Scene::new(asset, 0);
     let mut time = NOW;
@@ -21,7 +21,7 @@ fn height_at(scene: &mut Scene, at: Time) -> u32 {
     find_by_time(scene, at).0
 }
 
-/// Returns the height found, and the time before which the node lacks blocks.
+/// Returns the height that the search finds, and the time before which the node lacks blocks.
 #[track_caller]
 fn find_by_time(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
     scene.known.undated = Some(at);
@@ -51,7 +51,7 @@ fn time_maps_to_first_block_not_earlier_less_margin() {
     ] {
         assert_eq!(height_at(&mut scene, time), expected, "{time:?}");
     }
-    // Pruned blocks count as earlier than any time.
+    // Pruned blocks count as earlier than the time searched for.
     scene.node.pruned_below = 60;
     assert_eq!(find_by_time(&mut scene, at(50, 0)), (60, Some(at(62, 0))));
     assert_eq!(find_by_time(&mut scene, at(62, 0)), (60, Some(at(62, 0))));

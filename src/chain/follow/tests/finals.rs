@@ -53,7 +53,7 @@ fn final_block_on_another_branch_is_not_stored() {
     for reads_all_first in [true, false] {
         let (mut scene, mut both, txid) = create_split_scene();
         if reads_all_first {
-            // The scene reads up to the head before the other node answers. Every fifth hash is kept.
+            // The scene reads up to the head before the second node answers. Every fifth hash is stored.
             scene.known.complete = None;
             while scene.forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();
@@ -74,7 +74,7 @@ fn final_block_on_another_branch_is_not_stored() {
         }
         assert!(disputes > 1 && scene.complete_height() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
-        // The head is still read.
+        // The chain is still followed at its head.
         scene.mine(3);
         let forward = scene.forward_with(&mut both);
         assert_eq!(forward.to.block.height, 37);
@@ -100,7 +100,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.hash_at(26).unwrap().unwrap();
     let theirs = Block { height: 26, hash };
-    // The state is one that an older version may have stored.
+    // The state is such that an older version of Coffer may have stored it.
     scene.known.complete = Some(theirs.clone());
     let mut known = open_observation(&txid, "a");
     known.block = Some(own.clone());

@@ -125,7 +125,7 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
     scene.known.sent = vec![sent_with_inputs(&first, &[first_output("a")])];
     let forward = scene.forward();
     assert_eq!(forward.conflicts, [], "its own input is no conflict");
-    // The other transaction pays no watched address, so only the watched input reveals it.
+    // The other transaction pays no watched address, so it is found only by the watched output that it spends.
     let mut other = scene.memory.lock().unwrap().mempool[0].clone();
     other.txid = scene.memory.lock().unwrap().new_id();
     other.pays.clear();
@@ -150,7 +150,7 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
             .can_include(&MemoryTransaction { txid: first.clone(), ..other.clone() })
     );
     assert_eq!(scene.forward().conflicts, [], "a block is read once");
-    // A rescan reports the conflict again.
+    // A rescan reports the same conflict again.
     scene.known.rescan = Some(crate::domain::following::Rescan {
         from: block.height,
         next: block.height,
@@ -170,7 +170,7 @@ fn descendant_of_replaced_transaction_conflicts() {
     for _ in 0..3 {
         txids.push(scene.send(txids.last().unwrap(), 500));
     }
-    // The last transaction comes first, because lookups have their own order.
+    // The order is reversed, because lookups do not require that parents come first.
     let spends = |at: usize| {
         sent_with_inputs(&txids[at], &[first_output("other"), first_output(&txids[at - 1])])
     };
@@ -190,7 +190,7 @@ fn descendant_of_replaced_transaction_conflicts() {
         .collect();
     expected.sort_by(|one, two| one.txid.cmp(&two.txid));
     assert_eq!(forward.conflicts, expected);
-    // An unconfirmed payment with the same input is gone for the same reason.
+    // An unconfirmed payment that spends the same output is gone for the same reason.
     assert!(forward.gone.is_empty());
     scene.known.open = vec![open_observation(&txids[1], "a")];
     scene.memory.lock().unwrap().remove_blocks(1, |_| true);

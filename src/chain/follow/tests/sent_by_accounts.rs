@@ -89,7 +89,7 @@ fn reverted_transaction_has_no_payments() {
     let found = only_present(&forward.sent);
     assert!(!found.is_done && !found.is_final);
     assert_eq!((found.received.as_slice(), forward.found.len()), (&[][..], 0));
-    // The transaction may succeed in another block.
+    // The transaction may succeed if a later block includes it.
     scene.remove_blocks(1);
     scene.memory.lock().unwrap().mempool[0].reverts = false;
     scene.mine(2);
@@ -140,7 +140,7 @@ fn replacement_is_found_by_sender_and_nonce() {
     scene.mine(1);
     let (by, block) = (other.clone(), scene.block_at(21));
     assert_eq!(scene.step_to_head(), SentLookupAnswer::ReplacedBy { by, block });
-    // After a reorg, a block includes the first transaction, which is then the valid one.
+    // After a reorg, a block includes the first transaction, so the other transaction is no longer valid.
     let mut memory = scene.memory.lock().unwrap();
     memory.remove_blocks(1, |_| true);
     memory.evict(|sent| sent.txid == other);
