@@ -165,8 +165,8 @@ pub struct Branding {
 }
 
 impl Account {
-    /// Returns `true` if a page of this origin may use the account's public keys. `None`, from a program, is always
-    /// allowed.
+    /// Returns `true` if a page of this origin may use the account's public keys. `None` is always allowed: a program
+    /// sends no origin.
     pub fn allows_origin(&self, origin: Option<&str>) -> bool {
         let is_same = |allowed: &str, origin: &SiteUrl<'_>| {
             SiteUrl::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
@@ -242,8 +242,7 @@ pub struct WebhookEndpoint {
     pub secret: String,
     /// Format of the delivered bodies.
     pub format: WebhookFormat,
-    /// Event types that the endpoint receives, by their own type or by the type in the endpoint's format; `None` for
-    /// all.
+    /// Event types that the endpoint receives, as named in the API or in the endpoint's format; `None` for all.
     pub types: Option<Vec<EventType>>,
     /// `true` if the endpoint receives events.
     pub enabled: bool,

@@ -39,7 +39,8 @@ const BASE58CHECK_BYTES_MAX: usize = 35;
 /// Version byte of every address on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
 
-/// Network by its address format, on utxo chains. EVM, Tron and Solana addresses look the same on all networks.
+/// Main or test network. On utxo chains, their address formats differ. EVM, Tron and Solana addresses look the same
+/// on all networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Main network.
@@ -99,10 +100,10 @@ pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
     test_address(chain, &label, index)
 }
 
-/// Reads an address of `chain` on the first network that fits. Returns that network and the canonical text.
+/// Reads an address of `chain` on the first of `networks` that accepts the text. Returns this network and the
+/// canonical text.
 ///
-/// # Errors
-/// The expected form of an address on the first network.
+/// # Errors [`AddressError`] with the expected form of an address on the first network.
 pub fn parse_on_any(
     chain: Chain,
     networks: &[Network],
@@ -121,8 +122,7 @@ pub fn parse_on_any(
 
 /// Reads an address of `chain` and returns its canonical text.
 ///
-/// # Errors
-/// The expected form of an address on this network.
+/// # Errors [`AddressError`] with the expected form of an address on this network.
 pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
     read_address(chain, network, text).map_err(|reason| AddressError { chain, reason })
 }
@@ -185,7 +185,7 @@ fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
     program.with_checksum::<Bech32>(&prefix).with_witness_version(Fe32::Q).chars().collect()
 }
 
-/// Reads an address with an EIP-55 checksum, or in a single case without checksum
+/// Reads an address with an EIP-55 checksum, or one without checksum whose letters are all upper or all lower case
 /// (<https://eips.ethereum.org/EIPS/eip-55>).
 fn read_evm(text: &str) -> Result<String, AddressProblem> {
     let digits = text.strip_prefix("0x").unwrap_or_default();
@@ -228,7 +228,7 @@ fn read_tron(text: &str) -> Result<String, AddressProblem> {
 
 /// Reads base58 of 32 bytes, without a checksum (<https://solana.com/docs/core/accounts>).
 ///
-/// All zeros are the address of the system program.
+/// Refuses 32 zeros, which are the address of the system program.
 fn read_solana(text: &str) -> Result<String, AddressProblem> {
     let mut key = [0; 32];
     match bs58::decode(text).onto(&mut key) {

@@ -45,7 +45,7 @@ const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
 
 /// Generates a key from random bytes.
 ///
-/// A legacy key is `<16 characters>.<30 characters>`. Other keys are prefix, random part and checksum.
+/// A legacy key is `<16 characters>.<30 characters>`. Other keys consist of a prefix, a random part and a checksum.
 pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
     match class {
         KeyClass::Legacy => {

@@ -9,7 +9,7 @@ use super::text_enum::text_enum;
 use rust_decimal::Decimal;
 
 text_enum! {
-    /// Mode: real or simulated money. The API key determines the mode, and an object never changes it.
+    /// Mode: real or simulated money. The API key determines the mode of an object, which never changes.
     pub enum Mode {
         /// Real money.
         Live = "live",

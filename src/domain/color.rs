@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 /// Possible text colors: black and white.
 const TEXTS: [&str; 2] = ["#000000", "#ffffff"];
 
-/// Returns the text color with more contrast on this ground (`#` and six hex digits); `None` if the ground is not a
-/// color.
+/// Returns the text color with more contrast on this background color (`#` and six hex digits); `None` if `ground` is
+/// not a color.
 pub fn text_on(ground: &str) -> Option<&'static str> {
     let ground = luminance(ground)?;
     let contrast = |text: &str| luminance(text).map_or(0.0, |text| contrast(text, ground));

@@ -1,4 +1,4 @@
-//! Confirmations of a payment: the present number, the needed number, and the usual time until then.
+//! Confirmations of a payment: the present number, the needed number, and the usual time until confirmation.
 //!
 //! Invariant: a payment with enough displayed confirmations becomes confirmed in the next step along its chain.
 
@@ -23,7 +23,8 @@ view! {
 }
 
 impl OnChain {
-    /// Returns the progress in words; `None` once the payment is confirmed or dropped.
+    /// Returns the number of present and needed confirmations in words; `None` once the payment is confirmed or
+    /// dropped.
     pub fn progress_text(&self) -> Option<String> {
         let count = self.confirmations?;
         Some(match self.confirmations_needed? {

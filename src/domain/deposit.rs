@@ -82,9 +82,10 @@ pub struct Deposit {
     pub position: u32,
     /// Amount that was sent.
     pub amount: Units,
-    /// Rate in EUR per whole coin: first that of the sighting, finally that of the deposit's first block.
+    /// Rate in EUR per whole coin: the rate at the first sighting, and once the deposit is in a block, the rate at
+    /// its first block.
     pub quoted: RateQuote,
-    /// Time at which the rate was fixed: first inclusion in a block.
+    /// Time of the first inclusion in a block, which fixed the rate; `None` before.
     pub fixed_at: Option<Time>,
     /// Value in EUR, before the fee.
     pub gross: Cents,
@@ -94,7 +95,7 @@ pub struct Deposit {
     pub status: DepositStatus,
     /// `true` if the deposit has ever been confirmed.
     pub was_confirmed: bool,
-    /// Time of the first sighting, or the time of the deposit that this one replaces.
+    /// Time of the first sighting. If the deposit replaces another deposit, it has the time of the replaced deposit.
     pub created_at: Time,
     /// Time of confirmation; `None` while the deposit is not confirmed.
     pub confirmed_at: Option<Time>,

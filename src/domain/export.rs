@@ -1,8 +1,8 @@
 //! Exports: the columns of each kind, and the CSV text of a row (RFC 4180).
 //!
-//! An apostrophe guard keeps spreadsheets from reading a text as a formula.
+//! An apostrophe before a formula keeps spreadsheets from calculating it.
 //!
-//! Invariant: a cell reads back as its original text, except for the apostrophes of the guard.
+//! Invariant: a CSV parser returns the original text of each cell, except for these apostrophes.
 
 use super::asset::Asset;
 use super::money::Cents;
@@ -33,7 +33,7 @@ text_enum! {
 pub enum CellFormat {
     /// Value without change: an id, a state, a rate or a number.
     Plain,
-    /// Text from callers, with a guard against formulas.
+    /// Text from callers. An apostrophe is put before each formula in the text.
     Text,
     /// Amount of fiat money, stored in cents.
     Cents,
@@ -204,7 +204,7 @@ fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
 }
 
 /// Characters after which a spreadsheet may start a new cell. The separator depends on the country. A spreadsheet
-/// that does not split at commas may ignore our quotes.
+/// that splits at another separator than the comma may ignore our quotes.
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
 /// Puts an apostrophe before each start of a formula: at the start of the text, and after each separator.

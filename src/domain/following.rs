@@ -16,9 +16,10 @@ pub use sent::{
     UnsettledTransaction,
 };
 
-/// Time after which a transaction that left the mempool counts as dropped.
+/// Time after which a transaction that left the mempool counts as dropped, in milliseconds.
 pub const VANISHED_MS_MAX: i64 = DAY_MS;
-/// Time during which a dropped transaction may come back. Nodes keep transactions with low fees this long.
+/// Time during which a dropped transaction may come back, in milliseconds. Nodes keep transactions with low fees this
+/// long.
 pub const COMES_BACK_MS_MAX: i64 = 14 * DAY_MS;
 
 /// A block and its time.
@@ -56,16 +57,16 @@ pub struct Rescan {
     pub next: u32,
     /// Hash of the block before `next`; `None` before the first block was read.
     pub last_hash: Option<String>,
-    /// Stored observations in the next blocks.
+    /// Stored observations in the blocks that the rescan reads next.
     pub known: Vec<OpenObservation>,
 }
 
-/// An address that the node is asked about by the address itself, not by block.
+/// An address whose transactions are queried from the node by address, not by block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolledAddress {
     /// Canonical text of the address.
     pub address: String,
-    /// Time before which nobody knew the address.
+    /// Time before which nobody could pay to the address, because nobody knew it.
     pub since: Time,
     /// `true` if the address is polled once a day and is due now; `false` if it is polled in every step.
     pub is_daily: bool,
@@ -90,13 +91,14 @@ pub struct ChainState {
     pub stopped: Option<String>,
     /// The rescan in progress.
     pub rescan: Option<Rescan>,
-    /// The next claim to check, and the sum that final blocks are known to have paid to its address.
+    /// The next claim to check, and the sum of the known payments to its address in final blocks.
     pub claim: Option<(Claim, Units)>,
     /// Addresses whose balances are due for a check. Only for nodes that do not report transfers by contracts.
     pub walk: Option<BalanceBatch>,
     /// Transactions of payouts and refunds that are not settled, the least recently checked first.
     pub sent: Vec<UnsettledTransaction>,
-    /// Approval time of a transfer. The next step searches for the height of the chain at that time.
+    /// Approval time of a transfer whose block height is not known. The next step searches for the height of the
+    /// chain at that time.
     pub undated: Option<Time>,
     /// Addresses to poll in this step, for nodes that are queried by address. Empty for other nodes.
     pub named: Vec<PolledAddress>,
@@ -123,12 +125,12 @@ impl ChainState {
     }
 }
 
-/// A transaction that is invalid because another one spends its inputs.
+/// A transaction that is invalid because another transaction spends the same inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedTransaction {
     /// Id of the invalid transaction.
     pub txid: String,
-    /// Id of the transaction that replaced it.
+    /// Id of the transaction that replaced the invalid transaction.
     pub by: String,
 }
 
@@ -149,7 +151,7 @@ pub struct ForwardStep {
     pub vanished: Vec<String>,
     /// Transactions that cannot be confirmed while the read blocks stay on the chain.
     pub gone: Vec<ReplacedTransaction>,
-    /// Time before which a vanished transaction counts as dropped.
+    /// A transaction that vanished from the mempool before this time counts as dropped.
     pub dropped_before: Option<Time>,
     /// Transaction id and position of each stored observation that the read blocks no longer contain.
     pub missing: Vec<(String, u32)>,
@@ -158,8 +160,7 @@ pub struct ForwardStep {
     /// Answers of the node about transactions of [`ChainState::sent`], at most 20, in the same order. Empty until the
     /// step reaches the head.
     pub sent: Vec<SentLookup>,
-    /// Transactions of [`ChainState::sent`] with an input that another transaction in the read blocks or in the
-    /// mempool spends.
+    /// Transactions of [`ChainState::sent`] that conflict with a transaction in the read blocks or in the mempool.
     pub conflicts: Vec<SpendConflict>,
 }
 
@@ -178,7 +179,7 @@ pub struct RescanStep {
     pub found: Vec<Observation>,
     /// Transaction id and position of each stored observation that the read blocks no longer contain.
     pub missing: Vec<(String, u32)>,
-    /// Transactions of [`ChainState::sent`] with an input that another transaction in the read blocks spends.
+    /// Transactions of [`ChainState::sent`] that conflict with a transaction in the read blocks.
     pub conflicts: Vec<SpendConflict>,
 }
 
@@ -222,7 +223,7 @@ pub enum ChainStepOutcome {
     Started {
         /// The newest block.
         to: ChainPosition,
-        /// The newest final block; the newest block if the node reports no final one.
+        /// The newest final block; the newest block if the node reports no final block.
         complete: Block,
         /// Time up to which the chain has been read.
         scanned_to: Time,

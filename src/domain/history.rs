@@ -28,7 +28,7 @@ text_enum! {
 pub struct HashLink {
     /// Version of the hashed format.
     pub version: u8,
-    /// SHA-256 of the row and of the link before.
+    /// SHA-256 of the row and of the previous link.
     pub hash: [u8; 32],
 }
 
@@ -43,12 +43,13 @@ impl HashLink {
         HashChainStart::new(log).into_link()
     }
 
-    /// Returns the link of the row that follows this link.
+    /// Returns the link of `row`, which follows the row of this link.
     pub fn next_link(self, log: ChainedLog, row: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)), row)
     }
 
-    /// Returns the hash of a value, by its named fields. The audit log records these hashes when the value changes.
+    /// Returns the hash of a value that consists of named fields. The audit log records the hash when the value
+    /// changes.
     pub fn for_value(name: &str, fields: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }

@@ -15,8 +15,8 @@ pub fn new(now: Time) -> Uuid {
 
 /// Returns a new event id: `evt_` and 32 hex digits.
 ///
-/// `number` counts events. Ids of one millisecond then sort in the order of the events. Receivers have no other
-/// order.
+/// `number` grows with each event, so that ids of one millisecond sort in the order of the events. Receivers learn
+/// the order only from the ids.
 pub fn new_event(now: Time, number: u64) -> String {
     let number = u128::from(number);
     let (high, low) = ((number >> 30) & 0xfff, number & 0x3fff_ffff);

@@ -69,7 +69,7 @@ pub struct Invoice {
     pub redirect_url: Option<String>,
     /// Page to which the customer returns without payment.
     pub cancel_url: Option<String>,
-    /// URL that also receives the events of the invoice.
+    /// URL that receives the events of the invoice, besides the account's endpoints.
     pub webhook_url: Option<String>,
     /// JSON object of the merchant, stored as sent.
     pub metadata: Box<RawValue>,
@@ -87,11 +87,12 @@ pub struct Invoice {
     pub created_at: Time,
     /// Deadline for payments.
     pub expires_at: Time,
-    /// Time since which the invoice counts as paid; `None` while it does not.
+    /// Time since which the invoice counts as paid; `None` if it does not count as paid.
     pub confirmed_at: Option<Time>,
     /// Time of cancellation.
     pub cancelled_at: Option<Time>,
-    /// Live chains whose lag delays expiry, because the invoice can be paid on them in time.
+    /// Live chains on which the invoice can be paid in time. The invoice does not expire while one of these chains
+    /// lags.
     pub waits_for: String,
 }
 

@@ -1,4 +1,4 @@
-//! Languages of the checkout, and the choice of one for a customer.
+//! Languages of the checkout, and the choice of a language for each customer.
 //!
 //! Invariant: every request gets a supported language.
 
@@ -49,7 +49,7 @@ impl Language {
         primary.to_ascii_lowercase().parse().ok()
     }
 
-    /// Returns the language of a customer: the one selected on the page, otherwise the account's setting.
+    /// Returns the language of a customer: the language selected on the page, otherwise the account's setting.
     ///
     /// The setting [`AUTO`] means the browser's preference (`Accept-Language`, RFC 9110). An unknown setting means
     /// English.

@@ -1,8 +1,8 @@
 //! Ledger entries for payments that are confirmed, disappear and return.
 //!
-//! The store updates the balance in the same transaction.
+//! The store updates the balance in the same database transaction as the entry.
 //!
-//! Invariant: an entry never changes. Another entry reverses it.
+//! Invariant: an entry never changes. A later entry may reverse an earlier one.
 
 pub mod adjustment;
 

@@ -127,7 +127,7 @@ impl Cents {
         u8::try_from(share.clamp(0, 100)).unwrap_or(0)
     }
 
-    /// Returns this gross amount less the fee of this rate.
+    /// Returns this gross amount minus the fee at this rate.
     pub fn less_fee(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)
     }
@@ -218,7 +218,7 @@ pub fn reaches(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
 }
 
 /// Returns `true` if `received` is more than `due` plus the tolerance `over`. The comparison does not round, and a
-/// sum exactly at the bound is not more.
+/// sum exactly at the bound does not exceed it.
 pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     scaled(received.into(), 10_000) > scaled(due.into(), factor)

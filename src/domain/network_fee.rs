@@ -7,7 +7,7 @@ use super::transfer::approval::{FeeSource, ProposedFee};
 
 /// Assumed virtual size of a transaction on chains with outputs, in bytes.
 pub const VIRTUAL_BYTES: u128 = 250;
-/// Number of blocks within which the transaction of an estimate should be confirmed.
+/// Number of blocks within which a transaction with the estimated fee should be confirmed.
 pub const WITHIN_BLOCKS: u32 = 3;
 /// Gas for a transfer of a chain's own coin.
 pub const GAS: u128 = 21_000;

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Largest number of outputs of one transaction that one step stores.
 pub const OUTPUTS_MAX: usize = 200;
 
-/// First position of transfers by contracts on EVM chains. The ordinal in the transaction is added. Positions of logs
-/// are lower.
+/// Position of a transaction's first transfer by a contract. Its further transfers by contracts have the next
+/// positions. Positions of logs are lower.
 pub const CONTRACTS_FROM: u32 = 1_000_000;
-/// First position of claimed transfers by contracts. No transaction has enough transfers to reach it.
+/// Lowest position of claimed transfers by contracts. No transaction has enough other transfers to reach this
+/// position.
 pub const CLAIMS_FROM: u32 = 1_500_000;
-/// First position of observations that another observation at the same position replaced.
+/// Lowest position of replaced observations. Another observation has taken their original position.
 pub const REPLACED_FROM: u32 = 1 << 31;
 
 /// Key of an observation. It does not change when the transaction moves to another block.

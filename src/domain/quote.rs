@@ -23,8 +23,8 @@ pub struct Quote {
     pub amount_expected: Units,
     /// Address that the customer pays to.
     pub address: String,
-    /// `true` if the address does not belong to the invoice, because a person assigned its payments to the invoice.
-    /// No customer is asked to pay there.
+    /// `true` if the address does not belong to the invoice: a person assigned a payment at this address to the
+    /// invoice. No customer is asked to pay to this address.
     pub given: bool,
     /// Time at which the coin was first selected.
     pub created_at: Time,
@@ -53,8 +53,8 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
     Ok(amount)
 }
 
-/// Returns the current quote of an invoice: the quote of its first payment that counts, otherwise the latest selected
-/// one.
+/// Returns the current quote of an invoice: the quote of its first payment that counts, otherwise the quote that was
+/// selected last.
 ///
 /// A quote at an assigned address is current only while its payment counts.
 pub fn current_quote<'a>(

@@ -126,7 +126,7 @@ impl Refusal {
     }
 
     /// Returns the refusal for an object that is unknown, of another account, or of the other mode. The caller cannot
-    /// tell these apart.
+    /// tell these three cases apart.
     pub fn not_found(what: &str) -> Self {
         Refusal::new(Code::NotFound, format!("no such {what}"))
     }

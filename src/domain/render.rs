@@ -1,8 +1,8 @@
-//! Renders each resource to JSON. Its GET, its event and a replayed response use the same code.
+//! Renders each resource to JSON. Responses, replayed responses and events use the same code.
 //!
-//! Invariant: an object in an event is byte for byte the response to its GET.
+//! Invariant: an object in an event is byte for byte the response to a GET of the object.
 //!
-//! Rendering fails only if `serde_json` fails, and no type here makes it fail.
+//! Rendering fails only if `serde_json` fails, which no type here causes.
 
 pub(crate) mod account;
 pub(crate) mod account_settings;
@@ -64,7 +64,7 @@ impl LinkBuilder {
         format!("{}/checkout/{invoice_id}?token={token}", self.public_url)
     }
 
-    /// Returns the token that opens the checkout of this invoice and no other.
+    /// Returns the token that opens the checkout of this invoice only.
     pub fn checkout_token(&self, invoice_id: &str) -> String {
         checkout_token(&self.checkout_secret, invoice_id)
     }

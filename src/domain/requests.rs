@@ -40,7 +40,7 @@ impl RequestCounter {
         self.total
     }
 
-    /// Returns the requests per day, based on the last day, or on the time since the first request if that is
+    /// Returns the requests per day, based on the last day, or on the time since the first request if this time is
     /// shorter.
     ///
     /// `None` in the first ten minutes.
@@ -75,7 +75,7 @@ mod tests {
 
     const START: Time = Time(1_795_253_400_000);
 
-    /// Counts `a_minute` requests in each of some minutes. Returns the requests per day and the counter.
+    /// Counts `a_minute` requests in each of `minutes` minutes. Returns the requests per day and the counter.
     #[track_caller]
     fn count_every_minute(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
         let mut requests = RequestCounter::default();

@@ -1,6 +1,6 @@
 //! Time up to which each chain has been scanned, and its effect on invoices while a chain lags.
 //!
-//! Invariant: only live invoices with a quote on a lagging chain wait for it, and none waits longer than
+//! Invariant: only live invoices with a quote on a lagging chain wait for the chain, and no invoice waits longer than
 //! [`HELD_MS_MAX`].
 
 use super::asset::{Asset, Mode};
@@ -53,8 +53,8 @@ impl LaggingChains {
 
     /// Returns the time at which the status of an invoice is computed.
     ///
-    /// While a chain lags, this is the time up to which it has been scanned, so that timely payments still count as
-    /// timely. The wait ends [`HELD_MS_MAX`] after the deadline.
+    /// While a chain lags, this is the time up to which the chain has been scanned, so that timely payments still
+    /// count as timely. The wait ends [`HELD_MS_MAX`] after the deadline.
     pub fn effective_now(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
         match self.all_scanned_to(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
@@ -83,10 +83,10 @@ pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
     waited.any(|waited| waited == chain.as_str())
 }
 
-/// Returns the list of chains whose lag delays the expiry of an invoice, sorted, each once.
+/// Returns the list of chains whose lag delays the expiry of an invoice, sorted and without duplicates.
 ///
-/// These are the live chains on which it can be paid in time. Quotes made after the deadline, and quotes at an
-/// assigned address, do not count.
+/// These are the live chains on which the invoice can be paid in time. Quotes made after the deadline, and quotes at
+/// an assigned address, do not count.
 pub fn awaited_chains(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
     if !mode.is_live() {
         return String::new();

@@ -16,7 +16,8 @@ pub const CODE_CHARS_MAX: usize = 40;
 pub const CODE_MISSING: &str =
     "code must be given: the six digits that your authenticator app shows now, or a recovery code";
 
-/// Returns the refusal of a code that was used before. This does not count as a guess: the sender knew the code.
+/// Returns the refusal of a code that was used before. Such a code does not count as a wrong guess, since the user
+/// knew the code.
 pub fn used_code_refusal() -> Refusal {
     let message = "code was used already; wait for the next code of your authenticator app";
     Refusal::for_param(refusal::Code::InvalidCredentials, "code", message)
@@ -49,7 +50,7 @@ impl TotpSecret {
             .build_noncompliant()
     }
 
-    /// Returns the time step near `real_now` that has this code; `None` if no accepted step has it.
+    /// Returns the time step near `real_now` that has this code; `None` if no accepted step has this code.
     pub fn matching_step(&self, digits: &str, real_now: Time) -> Option<i64> {
         let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).ok()?;
         let step = self.totp().check(digits, seconds)?;
@@ -100,10 +101,9 @@ pub enum EnteredCode {
 }
 
 impl EnteredCode {
-    /// Reads a code with any spacing. A recovery code is also accepted in either case, with hyphens or without.
+    /// Reads a code with any spacing. A recovery code may be in upper or lower case, with hyphens or without.
     ///
-    /// # Errors
-    /// `invalid_request` if the text is neither kind of code.
+    /// # Errors `invalid_request` if the text is neither kind of code.
     pub fn read(text: &str) -> Result<EnteredCode, Refusal> {
         let is_shown = |letter: &char| !letter.is_whitespace() && *letter != '-';
         let plain: String = text.chars().filter(is_shown).collect();

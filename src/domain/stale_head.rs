@@ -19,12 +19,13 @@ pub fn should_query_other_urls(chain: Chain, unmoved_ms: i64) -> bool {
     unmoved_ms > usual_block_time_ms(chain, OTHERS_AFTER_BLOCKS)
 }
 
-/// Returns the age of a newest block by its own time, in milliseconds; 0 if the age may come from clock skew.
+/// Returns the age of a newest block by the time in its header, in milliseconds; 0 if the age may come from clock
+/// skew.
 pub fn age_without_skew_ms(span_ms: i64) -> i64 {
     if span_ms > SKEW_MS_MAX { span_ms } else { 0 }
 }
 
-/// Returns the warning for a newest block that did not change for `unmoved_ms`.
+/// Returns the warning that the newest block has not changed for `unmoved_ms`.
 ///
 /// `None` if this duration is usual, and on test networks.
 pub fn stale_head_warning(

@@ -35,7 +35,7 @@ macro_rules! text_enum {
         impl $name {
             /// All values, in the order of the documentation.
             pub const ALL: &'static [$name] = &[$($name::$value),+];
-            /// Texts of all values, in the same order.
+            /// Texts of all values, in the order of `ALL`.
             pub const TEXTS: &'static [&'static str] = &[$($text),+];
 
             /// Returns the value's text in the API and in the database.

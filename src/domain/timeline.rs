@@ -1,6 +1,6 @@
 //! Timeline of an invoice: its events in order, and the sums behind each status.
 //!
-//! Invariant: the sums beside a status are those of the moment at which the status was computed.
+//! Invariant: an entry with a status has the sums from which this status was computed.
 
 mod depth;
 mod reason;
@@ -181,8 +181,8 @@ impl TimelineEntry {
     }
 }
 
-/// A payment during the replay, with its state so far. It also holds the ledger entries that are not in the timeline
-/// yet.
+/// A payment during the replay of the invoice's changes, with its state so far, and with its ledger entries that are
+/// not in the timeline yet.
 struct ReplayedPayment<'a> {
     payment: &'a Payment,
     /// Time at which the payment was priced: creation of its quote if the payment was on time, otherwise its first
@@ -213,7 +213,8 @@ impl ReplayedPayment<'_> {
         }
     }
 
-    /// Takes the ledger entries of the next confirmation or reversal. Each of them has as many entries as the first.
+    /// Takes the ledger entries of the next confirmation or reversal. Every confirmation or reversal has as many
+    /// entries as the first.
     fn take_bookings(&mut self) -> impl Iterator<Item = TimelineEntry> {
         let count = self.bookings_per_step.min(self.bookings.len());
         self.bookings.drain(..count).map(booking_entry)
@@ -381,7 +382,7 @@ fn status_entry(
     }
 }
 
-/// Returns the timeline entries of a refund: its request, approval and end, as far as they have happened.
+/// Returns the timeline entries of a refund: its request, and its approval and end if they have happened.
 fn refund_entries(refund: &Transfer) -> Vec<TimelineEntry> {
     let requested = Some((refund.requested_at, TransferStatus::Requested));
     let approved = refund.approved_at.map(|at| (at, TransferStatus::Approved));

@@ -1,6 +1,6 @@
 //! Contracts of the tokens, on each network of their chains.
 //!
-//! Invariant: on a main network, the contract of a coin is the one that its issuer publishes. No setting changes it.
+//! Invariant: on a main network, a coin has the contract that its issuer publishes. No setting changes this contract.
 
 use super::asset::Asset;
 
@@ -60,7 +60,7 @@ mod tests {
             let asset = Asset::find(row.asset).filter(|asset| asset.kind.has_contract());
             let chain = asset.map(|asset| asset.chain);
             let canonical = chain.and_then(|chain| parse(chain, Network::Main, row.address).ok());
-            // An address in a single case has no checksum, so it could be wrong.
+            // An EVM address without mixed case has no checksum, so it could be wrong.
             assert_eq!(canonical.as_deref(), Some(row.address), "{}", row.asset);
             let networks = chain.map(|chain| chain.row().networks);
             let is_known = networks

@@ -279,13 +279,14 @@ impl Transfer {
         self.dispatch.settled_reason = settlement.reason;
     }
 
-    /// Sets the sender, and the time if it is the signer.
+    /// Sets the sender, and the time if the sender is the signer.
     fn set_sender(&mut self, sent_by: SentBy, now: Time) {
         self.sent_by = Some(sent_by);
         self.signer_at = (sent_by == SentBy::Signer).then_some(now);
     }
 
-    /// Checks that a person does not process a transfer of the signer, and that the signer processes only its own.
+    /// Checks that a person does not process a transfer of the signer, and that the signer does not process a
+    /// transfer of a person.
     fn check_sender(&self, sending: Option<SendingState>) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_signers = self.sent_by == Some(SentBy::Signer);

@@ -1,4 +1,4 @@
-//! Unmatched payments: money that arrived without an invoice or a customer to assign it to.
+//! Unmatched payments: money that could not be assigned to an invoice or a customer.
 //!
 //! Invariant: an unmatched payment makes no ledger entry and changes no status. A person has to resolve it.
 

@@ -1,4 +1,4 @@
-//! URLs, origins and hosts, with their only parser.
+//! URLs, origins and hosts, and the only code that parses them.
 //!
 //! Invariant: an accepted URL leads to a site or to an app, never to a script, to text inside the URL, or to a file.
 //! A text that two parsers could read differently is refused.
@@ -51,7 +51,7 @@ pub enum UrlProblem {
 }
 
 impl UrlProblem {
-    /// Returns the requirement that the text violates; `None` if it is only "an absolute URL".
+    /// Returns the requirement that the text violates; `None` if the only requirement is "an absolute URL".
     pub const fn remedy(self) -> Option<&'static str> {
         match self {
             UrlProblem::NotPlain | UrlProblem::Shape | UrlProblem::Scheme => None,
@@ -74,7 +74,7 @@ pub enum Host<'a> {
 }
 
 impl PartialEq for Host<'_> {
-    /// Compares names without case.
+    /// Compares names without regard to case.
     fn eq(&self, other: &Host<'_>) -> bool {
         match (self, other) {
             (Host::Address(one), Host::Address(other)) => one == other,
@@ -87,11 +87,10 @@ impl PartialEq for Host<'_> {
 impl<'a> Host<'a> {
     /// Reads a name or an IPv4 address.
     ///
-    /// Browsers read a text that ends in a number as an address, in any notation. This parser accepts only four
-    /// decimal numbers as an address, and no other number as a name.
+    /// Browsers read a host whose last part is a number as an address, also in octal or hexadecimal. This parser
+    /// accepts such a host only if it consists of four decimal numbers.
     ///
-    /// # Errors
-    /// [`UrlProblem::Host`].
+    /// # Errors [`UrlProblem::Host`].
     pub fn parse(text: &'a str) -> Result<Host<'a>, UrlProblem> {
         let name = text.strip_suffix('.').unwrap_or(text);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
@@ -260,7 +259,8 @@ impl fmt::Display for SiteUrl<'_> {
     }
 }
 
-/// URL to which a customer is sent: an http or https URL, or a URL in the own scheme of an app, like `myshop://paid`.
+/// URL to which a customer is sent: an http or https URL, or a URL whose scheme belongs to an app, like
+/// `myshop://paid`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SiteOrAppUrl<'a>(&'a str);
 
@@ -292,7 +292,7 @@ fn split_scheme(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// Returns `true` for `http` and `https`, in any case.
+/// Returns `true` for `http` and `https`, in upper or lower case.
 fn is_http(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }

@@ -1,6 +1,6 @@
 //! Users who sign in: operators and merchants.
 //!
-//! Invariant: a merchant's user has exactly one account. An operator has none and may see all accounts.
+//! Invariant: a merchant's user has exactly one account. An operator has no account and may see all accounts.
 
 pub mod inputs;
 
@@ -8,9 +8,9 @@ use super::refusal::Refusal;
 use super::text_enum::text_enum;
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 
-/// Lifetime of a session, in milliseconds. Activity does not extend it.
+/// Lifetime of a session, in milliseconds. Activity does not extend the lifetime.
 pub const SESSION_MS: i64 = 12 * HOUR_MS;
-/// Longest real time since a user entered the password that allows a sensitive action, in milliseconds.
+/// Time after a user entered the password during which sensitive actions are allowed, in milliseconds of real time.
 pub const PASSWORD_MS_MAX: i64 = 15 * MINUTE_MS;
 /// Longest email address, in characters.
 pub const EMAIL_CHARS_MAX: usize = 200;

@@ -32,7 +32,7 @@ pub const INDEX_END: u32 = 0x8000_0000;
 /// Longest name of a wallet, in characters.
 pub const NAME_CHARS_MAX: usize = 80;
 
-/// Returns the problem of a stopped wallet: an index received a payment before the wallet handed it out.
+/// Returns the problem of a stopped wallet: an index received a payment before the wallet handed out this index.
 pub fn stopped_wallet_problem(id: &str, index: u32) -> String {
     format!(
         "the wallet {id} is stopped: something came to its index {index}, which this file has not handed out: \
@@ -72,7 +72,7 @@ text_enum! {
         Test = "test",
         /// A local test chain, with its own segwit prefixes.
         Regtest = "regtest",
-        /// Every network of the chain, since EVM and Tron addresses are the same on all.
+        /// Every network of the chain: EVM and Tron addresses are the same on all networks.
         Any = "any",
     }
 }
@@ -115,7 +115,7 @@ pub struct Wallet {
     pub network: WalletNetwork,
     /// Script type of the wallet's addresses; `None` on EVM and Tron.
     pub script: Option<ScriptType>,
-    /// Public key of the account. The wallet's addresses are at m/0/index below it.
+    /// Public key of the account. The wallet's addresses are at m/0/index below this key.
     pub key: ExtendedKey,
 }
 
@@ -181,7 +181,7 @@ pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns the problem of a secret, to be appended to the name of its field.
+/// Returns the message about a secret in a field. The caller puts the name of the field before the message.
 pub fn secret_problem(secret: WalletSecret) -> String {
     format!(
         "contains {secret}, which is refused and not stored: give the extended public key of the account, and consider the secret compromised"

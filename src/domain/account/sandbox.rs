@@ -73,7 +73,8 @@ const LIMIT: DescribedRule<LimitRule> = described(
     }),
 );
 
-/// Rule for webhook endpoints. The inner result keeps their error until the payout address is checked.
+/// Rule for webhook endpoints. The value contains their error, so that an error of the payout address is reported
+/// first.
 struct EndpointsRule;
 
 impl Rule for EndpointsRule {

@@ -6,8 +6,7 @@ use bech32::Hrp;
 
 /// Reads an address of `chain` on the network with this name and returns its canonical text.
 ///
-/// # Errors
-/// The expected form of an address, also if the prefix belongs to another test network.
+/// # Errors [`AddressError`] with the expected form, also if the prefix belongs to another test network.
 pub fn parse_on_named_network(
     chain: Chain,
     network: &str,
@@ -22,7 +21,7 @@ pub fn parse_on_named_network(
         Encoding::Utxo(utxo) => utxo.test.hrps,
         Encoding::Evm | Encoding::Tron | Encoding::Solana => &[],
     };
-    // Only regtest has its own prefix among the test networks. It is the second in the list.
+    // Among the test networks, only regtest has its own prefix, the second in the list.
     let is_with = |hrp: &Hrp| canonical.starts_with(&format!("{hrp}1"));
     let reason = match segwit.iter().position(is_with) {
         Some(0) if network == REGTEST => {

@@ -1,6 +1,6 @@
 //! Scripts of outputs that pay to an address, on chains with transaction outputs.
 //!
-//! Invariant: a script depends on the address alone. If a script has an address, each determines the other.
+//! Invariant: a script depends on the address alone. A script with an address determines this address.
 
 use super::{Chain, Encoding, UtxoEncoding, read_base58check, write_base58check};
 use bech32::primitives::decode::SegwitHrpstring;
@@ -43,7 +43,7 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
     if usize::from(*length) != program.len() {
         return None;
     }
-    // The first prefix is that of the other test networks, the second that of regtest.
+    // On test networks, the second prefix is for regtest, and the first is for all others.
     let prefix = prefixes.hrps.get(usize::from(network == "regtest"))?;
     segwit::encode(*prefix, Fe32::try_from(version).ok()?, program).ok()
 }

@@ -3,13 +3,13 @@
 /// Declares the body of a request: a struct, its reader and its schema. Each field is written once.
 ///
 /// The kind of a field says what happens if the field is absent. `required` refuses the body. `filled` lets the rule
-/// supply a value. `optional` gives `None`. `expected` gives `None`, and the operation refuses it. `or(…)` gives this
-/// default. `change` gives `None`, while null gives `Some(None)`.
+/// supply a value. `optional` gives `None`. `expected` gives `None`, and the operation refuses it. `or(…)` gives the
+/// default in the parentheses. `change` gives `None`, while null gives `Some(None)`.
 ///
 /// The documentation of a field is its description. Its rule is a value of [`Rule`](super::rule::Rule). The JSON
 /// after the rule, if any, is in the example of the body.
 ///
-/// The schema has the order of the fields. `checked` gives the order in which they are read. Unknown fields are
+/// The schema has the order of the fields. `checked` gives the order in which the fields are read. Unknown fields are
 /// `refused`, `ignored`, or ignored and listed by the function `unknown_fields` (`named`).
 macro_rules! input {
     (

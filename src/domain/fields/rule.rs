@@ -31,7 +31,7 @@ impl<R: Rule + Sync> FieldSchema for R {
     }
 }
 
-/// Returns the rule unchanged. It compiles only if the rule reads values of type `T`.
+/// Returns the rule unchanged. The call compiles only if the rule reads values of type `T`.
 pub const fn rule_for<T, R: Rule<Value = T>>(rule: R) -> R {
     rule
 }
@@ -172,7 +172,7 @@ impl Rule for CoinRule {
     }
 }
 
-/// A rule with another schema than its own.
+/// A rule whose schema is replaced by another schema.
 pub struct DescribedRule<R>(R, Schema);
 
 /// Returns a rule that reads like `rule` and is described by `schema`.

@@ -31,7 +31,7 @@ pub enum Schema {
     ListUpTo(u32, &'static Schema),
     /// An object with any names, and with values of this schema.
     Map(&'static Schema),
-    /// An object whose schema is repeated here.
+    /// An object. The schema contains the schema of the object, not a reference.
     Object(&'static Object),
     /// A reference to a component.
     Component(&'static Component),
@@ -149,7 +149,8 @@ pub enum Component {
         name: &'static str,
         /// Description of the component.
         about: &'static str,
-        /// The alternatives. Those without a name are described inside this component. The first gives the example.
+        /// The alternatives. Components without a name are described inside this component. The first alternative
+        /// gives the example.
         choices: &'static [&'static Component],
     },
     /// A schema that no other variant can describe.

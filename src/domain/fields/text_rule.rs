@@ -141,7 +141,7 @@ pub const fn url() -> UrlRule {
     UrlRule { takes_apps: false }
 }
 
-/// Returns the rule for a URL to which customers are sent: http, https, or the own scheme of an app.
+/// Returns the rule for a URL to which customers are sent: http, https, or a scheme that belongs to an app.
 pub const fn site_or_app() -> UrlRule {
     UrlRule { takes_apps: true }
 }

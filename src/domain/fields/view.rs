@@ -24,7 +24,7 @@ pub trait ViewField {
     }
 }
 
-/// Implements the trait with these schemas for these types.
+/// Implements [`ViewField`] for each of these types, with its schema.
 macro_rules! shown {
     ($($type:ty = $schema:expr;)+) => {
         $(impl ViewField for $type {

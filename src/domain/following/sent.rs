@@ -14,7 +14,7 @@ pub struct UnsettledTransaction {
     /// Nonce of the sender, on EVM chains.
     pub nonce: Option<u64>,
     /// Destinations that are paid in the chain's native coin, on chains with accounts. Native coin may arrive without
-    /// a log, and a node without traces cannot report that.
+    /// a log, and a node without traces cannot report such a payment.
     pub native_to: Vec<String>,
     /// Transactions that pay the same destinations and may have used the same nonce, on EVM chains.
     pub candidates: Vec<String>,
@@ -34,13 +34,14 @@ pub struct SentLookup {
 pub enum SentLookupAnswer {
     /// The transaction is in the mempool, or in a block that is on the active chain and has been read.
     Present(Box<SentTransaction>),
-    /// The transaction is neither in the mempool nor in a block. The node has the index to know this.
+    /// The transaction is neither in the mempool nor in a block. The node has a transaction index, so this is
+    /// certain.
     Absent,
     /// The transaction is not in the mempool. It may be in a block, but the node has no index to find it.
     CannotTell,
     /// The transaction can never be mined, because another transaction used its sender's nonce in a final block.
     Gone {
-        /// The other transaction, if known.
+        /// Id of the other transaction, if known.
         by: Option<String>,
         /// The final block at which the nonce was used.
         block: Block,
@@ -52,8 +53,8 @@ pub enum SentLookupAnswer {
         /// Block of the other transaction.
         block: Block,
     },
-    /// The node failed, or its answer was rejected. The text is for the operator, and has no subject: "cannot be
-    /// asked: no answer in time".
+    /// The node failed, or its answer was rejected. The text tells the operator why, and begins with a verb: "cannot
+    /// be asked: no answer in time".
     Unanswered(String),
 }
 
@@ -91,13 +92,14 @@ pub struct BalanceChange {
     pub after: Units,
 }
 
-/// A transaction with an input that another transaction spends, directly or through an earlier transaction.
+/// A transaction that cannot be confirmed, because another transaction spends the same input, directly or through an
+/// earlier transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpendConflict {
-    /// Id of the transaction that cannot be confirmed while `by` is valid.
+    /// Id of the transaction that cannot be confirmed while the other transaction is valid.
     pub txid: String,
-    /// Id of the transaction that spends the input.
+    /// Id of the other transaction, which spends the input.
     pub by: String,
-    /// Block of `by`; `None` while `by` is in the mempool.
+    /// Block of the other transaction; `None` while this transaction is in the mempool.
     pub block: Option<Block>,
 }

@@ -1,6 +1,7 @@
 //! Text search over the fields of one invoice.
 //!
-//! Invariant: ASCII letters match in either case. A number in the metadata matches by its digits, exactly as written.
+//! Invariant: the case of ASCII letters makes no difference. A number in the metadata matches by its digits, exactly
+//! as written.
 
 use super::Invoice;
 use serde_json::Value;
@@ -53,7 +54,7 @@ impl SearchText<'_> {
     }
 
     fn matches_pair(&self, key: Option<&str>, value: &str) -> bool {
-        // The key may contain `=`, so the text is not split there.
+        // The key may contain `=`, so the text is not split at `=`.
         let rest = key.and_then(|key| self.text.strip_prefix(key));
         let is_pair = rest.and_then(|rest| rest.strip_prefix('=')) == Some(value);
         is_pair || self.is_in(value)

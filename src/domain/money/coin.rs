@@ -30,7 +30,7 @@ impl Units {
         self.0.checked_sub(other.0).map(Units)
     }
 
-    /// Rounds the amount down to min(decimals, 8) decimal places.
+    /// Rounds the amount down to `decimals` decimal places, at most to 8.
     pub fn rounded_down(self, decimals: u32) -> Units {
         let step = 10_u128.checked_pow(decimals.saturating_sub(PLACES_MAX));
         let rest = step.and_then(|step| self.0.checked_rem(step));
@@ -128,14 +128,14 @@ impl Rate {
         product.divided_down(shift).is_none_or(|cents| cents >= 1)
     }
 
-    /// Returns the smallest amount whose value is at least `due`, rounded up to min(decimals, 8) decimal places.
+    /// Returns the smallest amount whose value is at least `due`, rounded up to `decimals` decimal places, at most to
+    /// 8.
     ///
-    /// # Errors
-    /// [`Overflow`] if the amount overflows.
+    /// # Errors [`Overflow`] if the amount overflows.
     pub fn units_for(self, due: Cents, decimals: u32) -> Result<Units, Overflow> {
         let shown = decimals.min(PLACES_MAX);
         let due = u128::try_from(due.0).map_err(|_| Overflow)?;
-        // amount = due / 100 ÷ (mantissa / 10^scale), counted in 10^-shown coins
+        // amount in coins = (due / 100) ÷ (mantissa / 10^scale). The division below returns this amount × 10^shown.
         let numerator = 10_u128
             .checked_pow(shown.saturating_add(self.scale))
             .and_then(|power| due.checked_mul(power))
@@ -191,8 +191,8 @@ impl Rate {
         (units, decimals): (Units, u32),
         (other, other_decimals): (Rate, u32),
     ) -> Result<Units, Overflow> {
-        // result = units / 10^decimals × mantissa / 10^scale ÷ (other mantissa / 10^other scale), counted in
-        // 10^-other decimals
+        // amount in other coins = (units / 10^decimals) × (mantissa / 10^scale) ÷ (other.mantissa / 10^other.scale).
+        // The division below returns this amount × 10^other_decimals, in base units.
         let up = other.scale.saturating_add(other_decimals);
         let down = decimals.saturating_add(self.scale);
         let raised = 10_u128

@@ -55,8 +55,8 @@ fn join_names(sources: &[FigureSource]) -> String {
     names.join(", ")
 }
 
-/// Returns `true` if the figure is fresh. A figure from the future counts by its distance, since the clock may have
-/// been set back.
+/// Returns `true` if the figure is fresh. A time in the future counts like a time equally far in the past, since the
+/// clock may have been set back.
 fn is_fresh(figure: &RateFigure, now: Time) -> bool {
     now.since_ms(figure.at).unsigned_abs() <= FRESH_MS_MAX.unsigned_abs()
 }

@@ -167,7 +167,8 @@ pub fn merchant(
     })
 }
 
-/// Returns the JSON of an account for an `account.*` event: that of `GET /v1/merchant` with the field `object`.
+/// Returns the JSON of an account for an `account.*` event: the JSON of `GET /v1/merchant`, with the additional field
+/// `object`.
 pub fn account_event(
     account: &Account,
     mode: Mode,

@@ -1,6 +1,7 @@
 //! JSON of the followed chains.
 //!
-//! Invariant: of a node's URL, only scheme, host and port are shown, and a number if there are several.
+//! Invariant: responses show only scheme, host and port of a node's URL, and the number of the URL if there are
+//! several URLs.
 
 use crate::domain::chain::Chain;
 use crate::domain::fields::{Schema, ViewField, view};
@@ -60,5 +61,5 @@ view! {
     }
 }
 
-/// Largest number of addresses that are shown with a balance above the known payments.
+/// Largest number of addresses in a response whose balance is more than the sum of their known payments.
 pub const UNEXPLAINED_MAX: u32 = 100;

@@ -91,10 +91,9 @@ view! {
     }
 }
 
-/// Returns the JSON of a user. `account` is the id of the account of a merchant's user.
+/// Returns the JSON of a user. `account` is the id of the merchant's account; `None` for operators.
 ///
-/// # Errors
-/// The error of serde_json. No user causes it.
+/// # Errors The error of serde_json. No user causes it.
 pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     to_raw_value(&UserView {
         object: "user",
@@ -108,11 +107,10 @@ pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     })
 }
 
-/// Returns the JSON of a session. It has the id of the account of a merchant's user, and its end if the session is
-/// new.
+/// Returns the JSON of a session. The JSON includes the id of the merchant's account if the user is a merchant, and
+/// the end of the session if the session is new.
 ///
-/// # Errors
-/// The error of serde_json. No session causes it.
+/// # Errors The error of serde_json. No session causes it.
 pub(crate) fn session(
     user: &User,
     account: Option<&str>,

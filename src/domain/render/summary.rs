@@ -175,8 +175,8 @@ pub(crate) fn start_of_day(day: i64) -> Time {
 }
 
 impl DailySalesView {
-    /// Returns the sales of the days from `first` to `last`, both included. Each item of `found` is a day, its number
-    /// of sales, and their sum.
+    /// Returns the sales of the days from `first` to `last`, both included. Each item of `found` is a day, the number
+    /// of its sales, and the sum of its sales.
     pub(crate) fn from_days(
         currency: Currency,
         first: i64,

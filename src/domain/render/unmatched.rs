@@ -34,7 +34,7 @@ impl ViewField for &AssignmentCandidate {
     const SCHEMA: Schema = Schema::Component(&AssignUnmatchedPayment::COMPONENT);
 }
 
-/// Data for the JSON of an unmatched payment that is computed when it is read.
+/// Data that the JSON of an unmatched payment needs and that is computed for each response.
 #[derive(Clone, Debug, Default)]
 pub struct UnmatchedContext {
     /// URL of the transaction in a block explorer.

@@ -1,6 +1,6 @@
 //! JSON of wallets, and of addresses that are declared as our own.
 //!
-//! No response contains the key of a wallet, since its holder can see every payment.
+//! No response contains the key of a wallet, since anybody with this key can see every payment.
 
 use crate::domain::fields::rule::{OrNull, choice};
 use crate::domain::fields::{Schema, schema, view};

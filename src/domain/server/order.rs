@@ -78,7 +78,7 @@ impl Rule for HostnameRule {
     }
 }
 
-/// Rule for a size, only for the schema. The operation checks the size against the limits of the service.
+/// Rule for a size. It only describes the schema: the operation checks the size against the limits of the service.
 struct SizeSchemaRule(Schema);
 
 impl Rule for SizeSchemaRule {
@@ -134,10 +134,9 @@ impl ServerOrder {
     }
 }
 
-/// Checks that the text is a host name by RFC 1123, in any case.
+/// Checks that the text is a host name by RFC 1123, in upper or lower case.
 ///
-/// # Errors
-/// The problem of the text.
+/// # Errors The problem of the text.
 pub fn check_hostname(text: &str) -> Result<(), &'static str> {
     if text.is_empty() || text.len() > HOSTNAME_BYTES_MAX {
         return Err("must have 1 to 253 characters");

@@ -35,7 +35,7 @@ text_enum! {
     pub enum CommandState {
         /// The command runs for this order.
         Running = "running",
-        /// The command ended without an outcome, or it was lost.
+        /// The command ended without an outcome, or its outcome was lost.
         Unknown = "unknown",
     }
 }
@@ -172,7 +172,7 @@ impl ServerState {
         next.ok_or_else(|| self.step_refusal(step))
     }
 
-    /// Returns the state after the reseller's deletion.
+    /// Returns the state after the reseller requested the deletion.
     ///
     /// An order without a server is deleted at once. An existing server has to be removed first.
     const fn after_discard(self) -> Option<ServerState> {

@@ -102,7 +102,7 @@ fn actual_status(case: &StatusCase) -> InvoiceStatus {
     invoice_status(&terms, &payments, Time(case.now))
 }
 
-/// Asserts that the code agrees with the table, and counts the status.
+/// Asserts that the code agrees with the table, and counts how often each status was expected.
 fn assert_expected_status(case: &StatusCase, seen: &mut [usize]) {
     let expected = expected_status(case);
     assert_eq!(actual_status(case), expected, "{case:?}");
@@ -143,7 +143,7 @@ fn multisets(kinds: &[PaymentInput], size: usize) -> Vec<Vec<PaymentInput>> {
     found
 }
 
-/// Asserts agreement for these payments with every combination of the other inputs.
+/// Asserts that the code agrees with the table for these payments and every combination of the other inputs.
 fn assert_all_cases(payments: &[PaymentInput], seen: &mut [usize]) {
     for cancelled in CANCELLED {
         let deadline = cancelled.map_or(EXPIRES, |at| at.min(EXPIRES));

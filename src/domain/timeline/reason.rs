@@ -1,6 +1,6 @@
 //! Texts of the timeline, and the sums that explain a status.
 //!
-//! Invariant: the sums are those that `status` compares, in whole cents.
+//! Invariant: the sums are the sums that the module `status` compares, in whole cents.
 
 use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;
@@ -50,7 +50,7 @@ impl Sums {
         }
     }
 
-    /// Returns the confirmed amount for a sentence, with its late part if there is one.
+    /// Returns the confirmed amount for a sentence, with the part that was paid late if there is one.
     fn confirmed_text(&self, currency: Currency) -> String {
         let late = if self.confirmed_late > Total::ZERO {
             format!(" in time and {} late", self.confirmed_late)

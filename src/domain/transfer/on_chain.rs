@@ -46,7 +46,7 @@ text_enum! {
         Gone = "gone",
         /// Money arrived after the transfer had failed or was cancelled.
         Arrived = "arrived",
-        /// The blocks since the approval can no longer all be read again.
+        /// Some blocks since the approval can no longer be read again.
         BeyondReach = "beyond_reach",
     }
 }
@@ -87,7 +87,7 @@ pub struct AttachedTransaction {
 pub struct SentOutput {
     /// `seq` of the output's observation.
     pub observation: i64,
-    /// `seq` of the transfer for which the output counts; `None` while it counts for none.
+    /// `seq` of the transfer for which the output counts; `None` while the output counts for no transfer.
     pub transfer: Option<i64>,
     /// Destination address.
     pub address: String,

@@ -43,7 +43,8 @@ pub struct TransferVerdict {
     pub state: OnChainState,
     /// Problem for a person, or the event that the transfer waits for.
     pub problem: Option<String>,
-    /// Sum of the outputs that count for the transfer, without dropped ones. Zero while no node has the transaction.
+    /// Sum of the outputs that count for the transfer, without dropped outputs. Zero while no node has the
+    /// transaction.
     pub amount_seen: Units,
     /// `true` if the confirmed outputs reach the amount.
     pub is_covered: bool,
@@ -221,7 +222,7 @@ fn seen_finding(
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
     let is_in_mempool = transaction.state == SentState::Mempool;
-    // On chains with nonces, a node reports the payments of a transaction only from its block on.
+    // On chains with nonces, a node reports the payments of a transaction only once the transaction is in a block.
     let is_untold = is_in_mempool && transaction.nonce.is_some();
     if amount_seen >= amount || is_untold {
         let since = transaction.first_seen_at.unwrap_or(facts.scanned_to);

@@ -30,7 +30,8 @@ pub struct SenderConditions {
     pub chain: Chain,
     /// Largest sum that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub limit: Option<Cents>,
-    /// Sum that the signer was given in the last 24 hours, without amounts that were put back.
+    /// Sum of the transfers that were given to the signer in the last 24 hours, without amounts that were put back
+    /// into the balance.
     pub given: Cents,
     /// Amount of the transfer.
     pub amount: Cents,
@@ -39,7 +40,7 @@ pub struct SenderConditions {
 }
 
 impl SenderConditions {
-    /// Returns the reason why the signer may not send the transfer; `None` if the signer may.
+    /// Returns the reason why the signer may not send the transfer; `None` if the signer may send it.
     pub fn obstacle(&self) -> Option<String> {
         if self.is_simulated {
             return Some("nothing real is sent here".to_owned());

@@ -7,13 +7,13 @@ use super::{Transfer, TransferStatus, TxidSource};
 use crate::domain::money::coin::Units;
 use crate::domain::payment::PaymentState;
 
-/// Returns, for each output, the `seq` of the transfer for which it counts.
+/// Returns, for each output, the `seq` of the transfer for which the output counts.
 ///
-/// Paid transfers keep their outputs. The others are served by the age of their requests. Transfers with a
-/// transaction id from a person or the signer come before those whose id was found on the chain.
+/// Paid transfers keep their outputs. Other transfers get outputs in the order of their requests. Transfers with a
+/// transaction id from a person or the signer come before transfers whose id was found on the chain.
 ///
-/// First, each transfer gets an output of exactly its amount. Then each gets further outputs until they reach its
-/// amount, except those whose id was found on the chain.
+/// First, each transfer gets an output of exactly its amount. Then each transfer gets further outputs until their sum
+/// reaches its amount, except transfers whose id was found on the chain.
 pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Option<i64>> {
     let keeps = |seq: i64| {
         let mut kept = transfers.iter();

@@ -1,6 +1,7 @@
 //! Steps of a transfer.
 //!
-//! [`TransferStatus::after`](super::TransferStatus::after_action) decides whether a step is possible from a status.
+//! [`TransferStatus::after_action`](super::TransferStatus::after_action) decides whether a step is possible from a
+//! status.
 
 use super::approval::Approval;
 use super::sender::SentBy;

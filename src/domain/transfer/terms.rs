@@ -1,4 +1,4 @@
-//! Amount that a transfer sends, in its coin: the amount in fiat by the rate, less the network fee.
+//! Amount that a transfer sends, in its coin: the fiat amount converted at the rate, less the network fee.
 //!
 //! Invariant: the amount sent is rounded down and is more than zero.
 
@@ -21,11 +21,10 @@ pub struct TransferTerms {
 impl TransferTerms {
     /// Computes the terms of sending `amount` in this coin: amount ÷ rate, less the network fee.
     ///
-    /// The amount to send is rounded down to min(decimals, 8) places.
+    /// The amount to send is rounded down to the decimal places of the coin, at most to 8.
     ///
-    /// # Errors
-    /// `invalid_request` for `networkFee` if nothing is left to send. `invalid_request` for `rate` if the amount in
-    /// the coin overflows.
+    /// # Errors `invalid_request` for `networkFee` if nothing is left to send. `invalid_request` for `rate` if the
+    /// amount in the coin overflows.
     pub fn new(
         amount: Cents,
         asset: &Asset,

@@ -68,7 +68,7 @@ input! {
 }
 
 const PASSWORD: TextRule = text(1..=PASSWORD_CHARS_MAX);
-/// Rule for a new password. The operation checks its shortest length before hashing.
+/// Rule for a new password. The operation checks the minimum length before hashing.
 const NEW_PASSWORD: DescribedRule<TextRule> =
     described(PASSWORD, schema!({ "type": "string", "minLength": 10, "maxLength": 200 }));
 const EMAIL: DescribedRule<EmailRule> = described(

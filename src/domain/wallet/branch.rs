@@ -76,7 +76,7 @@ fn account_of_key(key: &[u8; 33]) -> Option<[u8; 20]> {
 /// Returns the key of a taproot output that only its internal key spends (BIP 86, with the tweak of BIP 341).
 fn taproot_key(key: &[u8; 33]) -> Option<[u8; 32]> {
     let (_, x) = key.split_first_chunk::<1>()?;
-    // Two points have this x coordinate. BIP 341 takes the one with the even y coordinate.
+    // Two points have this x coordinate. BIP 341 uses the point with the even y coordinate.
     let even = [&[0x02][..], x].concat();
     let internal = PublicKey::from_sec1_bytes(&even).ok()?.to_projective();
     let tag = Sha256::digest("TapTweak");

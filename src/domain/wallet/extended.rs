@@ -17,7 +17,8 @@ pub(super) const ACCOUNT_DEPTH: u8 = 3;
 /// Size of an extended key in bytes: version, depth, parent's fingerprint, child number, chain code and key.
 pub(super) const EXTENDED_BYTES: usize = 78;
 
-/// An extended public key: a key and its chain code. Both identify a wallet, in any spelling of the key.
+/// An extended public key: a key and its chain code. The two identify a wallet, whichever version the text of the key
+/// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedKey {
     /// Compressed public key.
@@ -81,9 +82,10 @@ pub(super) struct KeyVersion {
     /// Chains whose wallets use this version: the first chain of each pool.
     pub(super) chains: &'static [Chain],
     pub(super) network: Network,
-    /// Script type of this version; `None` if the version fits several.
+    /// Script type of this version; `None` if the version fits several script types.
     pub(super) script: Option<ScriptType>,
-    /// `true` if the version always means this script type. For example, some wallets use `Ltub` for every type.
+    /// `true` if the version always means this script type; `false` for a version like `Ltub`, which some wallets use
+    /// for every type.
     pub(super) is_script_fixed: bool,
 }
 

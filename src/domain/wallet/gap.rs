@@ -1,6 +1,6 @@
 //! Gap limit: the number of unused addresses in a row that a wallet must scan.
 //!
-//! Invariant: a wallet with this limit finds every address that received money, and the next one.
+//! Invariant: a wallet with this limit finds every address that received money, and the next unused address.
 
 /// Default gap limit of wallets (BIP 44).
 const GAP_LIMIT_DEFAULT: u32 = 20;

@@ -5,7 +5,7 @@
 use super::INDEX_END;
 use crate::domain::refusal::Refusal;
 
-/// Largest distance above the next index that needs no confirmation.
+/// Largest number of indexes by which a person may raise the next index without an explicit confirmation.
 pub const JUMP_MAX: u32 = 100_000;
 
 /// Indexes of a wallet that limit its next index.
@@ -22,12 +22,11 @@ pub struct WalletIndexes {
 }
 
 impl WalletIndexes {
-    /// Returns the next index: `wanted` if it is given, otherwise the current one.
+    /// Returns the next index: `wanted` if it is given, otherwise the current next index.
     ///
-    /// With `is_sure`, `wanted` may be any distance above the current index.
+    /// With `is_sure`, `wanted` may be any distance above the current next index.
     ///
-    /// # Errors
-    /// `invalid_request` with the lowest or the highest possible index.
+    /// # Errors `invalid_request` with the lowest or the highest possible index.
     pub fn next_index(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
         let refused = |problem: String| Err(Refusal::field("next", problem));
         if let Some(index) = self.stopped.filter(|index| wanted.unwrap_or(self.next) <= *index) {

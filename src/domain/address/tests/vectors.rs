@@ -104,14 +104,15 @@ pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
     (&[], "bitcoincash:qqyx49mu0kkn9ftfj6hje6g2wfer34yfnq5tahq3q6"),
 ];
 
-/// Vectors of BIP-173 and BIP-350 that are valid and of an output type in use.
+/// Valid vectors of BIP-173 and BIP-350 whose output type is in use.
 pub(super) const SEGWIT: &str = "
     tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7
     tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy
     tb1pqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesf3hn0c
 ";
 
-/// Vectors that BIP-350 calls valid, but whose version or length no output type in use has. The last two are our own.
+/// Vectors that BIP-350 calls valid, but whose version or length belongs to no output type in use. We added the last
+/// two.
 pub(super) const SEGWIT_UNUSED: &str = "
     bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y
     BC1SW50QGDZ25J
@@ -120,7 +121,7 @@ pub(super) const SEGWIT_UNUSED: &str = "
     bc1p33fggyev8st5a7yfdgkwqfsww53vmrm9mnv8zk
 ";
 
-/// Vectors that BIP-173 or BIP-350 calls invalid. The last two are our own: valid checksums with unknown prefixes.
+/// Vectors that BIP-173 or BIP-350 calls invalid. We added the last two: valid checksums with unknown prefixes.
 pub(super) const SEGWIT_INVALID: &str = "
     tc1qw508d6qejxtdg4y5r3zarvary0c5xw7kg3g4ty
     bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5

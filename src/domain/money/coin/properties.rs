@@ -79,7 +79,7 @@ impl Digits {
         Digits(self.0.iter().enumerate().map(digit).collect()).without_leading_zeros()
     }
 
-    /// Divides on paper. Returns the quotient, and `true` if there is a remainder.
+    /// Divides digit by digit, as on paper. Returns the quotient, and `true` if there is a remainder.
     fn divided_by(&self, by: &Digits) -> (Digits, bool) {
         let mut rest = Digits(Vec::new());
         let mut quotient = Vec::new();

@@ -40,12 +40,12 @@ fn open_case(payments: &[PaymentInput]) -> StatusCase {
     }
 }
 
-/// Returns the invoice of [`open`] after its deadline.
+/// Returns the invoice of [`open_case`] after its deadline.
 fn expired_case(payments: &[PaymentInput]) -> StatusCase {
     StatusCase { now: EXPIRES, ..open_case(payments) }
 }
 
-/// Returns the invoice of [`open`], cancelled a second before its deadline.
+/// Returns the invoice of [`open_case`], cancelled a second before its deadline.
 fn cancelled_case(payments: &[PaymentInput]) -> StatusCase {
     StatusCase { cancelled: Some(EXPIRES - 1_000), ..open_case(payments) }
 }

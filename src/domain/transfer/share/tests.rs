@@ -81,7 +81,7 @@ fn entered_txid_takes_precedence_over_a_found_one() {
         let mut sent = outputs(&[5]);
         sent[0].transfer = Some(1);
         assert_eq!(assign_outputs(&sent, &all), [Some(2)]);
-        // An output of exactly the amount still goes to the found transfer.
+        // An output of exactly the amount still goes to the transfer whose id was found on the chain.
         all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
         let exact = assign_outputs(&sent, &all);
         assert_eq!(exact, [Some(1)], "an exact output comes first");

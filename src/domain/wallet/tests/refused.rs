@@ -178,7 +178,7 @@ fn contradicting_key_is_refused_with_the_remedy() {
 
 #[test]
 fn invalid_keys_of_bip_32_are_refused() {
-    // These are the public keys of BIP 32, test vector 5. Its private keys are refused as private.
+    // These are the invalid public keys of BIP 32, test vector 5. The private keys of this vector are refused as secrets.
     for text in [
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm",
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6Txnt3siSujt9RCVYsx4qHZGc62TG4McvMGcAUjeuwZdduYEvFn",
