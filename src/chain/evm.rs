@@ -3,9 +3,9 @@
 //! Invariant: a payment counts only if a receipt of the block that was read confirms it. The chain id is checked
 //! again after each failure.
 //!
-//! Cost in calls: 2 for the head. A range costs 4 if the native coin is not listed: its first and last block, and two
-//! for logs. Otherwise it costs 2 for each block (transactions and traces) and 2 for logs. Each transaction with a
-//! payment adds 1 for its receipt, and at most 1 for its block.
+//! Cost in calls: 2 for the head. If the native coin is not listed, a range costs 4: its first and last block, and 2
+//! for logs. Otherwise, a range costs 2 for each block (transactions and traces) and 2 for logs. Each transaction
+//! with a payment adds 1 call for its receipt, and at most 1 for its block.
 
 mod answers;
 mod balances;

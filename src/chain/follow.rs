@@ -43,7 +43,7 @@ pub struct StepOptions {
     pub blocks_max: u32,
     /// `true` if the node may be on a test network.
     pub test_networks: bool,
-    /// `true` if the step may be a part of a rescan. Such a step does not read the mempool.
+    /// `true` if the step may do a part of a rescan. A step that does so does not read the mempool.
     pub rescans: bool,
 }
 
@@ -85,7 +85,9 @@ struct StepBuilder<'a> {
 
 /// Computes one step. Passes the node's newest block to `hear` as soon as the node reports it.
 ///
-/// # Errors [`NodeError`]: there is no step.
+/// # Errors
+///
+/// [`NodeError`] if no step can be computed.
 pub fn compute_step(
     node: &mut dyn Node,
     known: &ChainState,

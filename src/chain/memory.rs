@@ -115,7 +115,7 @@ impl MemoryChain {
         self.mempool.push(sent);
     }
 
-    /// Returns `true` if no transaction in the active branch conflicts with this one.
+    /// Returns `true` if no transaction in the active branch conflicts with `sent`.
     pub(crate) fn can_include(&self, sent: &MemoryTransaction) -> bool {
         let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
         let is_late = sent.nonce.zip(sent.sender());

@@ -1,7 +1,7 @@
 //! Reads real chains through their nodes, and computes the steps that follow each chain. Also reads exchange rates.
 //!
-//! Invariant: no answer is used before it is checked. No text that leaves this module contains the URL of a node,
-//! which may contain a secret.
+//! Invariant: every answer is checked before it is used. No text that leaves this module contains the URL of a node,
+//! because the URL may contain a secret.
 
 pub mod rates;
 
@@ -29,8 +29,8 @@ use crate::domain::network_fee::NodeFees;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
 
-/// The reason for which a request to a node failed or its answer was rejected. The texts are for the operator, and
-/// contain neither a URL nor a secret.
+/// Reason why a request to a node failed, or why its answer was rejected. The texts are for the operator, and contain
+/// neither a URL nor a secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeError {
     /// No connection, a timeout, an incomplete answer or a server error. The caller retries, or asks the next URL.
@@ -116,13 +116,13 @@ pub struct BlockRead {
 /// The part of the mempool that concerns watched addresses and outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MempoolRead {
-    /// Payments to watched addresses, in transactions other than those of the request.
+    /// Payments to watched addresses, in transactions that the request did not list as unconfirmed.
     pub received: Vec<ReceivedOutput>,
     /// Watched outputs that mempool transactions spend, each with the id of the spending transaction.
     pub spent: Vec<(InputSource, String)>,
-    /// Transactions of the request that are no longer in the mempool.
+    /// Transactions that the request listed as unconfirmed and that are no longer in the mempool.
     pub vanished: Vec<String>,
-    /// `true` if a part of the mempool was not read yet. The next request reads the next part.
+    /// `true` if a part of the mempool is not yet read. The next request reads more.
     pub is_partial: bool,
 }
 
@@ -275,8 +275,8 @@ pub trait Node: Send {
     /// return these payments again.
     fn confirm_stored(&mut self) {}
 
-    /// Returns new payments in the mempool. Also returns those of the `unconfirmed` transactions that have left the
-    /// mempool. Always empty on chains without unconfirmed payments.
+    /// Returns new payments in the mempool, and those `unconfirmed` transactions that are no longer in the mempool.
+    /// Always empty on chains without unconfirmed payments.
     ///
     /// # Errors
     ///

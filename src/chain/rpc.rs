@@ -124,10 +124,11 @@ impl Rpc {
         Ok(self.track_failures(parse_result(&text))?)
     }
 
-    /// Makes one call and deserializes the result with a seed as it arrives. An error of the seed is
+    /// Makes one call and deserializes the result with a seed while the response arrives. An error of the seed is
     /// [`NodeError::Lied`].
     ///
     /// # Errors
+    ///
     /// [`CallFailure`].
     pub fn call_seed<'de, S: DeserializeSeed<'de>>(
         &mut self,

@@ -40,7 +40,7 @@ pub struct Nodes {
     pub test_networks: bool,
 }
 
-/// Values of a repeated flag, each with its key, such as the chain.
+/// Key and value for each use of a repeated flag. The key is, for example, a chain.
 pub type KeyedValues = Vec<(String, String)>;
 
 impl fmt::Debug for ChainNodes {

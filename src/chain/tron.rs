@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Genesis block ids and their networks. The last four bytes are the chain ids of Tron in
+/// Genesis block ids and their networks. The last four bytes of each id are the chain id of Tron in
 /// <https://github.com/ethereum-lists/chains>: 728126428, 2494104990 and 3448148188.
 const GENESIS_BLOCKS: [(&str, &str); 3] = [
     ("00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc", "mainnet"),
@@ -71,10 +71,10 @@ struct TronHeader {
     time: Time,
 }
 
-/// API of the node, by the finality of the blocks that it returns.
+/// API of the node: with all blocks, or only with final blocks.
 #[derive(Clone, Copy)]
 enum NodeApi {
-    /// Returns all blocks, also those that a reorg can remove.
+    /// API with all blocks, also those that a reorg can remove.
     Head,
     Final,
 }
@@ -169,7 +169,7 @@ impl Tron {
         let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
         let last: HeaderResponse = self.ask((NodeApi::Final, "getnowblock"), &json!({}))?;
         let last = parse_header(&last)?.map(|last| last.block.height);
-        // Two nodes behind one url may answer. The block that is final on one may be missing on the other.
+        // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
         let last = last.map(|last| last.min(newest.block.height));
         let is_late =
             |last: u32, before: u32| !(before..before.saturating_add(FINAL_STEP)).contains(&last);

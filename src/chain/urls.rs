@@ -39,7 +39,7 @@ impl<F: FnMut(u32) -> Option<Box<dyn Node>> + Send> Connector for F {
 /// Node urls of a chain from the settings, with the index of the current one.
 pub struct Urls {
     of: ChainNodes,
-    /// Index of the current url; `None` before the first one is used.
+    /// Index of the current url; `None` before a url is used.
     asked: Option<usize>,
 }
 

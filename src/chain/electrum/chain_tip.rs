@@ -175,7 +175,8 @@ impl Electrum {
         Ok(headers)
     }
 
-    /// Returns the header at a height; `None` above the newest header, and too far below the headers in memory.
+    /// Returns the header at a height; `None` if the height is above the newest header, or too far below the headers
+    /// in memory.
     pub(super) fn header_at(&mut self, height: u32) -> Result<Option<RawHeader>, NodeError> {
         if self.headers.is_none() {
             self.sync_headers()?;

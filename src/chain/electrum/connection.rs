@@ -40,7 +40,7 @@ const SERVER_BUSY: i64 = -102;
 /// Deadline of a poll for received lines, in milliseconds.
 const POLL_MS: u64 = 1;
 
-/// Result of a call, or the error of its method.
+/// Result of a call, or the error that the method returned.
 pub(super) type CallResult = Result<Box<RawValue>, MethodError>;
 
 pub(super) struct Connection {

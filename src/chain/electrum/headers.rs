@@ -6,7 +6,8 @@ use super::hex::{Hash256, double_sha256, format_hash};
 use super::work::{PERIOD, PowRules};
 use std::collections::VecDeque;
 
-/// Largest number of headers in memory. It exceeds a difficulty period, and the deepest reorg that is followed.
+/// Largest number of headers in memory: more than a difficulty period, and more than the deepest reorg that can be
+/// followed.
 const HELD_MAX: usize = 6_100;
 
 /// A block header of 80 bytes.

@@ -54,7 +54,7 @@ pub struct Electrum {
     server_tip: Option<(u32, RawHeader)>,
     /// Checked headers; `None` before the first use.
     headers: Option<HeaderChain>,
-    /// Headers below the checked ones, each linked from the header above it.
+    /// Headers below those in `headers`, by height. Each is linked from the header above it.
     older: BTreeMap<u32, RawHeader>,
     /// Blocks that the database has stored for the active chain, newest first.
     kept: Vec<Block>,

@@ -147,7 +147,7 @@ impl Electrum {
         in_block.collect()
     }
 
-    /// Fetches and proves these transactions, in chain order, and marks them as returned.
+    /// Fetches and proves these transactions, in the order of the chain, and marks them as returned.
     fn fetch_proven(
         &mut self,
         wanted: &[(Hash256, u32, usize)],
@@ -159,7 +159,7 @@ impl Electrum {
         for (id, height, server) in wanted {
             let Some(transaction) = self.fetched_transaction(id) else {
                 match *server {
-                    // The server that reports a transaction must be able to return it.
+                    // A server that reports a transaction must be able to return it, so the history is read again.
                     0 => return Err(self.distrust_histories(id)),
                     _ => continue,
                 }

@@ -1,4 +1,4 @@
-//! Tracks the blocks in which servers report the transactions of watched addresses, and proves them.
+//! Tracks in which blocks servers report the transactions of watched addresses, and proves these reports.
 
 use super::hex::{Hash256, format_hash};
 use super::server::Server;

@@ -23,13 +23,13 @@ const BACKOFF_MAX_LOG2: u32 = 6;
 pub(super) struct Server {
     pub url: ServerUrl,
     limits: Limits,
-    /// Connections to the server. The first one makes all calls other than subscriptions.
+    /// Connections to the server. The first connection makes all calls except subscriptions.
     connections: Vec<Connection>,
     /// Histories by script hash.
     histories: HashMap<String, ScriptHistory>,
-    /// Number of calls on closed connections.
+    /// Number of calls made on connections that are now closed.
     calls_before: u64,
-    /// Number of bytes on closed connections.
+    /// Number of bytes read and written on connections that are now closed.
     bytes_before: u64,
     /// Number of the first connection. The number increases with each reconnect.
     epoch: u64,
@@ -162,7 +162,7 @@ impl Server {
         Ok(())
     }
 
-    /// Closes all connections. Histories are kept, and the next connections compare their status.
+    /// Closes all connections. Keeps the histories; the next connections compare their status.
     pub(super) fn close(&mut self) {
         self.calls_before = self.call_count();
         self.bytes_before = self.traffic_bytes();

@@ -181,7 +181,7 @@ mod tests {
             // The first text has an unknown flag. The second text declares more inputs than it has bytes.
             format!("{}0002{}", &FIRST[..8], &FIRST[8..]),
             format!("{}ffffffffffffffffff{}", &FIRST[..8], &FIRST[10..]),
-            // The amount is above the maximum.
+            // The amount of the output is above the maximum.
             FIRST.replace("00ca9a3b00000000", "00ca9a3b000000ff"),
         ] {
             assert!(ParsedTransaction::parse(&raw_transaction(&wrong)).is_none(), "{wrong}");

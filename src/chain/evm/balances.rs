@@ -24,7 +24,7 @@ impl Evm {
         let answers = self.rpc.batch::<Number>(&calls)?;
         let mut told = Vec::with_capacity(answers.len());
         for answer in answers {
-            // Nodes keep the state of recent blocks only, and return an error for older ones.
+            // Nodes keep the state of recent blocks only, and return an error for older blocks.
             let Ok(number) = answer else {
                 return Ok(None);
             };

@@ -30,7 +30,7 @@ pub enum Number {
 /// Length and first word of a byte string. The remaining bytes are discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DataPrefix {
-    /// Number of bytes.
+    /// Length of the byte string, in bytes.
     pub length: usize,
     /// Number in the first 32 bytes; `None` if the string is shorter.
     pub first: Option<Number>,

@@ -1,4 +1,4 @@
-//! Tracks whether the node supports traces, and for which blocks it failed.
+//! Tracks whether the node supports traces, and for which blocks traces are unavailable.
 //!
 //! Invariant: a block whose traces are unavailable does not stop the chain.
 
@@ -158,7 +158,7 @@ fn is_unknown_method(error: &MethodError) -> bool {
     matches!(error.code, -32601 | -32004)
 }
 
-/// Returns `true` if the node does not offer traces, or refuses them for these credentials.
+/// Returns `true` if the node does not offer traces, or refuses traces for these credentials.
 fn has_no_traces(error: &MethodError) -> bool {
     const WORDS: [&str; 8] = [
         "method",

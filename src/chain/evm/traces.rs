@@ -1,7 +1,7 @@
 //! Finds transfers of native coins by contracts in the result of `trace_block`.
 //!
-//! Invariant: a transfer counts only if its call frame and all parent frames succeeded. Its ordinal depends only on
-//! its own transaction.
+//! Invariant: a transfer counts only if its call frame and all parent frames succeeded. The ordinal of a transfer
+//! depends only on the transaction that contains the transfer.
 
 use super::answers::{CallType, Trace, TraceKind};
 use super::hex::Word;

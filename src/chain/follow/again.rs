@@ -143,8 +143,8 @@ impl StepBuilder<'_> {
         Ok((keep, ChainStepOutcome::Rescanned(Box::new(rescanned))))
     }
 
-    /// Returns the node's block below the next range of the rescan. `None` if its hash differs from the hash that was
-    /// read.
+    /// Returns the node's block below the next range of the rescan. `None` if the hash of this block differs from the
+    /// hash read earlier.
     fn block_before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
         // The first block of a chain contains no payment.
         let height = rescan.next.saturating_sub(1);

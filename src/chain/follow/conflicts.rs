@@ -1,5 +1,5 @@
-//! Finds the spenders of watched outputs. Also finds the sent transactions that such a spender prevents from being
-//! confirmed.
+//! Finds the spenders of watched outputs. Also finds the sent transactions that can no longer be confirmed because of
+//! such a spender.
 
 use super::StepBuilder;
 use crate::chain::BlockRead;

@@ -5,8 +5,8 @@ use crate::chain::{BlockRead, NodeError};
 use crate::domain::observation::Block;
 
 impl StepBuilder<'_> {
-    /// Returns payments in blocks that were read before their address was polled. Adds the hashes of those blocks to
-    /// `keep`, as far back as hashes are kept.
+    /// Returns payments in blocks that were read before their address was polled. Adds these blocks to `keep`, unless
+    /// they are below all stored hashes.
     pub(super) fn read_late_payments(
         &mut self,
         to: &Block,

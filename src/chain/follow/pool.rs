@@ -1,4 +1,4 @@
-//! Reads the mempool and finds payments that have left it.
+//! Reads the mempool and finds payments that have left the mempool.
 //!
 //! Invariant: a transaction counts as gone only if mempool and blocks were read at the same head.
 

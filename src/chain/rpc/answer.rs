@@ -1,4 +1,4 @@
-//! Deserializes JSON-RPC responses as they arrive: one response, or those of a batch in any order.
+//! Deserializes JSON-RPC responses while they arrive: one response, or the responses of a batch in any order.
 //!
 //! Invariant: unused fields are skipped and take no memory.
 
@@ -10,7 +10,7 @@ use serde::de::{
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// A response to one call.
+/// A response to one call of a method.
 pub(super) struct RpcResponse<V> {
     /// Id of the call; `None` if the node could not read the id.
     pub id: Option<u64>,

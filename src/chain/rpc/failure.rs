@@ -10,7 +10,7 @@ use serde_json::error::Category;
 pub struct MethodError {
     /// Error code of the node.
     pub code: i64,
-    /// Error message of the node. Outside `rpc`, it has at most 200 characters and no secrets.
+    /// Error message of the node. Outside the module `rpc`, the message has at most 200 characters and no secrets.
     pub message: String,
 }
 

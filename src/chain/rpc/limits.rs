@@ -6,8 +6,8 @@ use std::time::Duration;
 use ureq::Agent;
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// Longest idle time of a connection, in milliseconds. It is longer than the polling interval of most chains. It is
-/// shorter than the 30 s after which bitcoin nodes close a connection.
+/// Longest idle time of a connection, in milliseconds. Longer than the polling interval of most chains, but shorter
+/// than the 30 s after which bitcoin nodes close a connection.
 const IDLE_MS_MAX: u64 = 20_000;
 const ANSWER_HEADER_BYTES_MAX: usize = 16 * 1024;
 /// Size of each buffer of a connection, in bytes.

@@ -1,4 +1,4 @@
-//! Accounts to poll: for each watched address, its own account and its token accounts.
+//! Accounts to poll. Each watched address has its own account and its token accounts.
 
 use super::Solana;
 use super::answers::{AccountJson, Commitment, WithSlot};
@@ -22,7 +22,7 @@ const DATA_BYTES: usize = 72;
 pub(super) struct PolledAccount {
     /// Address of the account, in base58.
     pub account: String,
-    /// Watched address. It is the account itself, or the owner of the token account.
+    /// Watched address: the account itself, or the owner of the token account.
     pub owner: String,
     /// Token of the account; `None` for the watched address's own account.
     pub asset: Option<&'static Asset>,

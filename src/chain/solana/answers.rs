@@ -100,7 +100,7 @@ pub struct Meta {
     /// Balances in lamports, by account index.
     pub pre_balances: Vec<u64>,
     pub post_balances: Vec<u64>,
-    /// Token balances before the transaction; `None` if the node did not store them.
+    /// Token balances before the transaction; `None` if the node did not store token balances.
     #[serde(default)]
     pub pre_token_balances: Option<Vec<TokenBalance>>,
     #[serde(default)]

@@ -188,7 +188,7 @@ impl Solana {
             self.poll_to(Commitment::Finalized, &accounts.filter_daily(false), to)?;
         }
         let mut entries = Vec::new();
-        // The newest transactions come first, because a customer may be waiting.
+        // The newest transactions are read first, because a customer may be waiting.
         for key in self.head.transactions_between(0, to.height).into_iter().rev() {
             if entries.len() >= LATE_MAX {
                 break;

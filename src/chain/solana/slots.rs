@@ -12,7 +12,7 @@ use serde_json::json;
 
 /// Placeholder for the hash of a slot without a block.
 const SKIPPED: &str = "skipped";
-/// Placeholder for the hash of a block that the node has deleted.
+/// Placeholder for the hash of a block that the node has deleted because of its age.
 const TOO_OLD: &str = "not kept";
 /// Largest expected difference between two nodes behind one url, in slots.
 pub(super) const MARGIN: u32 = 150;
@@ -141,7 +141,7 @@ impl Solana {
         Ok(match self.slot_state(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
             SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
-            // The answer may come from another node behind the same url that lags.
+            // Another node behind the same url may have answered, and this node may lag.
             SlotState::Missing => {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())

@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Largest number of inputs kept for all outputs of one transaction together. Watched inputs come first. Only a
+/// Largest number of inputs kept for all outputs of one transaction together. Watched inputs are kept first. Only a
 /// malicious transaction has more inputs.
 const SPENDS_MAX: usize = 100_000;
 

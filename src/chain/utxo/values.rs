@@ -7,7 +7,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::{Deserialize, Deserializer};
 
-/// Number of decimal places of the coins of UTXO chains.
+/// Number of decimal places of every coin on UTXO chains.
 const DECIMALS: i64 = 8;
 /// Largest size of a script that is kept, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;

@@ -80,7 +80,7 @@ fn invalid_headers_are_rejected() {
     // The header declares a different difficulty within a period.
     let easier = mine_child(&valid_headers[1], 1_200, 0x2070_0000);
     assert!(broken(&[easier]).contains("another difficulty"));
-    // The header has no work: its nonce does not meet the target.
+    // The header has no proof of work: its hash does not meet the target.
     let mut lazy = valid_headers[2].bytes;
     let lazy = (0..=u32::MAX).find_map(|nonce| {
         lazy[76..].copy_from_slice(&nonce.to_le_bytes());

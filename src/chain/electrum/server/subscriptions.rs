@@ -1,4 +1,4 @@
-//! Subscriptions to script hashes, and their histories.
+//! Subscribes to script hashes, and reads the histories of these scripts.
 
 use super::super::connection::unexpected_error;
 use super::super::hex::Hash256;
@@ -222,7 +222,7 @@ impl Server {
             };
             if let Some(history) = self.histories.get_mut(script) {
                 history.entries_status = Some(status.clone());
-                // If a history became too long for the server, its known entries are kept.
+                // If a history became too long for the server, the entries read earlier are kept.
                 history.entries = entries.unwrap_or_else(|| std::mem::take(&mut history.entries));
             }
         }
