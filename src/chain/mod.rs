@@ -35,11 +35,9 @@ use crate::domain::time::Time;
 pub enum NodeError {
     /// No connection, a timeout, an incomplete answer or a server error. The caller retries, or asks the next URL.
     Unreachable(String),
-    /// The node reported a rate limit or a size limit. The caller sends smaller requests, and waits longer between
-    /// them.
+    /// The node reported a rate limit or a size limit. The caller sends smaller requests, less often.
     Limited(String),
-    /// The node does not have the block yet. This happens if several nodes behind a load balancer have different
-    /// heads. The caller retries.
+    /// The node, or another node behind its load balancer, does not have the block yet. The caller retries.
     Behind,
     /// The answer contradicts an earlier answer or the request. The caller discards the whole answer.
     Lied(String),

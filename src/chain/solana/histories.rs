@@ -156,7 +156,7 @@ impl AccountHistories {
         }
     }
 
-    /// Removes a transaction, and marks the histories that contain it for a reload.
+    /// Removes a transaction. The histories that contain it are read again at the next poll.
     pub(super) fn invalidate_transaction(&mut self, key: SlotSignature) {
         let named = self.found.remove(&key).unwrap_or_default();
         for account in &named.accounts {

@@ -287,7 +287,7 @@ impl Solana {
         Err(NodeError::Unreachable(text))
     }
 
-    /// Returns the result of a transaction; `None` if it is not in a block of the chain.
+    /// Returns the result of a transaction; `None` if the transaction is not in a block of the chain.
     pub(super) fn transaction_result(
         &mut self,
         signature: &str,

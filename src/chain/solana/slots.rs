@@ -14,7 +14,7 @@ use serde_json::json;
 const SKIPPED: &str = "skipped";
 /// Placeholder for the hash of a block that the node has deleted because of its age.
 const TOO_OLD: &str = "not kept";
-/// Largest expected difference between two nodes behind one url, in slots.
+/// Largest expected difference between the heads of two nodes behind one url, in slots.
 pub(super) const MARGIN: u32 = 150;
 /// Number of slots in the first search for the newest block.
 const SEARCH: u32 = 64;

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn id_begins_with_the_height_of_its_block() {
-        // Id of block 66987565 on the Nile test network, from the documentation of `/wallet/getblockbynum`.
+        // Id of block 66 987 565 on the Nile test network, from the documentation of `/wallet/getblockbynum`.
         let text = "0000000003fe262d52bfa4b2814f816fd2e57af5b98a33d60d8630a03a908e0e";
         let id = TronId::parse(text);
         assert_eq!(id.map(TronId::height), Some(66_987_565));

@@ -1,7 +1,8 @@
 //! Payments to watched accounts in one transaction of Tron.
 //!
 //! Invariant: the position of a token payment is the index of its log in the transaction, counted from 1. The
-//! position of a native payment by a contract is its index among the contract's native transfers.
+//! position of a native payment by a contract is its index among all native transfers by contracts in the
+//! transaction.
 
 use super::answers::{InternalTransaction, TransactionInfo, TronAction, TronLog, TronTransaction};
 use super::hex::{word_to_account, word_to_number};
@@ -82,7 +83,7 @@ impl TransferFilter<'_> {
         found
     }
 
-    /// Parses the transfer of a listed token from a log; `None` for other logs.
+    /// Parses the transfer of a listed token from a log; `None` for any other log.
     fn token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
         let asset = self.find_token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {

@@ -99,7 +99,8 @@ impl Utxo {
         scanner: OutputScanner<'_>,
     ) -> Result<Vec<ScannedTx>, NodeError> {
         let mut found = Vec::new();
-        // The transactions are fetched in groups, to detect early that a node lists more transactions than it has.
+        // The transactions are fetched in groups. If a node lists more transactions than it has, this is detected
+        // early.
         for group in ids.chunks(GROUP) {
             let calls: Vec<_> = group.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
             let answers = self.rpc.batch_seed(&calls, TxSeed(scanner))?;

@@ -1,4 +1,4 @@
-//! Scans blocks and transactions while the response arrives, and discards what is not watched.
+//! Scans blocks and transactions while the response arrives, and discards everything that is not watched.
 //!
 //! Invariant: memory grows with the number of payments, not with the size of the block. An address comes from the
 //! script of its output, never from the address in the response.
@@ -30,7 +30,7 @@ pub(in crate::chain) struct ScannedTx {
     pub txid: String,
     /// Hash of the transaction's block; `None` if the response does not contain a block hash.
     pub(super) block: Option<HashText>,
-    /// Inputs of the transaction, watched ones first.
+    /// Inputs of the transaction; watched inputs come first.
     pub spends: Vec<InputSource>,
     pub received: Vec<ReceivedOutput>,
     pub spent: Vec<(InputSource, String)>,
