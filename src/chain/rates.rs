@@ -72,7 +72,8 @@ impl RateClient {
     /// Fetches the prices of one source, and blocks the calling thread. Prices have the time `now`, unless the source
     /// returns an older time.
     ///
-    /// # Errors [`RatesError`].
+    /// # Errors
+    /// [`RatesError`].
     pub fn fetch(&self, upstream: &Upstream, now: Time) -> Result<Vec<CoinFigure>, RatesError> {
         let tickers = match upstream.source {
             FigureSource::Kraken => kraken::fetch_tickers(self, &upstream.base, now)?,
@@ -144,7 +145,8 @@ fn parse_response<'a, T: Deserialize<'a>>(
 
 /// Adds the ticker of a currency pair.
 ///
-/// # Errors The text is not a positive number.
+/// # Errors
+/// The text is not a positive number.
 fn add_ticker(
     tickers: &mut Vec<Ticker>,
     (base, quote): (&'static str, &'static str),

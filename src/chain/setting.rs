@@ -52,7 +52,8 @@ impl fmt::Debug for ChainNodes {
 impl Nodes {
     /// Parses the settings.
     ///
-    /// # Errors A message with the flag and the key, without any url or header.
+    /// # Errors
+    /// A message with the flag and the key, without any url or header.
     pub fn read(
         nodes: &KeyedValues,
         headers: &KeyedValues,

@@ -103,7 +103,8 @@ pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
 /// Reads an address of `chain` on the first of `networks` that accepts the text. Returns this network and the
 /// canonical text.
 ///
-/// # Errors [`AddressError`] with the expected form of an address on the first network.
+/// # Errors
+/// [`AddressError`] with the expected form of an address on the first network.
 pub fn parse_on_any(
     chain: Chain,
     networks: &[Network],
@@ -122,7 +123,8 @@ pub fn parse_on_any(
 
 /// Reads an address of `chain` and returns its canonical text.
 ///
-/// # Errors [`AddressError`] with the expected form of an address on this network.
+/// # Errors
+/// [`AddressError`] with the expected form of an address on this network.
 pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
     read_address(chain, network, text).map_err(|reason| AddressError { chain, reason })
 }

@@ -195,7 +195,8 @@ impl<'a> Fields<'a> {
 
     /// Reads the URL of a page for customers: http, https, or a scheme that belongs to an app, like `myshop://paid`.
     ///
-    /// # Errors `invalid_request` for any other value.
+    /// # Errors
+    /// `invalid_request` for any other value.
     pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
              in plain ASCII; a host name in punycode";

@@ -73,7 +73,8 @@ input! {
 impl PaymentLink {
     /// Returns the link that a request describes. The caller sets `seq`, `id` and `account`.
     ///
-    /// # Errors `invalid_request` if the body has no name.
+    /// # Errors
+    /// `invalid_request` if the body has no name.
     pub(crate) fn new(
         body: CreatePaymentLink,
         mode: Mode,

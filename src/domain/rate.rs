@@ -87,7 +87,8 @@ impl RateQuote {
     ///
     /// A coin is then worth less, so the customer pays a larger amount of the coin.
     ///
-    /// # Errors [`Overflow`] if the lowered rate rounds to zero.
+    /// # Errors
+    /// [`Overflow`] if the lowered rate rounds to zero.
     pub fn lowered_by(self, spread: Bps) -> Result<RateQuote, Overflow> {
         if spread == Bps(0) {
             return Ok(self);

@@ -103,7 +103,8 @@ pub enum EnteredCode {
 impl EnteredCode {
     /// Reads a code with any spacing. A recovery code may be in upper or lower case, with hyphens or without.
     ///
-    /// # Errors `invalid_request` if the text is neither kind of code.
+    /// # Errors
+    /// `invalid_request` if the text is neither kind of code.
     pub fn read(text: &str) -> Result<EnteredCode, Refusal> {
         let is_shown = |letter: &char| !letter.is_whitespace() && *letter != '-';
         let plain: String = text.chars().filter(is_shown).collect();

@@ -90,7 +90,8 @@ impl<'a> Host<'a> {
     /// Browsers read a host whose last part is a number as an address, also in octal or hexadecimal. This parser
     /// accepts such a host only if it consists of four decimal numbers.
     ///
-    /// # Errors [`UrlProblem::Host`].
+    /// # Errors
+    /// [`UrlProblem::Host`].
     pub fn parse(text: &'a str) -> Result<Host<'a>, UrlProblem> {
         let name = text.strip_suffix('.').unwrap_or(text);
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);

@@ -36,8 +36,9 @@ impl TransferFilter<'_> {
 
     /// Returns the payments of a transaction, by position.
     ///
-    /// # Errors [`NodeError::Lied`] if the receipt contradicts itself or the hint. [`NodeError::Behind`] if the
-    /// receipt is of another block.
+    /// # Errors
+    /// [`NodeError::Lied`] if the receipt contradicts itself or the hint. [`NodeError::Behind`] if the receipt is of
+    /// another block.
     pub(super) fn receipt_payments(
         &self,
         (height, txid): (u32, Word),

@@ -16,7 +16,8 @@ pub trait ErrorBody {
 impl Rpc {
     /// Posts a body to this path below the url.
     ///
-    /// # Errors [`NodeError`]. An error message about a limit becomes [`NodeError::Limited`].
+    /// # Errors
+    /// [`NodeError`]. An error message about a limit becomes [`NodeError::Limited`].
     pub fn post<T: DeserializeOwned + ErrorBody>(
         &mut self,
         path: &str,

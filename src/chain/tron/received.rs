@@ -31,8 +31,8 @@ impl TransferFilter<'_> {
 
     /// Returns the payments of a transaction, by position.
     ///
-    /// # Errors [`NodeError::Lied`] if there are payments, and block and receipt disagree on whether the transaction
-    /// succeeded.
+    /// # Errors
+    /// [`NodeError::Lied`] if there are payments, and block and receipt disagree on whether the transaction succeeded.
     pub(super) fn agreed_payments(
         &self,
         transaction: &TronTransaction,

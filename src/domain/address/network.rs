@@ -6,7 +6,8 @@ use bech32::Hrp;
 
 /// Reads an address of `chain` on the network with this name and returns its canonical text.
 ///
-/// # Errors [`AddressError`] with the expected form, also if the prefix belongs to another test network.
+/// # Errors
+/// [`AddressError`] with the expected form, also if the prefix belongs to another test network.
 pub fn parse_on_named_network(
     chain: Chain,
     network: &str,

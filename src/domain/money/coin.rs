@@ -131,7 +131,8 @@ impl Rate {
     /// Returns the smallest amount whose value is at least `due`, rounded up to `decimals` decimal places, at most to
     /// 8.
     ///
-    /// # Errors [`Overflow`] if the amount overflows.
+    /// # Errors
+    /// [`Overflow`] if the amount overflows.
     pub fn units_for(self, due: Cents, decimals: u32) -> Result<Units, Overflow> {
         let shown = decimals.min(PLACES_MAX);
         let due = u128::try_from(due.0).map_err(|_| Overflow)?;

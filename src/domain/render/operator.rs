@@ -93,7 +93,8 @@ view! {
 
 /// Returns the JSON of a user. `account` is the id of the merchant's account; `None` for operators.
 ///
-/// # Errors The error of serde_json. No user causes it.
+/// # Errors
+/// The error of serde_json. No user causes it.
 pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     to_raw_value(&UserView {
         object: "user",
@@ -110,7 +111,8 @@ pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
 /// Returns the JSON of a session. The JSON includes the id of the merchant's account if the user is a merchant, and
 /// the end of the session if the session is new.
 ///
-/// # Errors The error of serde_json. No session causes it.
+/// # Errors
+/// The error of serde_json. No session causes it.
 pub(crate) fn session(
     user: &User,
     account: Option<&str>,

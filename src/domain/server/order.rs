@@ -136,7 +136,8 @@ impl ServerOrder {
 
 /// Checks that the text is a host name by RFC 1123, in upper or lower case.
 ///
-/// # Errors The problem of the text.
+/// # Errors
+/// The problem of the text.
 pub fn check_hostname(text: &str) -> Result<(), &'static str> {
     if text.is_empty() || text.len() > HOSTNAME_BYTES_MAX {
         return Err("must have 1 to 253 characters");

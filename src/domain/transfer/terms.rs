@@ -23,8 +23,9 @@ impl TransferTerms {
     ///
     /// The amount to send is rounded down to the decimal places of the coin, at most to 8.
     ///
-    /// # Errors `invalid_request` for `networkFee` if nothing is left to send. `invalid_request` for `rate` if the
-    /// amount in the coin overflows.
+    /// # Errors
+    /// `invalid_request` for `networkFee` if nothing is left to send. `invalid_request` for `rate` if the amount in the
+    /// coin overflows.
     pub fn new(
         amount: Cents,
         asset: &Asset,

@@ -26,7 +26,8 @@ impl WalletIndexes {
     ///
     /// With `is_sure`, `wanted` may be any distance above the current next index.
     ///
-    /// # Errors `invalid_request` with the lowest or the highest possible index.
+    /// # Errors
+    /// `invalid_request` with the lowest or the highest possible index.
     pub fn next_index(&self, wanted: Option<u32>, is_sure: bool) -> Result<u32, Refusal> {
         let refused = |problem: String| Err(Refusal::field("next", problem));
         if let Some(index) = self.stopped.filter(|index| wanted.unwrap_or(self.next) <= *index) {
