@@ -142,8 +142,8 @@ fn read_address(chain: Chain, network: Network, text: &str) -> Result<String, Ad
     }
 }
 
-/// Reads a segwit or base58check address. The length decides, not the prefix: a base58 address may start with
-/// `LTC1…`.
+/// Reads a segwit or base58check address. The length of the text selects the encoding, since a base58 address may
+/// start with `LTC1…`.
 fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     if text.len() > BASE58CHECK_BYTES_MAX {
         read_segwit(prefixes, text)
@@ -152,7 +152,7 @@ fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProbl
     }
 }
 
-/// Reads P2PKH or P2SH: the hash of a key or of a script, in base58check.
+/// Reads a P2PKH or P2SH address: the hash of a key or of a script, in base58check.
 fn read_p2pkh_or_p2sh(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     let (version, hash) = read_base58check(text, prefixes.expected)?;
     let known = prefixes.versions.iter().find(|(read, _)| *read == version);

@@ -99,7 +99,7 @@ impl Asset {
     }
 }
 
-/// Returns the symbol of every coin, once each, in table order. A coin has the same price on all its chains.
+/// Returns the symbols of all coins, without duplicates, in table order. A coin has the same price on all its chains.
 pub fn symbols() -> impl Iterator<Item = &'static str> {
     let first = |(place, asset): &(usize, &'static Asset)| {
         let before = ASSETS.iter().take(*place);

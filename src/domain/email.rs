@@ -7,7 +7,7 @@ const LABEL_CHARS_MAX: usize = 63;
 
 /// Returns `true` for one email address by the rule of HTML's `<input type=email>`.
 ///
-/// Letters, digits and their marks beyond ASCII count as letters (RFC 6531).
+/// Non-ASCII letters, digits and combining marks count as letters (RFC 6531).
 pub fn is_email(text: &str) -> bool {
     let is_local = |c: char| c.is_ascii_graphic() && !r#"()<>[],;:\"@"#.contains(c) || is_letter(c);
     text.split_once('@').is_some_and(|(local, host)| {

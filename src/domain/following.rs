@@ -1,6 +1,6 @@
 //! The state of a followed chain, and the outcome of one step along it.
 //!
-//! Invariant: a step names the block that it continues from, and is applied only there.
+//! Invariant: a step names the block that it continues from, and is applied only at this block.
 
 mod sent;
 
@@ -234,7 +234,7 @@ pub enum ChainStepOutcome {
     Stopped(String),
     /// New blocks were read.
     Forward(Box<ForwardStep>),
-    /// A part of a rescan was read.
+    /// Some blocks of a rescan were read again.
     Rescanned(Box<RescanStep>),
     /// The transaction of a claim was checked.
     ClaimChecked(Box<ClaimCheck>),
@@ -242,7 +242,7 @@ pub enum ChainStepOutcome {
     BalancesChecked(Box<BalanceCheck>),
     /// The height of the chain at [`ChainState::undated`] was found.
     HeightFound {
-        /// The time whose height was searched for.
+        /// The time for which the height was searched.
         at: Time,
         /// Height of the first block at or after `at`, less a margin. The cursor's height if all blocks are earlier.
         height: u32,

@@ -25,8 +25,8 @@ text_enum! {
         InsufficientBalance = "insufficient_balance",
         /// The payout would exceed the account's limit for 24 hours.
         DailyLimit = "daily_limit",
-        /// The account has no usable address for the payout coin: none is set, or a new one is still in its waiting
-        /// period.
+        /// The account has no usable address for the payout coin: no address is set, or a new address is still in its
+        /// waiting period.
         NoAddress = "no_address",
         /// Payouts exist in live mode only.
         TestMode = "test_mode",

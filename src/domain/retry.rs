@@ -1,6 +1,6 @@
 //! Schedule of the attempts to deliver a webhook.
 //!
-//! Invariant: a round has eleven attempts, and the last is within a day of the first.
+//! Invariant: a round has eleven attempts, and the last attempt starts within a day of the first.
 
 use super::time::{HOUR_MS, MINUTE_MS, SECOND_MS, Time};
 

@@ -72,7 +72,7 @@ text_enum! {
         Retry = "retry",
         /// The signer sent nothing and will not be run again.
         Declined = "declined",
-        /// The file was restored from an older copy. The transfer may have been sent after that copy.
+        /// The file was restored from an older copy. The transfer may have been sent after the copy was made.
         Restored = "restored",
     }
 }

@@ -133,10 +133,9 @@ pub fn wallet_chains() -> impl Iterator<Item = Chain> {
     Chain::first_of_each_pool().filter(|chain| !chain.row().imported)
 }
 
-/// Finds the chain for wallets of an address pool.
+/// Finds the chain for which wallets of this address pool derive addresses.
 ///
-/// # Errors
-/// `invalid_request` that lists the names of the pools.
+/// # Errors `invalid_request` that lists the names of the pools.
 pub fn find_wallet_chain(name: &str) -> Result<Chain, Refusal> {
     let found = wallet_chains().find(|chain| chain.address_pool() == name);
     found.ok_or_else(|| {

@@ -60,7 +60,7 @@ pub(in crate::domain) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
 /// Address prefixes of a utxo chain on one of its networks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UtxoPrefixes {
-    /// Accepted base58check versions, each with the version that is written.
+    /// Accepted base58check versions, each with the version of the canonical text.
     pub(super) versions: &'static [(u8, u8)],
     /// Human-readable parts of the network's segwit addresses.
     pub(super) hrps: &'static [Hrp],

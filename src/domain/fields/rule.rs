@@ -126,7 +126,7 @@ pub struct ObjectRule<T> {
     object: &'static Object,
 }
 
-/// Returns the rule for an object that another `input!` declares. Its errors name the outer field.
+/// Returns the rule for an object that another `input!` declares. Errors in the object name the outer field.
 pub const fn object<T>(
     read: fn(&Map<String, Value>) -> Result<T, Refusal>,
     object: &'static Object,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// The keywords of a JSON Schema, or of a part of one.
 pub type Keywords = Map<String, Value>;
 
-/// A rule that describes a field, for any type of value.
+/// A rule that describes a field. The trait does not depend on the type of the field's value.
 pub trait FieldSchema: Sync {
     /// Returns the JSON Schema of the field.
     fn schema(&self) -> Keywords;

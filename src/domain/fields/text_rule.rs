@@ -21,7 +21,7 @@ pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
 }
 
 impl TextRule {
-    /// Describes the form that the operation checks: the smallest number of characters, and a regular expression.
+    /// Adds to the schema what the operation checks: the smallest number of characters, and a regular expression.
     pub const fn of_form(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
         self.form = Some((chars_min, pattern));
         self

@@ -164,7 +164,7 @@ fn find_ticker<'a>(tickers: &'a [Ticker], base: &str, quote: &str) -> Option<&'a
     tickers.iter().find(is)
 }
 
-/// Returns the price of a coin from a pair of the coin and the currency itself.
+/// Returns the price of a coin from the ticker of the coin in this currency.
 fn direct_price(
     tickers: &[Ticker],
     coin: &str,

@@ -15,7 +15,7 @@ text_enum! {
     ///  └────────────────────────────────────────┘
     /// ```
     ///
-    /// Without a provisioner, an operator takes it from `queued` to `active` or `failed` in one step.
+    /// Without a provisioner, an operator takes the server from `queued` to `active` or `failed` in one step.
     pub enum ServerStatus {
         /// The server is ordered.
         Queued = "queued",

@@ -35,7 +35,7 @@ text_enum! {
     }
 }
 
-/// Network fee for an approval whose request gives none.
+/// Network fee for an approval whose request gives no fee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposedFee {
     /// Amount of the fee, in base units of the transfer's coin.
@@ -51,7 +51,7 @@ pub struct ProposedFee {
 pub struct ApprovalProposal {
     /// Market of the coin in the transfer's currency.
     pub market: CoinMarket,
-    /// Fee that is used if the request gives none.
+    /// Fee that is used if the request gives no fee.
     pub fee: ProposedFee,
     /// `true` if real money is sent, so that an unusual rate or fee needs acceptance.
     pub is_guarded: bool,

@@ -1,4 +1,4 @@
-//! The next index of a wallet, and the check of an index that its owner enters.
+//! The next index of a wallet, and the check of an index that a person enters.
 //!
 //! Invariant: a wallet never returns to an index that was handed out, or may have been handed out.
 

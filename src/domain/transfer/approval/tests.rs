@@ -176,7 +176,7 @@ fn fee_above_a_quarter_needs_acceptance() {
     // Even an accepted fee must leave an amount to send.
     let (param, _) = summary(fix_terms(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
-    // An estimated fee is checked like a given one. Here it is 0.0001 of 0.00025 LTC.
+    // An estimated fee is checked like a given fee. Here the fee is 0.0001 of 0.00025 LTC.
     let (param, _) = summary(fix_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }

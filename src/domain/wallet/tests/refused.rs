@@ -7,7 +7,7 @@ use bitcoin::bip32::Xpriv;
 
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
-/// Private key below m/84'/0'/0' of the well-known phrase. Everybody knows it, so it protects no money.
+/// Private key below m/84'/0'/0' of the well-known phrase. Everybody knows this key, so it protects no money.
 const WIF: &str = "L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1";
 
 /// Returns the text of an extended private key with these first four bytes.
