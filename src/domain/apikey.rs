@@ -23,9 +23,9 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 text_enum! {
     /// Class of a key, which decides the routes that accept it.
     pub enum KeyClass {
-        /// Key for the merchant's server. Every route except the public ones accepts it.
+        /// Key for the merchant's server. All non-public routes accept such a key.
         Secret = "secret",
-        /// Key for the shop's page. Only the public routes accept it.
+        /// Key for the shop's page. Only the public routes accept such a key.
         Public = "public",
         /// Secret key in the older form `<id>.<secret>`.
         Legacy = "legacy",
@@ -72,7 +72,7 @@ fn random_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> String 
     text
 }
 
-/// Returns `true` if the text may be a generated key or an imported legacy one; `false` for a typing error.
+/// Returns `true` if the text may be a generated key or an imported legacy key; `false` for a typing error.
 pub fn is_plausible(text: &str) -> bool {
     let made = [KeyClass::Secret, KeyClass::Public]
         .into_iter()

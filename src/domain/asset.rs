@@ -83,8 +83,7 @@ impl Asset {
 
     /// Returns the fixed rate of simulated money: fiat per whole coin. Only `service::rates` calls this.
     ///
-    /// # Errors
-    /// [`Overflow`]. A test of every coin proves that it does not occur.
+    /// # Errors [`Overflow`]. A test of every coin proves that this error does not occur.
     pub fn fixed_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
         let eur: Rate = self.fixed_rate_eur.parse()?;
         match currency {

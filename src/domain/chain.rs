@@ -247,7 +247,8 @@ chains! {
 }
 
 impl Chain {
-    /// Returns the pool of this chain's addresses. Each chain has its own pool, except that all EVM chains share one.
+    /// Returns the pool of this chain's addresses. Each chain has its own pool, except that all EVM chains share one
+    /// pool.
     pub const fn address_pool(self) -> &'static str {
         self.row().pool
     }

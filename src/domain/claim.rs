@@ -11,7 +11,7 @@ use super::money::coin::Units;
 use super::text_enum::text_enum;
 use super::time::Time;
 
-/// Largest accepted number of a payment among the payments of one transaction with the same address and amount.
+/// Largest accepted [`Claim::ordinal`].
 pub const ORDINAL_MAX: u32 = 1000;
 /// Largest number of open claims on one chain.
 pub const OPEN_MAX: i64 = 100;
@@ -62,7 +62,7 @@ pub struct Claim {
     pub address: String,
     /// Amount of the payment.
     pub amount: Units,
-    /// Number of the payment among those of the transaction with the same address and amount, from 1.
+    /// Number of the payment, from 1, among the payments of the transaction with the same address and amount.
     pub ordinal: u32,
     /// Email address of the operator who made the claim.
     pub asked_by: String,

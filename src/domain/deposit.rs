@@ -95,7 +95,7 @@ pub struct Deposit {
     pub status: DepositStatus,
     /// `true` if the deposit has ever been confirmed.
     pub was_confirmed: bool,
-    /// Time of the first sighting. If the deposit replaces another deposit, it has the time of the replaced deposit.
+    /// Time of the first sighting. If the deposit replaces another deposit, this is the time of the replaced deposit.
     pub created_at: Time,
     /// Time of confirmation; `None` while the deposit is not confirmed.
     pub confirmed_at: Option<Time>,

@@ -82,7 +82,7 @@ pub struct Posting {
     pub fee_bps: Option<Bps>,
     /// Fee rate, on entries of kind `sale` only. It is present even if the fee rounds to zero.
     pub sale_fee_bps: Option<Bps>,
-    /// `seq` of the entry that this one reverses.
+    /// `seq` of the entry that this entry reverses.
     pub reverses: Option<i64>,
     /// Explanation for people.
     pub memo: Option<&'static str>,

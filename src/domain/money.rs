@@ -31,7 +31,7 @@ impl std::error::Error for Overflow {}
 /// Reason why a text is not a valid amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
-    /// The text is zero, or not digits with at most one point and at most two decimals.
+    /// The text is zero, or it is not a plain number with at most two decimals.
     Malformed,
     /// The amount is well formed, but larger than [`Cents::AMOUNT_MAX`].
     TooLarge,
@@ -48,7 +48,7 @@ impl Cents {
     pub const ONE: Cents = Cents(1);
     /// Largest accepted amount, and largest value of one payment: 9 999 999 999.99.
     ///
-    /// Nine million such amounts fit into the 64 bits of a balance.
+    /// The 64 bits of a balance can hold nine million times this amount.
     pub const AMOUNT_MAX: Cents = Cents(999_999_999_999);
 
     /// Reads a price above zero: ASCII digits, at most one point, at most two decimals.

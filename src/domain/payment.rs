@@ -85,7 +85,7 @@ pub struct Payment {
     pub state: PaymentState,
     /// `true` if the payment has ever been confirmed.
     pub was_confirmed: bool,
-    /// Time of the first sighting. If the payment replaces another payment, it has the time of the replaced payment.
+    /// Time of the first sighting. If the payment replaces another payment, this is the time of the replaced payment.
     pub seen_at: Time,
     /// Time of confirmation; `None` while the payment is not confirmed.
     pub confirmed_at: Option<Time>,

@@ -36,7 +36,7 @@ text_enum! {
         Unauthorized = "unauthorized",
         /// The email or the password is wrong.
         InvalidCredentials = "invalid_credentials",
-        /// The password is right, and a code of the second factor is needed too.
+        /// The password is right, but a code of the second factor is missing.
         SecondFactorRequired = "second_factor_required",
         /// The class of the API key is wrong for the route.
         WrongKeyType = "wrong_key_type",

@@ -42,7 +42,8 @@ impl Time {
     }
 }
 
-/// Formats a duration in its largest whole unit, rounded down: `42 s`, `5 min`, `3 h`, `2 days`.
+/// Formats a duration in whole seconds, minutes, hours or, for at least two days, days: `42 s`, `5 min`, `3 h`, `2
+/// days`. Rounds down.
 pub fn span_text(span_ms: i64) -> String {
     for (unit_ms, name) in [(2 * DAY_MS, "days"), (HOUR_MS, "h"), (MINUTE_MS, "min")] {
         if span_ms >= unit_ms {

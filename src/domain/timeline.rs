@@ -185,8 +185,8 @@ impl TimelineEntry {
 /// not in the timeline yet.
 struct ReplayedPayment<'a> {
     payment: &'a Payment,
-    /// Time at which the payment was priced: creation of its quote if the payment was on time, otherwise its first
-    /// change.
+    /// Time at which the payment was priced: the creation of its quote if the payment was on time, otherwise the
+    /// first change of the payment.
     priced_at: Option<Time>,
     /// State so far; `None` before the first change of the payment.
     judged: Option<PaymentFacts>,

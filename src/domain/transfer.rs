@@ -249,7 +249,7 @@ impl Transfer {
         self.sending == Some(SendingState::Restored)
     }
 
-    /// Clears the state of the signer and its reason.
+    /// Clears the state of the signer and the signer's reason.
     pub fn clear_sending(&mut self) {
         self.sending = None;
         self.dispatch.sending_reason = None;

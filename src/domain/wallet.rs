@@ -187,10 +187,9 @@ pub fn secret_problem(secret: WalletSecret) -> String {
     )
 }
 
-/// Reads a wallet from an extended public key, or from a descriptor with one.
+/// Reads a wallet from an extended public key, or from a descriptor that contains such a key.
 ///
-/// # Errors
-/// `invalid_request` that names `key`, `script` or `network`.
+/// # Errors `invalid_request` that names `key`, `script` or `network`.
 pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refusal> {
     refuse_secrets("key", text)?;
     let text = text.trim();

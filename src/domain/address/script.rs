@@ -74,7 +74,7 @@ fn witness_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<
     Some([version, length].into_iter().chain(program).collect())
 }
 
-/// Returns the P2PKH or P2SH script of a base58check address. The version of the address selects between them.
+/// Returns the P2PKH or P2SH script of a base58check address. The version of the address decides which.
 fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test]

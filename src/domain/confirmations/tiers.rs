@@ -51,8 +51,8 @@ impl ConfirmationTiers {
         &self.0
     }
 
-    /// Returns the needed confirmations for an amount at stake. A payment without a price needs those of the last
-    /// tier.
+    /// Returns the needed confirmations for an amount at stake. A payment without a price needs the confirmations of
+    /// the last tier.
     pub fn needed_for(&self, at_stake: Option<Cents>) -> Depth {
         let takes = |tier: &&ConfirmationTier| match (tier.below, at_stake) {
             (None, _) => true,

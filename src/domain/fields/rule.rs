@@ -198,7 +198,8 @@ pub struct ChoicesRule<T> {
     kind: PhantomData<T>,
 }
 
-/// Returns the rule for a list of texts of an enumeration. `problem` is the message for any other entry.
+/// Returns the rule for a list of texts of an enumeration. `problem` is the message for an entry that is not one of
+/// these texts.
 pub const fn choices<T: TextEnum>(problem: &'static str) -> ChoicesRule<T> {
     ChoicesRule { problem, kind: PhantomData }
 }

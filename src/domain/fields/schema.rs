@@ -83,7 +83,7 @@ pub struct Object {
     pub properties: &'static [Property],
     /// Further keywords of the schema, as JSON text.
     pub besides: &'static str,
-    /// JSON text of the fields whose values in the object's example differ from those of the properties.
+    /// JSON text of fields in the object's example. These values replace the examples of the properties.
     pub differs: &'static str,
 }
 
@@ -138,7 +138,7 @@ pub enum Component {
     Exemplified {
         /// Component that has the schema.
         component: &'static Component,
-        /// JSON text of the fields that have other values in the example.
+        /// JSON text of fields in the example. These values replace the values in the component's example.
         differs: &'static str,
     },
     /// An object without a name. Its schema is repeated in each place that uses it.
@@ -153,7 +153,7 @@ pub enum Component {
         /// gives the example.
         choices: &'static [&'static Component],
     },
-    /// A schema that no other variant can describe.
+    /// A schema that cannot be described by the other variants.
     Other {
         /// Name in the OpenAPI document.
         name: &'static str,

@@ -39,7 +39,7 @@ pub enum SentLookupAnswer {
     Absent,
     /// The transaction is not in the mempool. It may be in a block, but the node has no index to find it.
     CannotTell,
-    /// The transaction can never be mined, because another transaction used its sender's nonce in a final block.
+    /// The transaction can never be mined, because another transaction used the sender's nonce in a final block.
     Gone {
         /// Id of the other transaction, if known.
         by: Option<String>,

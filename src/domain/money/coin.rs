@@ -121,7 +121,7 @@ impl Rate {
         cents.and_then(|cents| i64::try_from(cents).ok()).map(Cents).ok_or(Overflow)
     }
 
-    /// Returns `true` if the value before rounding is at least one cent. Half a cent is too little.
+    /// Returns `true` if the value before rounding is at least one cent. Half a cent is not enough.
     pub fn is_worth_a_cent(self, units: Units, decimals: u32) -> bool {
         let product = WideProduct::product(units.0, self.mantissa);
         let shift = decimals.saturating_add(self.scale).saturating_sub(2);
@@ -192,8 +192,8 @@ impl Rate {
         (units, decimals): (Units, u32),
         (other, other_decimals): (Rate, u32),
     ) -> Result<Units, Overflow> {
-        // amount in other coins = (units / 10^decimals) × (mantissa / 10^scale) ÷ (other.mantissa / 10^other.scale).
-        // The division below returns this amount × 10^other_decimals, in base units.
+        // amount of the other coin = (units / 10^decimals) × (mantissa / 10^scale) ÷ (other.mantissa /
+        // 10^other.scale). The division below returns this amount × 10^other_decimals, in base units.
         let up = other.scale.saturating_add(other_decimals);
         let down = decimals.saturating_add(self.scale);
         let raised = 10_u128

@@ -58,7 +58,7 @@ pub fn parse_number(text: &str) -> Option<Decimal> {
     number.filter(|number| *number > Decimal::ZERO)
 }
 
-/// Returns the mean of two numbers; `None` if the lower one is above the upper, or if the sum overflows.
+/// Returns the mean of two numbers; `None` if `lower` is above `upper`, or if the sum overflows.
 pub fn middle(lower: Decimal, upper: Decimal) -> Option<Decimal> {
     if lower > upper {
         return None;

@@ -38,7 +38,7 @@ view! {
 }
 
 impl ClaimView<'_> {
-    /// Returns the view of a claim, with the explorer page of its transaction.
+    /// Returns the view of a claim. `explorer_url` is the explorer page of the claimed transaction.
     pub fn new(claim: &Claim, explorer_url: Option<String>) -> ClaimView<'_> {
         ClaimView {
             id: &claim.id,

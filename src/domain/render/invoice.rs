@@ -80,7 +80,7 @@ const WARNINGS: Schema = schema!({
     "type": "array", "items": { "type": "string" }, "examples": [["Unknown field ignored: colour."]]
 });
 
-/// Returns the JSON of an invoice. Only the response to its creation has warnings.
+/// Returns the JSON of an invoice. Only the response to the creation of the invoice has warnings.
 pub fn invoice(invoice: &Invoice, links: &LinkBuilder, warnings: &[String]) -> Rendered {
     let view = InvoiceView::new(invoice, links);
     if warnings.is_empty() {

@@ -95,8 +95,8 @@ view! {
 
 const TOLERANCE: Schema = schema!({ "type": "integer", "minimum": 0, "maximum": 2000 });
 
-/// Returns the JSON of an invoice with all details. Each payment has its confirmations. The result also names the
-/// test network of the invoice's coin.
+/// Returns the JSON of an invoice with all details: the confirmations of each payment, and the name of the coin's
+/// network if it is a test network.
 pub fn invoice_detail(
     (invoice, test_network): (&Invoice, Option<&str>),
     quotes: &[Quote],

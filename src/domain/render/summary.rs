@@ -176,7 +176,7 @@ pub(crate) fn start_of_day(day: i64) -> Time {
 
 impl DailySalesView {
     /// Returns the sales of the days from `first` to `last`, both included. Each item of `found` is a day, the number
-    /// of its sales, and the sum of its sales.
+    /// of its sales, and the sum of these sales.
     pub(crate) fn from_days(
         currency: Currency,
         first: i64,

@@ -145,7 +145,7 @@ impl ServerState {
         }
     }
 
-    /// Returns the present or next task of the provisioner; `None` if there is none.
+    /// Returns the current or next task of the provisioner; `None` if there is none.
     pub const fn task(self) -> Option<ProvisionerTask> {
         match self {
             ServerState::Queued | ServerState::Creating(_) => Some(ProvisionerTask::Create),

@@ -12,7 +12,7 @@
 use super::{Cents, Overflow, Rate, Units};
 use crate::domain::money::Bps;
 
-/// A number of any size: its decimal digits, least significant first, without leading zeros.
+/// A number of any size as decimal digits, least significant first, without leading zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Digits(Vec<u8>);
 

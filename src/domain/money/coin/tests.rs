@@ -125,7 +125,7 @@ fn fee_is_converted_by_two_rates_and_rounded_up() {
     assert_eq!(gas(0), Ok(Units(0)));
     assert_eq!(gas(92_000_000_000_000_000_000), Ok(Units(300_000_000_000)));
     assert_eq!(gas(u128::MAX), Ok(Units(1_109_616_413_872_625_424_337_091_111_191)));
-    // The first conversion is to a coin with more decimals. The second one overflows.
+    // The first conversion is to a coin with more decimals. The second conversion overflows.
     let up = usdc.0.converted((Units(1_000_000), 6), eth);
     assert_eq!(up, Ok(Units(306_666_666_666_667)));
     assert_eq!(usdc.0.converted((Units(u128::MAX), 6), eth), Err(Overflow));

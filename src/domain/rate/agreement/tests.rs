@@ -38,7 +38,7 @@ fn median_is_used_if_two_figures_support_it() {
         (&["100", "103"], "101.5"),
         (&["102", "100", "101"], "101"),
         (&["100", "101", "102", "103"], "101.5"),
-        // One figure is too high or too low by half, or absurd.
+        // Each row has one figure that is too high or too low by half, or absurd.
         (&["100", "150", "100.5"], "100.5"),
         (&["100", "50", "100.5"], "100"),
         (&["100", "150", "100.5", "101"], "100.75"),
