@@ -48,7 +48,7 @@ impl ManualTime {
     }
 
     /// Advances both clocks by `ms` milliseconds.
-    pub fn pass(&self, ms: i64) {
+    pub fn advance(&self, ms: i64) {
         self.boot_ms.fetch_add(ms, Ordering::SeqCst);
         self.jump(ms);
     }
@@ -240,7 +240,7 @@ mod tests {
     use super::{Clock, Duration, Time};
 
     #[test]
-    fn frozen_clock_stands_still_and_runs_on() {
+    fn frozen_clock_keeps_its_time_until_it_runs() {
         let clock = Clock::new(0, Some(Time(5_000)));
         assert_eq!((clock.now(), clock.until(Time(6_000))), (Time(5_000), None));
         assert_eq!(clock.until(Time(4_000)), Some(Duration::ZERO), "what is past needs no waiting");

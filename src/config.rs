@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_ignores_the_file_of_the_environment() {
+    fn sandbox_ignores_coffer_file_variable() {
         let command = of_command("sandbox")
             .fold(Command::new("sandbox"), |command, setting| command.arg(setting.arg()));
         let matches = command.get_matches_from(["sandbox"]);

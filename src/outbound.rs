@@ -112,7 +112,7 @@ impl Outbound {
         let request = request.header(CONTENT_LENGTH, body.len());
         let sent = request.send(SendBody::from_reader(&mut noting));
         let response = sent.map_err(|error| NoResponse {
-            reason: reason(&error),
+            reason: describe_error(&error),
             was_sent: noting.is_asked_for,
         })?;
         Ok(OutboundResponse {
@@ -216,7 +216,7 @@ fn lookup_error(error: Error) -> Error {
 }
 
 /// Returns a short description of an error for the delivery log.
-fn reason(error: &Error) -> String {
+fn describe_error(error: &Error) -> String {
     let text = match error {
         Error::Timeout(_) => "timed out".to_owned(),
         Error::Other(reason) => reason.to_string(),

@@ -117,7 +117,7 @@ fn balances(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 
 fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let page = context.service.ledger(caller, &ledger_query(context.query)?)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 /// Reads the query parameters that select a page of the ledger.
@@ -127,7 +127,7 @@ fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 pub fn ledger_query(query: &Query) -> Result<LedgerQuery, Error> {
     Ok(LedgerQuery {
         before: query.text("before").map(str::to_owned),
-        currency: query.choice("currency")?,
+        currency: query.enum_value("currency")?,
         limit: query.limit(LIMIT_DEFAULT),
     })
 }

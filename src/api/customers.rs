@@ -15,7 +15,7 @@ input! {
     /// A test payment to a customer's address.
     pub SimulateDeposit, checked asset, amount; unknown refused {
         /// Asset id of a coin that one of the customer's addresses accepts.
-        required asset: String = text(1..=40).or_refused("must be given: an asset id of the currencies list"), "BTC";
+        required asset: String = text(1..=40).required_or("must be given: an asset id of the currencies list"), "BTC";
         /// Amount in whole coins, a plain decimal above zero.
         required amount: String = CoinsRule, "0.001";
     }

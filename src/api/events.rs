@@ -76,7 +76,7 @@ const GET: Operation = Operation {
 pub fn event_query(query: &Query) -> Result<EventListQuery, Error> {
     Ok(EventListQuery {
         before: query.text("before").map(str::to_owned),
-        kind: query.choice("type")?,
+        kind: query.enum_value("type")?,
         object: query.text("object").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
     })
@@ -84,7 +84,7 @@ pub fn event_query(query: &Query) -> Result<EventListQuery, Error> {
 
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let page = context.service.events(caller, &event_query(context.query)?)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {

@@ -30,7 +30,7 @@ input! {
     /// A test payment of an invoice. Null means absent; unknown fields are ignored.
     pub SimulatePayment, checked case, asset; unknown ignored {
         /// Amount of the payment: exactly what is due, half of it, or one and a half times as much; default exact.
-        or(SimulatedAmount::Exact) case: SimulatedAmount = choice().by_one_of(), "exact";
+        or(SimulatedAmount::Exact) case: SimulatedAmount = choice().described_by_one_of(), "exact";
         /// Asset id of the coin to pay with if none is selected; default: the first coin that accepts the amount.
         optional asset: String = text(1..=40), "LTC";
     }
@@ -154,7 +154,7 @@ fn create(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let query = context.query;
     let wanted = InvoiceListQuery {
-        status: query.choice("status")?,
+        status: query.enum_value("status")?,
         order_id: query.text("orderId").map(str::to_owned),
         before: query.text("before").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),

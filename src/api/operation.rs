@@ -87,7 +87,7 @@ impl Context<'_> {
     /// # Errors
     /// `not_found` if the account does not exist or the member may not use it.
     pub fn scope(&self, member: &Member) -> Result<Scope, Error> {
-        let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
+        let mode = self.query.enum_value("mode")?.unwrap_or(Mode::Live);
         self.service.scope(member, self.first_param(), mode)
     }
 
@@ -193,7 +193,7 @@ impl Answer {
     }
 
     /// Declares an answer without a body.
-    pub const fn nothing(about: &'static str) -> Answer {
+    pub const fn no_content(about: &'static str) -> Answer {
         Answer { success: Success::Nothing, about, component: None }
     }
 }

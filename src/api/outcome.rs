@@ -89,7 +89,7 @@ impl Outcome {
     }
 
     /// Returns an outcome with a page made only for this answer.
-    pub fn own_page(page: Page) -> Outcome {
+    pub fn from_page(page: Page) -> Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::OwnPage(page) }
     }
 

@@ -14,7 +14,7 @@ input! {
     pub CreateCheckoutSession, checked invoice_id; unknown ignored {
         /// Id of an invoice that the shop's server created.
         required invoice_id: String =
-            described(text(0..=200).or_refused("must be given: the id of an invoice"), Schema::UUID),
+            described(text(0..=200).required_or("must be given: the id of an invoice"), Schema::UUID),
             "019d9f7b-6a00-7000-8000-000000000001";
     }
 }
@@ -59,7 +59,7 @@ const PREFLIGHT: Operation = Operation {
     method: "OPTIONS",
     tag: Tag::Public,
     summary: "Allows pages of all sites to call this path.",
-    answers: &[Answer::nothing("Allowed.")],
+    answers: &[Answer::no_content("Allowed.")],
     run: OperationFn::Preflight,
     ..PLAIN
 };

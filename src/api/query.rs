@@ -90,7 +90,10 @@ impl Query {
     ///
     /// # Errors
     /// `invalid_request`, which cannot occur after the check of the query.
-    pub fn choice<T: FromStr<Err = UnknownText>>(&self, name: &str) -> Result<Option<T>, Refusal> {
+    pub fn enum_value<T: FromStr<Err = UnknownText>>(
+        &self,
+        name: &str,
+    ) -> Result<Option<T>, Refusal> {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };

@@ -248,7 +248,7 @@ impl SharedParts {
         let (service, now) = (&self.service, self.clock.now());
         service.mark_interrupted_job(now)?;
         runtime.block_on(service.hold_interrupted_sendings(now))?;
-        runtime.block_on(service.fill_senders(now))?;
+        runtime.block_on(service.set_missing_senders(now))?;
         service.create_setup_link(now)
     }
 

@@ -4,7 +4,7 @@
 //! that killed processes of the same user have left. It never removes a file that is in use, or whose name no sandbox
 //! creates.
 
-use crate::service::{Error, random};
+use crate::service::{Error, random_bytes};
 use crate::store::left_behind::{self, LeftoverFile};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl TemporaryFile {
     /// # Errors
     /// [`Error::Failed`] if the system has no random numbers.
     pub fn new() -> Result<TemporaryFile, Error> {
-        let name = crate::domain::signature::hex(&random::<8>()?);
+        let name = crate::domain::signature::hex(&random_bytes::<8>()?);
         let path = std::env::temp_dir().join(format!("{PREFIX}{name}{ENDING}"));
         Ok(TemporaryFile { path })
     }

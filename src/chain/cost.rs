@@ -49,7 +49,7 @@ impl RequestCost {
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks_per_day(chain), u64::MAX),
         };
         if chain == Chain::Solana {
-            return RequestCost::for_addresses(ADDRESSES);
+            return RequestCost::for_solana(ADDRESSES);
         }
         if chain == Chain::Tron {
             return RequestCost {
@@ -99,7 +99,7 @@ impl RequestCost {
     }
 
     /// Returns the cost of Solana with this number of payable addresses.
-    pub fn for_addresses(addresses: u64) -> RequestCost {
+    pub fn for_solana(addresses: u64) -> RequestCost {
         // Each address has three accounts: its own account and two token accounts. One request covers a hundred
         // accounts.
         let accounts = addresses.saturating_mul(3).div_ceil(100);

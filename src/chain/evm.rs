@@ -21,7 +21,7 @@ mod traces;
 pub use logs::TRANSFER;
 
 use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
-use super::tokens::{Tokens, tokens_on};
+use super::tokens::{Tokens, tokens_on_network};
 use super::{
     AccountBalance, BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
     Watched,
@@ -102,9 +102,9 @@ impl Evm {
         let id = id.to_u128().filter(|id| *id > 0);
         let id = id.ok_or_else(|| invalid_answer("its chain id is no number of a chain"))?;
         let network = id.to_string();
-        let tokens = tokens_on(self.chain, &network, &self.overridden)?;
+        let tokens = tokens_on_network(self.chain, &network, &self.overridden)?;
         Ok(EvmIdentity {
-            epoch: self.rpc.epoch(),
+            epoch: self.rpc.failure_epoch(),
             endpoint: self.rpc.label().to_owned(),
             network,
             tokens,
@@ -114,7 +114,7 @@ impl Evm {
     /// Returns the token contracts. After a failure, requests the chain id again, and rejects the node if it is on
     /// another network.
     fn verify_identity(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
-        let epoch = self.rpc.epoch();
+        let epoch = self.rpc.failure_epoch();
         let before = match &self.known {
             Some(known) if known.epoch == epoch => return Ok(known.tokens.clone()),
             Some(known) => Some((known.network.clone(), known.endpoint.clone())),
@@ -122,11 +122,11 @@ impl Evm {
         };
         let known = self.fetch_identity()?;
         if before.as_ref().is_some_and(|(_, endpoint)| *endpoint != known.endpoint) {
-            self.forget_traces();
+            self.forget_trace_support();
         }
         let before = before.map(|(network, _)| network);
         if let Some(before) = before.filter(|before| *before != known.network) {
-            self.rpc.distrust();
+            self.rpc.distrust_node();
             let now = known.network;
             return Err(NodeError::Wrong(format!(
                 "it is of the network with the chain id {now}, and was of {before}"
@@ -166,7 +166,7 @@ impl Evm {
         if is_unknown_block(error) {
             return NodeError::Behind;
         }
-        self.rpc.distrust();
+        self.rpc.distrust_node();
         let MethodError { code, message } = error;
         let text = format!("it refuses {method}: {message} ({code})");
         match code {
@@ -240,7 +240,7 @@ impl Node for Evm {
         (self.span, self.filters_by_account) = (SPAN_MAX, true);
         let is_it = |of: &EvmIdentity| of.network == known.network && of.endpoint == known.endpoint;
         if !self.known.as_ref().is_some_and(is_it) {
-            self.forget_traces();
+            self.forget_trace_support();
         }
         self.probe_traces();
         self.known = Some(known);

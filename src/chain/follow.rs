@@ -251,7 +251,7 @@ impl StepBuilder<'_> {
         };
         if self.chain().has_outputs() {
             forward.complete = Some(forward.to.block.clone());
-            self.read_unconfirmed(head, &blocks, is_at_head, &mut forward)?;
+            self.read_unconfirmed_payments(head, &blocks, is_at_head, &mut forward)?;
         } else {
             forward.scanned_to = Some(if is_at_head {
                 self.scanned_to(head)
@@ -261,7 +261,7 @@ impl StepBuilder<'_> {
             keep.extend(self.reread_final_blocks(head, &keep, &mut forward)?);
         }
         if is_at_head && head.is_complete {
-            forward.sent = self.look_up_sent(head, &keep, &forward.to.block);
+            forward.sent = self.look_up_sent_transactions(head, &keep, &forward.to.block);
         }
         Ok((keep, ChainStepOutcome::Forward(Box::new(forward))))
     }
@@ -358,7 +358,7 @@ impl StepBuilder<'_> {
 
     /// Returns the time limit for vanished transactions. A transaction that vanished before this time counts as
     /// dropped.
-    fn dropped_before(&self) -> Time {
+    fn drop_time_limit(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }
 }

@@ -120,6 +120,6 @@ pub fn parse_endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
 }
 
 /// Returns `true` if a kind of node supports the chain.
-pub fn is_followed(chain: Chain) -> bool {
+pub fn can_follow(chain: Chain) -> bool {
     NODE_KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }

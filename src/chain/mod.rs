@@ -191,7 +191,7 @@ pub trait Watched {
     fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
     /// Returns the accounts to name in log queries for final blocks: all assigned and all unassigned accounts. The
     /// list may be longer than `max`. `None` if the list cannot be complete.
-    fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+    fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.queried_accounts(max)
     }
     /// Returns the addresses to poll in this step. Used by nodes that are queried by address.
@@ -271,7 +271,7 @@ pub trait Node: Send {
 
     /// Tells the node that the database has stored all answers since the last call. [`Node::late_payments`] does not
     /// return these payments again.
-    fn confirm_stored(&mut self) {}
+    fn mark_answers_stored(&mut self) {}
 
     /// Returns new payments in the mempool, and those `unconfirmed` transactions that are no longer in the mempool.
     /// Always empty on chains without unconfirmed payments.

@@ -90,12 +90,12 @@ impl Rpc {
 
     /// Returns a number that changes after each failure. After a change, another node may answer, so facts about the
     /// earlier node no longer count.
-    pub fn epoch(&self) -> u64 {
+    pub fn failure_epoch(&self) -> u64 {
         self.epoch
     }
 
     /// Counts a failure that only the caller can detect, such as an invalid response.
-    pub fn distrust(&mut self) {
+    pub fn distrust_node(&mut self) {
         self.count_failure();
     }
 
@@ -105,7 +105,7 @@ impl Rpc {
         outcome: Result<T, NodeError>,
     ) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_)) = &outcome {
-            self.distrust();
+            self.distrust_node();
         }
         outcome
     }
@@ -120,7 +120,7 @@ impl Rpc {
         params: &impl Serialize,
     ) -> Result<T, CallFailure> {
         let params = serialize_params(params)?;
-        let text = self.call_seed(method, &params, PhantomData::<ResultText>)?;
+        let text = self.call_with_seed(method, &params, PhantomData::<ResultText>)?;
         Ok(self.track_failures(parse_result(&text))?)
     }
 
@@ -130,7 +130,7 @@ impl Rpc {
     /// # Errors
     ///
     /// [`CallFailure`].
-    pub fn call_seed<'de, S: DeserializeSeed<'de>>(
+    pub fn call_with_seed<'de, S: DeserializeSeed<'de>>(
         &mut self,
         method: &str,
         params: &impl Serialize,
@@ -138,7 +138,7 @@ impl Rpc {
     ) -> Result<S::Value, CallFailure> {
         let id = self.reserve_ids(1);
         let body = serialize_body(&build_call(id, method, params))?;
-        let answer = self.exchange("", &body, ResponseSeed(seed));
+        let answer = self.send_request("", &body, ResponseSeed(seed));
         let answer = answer.map(|exchanged| exchanged.value);
         let answer = answer.and_then(|answer| match (answer.id, &answer.outcome) {
             (Some(said), _) if said == id => Ok(answer),
@@ -163,7 +163,7 @@ impl Rpc {
         calls: &[(&str, impl Serialize)],
     ) -> Result<Vec<Result<T, MethodError>>, NodeError> {
         let seed = PhantomData::<ResultText>;
-        let outcomes = self.batch_seed(calls, seed)?.into_iter();
+        let outcomes = self.batch_with_seed(calls, seed)?.into_iter();
         let outcomes = outcomes.map(|outcome| match outcome {
             Ok(text) => parse_result(&text).map(Ok),
             Err(error) => Ok(Err(error)),
@@ -176,7 +176,7 @@ impl Rpc {
     ///
     /// # Errors
     /// [`NodeError`] if a call has no response.
-    pub fn batch_seed<'de, S: DeserializeSeed<'de> + Clone>(
+    pub fn batch_with_seed<'de, S: DeserializeSeed<'de> + Clone>(
         &mut self,
         calls: &[(&str, impl Serialize)],
         seed: S,
@@ -210,7 +210,7 @@ impl Rpc {
         seed: S,
     ) -> Result<Result<S::Value, MethodError>, NodeError> {
         self.batches.count_single_call();
-        match self.call_seed(method, &params, seed) {
+        match self.call_with_seed(method, &params, seed) {
             Ok(value) => Ok(Ok(value)),
             Err(CallFailure::Method(error)) => Ok(Err(error)),
             Err(CallFailure::Node(error)) => Err(error),
@@ -230,7 +230,7 @@ impl Rpc {
             .collect();
         let body = serialize_body(&request)?;
         let seed = BatchSeed { seed, calls: calls.len() };
-        let answers = self.exchange("", &body, seed);
+        let answers = self.send_request("", &body, seed);
         let answers = answers.map(|exchanged| exchanged.value);
         let outcomes = answers.and_then(|answers| order_results(first, calls.len(), answers));
         let outcomes = match outcomes {

@@ -79,7 +79,8 @@ impl Nodes {
         for (key, header) in headers {
             let wrong = |problem: String| format!("--node-header {key}: {problem}");
             let chain = parse_followed_chain(key).map_err(wrong)?;
-            let node = read.for_chain(chain).ok_or_else(|| wrong(unsupported_chain(chain)))?;
+            let node =
+                read.for_chain(chain).ok_or_else(|| wrong(unsupported_chain_error(chain)))?;
             let takes_headers = |at: &Endpoint| {
                 let kind = kind::find_kind(chain, at.scheme());
                 kind.is_some_and(|kind| kind.takes_headers)
@@ -98,7 +99,7 @@ impl Nodes {
             }
             let (asset, contract) = parse_token(key, contract).map_err(wrong)?;
             let node = read.for_chain(asset.chain);
-            let node = node.ok_or_else(|| wrong(unsupported_chain(asset.chain)))?;
+            let node = node.ok_or_else(|| wrong(unsupported_chain_error(asset.chain)))?;
             node.tokens.insert(asset.id, contract);
         }
         Ok(read)
@@ -151,21 +152,21 @@ impl ChainNodes {
 }
 
 /// Returns the chains that a kind of node supports.
-fn all_followed() -> impl Iterator<Item = Chain> {
+fn followed_chains() -> impl Iterator<Item = Chain> {
     let chains = Chain::ALL.iter().copied();
-    chains.filter(|chain| kind::is_followed(*chain))
+    chains.filter(|chain| kind::can_follow(*chain))
 }
 
 fn parse_followed_chain(key: &str) -> Result<Chain, String> {
     let chain = Chain::from_str(key).ok();
-    let chain = chain.filter(|chain| all_followed().any(|other| other == *chain));
+    let chain = chain.filter(|chain| followed_chains().any(|other| other == *chain));
     chain.ok_or_else(|| {
-        let names: Vec<&str> = all_followed().map(Chain::as_str).collect();
+        let names: Vec<&str> = followed_chains().map(Chain::as_str).collect();
         format!("must be for one of {}", names.join(", "))
     })
 }
 
-fn unsupported_chain(chain: Chain) -> String {
+fn unsupported_chain_error(chain: Chain) -> String {
     format!("{chain} has no node: name it by --node {chain}=URL")
 }
 
@@ -188,7 +189,7 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
 fn parse_token(key: &str, contract: &str) -> Result<(&'static Asset, String), String> {
     let asset = Asset::find(key).filter(|asset| asset.kind.has_contract());
     let asset = asset.ok_or("must be for a token, like USDC-BASE")?;
-    let parsed = address::parse_on_any(asset.chain, &Network::BOTH, contract.trim());
+    let parsed = address::parse_on_any_network(asset.chain, &Network::BOTH, contract.trim());
     let canonical = parsed.map(|(_, canonical)| canonical);
     let canonical = canonical.map_err(|problem| format!("the contract is {problem}"))?;
     Ok((asset, canonical))

@@ -15,12 +15,12 @@ pub type Tokens = BTreeMap<&'static str, String>;
 ///
 /// # Errors
 /// [`NodeError::Wrong`] if a setting names a contract of the main network.
-pub fn tokens_on(
+pub fn tokens_on_network(
     chain: Chain,
     network: &str,
     overridden: &Tokens,
 ) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
-    let contracts = contracts_on(chain, network, overridden)?.into_iter();
+    let contracts = contracts_on_network(chain, network, overridden)?.into_iter();
     let tokens = contracts.filter_map(|(text, asset)| {
         Some((FixedBytes(address::account_bytes(chain, &text)?), asset))
     });
@@ -31,7 +31,7 @@ pub fn tokens_on(
 ///
 /// # Errors
 /// [`NodeError::Wrong`] if a setting names a contract of the main network.
-pub fn contracts_on(
+pub fn contracts_on_network(
     chain: Chain,
     network: &str,
     overridden: &Tokens,

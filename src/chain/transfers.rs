@@ -28,7 +28,7 @@ pub(super) struct TransferFilter<'a> {
 }
 
 /// Returns `true` if each of these addresses received native coins in one of the `received` payments.
-pub(super) fn has_native_for_all(
+pub(super) fn all_received_native(
     native: Option<&'static Asset>,
     received: &[ReceivedOutput],
     addresses: &[String],

@@ -15,7 +15,7 @@ mod received;
 
 use super::evm::hex::Account;
 use super::rpc::{ErrorBody, Rpc, invalid_answer};
-use super::tokens::{Tokens, tokens_on};
+use super::tokens::{Tokens, tokens_on_network};
 use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome, Watched};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::observation::Block;
@@ -104,7 +104,7 @@ impl Tron {
         }
     }
 
-    fn ask<T: DeserializeOwned + ErrorBody>(
+    fn post<T: DeserializeOwned + ErrorBody>(
         &mut self,
         (side, method): (NodeApi, &str),
         body: &impl Serialize,
@@ -115,7 +115,7 @@ impl Tron {
     /// Requests the genesis block and looks up the token contracts of its network.
     fn fetch_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let first: HeaderResponse =
-            self.ask((NodeApi::Head, "getblockbynum"), &json!({ "num": 0 }))?;
+            self.post((NodeApi::Head, "getblockbynum"), &json!({ "num": 0 }))?;
         let id = first.id.ok_or(NodeError::Behind)?.to_string();
         let mut networks = GENESIS_BLOCKS.iter();
         let network = networks.find(|(first, _)| *first == id);
@@ -124,8 +124,8 @@ impl Tron {
             |(_, network)| (*network).to_owned(),
         );
         Ok(TronIdentity {
-            epoch: self.rpc.epoch(),
-            tokens: tokens_on(Chain::Tron, &network, &self.overridden)?,
+            epoch: self.rpc.failure_epoch(),
+            tokens: tokens_on_network(Chain::Tron, &network, &self.overridden)?,
             network,
         })
     }
@@ -133,7 +133,7 @@ impl Tron {
     /// Returns network and tokens. After a failure, requests both again, and rejects the node if it is on another
     /// network.
     fn verify_identity(&mut self) -> Result<TronIdentity, NodeError> {
-        let epoch = self.rpc.epoch();
+        let epoch = self.rpc.failure_epoch();
         let before = match &self.known {
             Some(known) if known.epoch == epoch => return Ok(known.clone()),
             Some(known) => Some(known.network.clone()),
@@ -141,7 +141,7 @@ impl Tron {
         };
         let known = self.fetch_identity()?;
         if let Some(before) = before.filter(|before| *before != known.network) {
-            self.rpc.distrust();
+            self.rpc.distrust_node();
             let now = known.network;
             return Err(NodeError::Wrong(format!(
                 "it is of the network {now}, and was of {before}"
@@ -154,7 +154,7 @@ impl Tron {
     /// Fetches the header at a height; `None` if the node has no block there.
     fn fetch_header(&mut self, height: u32) -> Result<Option<TronHeader>, NodeError> {
         let body = json!({ "num": height });
-        let answer: HeaderResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
+        let answer: HeaderResponse = self.post((NodeApi::Head, "getblockbynum"), &body)?;
         match parse_header(&answer)? {
             Some(header) if header.block.height != height => {
                 Err(invalid_answer("it answers a block of another height"))
@@ -165,9 +165,9 @@ impl Tron {
 
     fn read_head(&mut self) -> Result<Head, NodeError> {
         self.verify_identity()?;
-        let newest: HeaderResponse = self.ask((NodeApi::Head, "getnowblock"), &json!({}))?;
+        let newest: HeaderResponse = self.post((NodeApi::Head, "getnowblock"), &json!({}))?;
         let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
-        let last: HeaderResponse = self.ask((NodeApi::Final, "getnowblock"), &json!({}))?;
+        let last: HeaderResponse = self.post((NodeApi::Final, "getnowblock"), &json!({}))?;
         let last = parse_header(&last)?.map(|last| last.block.height);
         // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
         let last = last.map(|last| last.min(newest.block.height));
@@ -224,7 +224,7 @@ impl Node for Tron {
     }
 
     fn transaction_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
-        let found = self.find_included(txid);
+        let found = self.find_in_block(txid);
         let found = self.rpc.distrust_if_invalid(found)?;
         Ok(found.map(|found| TransactionOutcome {
             block: found.header.block,

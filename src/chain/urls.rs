@@ -15,7 +15,7 @@ pub trait Connector: Send {
 
     /// Returns the node `distance` urls after the current one, only to read its head; `None` if `distance` reaches
     /// the current one again.
-    fn other_node(&self, _distance: usize) -> Option<Box<dyn Node>> {
+    fn node_at_distance(&self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }
 
@@ -71,7 +71,7 @@ impl Connector for Urls {
         turns.then(|| self.switch_node(1)).flatten()
     }
 
-    fn other_node(&self, distance: usize) -> Option<Box<dyn Node>> {
+    fn node_at_distance(&self, distance: usize) -> Option<Box<dyn Node>> {
         let limits = Limits { timeout_ms: LOOK_MS_MAX, ..Limits::default() };
         self.of.create_node(self.index_at_distance(distance)?, limits)
     }
@@ -103,31 +103,31 @@ mod tests {
     }
 
     /// Returns the failure counts after which the next url is used.
-    fn switching_failures(text: &str) -> Vec<u32> {
+    fn failures_that_switch(text: &str) -> Vec<u32> {
         let mut urls = parse_urls(text);
         (0..60).filter(|failures| urls.node_after_failures(*failures).is_some()).collect()
     }
 
     #[test]
     fn each_third_failure_switches_to_the_next_url() {
-        assert_eq!(switching_failures("http://a"), [0]);
+        assert_eq!(failures_that_switch("http://a"), [0]);
         let each_third: Vec<u32> = (0..60).step_by(3).collect();
-        assert_eq!(switching_failures("http://a,http://b"), each_third);
+        assert_eq!(failures_that_switch("http://a,http://b"), each_third);
     }
 
     #[test]
-    fn other_node_keeps_the_current_url() {
+    fn node_at_distance_keeps_the_current_url() {
         let mut one = parse_urls("http://a");
         assert!(one.node_after_failures(0).is_some());
         assert!(
-            one.other_node(1).is_none()
+            one.node_at_distance(1).is_none()
                 && one.switch_node(1).is_none()
                 && one.current_url().is_none()
         );
         let mut three = parse_urls("http://a:1,http://a:2,http://a:3");
-        assert!(three.other_node(1).is_none(), "none is asked yet");
+        assert!(three.node_at_distance(1).is_none(), "none is asked yet");
         assert!(three.node_after_failures(0).is_some());
-        let looks = (1..9).map_while(|distance| three.other_node(distance));
+        let looks = (1..9).map_while(|distance| three.node_at_distance(distance));
         assert_eq!(looks.count(), 2);
         assert_eq!(three.current_url(), Some("http://a:1 (1 of 3)"));
         assert!(three.switch_node(2).is_some());

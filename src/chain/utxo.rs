@@ -99,7 +99,7 @@ impl Utxo {
 
     /// Returns the network. After a failure, checks again that the node has the genesis block of that network.
     fn verify_network(&mut self) -> Result<&'static str, NodeError> {
-        let epoch = self.rpc.epoch();
+        let epoch = self.rpc.failure_epoch();
         if let Some(network) = self.network.filter(|_| self.network_epoch == Some(epoch)) {
             return Ok(network);
         }
@@ -124,7 +124,7 @@ impl Utxo {
                 return Ok(());
             }
         };
-        self.rpc.distrust();
+        self.rpc.distrust_node();
         Err(NodeError::Wrong(text))
     }
 
@@ -147,7 +147,7 @@ impl Utxo {
     }
 
     fn invalid_answer(&mut self, text: String) -> NodeError {
-        self.rpc.distrust();
+        self.rpc.distrust_node();
         NodeError::Lied(text)
     }
 }

@@ -4,11 +4,11 @@ use super::output::print_text;
 use super::terminal::{Stream, Tone};
 use crate::domain::time::Time;
 use crate::service::Error;
-use crate::store::doctor::Complaint;
+use crate::store::doctor::FileProblem;
 use serde_json::{Value, json};
 
 /// One check: its name and the problems found.
-pub(super) type Check = (String, Vec<Complaint>);
+pub(super) type Check = (String, Vec<FileProblem>);
 
 /// Prints the checks. Returns an error if any of them found a problem.
 pub(super) fn print_checks(
@@ -32,7 +32,8 @@ pub(super) fn print_checks(
 
 /// Renders a check as JSON.
 fn to_json((about, complaints): &Check) -> Value {
-    let shown = |complaint: &Complaint| json!({ "about": complaint.about, "mend": complaint.mend });
+    let shown =
+        |complaint: &FileProblem| json!({ "about": complaint.about, "mend": complaint.mend });
     let shown: Vec<Value> = complaints.iter().map(shown).collect();
     json!({ "about": about, "ok": complaints.is_empty(), "complaints": shown })
 }
@@ -44,7 +45,7 @@ fn print_check((about, complaints): &Check) -> Result<(), Error> {
     if complaints.is_empty() {
         print_text(&format!("{} {}\n", paint(Tone::Good, "ok:"), sanitize(about)))?;
     }
-    for Complaint { about, mend } in complaints {
+    for FileProblem { about, mend } in complaints {
         let (wrong, how) = (paint(Tone::Bad, "wrong:"), paint(Tone::Marked, "mend:"));
         let (about, mend) = (sanitize(about), sanitize(mend));
         print_text(&format!("{wrong} {about}; {how} {mend}\n"))?;

@@ -21,8 +21,8 @@ use crate::domain::signature::hex;
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
 use crate::service::clock::accept_clock;
-use crate::service::{Error, open_shared, random};
-use crate::store::doctor::{Complaint, run_checks};
+use crate::service::{Error, open_shared, random_bytes};
+use crate::store::doctor::{FileProblem, run_checks};
 use crate::store::paths::with_suffix;
 use crate::store::{FileKind, coins_off, file as file_row, keys, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -92,7 +92,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     });
     let unusable = |about: String, mend: &str| {
         let mend = mend.into();
-        ("file".to_owned(), vec![Complaint { about, mend }])
+        ("file".to_owned(), vec![FileProblem { about, mend }])
     };
     match inside {
         Err(error) => checked.push(unusable(
@@ -135,7 +135,7 @@ fn check_url(public_url: Option<&str>) -> Check {
     };
     let mend = "start `coffer serve` with --public-url https://…, behind a proxy with TLS";
     let complaint =
-        complaint.map(|about| Complaint { about: about.to_owned(), mend: mend.to_owned() });
+        complaint.map(|about| FileProblem { about: about.to_owned(), mend: mend.to_owned() });
     ("public url".to_owned(), complaint.into_iter().collect())
 }
 
@@ -144,7 +144,7 @@ fn check_permissions(path: &Path) -> Check {
     let names = ["", "-wal", "-shm", "-lock"].map(|suffix| with_suffix(path, suffix));
     let open = names.iter().filter_map(|name| {
         let mode = std::fs::metadata(name).ok()?.permissions().mode() & 0o777;
-        (mode & 0o077 != 0).then(|| Complaint {
+        (mode & 0o077 != 0).then(|| FileProblem {
             about: format!("{} is open to others (mode {mode:o})", name.display()),
             mend: format!("chmod 600 {}", name.display()),
         })
@@ -156,7 +156,7 @@ fn check_permissions(path: &Path) -> Check {
 fn check_wal_size(path: &Path) -> Check {
     let log = with_suffix(path, "-wal");
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
-    let complaint = (bytes > LOG_BYTES_MAX).then(|| Complaint {
+    let complaint = (bytes > LOG_BYTES_MAX).then(|| FileProblem {
         about: format!("{} has {} MiB", log.display(), bytes >> 20),
         mend: "find the process that reads the file for long; if Litestream copies it, check that it runs"
             .to_owned(),
@@ -166,7 +166,7 @@ fn check_wal_size(path: &Path) -> Check {
 
 /// Checks the limit on open files. Each connection needs an open file.
 fn check_open_files(connections_max: usize) -> Check {
-    let complaint = open_files::describe_shortage(connections_max).map(|about| Complaint {
+    let complaint = open_files::describe_shortage(connections_max).map(|about| FileProblem {
         about,
         mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
             .to_owned(),
@@ -178,7 +178,7 @@ fn check_open_files(connections_max: usize) -> Check {
 fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
     let address = metrics_address(values)?.map_or_else(|| listen_address(values), Ok)?;
     let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback();
-    let complaint = is_open.then(|| Complaint {
+    let complaint = is_open.then(|| FileProblem {
         about: format!("/metrics is open to everybody who reaches {address}"),
         mend: "start `coffer serve` with COFFER_METRICS_TOKEN, or with --metrics-listen 127.0.0.1:9090"
             .to_owned(),
@@ -192,14 +192,14 @@ fn check_folder(path: &Path) -> Check {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     // The name is random, so that an attacker cannot place a link there first.
-    let name = random::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
+    let name = random_bytes::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
     let probe = with_suffix(path, &format!("-{name}-doctor"));
     // On a full disk, a file can be created, but nothing can be written into it.
     let written = File::create_new(&probe).and_then(|mut file| {
         file.write_all(b"\n")?;
         file.sync_all()
     });
-    let complaint = written.err().map(|error| Complaint {
+    let complaint = written.err().map(|error| FileProblem {
         about: format!("{}: {error}", folder.display()),
         mend: match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {

@@ -4,7 +4,7 @@
 
 use super::checks::Check;
 use crate::service;
-use crate::store::doctor::Complaint;
+use crate::store::doctor::FileProblem;
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
@@ -26,11 +26,11 @@ pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> 
     let address = local_address(listen);
     let complaint = match check_readiness(address) {
         Ok((true, _)) => None,
-        Ok((false, answer)) => Some(Complaint {
+        Ok((false, answer)) => Some(FileProblem {
             about: format!("{address} is not ready: {answer}"),
             mend: format!("see http://{address}/readyz?verbose and the log"),
         }),
-        Err(error) => Some(Complaint {
+        Err(error) => Some(FileProblem {
             about: format!("nothing answers at {address}: {error}"),
             mend: "start the server, or pass its address with --listen".to_owned(),
         }),

@@ -23,7 +23,7 @@ use crate::domain::time::Time;
 use crate::domain::wallet::{WalletNetwork, stopped_wallet_problem, stopped_wallet_remedy};
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_shared};
-use crate::store::doctor::Complaint;
+use crate::store::doctor::FileProblem;
 use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{FileKind, Reader, Store, chain_cursors, keys, rescans, wallets};
 use crate::worker::watch_chain::PollIntervals;
@@ -157,7 +157,7 @@ pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check
             Err((problem, mend)) => {
                 let about = format!("node of {chain} at {shown}: {problem}");
                 let mend = mend.to_owned();
-                (format!("node of {chain}"), vec![Complaint { about, mend }])
+                (format!("node of {chain}"), vec![FileProblem { about, mend }])
             }
         })
     };
@@ -206,13 +206,13 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
                 .map(describe_unexplained_balance),
         );
         if let Some(why) = cursor.stopped {
-            complaints.push(Complaint {
+            complaints.push(FileProblem {
                 about: format!("{chain} is stopped: {why}"),
                 mend: format!("find the cause, then run `coffer rescan {chain} --from HEIGHT`"),
             });
         } else if let Some(row) = stranger {
             let own = row.wallet.network;
-            complaints.push(Complaint {
+            complaints.push(FileProblem {
                 about: format!("{chain} is followed on {network}, and its wallet is of {own}"),
                 mend: "`coffer wallet add` one of that network, or name another node".to_owned(),
             });
@@ -227,7 +227,7 @@ pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<C
         true => live_setup(nodes, false).no_offer_reasons(db, |_| Ok(None))?,
         false => None,
     };
-    let complaint = why.map(|why| Complaint {
+    let complaint = why.map(|why| FileProblem {
         about: format!("a live key exists, but no coin is on offer: {why}"),
         mend: "name a node with --node, add a wallet with `coffer wallet add`, and let `coffer serve` read the chain"
             .to_owned(),
@@ -237,11 +237,11 @@ pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<C
 }
 
 /// Describes an address with a higher balance than the known payments explain.
-fn describe_unexplained_balance(found: &UnexplainedBalance) -> Complaint {
+fn describe_unexplained_balance(found: &UnexplainedBalance) -> FileProblem {
     let (asset, chain, address) = (found.asset, found.asset.chain, &found.address);
     let (balance, known) = (asset.format_units(found.balance), asset.format_units(found.known));
     let id = asset.id;
-    Complaint {
+    FileProblem {
         about: format!("{address} on {chain} has {balance} {id}, but known payments are {known}"),
         mend: format!(
             "find the transaction in which a contract sent the rest, and claim it: \
@@ -255,7 +255,7 @@ pub(super) fn check_wallets(db: &Reader<'_>) -> Result<Check, Error> {
     let all = wallets::all(db)?;
     let stopped = all.iter().filter_map(|row| {
         let index = row.stopped_index?;
-        Some(Complaint {
+        Some(FileProblem {
             about: stopped_wallet_problem(&row.id, index),
             mend: stopped_wallet_remedy(row.wallet.chain.address_pool(), index),
         })

@@ -43,7 +43,7 @@ pub(super) fn run_pool(matches: &ArgMatches) -> Result<(), Error> {
     // Addresses are validated before a file is created or opened.
     let read = match verb {
         "import" => {
-            let chain = pools::imported_chain(&text("pool"));
+            let chain = pools::chain_of_imported_pool(&text("pool"));
             let names: Vec<&str> =
                 Chain::with_imported_addresses().map(Chain::address_pool).collect();
             let wrong = |_| Refusal::field("chain", format!("must be one of {}", names.join(", ")));
@@ -96,7 +96,7 @@ fn parse_addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Err
             let message = format!("line {number} {problem}");
             Err(Refusal::for_param(Code::InvalidRequest, "addresses", message).into())
         };
-        let parsed = address::parse_on_any(chain, &Network::BOTH, line);
+        let parsed = address::parse_on_any_network(chain, &Network::BOTH, line);
         let address = match parsed {
             Ok((_, address)) => address,
             Err(problem) => return wrong(format!("is {problem}")),

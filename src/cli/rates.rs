@@ -11,7 +11,7 @@ use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, agreed_rate};
 use crate::domain::time::Time;
 use crate::store::coins_off;
-use crate::store::doctor::Complaint;
+use crate::store::doctor::FileProblem;
 
 /// Timeout of one request to a source, in milliseconds.
 const TIMEOUT_MS: u64 = 10_000;
@@ -29,10 +29,10 @@ pub(super) fn check_rates(
     };
     let (told, mut checked) = match from {
         RatesOrigin::Nowhere => (Vec::new(), Vec::new()),
-        RatesOrigin::Sources(upstreams) => request_all(upstreams, now),
+        RatesOrigin::Sources(upstreams) => request_all_sources(upstreams, now),
         RatesOrigin::File(path) => {
             let read = read_file(path, now);
-            let complaint = read.as_ref().err().map(|problem| Complaint {
+            let complaint = read.as_ref().err().map(|problem| FileProblem {
                 about: format!("rates: {problem}"),
                 mend: "correct the file that --rates names".to_owned(),
             });
@@ -66,7 +66,7 @@ pub(super) fn check_rates(
 }
 
 /// Asks all sources in parallel, each on its own thread.
-fn request_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
+fn request_all_sources(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check>) {
     let asker = RateClient::new(TIMEOUT_MS);
     let answered = SharedProgress::new("sources of rates asked", upstreams.len());
     let outcomes: Vec<_> = std::thread::scope(|scope| {
@@ -104,8 +104,8 @@ fn request_all(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, Vec<Check
     (told, checked)
 }
 
-fn source_complaint(source: FigureSource, problem: &str) -> Complaint {
-    Complaint {
+fn source_complaint(source: FigureSource, problem: &str) -> FileProblem {
+    FileProblem {
         about: format!("rates: {source} {problem}"),
         mend: format!(
             "allow this machine to reach it, remove it from --rates, or pass a mirror ({source}=URL)"
@@ -136,7 +136,7 @@ fn check_coin(
                     sources.join(", ")
                 ));
             }
-            Err(why) => complaints.push(Complaint {
+            Err(why) => complaints.push(FileProblem {
                 about: format!(
                     "rates: {coin} has none in {currency}, so it is not on offer: {why}"
                 ),

@@ -12,7 +12,7 @@ use crate::domain::signature::hex;
 use crate::domain::time::parse_span_ms;
 use crate::domain::url::SiteUrl;
 use crate::http::MetricsToken;
-use crate::service::{Error, random, sandbox};
+use crate::service::{Error, random_bytes, sandbox};
 use crate::store::FileKind;
 use crate::store::paths::with_suffix;
 use crate::worker::command::Program;
@@ -237,7 +237,7 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
         return Err(ready_file_error(path, "is the server's file"));
     }
     // The name is random, so that an attacker cannot place a link there first.
-    let temporary = with_suffix(path, &format!("-{}", hex(&random::<8>()?)));
+    let temporary = with_suffix(path, &format!("-{}", hex(&random_bytes::<8>()?)));
     let written = std::fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(format!("{line}\n").as_bytes())?;
         std::fs::rename(&temporary, path)

@@ -9,7 +9,7 @@ use crate::domain::money::Cents;
 use crate::domain::time::Time;
 use crate::service::Error;
 use crate::service::transfers::list_to_review;
-use crate::store::doctor::Complaint;
+use crate::store::doctor::FileProblem;
 use crate::store::{Reader, accounts, transfers};
 
 /// Reports the signer limit of each account.
@@ -47,9 +47,9 @@ fn limit_lines(accounts: &[Account]) -> Vec<String> {
 pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, Error> {
     let waiting = match has_signer {
         true => 0,
-        false => transfers::waiting_for_signer(db)?,
+        false => transfers::count_waiting_for_signer(db)?,
     };
-    let complaint = (waiting > 0).then(|| Complaint {
+    let complaint = (waiting > 0).then(|| FileProblem {
         about: format!("{waiting} approved payouts and refunds are for a signer, and none is set"),
         mend: "start `coffer serve` with --signer, or reassign each to be sent by hand in the operator interface"
             .to_owned(),
@@ -61,7 +61,7 @@ pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, E
 pub(super) fn check_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Check, Error> {
     let has_node = |chain| nodes.of_chains.iter().any(|node| node.chain == chain);
     let found = list_to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;
-    let complaints = found.into_iter().map(|(transfer, problem)| Complaint {
+    let complaints = found.into_iter().map(|(transfer, problem)| FileProblem {
         about: format!("{} {}: {problem}", transfer.kind, transfer.id),
         mend: "open it in the operator interface and decide".to_owned(),
     });

@@ -17,7 +17,7 @@ use crate::domain::wallet::{
     contains_phrase, may_be_phrase_word, refuse_secrets, refuse_secrets_in, secret_problem,
 };
 use crate::service::Error;
-use crate::service::chains::unwatched_note;
+use crate::service::chains::unwatched_pool_note;
 use crate::service::operator::own_addresses;
 use crate::service::operator::wallet_addresses::{
     ADDRESSES_HEADER, AddressReceipt, addresses as next_addresses, to_csv,
@@ -122,7 +122,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     let done = match (verb, added) {
         ("add", Some((wanted, mut input))) => {
             let chain = wanted.chain();
-            let wanted = wanted.with_sure(of_verb.get_flag("force"));
+            let wanted = wanted.allow_any_next(of_verb.get_flag("force"));
             confirm_addresses(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
             let added = store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?;
             print_line(added.get())?;
@@ -157,7 +157,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
 /// Prints a note on standard error if the addresses of a chain are not given out yet, because no server has followed
 /// the chain.
 pub(super) fn print_unwatched_note(store: &Store, chain: Chain) -> Result<(), Error> {
-    let Some(note) = store.read(|db| unwatched_note(db, chain))? else {
+    let Some(note) = store.read(|db| unwatched_pool_note(db, chain))? else {
         return Ok(());
     };
     // A failed write is ignored, because the change is already stored.

@@ -251,7 +251,7 @@ pub struct WebhookEndpoint {
 impl WebhookEndpoint {
     /// Returns `true` if the endpoint receives events of this mode and type.
     pub fn receives(&self, mode: Mode, kind: EventType) -> bool {
-        let Some(told) = kind.type_in(self.format) else {
+        let Some(told) = kind.type_in_format(self.format) else {
             return false;
         };
         let is_listed = |types: &Vec<EventType>| types.contains(&kind) || types.contains(&told);

@@ -105,7 +105,7 @@ pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
 ///
 /// # Errors
 /// [`AddressError`] with the expected form of an address on the first network.
-pub fn parse_on_any(
+pub fn parse_on_any_network(
     chain: Chain,
     networks: &[Network],
     text: &str,

@@ -54,17 +54,17 @@ pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> 
             text.push_str(&random_text(RANDOM_CHARS, random));
             text
         }
-        KeyClass::Secret | KeyClass::Public => random_with_checksum(prefix(class, mode), random),
+        KeyClass::Secret | KeyClass::Public => generate_with_checksum(prefix(class, mode), random),
     }
 }
 
 /// Generates a reseller's token from random bytes.
 pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
-    random_with_checksum(TOKEN_PREFIX, random)
+    generate_with_checksum(TOKEN_PREFIX, random)
 }
 
 /// Returns the prefix, random characters, and the checksum of both.
-fn random_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
+fn generate_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
     let check = checksum(&text);

@@ -149,7 +149,7 @@ mod tests {
     use crate::domain::transfer::terms::{TransferTerms, fixed_network_fee};
 
     #[test]
-    fn every_coin_has_both_rates_and_its_own_id() {
+    fn every_coin_has_a_rate_in_each_currency_and_a_unique_id() {
         for asset in &ASSETS {
             for currency in Currency::ALL {
                 assert!(asset.fixed_rate(*currency).is_ok(), "{} {currency}", asset.id);

@@ -308,7 +308,7 @@ mod tests {
     use super::{CHAINS, Chain, Depth};
 
     #[test]
-    fn each_chain_has_its_row() {
+    fn row_returns_the_row_of_its_chain() {
         assert_eq!(CHAINS.len(), Chain::ALL.len());
         for chain in Chain::ALL {
             assert_eq!(chain.row().chain, *chain);
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_amounts_need_more_blocks_within_the_horizon() {
+    fn larger_amounts_need_no_fewer_confirmations() {
         let blocks = |depth: Depth| match depth {
             Depth::Blocks(blocks) => blocks,
             Depth::Final => u32::MAX,

@@ -17,7 +17,7 @@ const TEXTS: [&str; 2] = ["#000000", "#ffffff"];
 
 /// Returns the text color with more contrast on this background color (`#` and six hex digits); `None` if `ground` is
 /// not a color.
-pub fn text_on(ground: &str) -> Option<&'static str> {
+pub fn text_color_on(ground: &str) -> Option<&'static str> {
     let ground = luminance(ground)?;
     let contrast = |text: &str| luminance(text).map_or(0.0, |text| contrast(text, ground));
     let [dark, light] = TEXTS;
@@ -51,7 +51,7 @@ pub fn csp_style_source(style: &str) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{contrast, csp_style_source, luminance, text_on};
+    use super::{contrast, csp_style_source, luminance, text_color_on};
 
     #[test]
     fn text_is_readable_on_every_colour() {
@@ -59,16 +59,16 @@ mod tests {
             for green in (0..=255).step_by(5) {
                 for blue in (0..=255).step_by(15) {
                     let ground = format!("#{red:02x}{green:02x}{blue:02x}");
-                    let text = luminance(text_on(&ground).unwrap()).unwrap();
+                    let text = luminance(text_color_on(&ground).unwrap()).unwrap();
                     let contrast = contrast(text, luminance(&ground).unwrap());
                     assert!(contrast >= 4.5, "{ground}: {contrast}");
                 }
             }
         }
-        assert_eq!(text_on("#1a56db"), Some("#ffffff"));
-        assert_eq!(text_on("#ffd400"), Some("#000000"));
+        assert_eq!(text_color_on("#1a56db"), Some("#ffffff"));
+        assert_eq!(text_color_on("#ffd400"), Some("#000000"));
         for wrong in ["", "#fff", "1a56db", "#1a56dg", "#1a56db0", "#\u{e9}\u{e9}\u{e9}"] {
-            assert_eq!(text_on(wrong), None, "{wrong}");
+            assert_eq!(text_color_on(wrong), None, "{wrong}");
         }
     }
 

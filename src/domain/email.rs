@@ -24,13 +24,13 @@ fn is_domain_label(label: &str) -> bool {
 }
 
 fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() || is_mark(c)
+    c.is_alphanumeric() || is_combining_mark(c)
 }
 
 /// Returns `true` for a mark that belongs to a letter, but that Unicode does not count as alphabetic.
 ///
 /// Examples are accents, and signs of Indic, Thai, Lao, Burmese and Khmer writing.
-fn is_mark(c: char) -> bool {
+fn is_combining_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'
         | '\u{93c}' | '\u{94d}' | '\u{9bc}' | '\u{9cd}' | '\u{a3c}' | '\u{a4d}' | '\u{abc}' | '\u{acd}'

@@ -198,7 +198,7 @@ fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
             (Some(asset), Ok(amount)) => asset.format_units(Units(amount)),
             (None, _) | (_, Err(_)) => units.clone(),
         },
-        (Text, Cell::Text(text)) => guard_formulas(text),
+        (Text, Cell::Text(text)) => escape_formulas(text),
         (_, Cell::Text(text)) => text.clone(),
     }
 }
@@ -208,11 +208,11 @@ fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
 /// Puts an apostrophe before each start of a formula: at the start of the text, and after each separator.
-fn guard_formulas(text: &str) -> String {
+fn escape_formulas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(SEPARATORS) {
         let is_odd_start = out.is_empty() && text.starts_with(['\t', '\r']);
-        if is_odd_start || begins_formula(piece) {
+        if is_odd_start || starts_formula(piece) {
             out.push('\'');
         }
         out.push_str(piece);
@@ -222,7 +222,7 @@ fn guard_formulas(text: &str) -> String {
 
 /// Returns `true` if a spreadsheet reads the text as a formula. Spreadsheets skip some leading characters, and some
 /// of them accept full-width signs.
-fn begins_formula(text: &str) -> bool {
+fn starts_formula(text: &str) -> bool {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     let is_passed_over =
         |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == BYTE_ORDER_MARK;
@@ -246,7 +246,7 @@ mod tests {
     use super::{Cell, CellFormat, ExportKind, header, write_row};
 
     /// Returns the CSV row of these cells.
-    fn written_row(cells: &[(CellFormat, Cell)]) -> String {
+    fn csv_row(cells: &[(CellFormat, Cell)]) -> String {
         let mut columns: Vec<_> = cells.iter().map(|(form, _)| ("cell", *form)).collect();
         columns.push(("asset", CellFormat::Plain));
         let mut cells: Vec<_> = cells.iter().map(|(_, cell)| cell.clone()).collect();
@@ -266,12 +266,12 @@ mod tests {
             ("", ""),
         ] {
             let cell = Cell::Text(text.to_owned());
-            assert_eq!(written_row(&[(CellFormat::Text, cell)]), format!("{written},LTC\r\n"));
+            assert_eq!(csv_row(&[(CellFormat::Text, cell)]), format!("{written},LTC\r\n"));
         }
     }
 
     #[test]
-    fn formulas_are_guarded_and_numbers_are_not() {
+    fn formulas_are_escaped_but_numbers_are_not() {
         for (text, written) in [
             ("=1+1", "'=1+1"),
             ("+1", "'+1"),
@@ -295,9 +295,9 @@ mod tests {
             ("2026-11-21 +1", "2026-11-21 +1"),
         ] {
             let cell = Cell::Text(text.to_owned());
-            assert_eq!(written_row(&[(CellFormat::Text, cell)]), format!("{written},LTC\r\n"));
+            assert_eq!(csv_row(&[(CellFormat::Text, cell)]), format!("{written},LTC\r\n"));
         }
-        assert_eq!(written_row(&[(CellFormat::Cents, Cell::Number(-150))]), "-1.50,LTC\r\n");
+        assert_eq!(csv_row(&[(CellFormat::Cents, Cell::Number(-150))]), "-1.50,LTC\r\n");
     }
 
     #[test]
@@ -310,7 +310,7 @@ mod tests {
             (CellFormat::Plain, Cell::Number(7)),
             (CellFormat::Cents, Cell::Nothing),
         ];
-        assert_eq!(written_row(&cells), "20.00,0.25,1970-01-01T00:00:00.000Z,true,7,,LTC\r\n");
+        assert_eq!(csv_row(&cells), "20.00,0.25,1970-01-01T00:00:00.000Z,true,7,,LTC\r\n");
     }
 
     #[test]

@@ -190,24 +190,24 @@ impl<'a> Fields<'a> {
     pub fn url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem =
             "must be an absolute http:// or https:// url in plain ASCII; a host name in punycode";
-        self.checked_url(name, |text| SiteUrl::parse(text).map(drop), problem)
+        self.read_url(name, |text| SiteUrl::parse(text).map(drop), problem)
     }
 
     /// Reads the URL of a page for customers: http, https, or a scheme that belongs to an app, like `myshop://paid`.
     ///
     /// # Errors
     /// `invalid_request` for any other value.
-    pub fn site_or_app(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
+    pub fn site_or_app_url(&self, name: &str) -> Result<Option<&'a str>, Refusal> {
         let problem = "must be an absolute http:// or https:// url, or one of an app's own scheme like myshop://paid, \
              in plain ASCII; a host name in punycode";
         let is_right = |text: &str| match SiteOrAppUrl::parse(text) {
             Some(_) => Ok(()),
             None => SiteUrl::parse(text).map(drop),
         };
-        self.checked_url(name, is_right, problem)
+        self.read_url(name, is_right, problem)
     }
 
-    fn checked_url(
+    fn read_url(
         &self,
         name: &str,
         is_right: impl Fn(&str) -> Result<(), UrlProblem>,

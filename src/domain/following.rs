@@ -12,7 +12,7 @@ use super::observation::{Block, InputSource, Observation};
 use super::payment::PaymentState;
 use super::time::{DAY_MS, Time};
 pub use sent::{
-    BalanceChange, SentLookup, SentLookupAnswer, SentTransaction, SpendConflict,
+    BalanceChange, SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup,
     UnsettledTransaction,
 };
 
@@ -159,7 +159,7 @@ pub struct ForwardStep {
     pub scanned_to: Option<Time>,
     /// Answers of the node about transactions of [`ChainState::sent`], at most 20, in the same order. Empty until the
     /// step reaches the head.
-    pub sent: Vec<SentLookup>,
+    pub sent: Vec<TransactionLookup>,
     /// Transactions of [`ChainState::sent`] that conflict with a transaction in the read blocks or in the mempool.
     pub conflicts: Vec<SpendConflict>,
 }

@@ -50,7 +50,7 @@ impl HashLink {
 
     /// Returns the hash of a value that consists of named fields. The audit log records the hash when the value
     /// changes.
-    pub fn for_value(name: &str, fields: &HashedFields) -> HashLink {
+    pub fn hash_of_value(name: &str, fields: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }
 }

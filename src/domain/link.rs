@@ -51,7 +51,7 @@ input! {
         expected name: String = LinkNameRule, "A coffee";
         /// Price; absent if the payer chooses it.
         optional amount: Cents = LinkPriceRule, "3.50";
-        required currency: Currency = choice().or_refused("must be EUR or USD"), "EUR";
+        required currency: Currency = choice().required_or("must be EUR or USD"), "EUR";
         optional description: String = DESCRIPTION, "Thank you!";
         or(true) active: bool = OrNull(FlagRule);
     }

@@ -128,7 +128,7 @@ impl Cents {
     }
 
     /// Returns this gross amount minus the fee at this rate.
-    pub fn less_fee(self, bps: Bps) -> Result<Cents, Overflow> {
+    pub fn minus_fee(self, bps: Bps) -> Result<Cents, Overflow> {
         self.minus(self.fee(bps)?)
     }
 }
@@ -225,7 +225,7 @@ pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
 }
 
 /// Returns the smallest amount in whole cents for which [`reaches`] is true.
-pub fn least_paid_amount(due: Cents, under: Bps) -> Cents {
+pub fn min_paid_amount(due: Cents, under: Bps) -> Cents {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     let scaled = scaled(due.into(), factor);
     let up = i128::from(scaled.rem_euclid(10_000) != 0);
@@ -233,7 +233,7 @@ pub fn least_paid_amount(due: Cents, under: Bps) -> Cents {
 }
 
 /// Returns the largest amount in whole cents for which [`exceeds`] is false.
-pub fn most_not_overpaid(due: Cents, over: Bps) -> Cents {
+pub fn max_not_overpaid(due: Cents, over: Bps) -> Cents {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     let scaled = scaled(due.into(), factor);
     capped_cents(scaled.div_euclid(10_000))
@@ -252,7 +252,7 @@ fn scaled(sum: Total, factor: i64) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::{
-        AmountError, Bps, Cents, Overflow, Total, exceeds, least_paid_amount, most_not_overpaid,
+        AmountError, Bps, Cents, Overflow, Total, exceeds, max_not_overpaid, min_paid_amount,
         reaches,
     };
 
@@ -318,7 +318,7 @@ mod tests {
         for cents in [1, 99, 100, 199, 1999, 10_000, 5_000_000] {
             for bps in [Bps(0), Bps(50), Bps(333), Bps(2000)] {
                 let due = Cents(cents);
-                let (least, most) = (least_paid_amount(due, bps), most_not_overpaid(due, bps));
+                let (least, most) = (min_paid_amount(due, bps), max_not_overpaid(due, bps));
                 assert!(reaches(least, due, bps) && !reaches(Cents(least.0 - 1), due, bps));
                 assert!(!exceeds(most, due, bps) && exceeds(Cents(most.0 + 1), due, bps));
             }

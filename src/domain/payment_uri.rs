@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn no_uri_without_a_network() {
+    fn coin_has_no_uri_on_an_unknown_network() {
         assert_eq!(uri("TRX", "mainnet", "T", 1), None);
         assert_eq!(uri("USDT-TRC20", "mainnet", "T", 1), None);
         assert_eq!(uri("SOL", "devnet", "S", 1), None);

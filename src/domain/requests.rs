@@ -77,7 +77,7 @@ mod tests {
 
     /// Counts `a_minute` requests in each of `minutes` minutes. Returns the requests per day and the counter.
     #[track_caller]
-    fn count_every_minute(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
+    fn count_in_each_minute(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
         let mut requests = RequestCounter::default();
         for minute in 0..minutes {
             requests.add(START.plus_ms(minute * MINUTE_MS), a_minute);
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn requests_per_day_are_extrapolated() {
         assert_eq!(RequestCounter::default().per_day(START), None);
-        assert_eq!(count_every_minute(9, 10).0, None);
+        assert_eq!(count_in_each_minute(9, 10).0, None);
         for minutes in [10, 60, 24 * 60, 3 * 24 * 60, 3 * 24 * 60 + 17] {
-            let (a_day, requests) = count_every_minute(minutes, 10);
+            let (a_day, requests) = count_in_each_minute(minutes, 10);
             assert_eq!(a_day, Some(10 * 24 * 60), "{minutes}");
             assert_eq!(requests.total(), 10 * u64::try_from(minutes).unwrap_or(0));
             assert!(requests.hours.len() <= 24);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn old_requests_no_longer_count() {
-        let (_, mut requests) = count_every_minute(60, 1000);
+        let (_, mut requests) = count_in_each_minute(60, 1000);
         let later = START.plus_ms(48 * HOUR_MS);
         requests.add(later, 5);
         assert!(requests.per_day(later.plus_ms(HOUR_MS)).is_some_and(|a_day| a_day < 10));

@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn gap_is_at_most_a_tenth_shorter() {
+    fn wait_is_shortened_by_at_most_a_tenth() {
         assert_eq!(next_attempt(1, Time(0), 10), Some(Time(9_000)));
         assert_eq!(next_attempt(1, Time(0), 200), Some(Time(9_000)));
     }

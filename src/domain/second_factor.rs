@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn email_is_escaped_in_a_link() {
+    fn email_is_escaped_in_an_otpauth_uri() {
         assert_eq!(percent_encode("a+b:c?d@shop.test"), "a%2Bb%3Ac%3Fd%40shop.test");
         assert_eq!(percent_encode("ä@x"), "%C3%A4%40x");
     }

@@ -224,7 +224,7 @@ impl ReplayedPayment<'_> {
 /// Returns the timeline of an invoice until `now`, oldest entry first.
 pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     let invoice = history.invoice;
-    let mut payments = unreplayed_payments(history);
+    let mut payments = payments_before_replay(history);
     let created = format!(
         "created: {} {} due until {}",
         invoice.amount, invoice.currency, invoice.expires_at
@@ -272,7 +272,7 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
 }
 
 /// Returns all payments as they are before the replay, with their ledger entries.
-fn unreplayed_payments<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
+fn payments_before_replay<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
     let quoted_at = |payment: &Payment| {
         let mut quotes = history.quotes.iter();
         let quote = quotes.find(|quote| quote.seq == payment.quote)?;

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_entry_ends_the_proxy_chain() {
+    fn entries_before_unreadable_entry_are_ignored() {
         for (lines, expected) in [
             (&[&b"9.9.9.9"[..], b"\xff, 2.2.2.2"][..], "2.2.2.2"),
             (&[b"9.9.9.9", b"2.2.2.2\xff"], "10.0.0.1"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn client_networks_contain_one_another() {
+    fn each_network_contains_the_narrower_one() {
         let of = |text: &str| enclosing_networks(text.parse().unwrap());
         for (address, expected) in [
             ("198.51.100.7", ["198.51.100.7/32", "198.51.100.0/24", "198.51.0.0/16"]),

@@ -96,7 +96,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     /// Lets ten callers disconnect before the result of their code, and returns how many codes were checked.
-    async fn checked_after_disconnects(outcome: impl Fn() -> Result<(), Error>) -> usize {
+    async fn count_codes_checked(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
         let mark = CredentialMark { user: 1, password: [1; 32], factor: None };
@@ -127,12 +127,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn disconnect_does_not_change_how_a_code_counts() {
-        assert_eq!(checked_after_disconnects(|| Ok(())).await, 10);
-        assert_eq!(checked_after_disconnects(|| Err(Error::Failed("disk".to_owned()))).await, 10);
-        assert_eq!(checked_after_disconnects(|| Err(wrong_code())).await, 6);
+    async fn disconnect_keeps_wrong_codes_counted() {
+        assert_eq!(count_codes_checked(|| Ok(())).await, 10);
+        assert_eq!(count_codes_checked(|| Err(Error::Failed("disk".to_owned()))).await, 10);
+        assert_eq!(count_codes_checked(|| Err(wrong_code())).await, 6);
         assert_eq!(
-            checked_after_disconnects(|| Err(second_factor::used_code_refusal().into())).await,
+            count_codes_checked(|| Err(second_factor::used_code_refusal().into())).await,
             10
         );
     }

@@ -4,7 +4,7 @@
 //! creates no timer.
 
 use super::live::Handover;
-use super::slots::{AnswerGuard, BODY, Seat, Slot, TAKING};
+use super::slots::{AnswerGuard, READING_ANSWER, SENDING_BODY, Seat, Slot};
 use super::stream::{BrokenStream, ReplyBody};
 use hyper::Version;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -119,7 +119,7 @@ impl SlowReader {
             let waited_us = seat.now_us().saturating_sub(since_us);
             let waited = Duration::from_micros(u64::try_from(waited_us).unwrap_or(0));
             self.waited = self.waited.saturating_add(waited);
-            seat.end_wait(TAKING);
+            seat.end_wait(READING_ANSWER);
         }
     }
 
@@ -132,7 +132,7 @@ impl SlowReader {
     ) -> Poll<()> {
         loop {
             let (_, part_over) = self.waiting.get_or_insert_with(|| {
-                seat.start_wait(TAKING);
+                seat.start_wait(READING_ANSWER);
                 let part_over = tokio::time::sleep(pace.part.saturating_sub(self.waited));
                 (seat.now_us(), Box::pin(part_over))
             });
@@ -234,7 +234,7 @@ impl IncomingBody {
 
     /// Ends the wait for the client. Returns `false` if the connection is being closed.
     fn end_wait(&mut self) -> bool {
-        !std::mem::take(&mut self.is_awaited) || self.seat.end_wait(BODY)
+        !std::mem::take(&mut self.is_awaited) || self.seat.end_wait(SENDING_BODY)
     }
 }
 
@@ -250,7 +250,7 @@ impl Body for IncomingBody {
         let frame = Pin::new(&mut body.inner).poll_frame(context);
         if frame.is_pending() {
             if !std::mem::replace(&mut body.is_awaited, true) {
-                body.seat.start_wait(BODY);
+                body.seat.start_wait(SENDING_BODY);
             }
             return Poll::Pending;
         }

@@ -139,7 +139,7 @@ impl Dispatcher {
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing
                 if method == Method::OPTIONS && form.is_shared =>
             {
-                Reply::nothing()
+                Reply::no_content()
             }
             RouteMatch::OtherMethods(methods) => {
                 let path = masked_path(path);
@@ -168,7 +168,7 @@ impl Dispatcher {
 /// Returns the answer to an error: an HTML page for a route of pages, else JSON.
 fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     if context.form.page.is_some() {
-        pages::error(context, error)
+        pages::error_page(context, error)
     } else {
         error::answer(error, &context.request_id.to_string())
     }

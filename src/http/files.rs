@@ -57,11 +57,11 @@ async fn send_file(call: Call) -> Result<Reply, Error> {
 async fn widget(call: Call) -> Result<Reply, Error> {
     let file = static_file("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");
-    let is_known = values(&call.headers, IF_NONE_MATCH)
+    let is_known = header_values(&call.headers, IF_NONE_MATCH)
         .any(|text| matches!(text.trim(), "*") || text.contains(&tag));
     let tag = format!("W/{tag}");
     let reply = if is_known {
-        Reply { status: StatusCode::NOT_MODIFIED, ..Reply::nothing() }
+        Reply { status: StatusCode::NOT_MODIFIED, ..Reply::no_content() }
             .with_static(VARY, "accept-encoding")
     } else {
         file_reply(file, &call.headers)
@@ -83,7 +83,7 @@ pub(super) fn packed_reply(
     content_type: &'static str,
     headers: &HeaderMap,
 ) -> Reply {
-    let reply = if takes_gzip(headers) {
+    let reply = if accepts_gzip(headers) {
         let reply = Reply::text(StatusCode::OK, content_type, packed.0);
         reply.with_static(CONTENT_ENCODING, "gzip")
     } else {
@@ -94,8 +94,8 @@ pub(super) fn packed_reply(
 
 /// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3). A coding with weight 0 is refused, and `*`
 /// stands for every coding that is not listed.
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let codings = || values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
+fn accepts_gzip(headers: &HeaderMap) -> bool {
+    let codings = || header_values(headers, ACCEPT_ENCODING).flat_map(|text| text.split(','));
     let takes = |wanted: &str| {
         codings().find_map(|coding| {
             let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
@@ -108,7 +108,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     takes("gzip").or_else(|| takes("*")).unwrap_or(false)
 }
 
-fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
+fn header_values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
     let values = headers.get_all(name).into_iter();
     values.filter_map(|value| value.to_str().ok())
 }
@@ -116,7 +116,7 @@ fn values(headers: &HeaderMap, name: HeaderName) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::takes_gzip;
+    use super::accepts_gzip;
     use hyper::HeaderMap;
     use hyper::header::ACCEPT_ENCODING;
 
@@ -139,9 +139,9 @@ mod tests {
             ("", false),
         ] {
             let mut headers = HeaderMap::new();
-            assert!(!takes_gzip(&headers));
+            assert!(!accepts_gzip(&headers));
             headers.insert(ACCEPT_ENCODING, text.parse().unwrap());
-            assert_eq!(takes_gzip(&headers), takes, "{text}");
+            assert_eq!(accepts_gzip(&headers), takes, "{text}");
         }
     }
 }

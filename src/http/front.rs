@@ -141,7 +141,7 @@ impl Front {
         settings: HttpSettings,
         interface: OperationTable,
     ) -> Result<Front, Error> {
-        let process = u32::from_be_bytes(crate::service::random::<4>()?);
+        let process = u32::from_be_bytes(crate::service::random_bytes::<4>()?);
         let sandbox = settings
             .sandbox
             .map(|sandbox| Sandbox::new(sandbox, &settings.public_url, &interface.operations));

@@ -85,12 +85,12 @@ impl HashingQueue {
                 unheard();
             }
         });
-        let _entry = self.enter(client, work)?;
+        let _entry = self.enqueue(client, work)?;
         answered.await.map_err(|_| Error::Failed("a password was not hashed".to_owned()))
     }
 
     /// Adds a client with its work to the queue.
-    fn enter(&self, client: &str, work: HashWork) -> Result<QueueEntry, Refusal> {
+    fn enqueue(&self, client: &str, work: HashWork) -> Result<QueueEntry, Refusal> {
         let client: Arc<str> = Arc::from(client);
         let mut queue = self.shared.lock();
         if queue.clients.contains(&client) {
@@ -99,7 +99,7 @@ impl HashingQueue {
             );
             return Err(Refusal::new(Code::TooManyAttempts, message).with_retry_after(BUSY_SECONDS));
         }
-        if queue.waiting.len() >= self.shared.waiting_max || !self.ensure_running(&mut queue) {
+        if queue.waiting.len() >= self.shared.waiting_max || !self.ensure_thread_runs(&mut queue) {
             let message = "too many passwords are waiting to be checked; try again shortly";
             return Err(Refusal::new(Code::Overloaded, message));
         }
@@ -110,7 +110,7 @@ impl HashingQueue {
     }
 
     /// Starts the thread if it is not running. Returns `false` if the system cannot start a thread.
-    fn ensure_running(&self, queue: &mut Queue) -> bool {
+    fn ensure_thread_runs(&self, queue: &mut Queue) -> bool {
         if queue.is_running {
             return true;
         }

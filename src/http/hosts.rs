@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 const PRIVATE_ENDINGS: [&str; 2] = [".localhost", ".internal"];
 
 /// Message for a `Host` that is not accepted.
-pub(super) const NOT_OURS: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
+pub(super) const HOST_REFUSED: &str = "Host must be loopback, the listening address, the public url's, a name without a dot, \
                                    under .localhost or .internal, or one that --allow-host names";
 
 /// A host that the sandbox accepts because of its configuration.
@@ -131,7 +131,7 @@ impl AcceptedHosts {
         if is_one && target.is_none_or(|target| self.accepts(target.as_str())) {
             return Ok(());
         }
-        Err(Refusal::new(Code::Forbidden, NOT_OURS))
+        Err(Refusal::new(Code::Forbidden, HOST_REFUSED))
     }
 
     /// Returns `true` if this `Host` header is accepted.
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn number_is_a_host_only_as_dotted_ipv4() {
+    fn numeric_host_is_accepted_only_as_dotted_ipv4() {
         for host in [
             "2130706433",
             "3232235777",

@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of keys below which full buckets are not removed.
-const KEYS_SWEPT: usize = 10_000;
+const SWEEP_KEYS_MIN: usize = 10_000;
 /// Factor from the rate of a network to the rate of the network that contains it.
-const WIDER: u32 = 10;
+const NETWORK_FACTOR: u32 = 10;
 
 /// Number of invoices that a key may create at once.
 pub(super) const CREATION_BURST: u32 = 100;
@@ -48,7 +48,7 @@ impl Buckets {
             *known = full_at;
             return;
         }
-        if self.full_at.len() >= self.sweep_at.max(KEYS_SWEPT) {
+        if self.full_at.len() >= self.sweep_at.max(SWEEP_KEYS_MIN) {
             self.full_at.retain(|_, full_at| *full_at > now);
             self.sweep_at = self.full_at.len().saturating_mul(2);
         }
@@ -89,7 +89,7 @@ impl Limiter {
         for network in networks {
             let per_minute = self.per_minute.saturating_mul(times);
             let burst = self.burst.saturating_mul(times);
-            times = times.saturating_mul(WIDER);
+            times = times.saturating_mul(NETWORK_FACTOR);
             let cost = MINUTE_MS.checked_div(i64::from(per_minute))?.max(1);
             let room = cost.saturating_mul(i64::from(burst));
             let full_at = buckets.full_at.get(*network).copied().unwrap_or(now);
@@ -170,7 +170,7 @@ fn ceil_seconds(ms: i64) -> i64 {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{KEYS_SWEPT, Limiter, Time};
+    use super::{Limiter, SWEEP_KEYS_MIN, Time};
 
     const BURST: u32 = 100;
 
@@ -240,13 +240,13 @@ mod tests {
     fn full_buckets_are_removed() {
         let limiter = Limiter::new(60_000, 10);
         let kept = || limiter.buckets.lock().unwrap().full_at.len();
-        for key in 0..KEYS_SWEPT * 3 {
+        for key in 0..SWEEP_KEYS_MIN * 3 {
             limiter.count(&key.to_string(), Time(0)).unwrap();
         }
-        assert_eq!(kept(), KEYS_SWEPT * 3, "all are owed something");
-        for key in 0..KEYS_SWEPT * 6 {
+        assert_eq!(kept(), SWEEP_KEYS_MIN * 3, "all are owed something");
+        for key in 0..SWEEP_KEYS_MIN * 6 {
             limiter.count(&format!("later {key}"), Time(10 + key as i64)).unwrap();
         }
-        assert!(kept() <= KEYS_SWEPT * 4, "{}", kept());
+        assert!(kept() <= SWEEP_KEYS_MIN * 4, "{}", kept());
     }
 }

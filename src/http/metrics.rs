@@ -126,8 +126,8 @@ fn add_file_gauges(page: &mut String, gauges: &Gauges) {
 
 /// Adds the progress and the number of requests of each chain to the page.
 fn add_chain_metrics(page: &mut String, chains: &[ChainView]) {
-    type Number = fn(&ChainView) -> Option<i64>;
-    let all: [(&str, &str, &str, Number); 6] = [
+    type ChainNumber = fn(&ChainView) -> Option<i64>;
+    let all: [(&str, &str, &str, ChainNumber); 6] = [
         (
             "coffer_chain_requests_total",
             "counter",

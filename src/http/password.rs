@@ -24,7 +24,7 @@ pub(super) struct ClientIdentity {
 
 impl ClientIdentity {
     /// Returns the identity of a signed-in member, which nobody else can use.
-    pub(super) fn of_member(member: &Member) -> ClientIdentity {
+    pub(super) fn for_member(member: &Member) -> ClientIdentity {
         ClientIdentity { client: format!("user {}", member.user().id), is_member: true }
     }
 
@@ -43,7 +43,7 @@ impl ClientIdentity {
     }
 
     /// Returns the identity of a client without a session: its address.
-    pub(super) fn of_client(call: &Call) -> ClientIdentity {
+    pub(super) fn for_client(call: &Call) -> ClientIdentity {
         ClientIdentity { client: client::limit_key(call.client()), is_member: false }
     }
 }
@@ -168,7 +168,7 @@ async fn prove_and_hash(
 /// `forbidden`, `too_many_attempts`.
 pub(super) fn check_setup_token(call: &Call, token: &str) -> Result<(), Error> {
     let (throttle, ClientIdentity { client, .. }) =
-        (&call.front.throttle, ClientIdentity::of_client(call));
+        (&call.front.throttle, ClientIdentity::for_client(call));
     throttle.count_attempt(&Target::SetUp, &client)?;
     call.front.service.check_setup_token(call.now, token)?;
     throttle.record_success(&Target::SetUp, &client);

@@ -43,7 +43,7 @@ impl PagePolicy<'static> {
 impl<'a> PagePolicy<'a> {
     /// Restricts framing to these origins. An empty list allows every site. Changes nothing for a page that no site
     /// may frame.
-    pub(super) fn framed_by(self, origins: &'a [String]) -> PagePolicy<'a> {
+    pub(super) fn restrict_framing(self, origins: &'a [String]) -> PagePolicy<'a> {
         let framing = match self.framing {
             Framing::Nobodys => Framing::Nobodys,
             Framing::Allowed(_) => Framing::Allowed(origins),
@@ -52,7 +52,7 @@ impl<'a> PagePolicy<'a> {
     }
 
     /// Forbids that any site frames the page.
-    pub(super) fn unframed(self) -> PagePolicy<'a> {
+    pub(super) fn forbid_framing(self) -> PagePolicy<'a> {
         PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::ALONE }
     }
 

@@ -89,7 +89,7 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
 async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
     let page = call.front.metrics.page(&Gauges {
-        writes_waiting: service.writes_waiting(),
+        writes_waiting: service.waiting_write_count(),
         writes_refused: service.check_writes().is_err(),
         is_locked: service.is_locked(),
         log_bytes: service.wal_bytes(),

@@ -27,15 +27,15 @@ pub(super) fn headers(of_preflight: bool) -> impl Iterator<Item = (&'static str,
 
 /// Adds the CORS headers to an answer.
 pub(super) fn add_cors_headers(reply: Reply) -> Reply {
-    headers(false).fold(reply, with)
+    headers(false).fold(reply, add_header)
 }
 
 /// Returns the answer to a CORS preflight request.
 pub(super) fn preflight_reply() -> Reply {
-    PREFLIGHT_HEADERS.iter().copied().fold(Reply::nothing(), with)
+    PREFLIGHT_HEADERS.iter().copied().fold(Reply::no_content(), add_header)
 }
 
-fn with(reply: Reply, (name, value): (&'static str, &'static str)) -> Reply {
+fn add_header(reply: Reply, (name, value): (&'static str, &'static str)) -> Reply {
     match name.parse::<HeaderName>() {
         Ok(name) => reply.with(name, value),
         Err(_) => reply,

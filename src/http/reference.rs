@@ -35,7 +35,7 @@ pub(super) fn reference(
     }
     let schemas = Schemas(&schemas);
     let server = DocumentedServer { url, is_sandbox, schemas };
-    let webhooks = documents.iter().flat_map(|document| fields_of(document, "webhooks"));
+    let webhooks = documents.iter().flat_map(|document| entries(document, "webhooks"));
     let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
     let webhooks: Vec<_> = webhooks.collect();
     let headers = webhooks.first().map(|(_, webhook)| server.parameters(webhook));
@@ -82,16 +82,16 @@ impl DocumentedServer<'_> {
     fn groups(&self, document: &Value) -> Vec<Group> {
         let tags = document.get("tags").and_then(Value::as_array);
         let groups = tags.into_iter().flatten().map(|tag| {
-            let name = text(tag, "name");
+            let name = text_field(tag, "name");
             let mut operations = Vec::new();
-            for (path, methods) in fields_of(document, "paths") {
+            for (path, methods) in entries(document, "paths") {
                 for (method, operation) in methods.as_object().into_iter().flatten() {
                     if operation.pointer("/tags/0").and_then(Value::as_str) == Some(&name) {
                         operations.push(self.operation(path, method, operation));
                     }
                 }
             }
-            Group { id: anchor(&name), about: text(tag, "description"), name, operations }
+            Group { id: anchor(&name), about: text_field(tag, "description"), name, operations }
         });
         groups.filter(|group| !group.operations.is_empty()).collect()
     }
@@ -104,7 +104,7 @@ impl DocumentedServer<'_> {
         let curl = command::curl_command(self, (&method, path), key, example);
         let mut answers = Vec::new();
         let mut refusals = Vec::new();
-        for (status, response) in fields_of(operation, "responses") {
+        for (status, response) in entries(operation, "responses") {
             let json = response.pointer("/content/application~1json");
             match json.and_then(|json| json.get("examples")) {
                 Some(examples) => refusals.push(error_group(status, examples)),
@@ -112,8 +112,8 @@ impl DocumentedServer<'_> {
             }
         }
         OperationDoc {
-            id: text(operation, "operationId"),
-            summary: text(operation, "summary"),
+            id: text_field(operation, "operationId"),
+            summary: text_field(operation, "summary"),
             path: path.to_owned(),
             method,
             caller,
@@ -133,9 +133,9 @@ impl DocumentedServer<'_> {
             let schema = parameter.get("schema").unwrap_or(&Value::Null);
             let required = parameter.get("required").and_then(Value::as_bool);
             Field {
-                place: text(parameter, "in"),
-                about: text(parameter, "description"),
-                ..self.schemas.field(text(parameter, "name"), schema, required == Some(true))
+                place: text_field(parameter, "in"),
+                about: text_field(parameter, "description"),
+                ..self.schemas.field(text_field(parameter, "name"), schema, required == Some(true))
             }
         });
         parameters.collect()
@@ -147,7 +147,7 @@ impl DocumentedServer<'_> {
         let schema = json.get("schema").unwrap_or(&Value::Null);
         let schema = self.schemas.resolve(schema);
         Body {
-            about: text(schema, "description"),
+            about: text_field(schema, "description"),
             is_required: body.get("required").and_then(Value::as_bool) == Some(true),
             fields: self.schemas.fields(schema),
             example: example(json),
@@ -158,7 +158,7 @@ impl DocumentedServer<'_> {
     fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
         let objects = self.schemas.0.iter().map(|(name, schema)| ObjectDoc {
             name: name.clone(),
-            about: text(schema, "description"),
+            about: text_field(schema, "description"),
             fields: self.schemas.fields(schema),
         });
         let mut objects: Vec<ObjectDoc> = objects.collect();
@@ -210,7 +210,7 @@ fn answer(status: &str, response: &Value) -> ResponseDoc {
             "default" => "other".to_owned(),
             status => status.to_owned(),
         },
-        about: text(response, "description"),
+        about: text_field(response, "description"),
         content: kind.to_owned(),
         object: object.map(str::to_owned),
         example: example(media),
@@ -221,7 +221,7 @@ fn answer(status: &str, response: &Value) -> ResponseDoc {
 fn error_group(status: &str, examples: &Value) -> ErrorGroup {
     let mut codes: Vec<String> = Vec::new();
     for error in error_bodies(examples) {
-        let code = text(error, "error");
+        let code = text_field(error, "error");
         if !codes.contains(&code) {
             codes.push(code);
         }
@@ -232,17 +232,17 @@ fn error_group(status: &str, examples: &Value) -> ErrorGroup {
 /// Returns every error code with its status and an example message.
 fn error_docs(documents: &[Value]) -> Vec<ErrorDoc> {
     let mut found = BTreeMap::new();
-    let paths = documents.iter().flat_map(|document| fields_of(document, "paths"));
+    let paths = documents.iter().flat_map(|document| entries(document, "paths"));
     let operations = paths.flat_map(|(_, methods)| methods.as_object().into_iter().flatten());
-    let responses = operations.flat_map(|(_, operation)| fields_of(operation, "responses"));
+    let responses = operations.flat_map(|(_, operation)| entries(operation, "responses"));
     for (status, response) in responses {
         let examples = response.pointer("/content/application~1json/examples");
         for error in examples.into_iter().flat_map(error_bodies) {
-            let code = text(error, "error");
+            let code = text_field(error, "error");
             found.entry((status.to_owned(), code.clone())).or_insert_with(|| ErrorDoc {
                 code,
                 status: status.to_owned(),
-                message: text(error, "message"),
+                message: text_field(error, "message"),
             });
         }
     }
@@ -267,7 +267,7 @@ fn webhook(name: &str, webhook: &Value) -> Webhook {
     let json = webhook.pointer("/requestBody/content/application~1json");
     Webhook {
         name: name.to_owned(),
-        summary: text(webhook, "summary"),
+        summary: text_field(webhook, "summary"),
         example: example(json.unwrap_or(&Value::Null)),
     }
 }
@@ -280,14 +280,14 @@ fn example(media: &Value) -> String {
 }
 
 /// Iterates over the entries of the object in the field `name`.
-fn fields_of<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
+fn entries<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = (&'a str, &'a Value)> {
     let found = value.get(name).and_then(Value::as_object);
     let found = found.into_iter().flatten();
     found.map(|(name, value)| (name.as_str(), value))
 }
 
 /// Returns the text in the field `name`, or an empty text if there is none.
-fn text(value: &Value, name: &str) -> String {
+fn text_field(value: &Value, name: &str) -> String {
     let text = value.get(name).and_then(Value::as_str);
     text.unwrap_or_default().to_owned()
 }

@@ -130,7 +130,7 @@ impl Reply {
     }
 
     /// Returns status 204 without a body.
-    pub(super) fn nothing() -> Reply {
+    pub(super) fn no_content() -> Reply {
         Reply {
             status: StatusCode::NO_CONTENT,
             headers: Vec::new(),

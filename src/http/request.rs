@@ -40,7 +40,7 @@ impl Call {
     /// # Errors
     /// `not_found` if the account does not exist or the member may not use it.
     pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
-        let mode = self.query.choice("mode")?.unwrap_or(Mode::Live);
+        let mode = self.query.enum_value("mode")?.unwrap_or(Mode::Live);
         self.front.service.scope(member, self.id(), mode)
     }
 

@@ -65,12 +65,12 @@ const BUFFER_BYTES_MAX: usize = 32 * 1024;
 /// Pause after a failed accept, for example if no file descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two searches for a connection to close while all slots are used.
-const PLACE_PAUSE: Duration = Duration::from_millis(50);
+const SLOT_SEARCH_PAUSE: Duration = Duration::from_millis(50);
 /// Number of times that the server looks for silent clients within their time limit. A silent client is disconnected
 /// late by at most a tenth of the limit.
-const SILENCE_LOOKS: u64 = 10;
+const SILENT_SEARCHES: u64 = 10;
 /// Number of times that the server looks for waiting clients within their time limit at shutdown.
-const DRAIN_LOOKS: u64 = 4;
+const DRAIN_SEARCHES: u64 = 4;
 /// Longest pause between two searches at shutdown, in milliseconds.
 const DRAIN_PAUSE_MS: u64 = 250;
 
@@ -152,7 +152,7 @@ impl Acceptor {
     /// Closes connections whose client does not send a complete header in time, in an endless loop.
     async fn close_silent(&self) {
         let most_ms = self.limits.header_timeout_ms;
-        let pause_ms = most_ms.div_euclid(SILENCE_LOOKS).max(1);
+        let pause_ms = most_ms.div_euclid(SILENT_SEARCHES).max(1);
         loop {
             tokio::time::sleep(Duration::from_millis(pause_ms)).await;
             self.slots.close_silent(Duration::from_millis(most_ms));
@@ -170,7 +170,8 @@ impl Acceptor {
                 SlotOutcome::TooMany => return None,
                 SlotOutcome::Full => {
                     // The next search starts when a connection has ended, or after the pause.
-                    let _ = tokio::time::timeout(PLACE_PAUSE, self.slots.wait_for_free()).await;
+                    let _ =
+                        tokio::time::timeout(SLOT_SEARCH_PAUSE, self.slots.wait_for_free()).await;
                 }
             }
         }
@@ -211,7 +212,7 @@ impl Acceptor {
     /// Waits for answers in progress, and closes idle connections.
     async fn drain(self) {
         let client_ms = self.limits.drain_client_ms;
-        let pause_ms = client_ms.div_euclid(DRAIN_LOOKS).clamp(1, DRAIN_PAUSE_MS);
+        let pause_ms = client_ms.div_euclid(DRAIN_SEARCHES).clamp(1, DRAIN_PAUSE_MS);
         let end_waiting = async {
             loop {
                 self.slots.close_waiting(Duration::from_millis(client_ms));

@@ -17,9 +17,9 @@ use tokio::task::AbortHandle;
 /// State bit: an answer is in progress.
 const ANSWERING: u8 = 1;
 /// State bit: the server waits for the client to send more of the body.
-pub(super) const BODY: u8 = 2;
+pub(super) const SENDING_BODY: u8 = 2;
 /// State bit: the server waits for the client to read more of the answer.
-pub(super) const TAKING: u8 = 4;
+pub(super) const READING_ANSWER: u8 = 4;
 /// State bit: the connection is being closed, and no further request is started.
 const ENDING: u8 = 8;
 /// State bit: a live stream has nothing to send.
@@ -231,7 +231,7 @@ impl UsedSlots {
 
     /// Removes a connection that has ended from the used slots and from the number of connections that are being
     /// closed.
-    fn record_closed(&mut self, seat: &Seat) {
+    fn remove_ended(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);
         }
@@ -329,12 +329,12 @@ impl Seat {
 
 /// Returns `true` if a connection in this state waits for its client.
 fn is_waiting(state: u8) -> bool {
-    state & (BODY | TAKING | IDLE) != 0 || state & ANSWERING == 0
+    state & (SENDING_BODY | READING_ANSWER | IDLE) != 0 || state & ANSWERING == 0
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.slots.lock().record_closed(&self.seat);
+        self.slots.lock().remove_ended(&self.seat);
         self.slots.left.notify_one();
     }
 }
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn close_aborts_the_live_stream_task_only() {
+    async fn close_aborts_only_the_task_of_the_live_stream() {
         let slot = slot().unwrap();
         let (before, after) = (task(), task());
         slot.seat.replace_task(after.abort_handle());

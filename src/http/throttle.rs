@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub(super) use target::{ClientKind, Target};
 
 /// Number of failures of one client at one email before the client must wait.
-const FREE: u32 = 5;
+const FREE_FAILURES: u32 = 5;
 /// Half the wait after the first failure that causes a wait, in milliseconds. Each further failure doubles the wait.
 const WAIT_MS_MIN: i64 = SECOND_MS;
 /// Longest wait, in milliseconds. Failures are forgotten if the client makes no attempt for this time after its wait
@@ -121,7 +121,7 @@ impl Throttle {
     pub(super) fn count_attempt(&self, target: &Target, client: &str) -> Result<(), Refusal> {
         let (now, mut counts) = (self.now(), self.lock());
         check_wait(counts.wait_ms(target, client, now))?;
-        counts.count(target, client, now);
+        counts.count_failure(target, client, now);
         Ok(())
     }
 
@@ -182,7 +182,7 @@ impl FailureCounts {
         strictly.max(by_client).max(by_target)
     }
 
-    fn count(&mut self, target: &Target, client: &str, now: Time) {
+    fn count_failure(&mut self, target: &Target, client: &str, now: Time) {
         let limits = self.limits;
         let remembered_max = limits.failures_remembered_max;
         self.sweep(now);
@@ -198,7 +198,7 @@ impl FailureCounts {
         let fresh = ClientFailures { times: 0, until: now };
         if let Some(failed) = bounded_entry(&mut failures.strictly, target.key(client), fresh, max)
         {
-            if failed.is_over(now) {
+            if failed.has_expired(now) {
                 *failed = fresh;
             }
             failed.times = failed.times.saturating_add(1);
@@ -209,13 +209,13 @@ impl FailureCounts {
         };
         let empty = Bucket { full_at: now };
         if let Some(bucket) = bounded_entry(&mut failures.loosely, together, empty, max) {
-            bucket.take(&rate, now);
+            bucket.count_attempt(&rate, now);
         }
         if !target.counts_for_client() {
             return;
         }
         if let Some(bucket) = bounded_entry(&mut self.clients, key(client), empty, remembered_max) {
-            bucket.take(&BY_CLIENT, now);
+            bucket.count_attempt(&BY_CLIENT, now);
         }
     }
 
@@ -231,13 +231,13 @@ impl FailureCounts {
             return;
         };
         if let Some(bucket) = failures.loosely.get_mut(&together) {
-            bucket.give_back(&rate);
+            bucket.undo_attempt(&rate);
         }
         if !target.counts_for_client() {
             return;
         }
         if let Some(bucket) = self.clients.get_mut(&key(client)) {
-            bucket.give_back(&BY_CLIENT);
+            bucket.undo_attempt(&BY_CLIENT);
         }
     }
 
@@ -253,7 +253,7 @@ impl FailureCounts {
                 if let Some((rate, together)) = together
                     && let Some(bucket) = failures.loosely.get_mut(&together)
                 {
-                    bucket.give_back(&rate);
+                    bucket.undo_attempt(&rate);
                 }
             }
             Target::User(..) => {
@@ -261,7 +261,7 @@ impl FailureCounts {
                 if together.is_some()
                     && let Some(bucket) = self.clients.get_mut(&key(client))
                 {
-                    bucket.give_back(&BY_CLIENT);
+                    bucket.undo_attempt(&BY_CLIENT);
                 }
             }
             Target::Nobody(_) | Target::SetUp => {
@@ -287,7 +287,7 @@ impl FailureCounts {
         self.next_sweep = Some(now.plus_ms(SWEEP_MS));
         let all = [&mut self.users, &mut self.others, &mut self.codes, &mut self.set_up];
         for failures in all {
-            failures.strictly.retain(|_, failed| !failed.is_over(now));
+            failures.strictly.retain(|_, failed| !failed.has_expired(now));
             failures.loosely.retain(|_, bucket| bucket.full_at > now);
         }
         self.clients.retain(|_, bucket| bucket.full_at > now);
@@ -296,7 +296,7 @@ impl FailureCounts {
 
 impl ClientFailures {
     /// Returns `true` if the failures are old enough to be forgotten.
-    fn is_over(&self, now: Time) -> bool {
+    fn has_expired(&self, now: Time) -> bool {
         now.since_ms(self.until) > WAIT_MS_MAX
     }
 }
@@ -323,7 +323,7 @@ fn key(text: &str) -> ThrottleKey {
 
 /// Returns the wait after `times` failures, in milliseconds.
 fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
-    match times.checked_sub(FREE) {
+    match times.checked_sub(FREE_FAILURES) {
         None | Some(0) => 0,
         Some(past) => wait_ms_min
             .saturating_mul(1_i64.checked_shl(past.min(32)).unwrap_or(i64::MAX))

@@ -32,7 +32,7 @@ impl Service {
         self.read_snapshot(|db| {
             let account = accounts::by_seq(db, scope.account())?;
             let endpoints = endpoints::of_account(db, account.seq)?;
-            let balances = balances_of(db, &account, scope.mode())?;
+            let balances = account_balances(db, &account, scope.mode())?;
             Ok(render::merchant(
                 &account,
                 scope.mode(),
@@ -46,7 +46,7 @@ impl Service {
     pub fn balances(&self, scope: &Scope) -> Result<Vec<Json>, Error> {
         self.read_snapshot(|db| {
             let account = accounts::by_seq(db, scope.account())?;
-            let balances = balances_of(db, &account, scope.mode())?;
+            let balances = account_balances(db, &account, scope.mode())?;
             balances.iter().map(|balance| Ok(render::balance(balance)?)).collect()
         })
     }
@@ -60,7 +60,7 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let seq = |id: &str| ledger::seq_of(db, account, mode, id);
-            let before = page::find_before(wanted.before.as_deref(), seq)?;
+            let before = page::find_page_start(wanted.before.as_deref(), seq)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let entries = ledger::page(db, account, mode, wanted.currency, page)?;
             let rendered = entries
@@ -72,7 +72,7 @@ impl Service {
 }
 
 /// Returns a balance for each currency, including zero balances. Each balance contains its pending amount.
-pub(super) fn balances_of(
+pub(super) fn account_balances(
     db: &Reader<'_>,
     account: &Account,
     mode: Mode,
@@ -83,7 +83,7 @@ pub(super) fn balances_of(
         let of_currency = booked.iter().find(|balance| balance.currency == *currency);
         let mut balance = of_currency.copied().unwrap_or(Balance::empty(*currency));
         for (_, value) in pending.iter().filter(|(other, _)| other == currency) {
-            balance.pending = balance.pending.plus(value.less_fee(account.fee)?);
+            balance.pending = balance.pending.plus(value.minus_fee(account.fee)?);
         }
         Ok(balance)
     };
@@ -175,7 +175,7 @@ pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) ->
         return Ok(());
     };
     let endpoints = endpoints::of_account(tx, account.seq)?;
-    let balances = balances_of(tx, account, Mode::Live)?;
+    let balances = account_balances(tx, account, Mode::Live)?;
     let object = render::account_event(
         account,
         Mode::Live,

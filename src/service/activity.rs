@@ -214,7 +214,7 @@ impl Activity {
     }
 
     /// Returns the number of the oldest kept entry, minus one.
-    pub fn before_oldest(&self) -> u64 {
+    pub fn number_before_oldest(&self) -> u64 {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
         kept.newest.saturating_sub(count)
@@ -243,7 +243,7 @@ impl Service {
     ///
     /// If the file cannot be read.
     pub fn event_of_any_account(&self, id: &str) -> Result<Option<String>, Error> {
-        self.read(|db| Ok(events::body_of_any(db, id)?))
+        self.read(|db| Ok(events::body_of_any_account(db, id)?))
     }
 }
 
@@ -311,8 +311,8 @@ mod tests {
             })
         });
         (0..300).for_each(|_| activity.add(call_with_body_size(10)));
-        assert_eq!((woken.load(Ordering::SeqCst), activity.before_oldest()), (300, 0));
+        assert_eq!((woken.load(Ordering::SeqCst), activity.number_before_oldest()), (300, 0));
         (0..10_000).for_each(|_| activity.add(call_with_body_size(10)));
-        assert_eq!(activity.before_oldest(), 10_300 - 512);
+        assert_eq!(activity.number_before_oldest(), 10_300 - 512);
     }
 }

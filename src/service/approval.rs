@@ -46,7 +46,7 @@ impl Service {
         let Transfer { mode, asset, to_address, .. } = transfer;
         self.external_destination(tx, *mode, asset.chain, to_address)?
             .map_err(|problem| Refusal::field("toAddress", problem))?;
-        let fixed = asked.fix_terms(transfer, &self.proposal(tx, now, transfer)?)?;
+        let fixed = asked.fix_terms(transfer, &self.approval_proposal(tx, now, transfer)?)?;
         let sent_by = conditions.choose_sender(asked.sent_by)?;
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
@@ -82,14 +82,14 @@ impl Service {
     }
 
     /// Returns the current market rate and network fee, to which an approval of a transfer is compared.
-    pub(super) fn proposal(
+    pub(super) fn approval_proposal(
         &self,
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
     ) -> Result<ApprovalProposal, Error> {
         let (mode, asset, currency) = (of.mode, of.asset, of.currency);
-        let market = self.market(db, mode, asset, currency, now)?;
+        let market = self.coin_market(db, mode, asset, currency, now)?;
         let is_guarded = !self.is_simulated(mode);
         let fee = if is_guarded {
             self.network_fee(db, now, (asset, currency), market.fresh_rate())?
@@ -135,7 +135,7 @@ impl Service {
             has_node: self.live.has_node(chain),
             chain,
             limit: accounts::by_seq(db, of.account)?.signer_max,
-            given: transfers::given_to_signer(db, of, now.plus_ms(-DAY_MS))?,
+            given: transfers::sum_passed_to_signer(db, of, now.plus_ms(-DAY_MS))?,
             amount: of.amount,
             currency: of.currency,
         })
@@ -145,7 +145,7 @@ impl Service {
     /// transfers.
     ///
     /// A server calls this function at start, before it runs any command.
-    pub async fn fill_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
+    pub async fn set_missing_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| {
             let found = transfers::without_sender(tx)?;
             for transfer in &found {

@@ -47,7 +47,7 @@ type AuditPart =
 /// audit.
 const PARTS: [AuditPart; 3] = [
     |db, report, _| Ok(audit::check_integrity(db, report, &mut ignore_progress)?),
-    check_rows,
+    check_single_rows,
     check_invoices,
 ];
 /// Capacity of a part's message queue. The part blocks when the queue is full, so memory does not grow with findings.
@@ -117,7 +117,7 @@ fn run_part(
 }
 
 /// Checks single rows, by queries and by the rules of `domain`.
-fn check_rows(
+fn check_single_rows(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
     tell: &mut ProgressSink<'_>,
@@ -125,7 +125,7 @@ fn check_rows(
     audit::check_rows(db, report, tell)?;
     check_fees(db, report)?;
     check_sales(db, report)?;
-    requested::check_terms(db, report)?;
+    requested::check_transfer_terms(db, report)?;
     sent::check_outputs(db, report)?;
     states::check_value_hashes(db, report)?;
     told::check_transfers(db, report)?;
@@ -178,7 +178,7 @@ fn check_invoices(
     let (tick, scanned) = (audit::last_tick(db)?, chains::lagging_chains(db)?);
     let (part, mut after, mut done) = ("invoices judged", 0, 0_u64);
     loop {
-        let page = audit::invoices(db, after, PAGE)?;
+        let page = audit::invoice_seqs(db, after, PAGE)?;
         let Some(last) = page.last() else {
             return Ok(());
         };

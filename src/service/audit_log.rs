@@ -60,7 +60,7 @@ pub(super) fn record_user_change(
 impl Service {
     /// Returns the newest link of each hash-chained log.
     pub fn log_heads(&self) -> Result<Vec<LogHead>, Error> {
-        self.read(|db| Ok(history::heads(db)?))
+        self.read(|db| Ok(history::log_heads(db)?))
     }
 
     /// Returns a page of the audit log, newest entry first.
@@ -86,14 +86,14 @@ impl Service {
             let before = before.transpose().map_err(|_| unknown_before())?;
             let page = PageBounds::with_one_more(before, query.limit);
             let found = audit_log::page(db, account, page)?;
-            let rendered = found.iter().map(rendered_entry);
+            let rendered = found.iter().map(render_entry);
             Page::from_entries(rendered, query.limit)
         })
     }
 }
 
 /// Returns the id of an entry, and the entry as JSON.
-fn rendered_entry(entry: &audit_log::AuditEntry) -> Result<(String, Json), Error> {
+fn render_entry(entry: &audit_log::AuditEntry) -> Result<(String, Json), Error> {
     let id = entry.seq.to_string();
     let detail: Box<RawValue> = RawValue::from_string(entry.detail.clone())?;
     let answer = to_raw_value(&AuditLogEntryView {

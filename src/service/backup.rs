@@ -66,7 +66,7 @@ pub fn backup(
     let heads = copy.read(|db| {
         let mut report = |finding| findings.push(finding);
         crate::store::audit::check_integrity(db, &mut report, tell)?;
-        Ok::<_, Error>(history::heads(db)?)
+        Ok::<_, Error>(history::log_heads(db)?)
     })?;
     if let Some(first) = findings.first() {
         return Err(Error::Failed(format!("the copy is damaged or incomplete: {first}")));
@@ -107,8 +107,8 @@ pub fn restore(
         let message = format!("{findings} findings in the copy; --force restores it all the same");
         return Err(Error::Failed(message));
     }
-    let (of_copy, replaced) = (copy.read(history::heads)?, copy.replaced_heads()?);
-    let held = copy.prevent_repeats(wanted.now, wanted.next, tell)?;
+    let (of_copy, replaced) = (copy.read(history::log_heads)?, copy.replaced_log_heads()?);
+    let held = copy.prepare_for_restore(wanted.now, wanted.next, tell)?;
     let noted = NewAuditEntry {
         actor: ACTOR,
         action: audit::history::RESTORE,
@@ -116,7 +116,7 @@ pub fn restore(
         object_id: None,
         detail: &audit::history::restore_detail(&of_copy, &replaced).to_string(),
     };
-    copy.note(&noted, wanted.now)?;
+    copy.add_audit_entry(&noted, wanted.now)?;
     let gap_limits = copy.read(wallets::gap_limits)?;
     if !wanted.dry_run {
         copy.put_in_place(wanted.replace)?;

@@ -24,7 +24,7 @@ use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::service::transfers::{each_destination, transactions_to_query};
+use crate::service::transfers::{for_each_destination, transactions_to_query};
 use crate::store::{
     Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
     observations_on_chain, rescans, transfers,
@@ -58,7 +58,7 @@ impl Service {
     pub fn is_money_expected(&self, chain: Chain) -> Result<bool, Error> {
         self.read(|db| {
             Ok(observations_on_chain::is_any_unconfirmed(db, chain)?
-                || invoices::is_any_waiting(db, chain)?
+                || invoices::has_waiting_invoice(db, chain)?
                 || transfers::is_any_processing(db, chain)?)
         })
     }
@@ -69,14 +69,14 @@ impl Service {
     }
 
     /// Calls `each` with every live address of a chain: owned, imported, or the destination of a payout or refund.
-    pub fn each_watched_address(
+    pub fn for_each_watched_address(
         &self,
         chain: Chain,
         mut each: impl FnMut(&str),
     ) -> Result<(), Error> {
         self.read(|db| {
             addresses::each_live(db, chain, |address: String| each(&address))?;
-            Ok(each_destination(db, chain, &mut |address: String| {
+            Ok(for_each_destination(db, chain, &mut |address: String| {
                 each(&address);
             })?)
         })
@@ -119,7 +119,7 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
 
 /// Returns a note if no server has followed a chain of this pool yet. Until then, no address of the pool is handed
 /// out. Otherwise returns `None`.
-pub fn unwatched_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
+pub fn unwatched_pool_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
     let pool = chain.address_pool();
     let cursors = chain_cursors::all(db)?;
     let is_followed = cursors.iter().any(|cursor| cursor.chain.address_pool() == pool);
@@ -154,8 +154,12 @@ fn load_chain_state(
     }
     let claim = match (claimed::next_open(db, chain)?, &cursor) {
         (Some(claim), Some(cursor)) => {
-            let known =
-                balances::known_received(db, claim.asset, &claim.address, cursor.complete.height)?;
+            let known = balances::known_received_amount(
+                db,
+                claim.asset,
+                &claim.address,
+                cursor.complete.height,
+            )?;
             Some((claim, known))
         }
         (Some(_) | None, _) => None,

@@ -161,7 +161,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`, `payment_in_flight`, `invoice_closed`, `coin_unavailable`.
-    pub async fn select_at_checkout(
+    pub async fn select_checkout_coin(
         self: &Arc<Self>,
         now: Time,
         id: &str,
@@ -179,7 +179,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`. `forbidden` for a live invoice. `invalid_request` after too many simulated payments.
-    pub async fn simulate_at_checkout(
+    pub async fn simulate_checkout_payment(
         self: &Arc<Self>,
         now: Time,
         id: &str,
@@ -205,14 +205,14 @@ impl Service {
         if self.is_simulated(invoice.mode) {
             return Ok(Vec::new());
         }
-        let mut seen = payments::newest_seen(db, invoice.seq, UNCONFIRMED_MAX)?;
+        let mut seen = payments::newest_unconfirmed(db, invoice.seq, UNCONFIRMED_MAX)?;
         seen.reverse();
-        let on_chain = self.on_chain_reader().read_each(db, &seen)?;
+        let on_chain = self.on_chain_reader().read_states(db, &seen)?;
         Ok(seen.into_iter().zip(on_chain).collect())
     }
 
     /// Returns `true` if this token opens the checkout of this invoice.
-    pub fn opens_checkout(&self, id: &str, token: &str) -> bool {
+    pub fn token_opens_checkout(&self, id: &str, token: &str) -> bool {
         self.check_token(id, token).is_ok()
     }
 

@@ -18,7 +18,7 @@ pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
 
 /// Returns the latest time that a file has recorded, and how many times an operator accepted the wall clock.
 pub fn stored_clock(store: &Store) -> Result<(Time, i64), Error> {
-    store.read(|db| Ok(file::clock(db)?.unwrap_or((Time(0), 0))))
+    store.read(|db| Ok(file::clock_state(db)?.unwrap_or((Time(0), 0))))
 }
 
 impl Service {

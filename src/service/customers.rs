@@ -37,7 +37,7 @@ impl Service {
                 None => customers::insert(tx, account, mode, &reference, now)?,
             };
             for family in ChainFamily::ALL {
-                service.ensure_address(tx, now, &customer, *family)?;
+                service.ensure_customer_address(tx, now, &customer, *family)?;
                 for chain in family.chains() {
                     chains::expect_payments(tx, mode, chain);
                 }
@@ -49,7 +49,7 @@ impl Service {
 
     /// Assigns an address of a family to a customer, unless the customer already has one of this family or the family
     /// has no pool.
-    fn ensure_address(
+    fn ensure_customer_address(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -78,7 +78,7 @@ impl Service {
             let seen = service.record_observation(tx, now, &seen, None)?;
             let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
             let paid =
-                service.change_owned(tx, now, seen.into_booked()?, PaymentState::Confirmed)?;
+                service.change_with_owner(tx, now, seen.into_booked()?, PaymentState::Confirmed)?;
             match paid {
                 ObservationOwner::Deposit(deposit) => {
                     render_deposit(tx, &mut service.on_chain_reader(), &deposit)
@@ -143,6 +143,6 @@ fn render_deposit(
     depths: &mut OnChainReader<'_>,
     deposit: &Deposit,
 ) -> Result<Json, Error> {
-    let on_chain = depths.read(db, deposit)?;
+    let on_chain = depths.read_state(db, deposit)?;
     Ok(render::customer::deposit(deposit, deposit.net_amount()?, &on_chain)?)
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a change, its event and the event's deliveries are written in one transaction.
 
-use super::page::{Page, find_before};
+use super::page::{Page, find_page_start};
 use super::webhooks::receiver_queue;
 use super::{Error, Scope, Service};
 use crate::domain::asset::Mode;
@@ -113,7 +113,7 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let seq = |id: &str| events::seq_of(db, account, mode, id);
-            let before = find_before(wanted.before.as_deref(), seq)?;
+            let before = find_page_start(wanted.before.as_deref(), seq)?;
             let query = events::EventQuery {
                 kind: wanted.kind,
                 object: wanted.object.as_deref(),

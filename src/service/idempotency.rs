@@ -66,7 +66,7 @@ impl Service {
     /// # Errors
     ///
     /// Same as [`run_once`], with `check` as the work.
-    pub(super) fn check_early(
+    pub(super) fn check_before_write(
         &self,
         now: Time,
         slot: Option<&IdempotencySlot>,

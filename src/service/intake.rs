@@ -21,7 +21,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
-use crate::store::unmatched_payments::NewUnmatched;
+use crate::store::unmatched_payments::NewUnmatchedPayment;
 use crate::store::{
     Reader, Tx, invoices, observations, own_transfers, payments, transfers, unmatched_payments,
 };
@@ -59,7 +59,7 @@ impl Service {
         at_hand: Option<Invoice>,
     ) -> Result<Option<IntakeOutcome>, Error> {
         let seen = &cap_seen_time(now, seen);
-        let outcome = match self.update_known(tx, now, seen)? {
+        let outcome = match self.update_stored_observation(tx, now, seen)? {
             Some(owned) => Some(IntakeOutcome::already_stored(owned)),
             None if seen.amount == Units::ZERO => None,
             None => {
@@ -76,7 +76,7 @@ impl Service {
     ///
     /// Stores the new block. Also stores the new time if it is earlier than the stored time. The first block fixes
     /// the value of a deposit.
-    fn update_known(
+    fn update_stored_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -86,7 +86,7 @@ impl Service {
             return Ok(None);
         };
         let pays = |of: &Observation| (of.asset, of.address.clone(), of.amount);
-        if pays(&observed.seen) != pays(seen) && self.drop_replaced(tx, now, &observed)? {
+        if pays(&observed.seen) != pays(seen) && self.drop_stored_observation(tx, now, &observed)? {
             return Ok(None);
         }
         if seen.seen_at < observed.seen.seen_at {
@@ -117,14 +117,14 @@ impl Service {
     /// Drops a stored observation to free its key: the transaction ran again in another block with another result.
     ///
     /// Returns `false` if the drop cannot be booked. The old observation then stays.
-    fn drop_replaced(
+    fn drop_stored_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
         observed: &StoredObservation,
     ) -> Result<bool, Error> {
         if observed.state != PaymentState::Dropped {
-            let gone = self.attempt_change(
+            let gone = self.change_in_savepoint(
                 tx,
                 now,
                 owner_of(tx, observed.seq)?,
@@ -134,7 +134,7 @@ impl Service {
                 return Ok(false);
             }
         }
-        observations::move_to_free_place(tx, observed.seq)?;
+        observations::move_to_free_position(tx, observed.seq)?;
         Ok(true)
     }
 
@@ -153,12 +153,12 @@ impl Service {
         place: &ObservationKey,
         step: ObservationChange<'_>,
     ) -> Result<IntakeOutcome, Error> {
-        let owned = owner_at(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
-        self.attempt_change(tx, now, owned, step)
+        let owned = owner_by_key(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
+        self.change_in_savepoint(tx, now, owned, step)
     }
 
     /// Makes one change in its own savepoint.
-    fn attempt_change(
+    fn change_in_savepoint(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -168,11 +168,13 @@ impl Service {
         let observation = of.observation();
         let moved = tx.attempt(|| {
             match step {
-                ObservationChange::Seen => self.change_owned(tx, now, of, PaymentState::Seen),
+                ObservationChange::Seen => self.change_with_owner(tx, now, of, PaymentState::Seen),
                 ObservationChange::Confirmed => {
-                    self.change_owned(tx, now, of, PaymentState::Confirmed)
+                    self.change_with_owner(tx, now, of, PaymentState::Confirmed)
                 }
-                ObservationChange::Dropped => self.change_owned(tx, now, of, PaymentState::Dropped),
+                ObservationChange::Dropped => {
+                    self.change_with_owner(tx, now, of, PaymentState::Dropped)
+                }
                 ObservationChange::ReplacedBy(seen) => {
                     return self.replace_observation(tx, now, of, seen);
                 }
@@ -201,7 +203,7 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_transition` if the state does not allow the change.
-    pub(super) fn change_owned(
+    pub(super) fn change_with_owner(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -267,10 +269,10 @@ impl Service {
                 observations::update(tx, old.observation(), state, dropped, now)?;
             }
         }
-        let outcome = match self.update_known(tx, now, seen)? {
+        let outcome = match self.update_stored_observation(tx, now, seen)? {
             // A dropped observation is restored.
             Some(known) if known.state() == PaymentState::Dropped => IntakeOutcome::already_stored(
-                self.change_owned(tx, now, known, PaymentState::Seen)?,
+                self.change_with_owner(tx, now, known, PaymentState::Seen)?,
             ),
             Some(known) => IntakeOutcome::already_stored(known),
             None if seen.amount == Units::ZERO => {
@@ -321,7 +323,7 @@ impl Service {
             }
             Recipient::Nobody(reason) => Ok(Err(reason)),
         })?;
-        let keep = |reason| insert_unmatched(tx, now, observation, reason, address_of);
+        let keep = |reason| insert_unmatched_payment(tx, now, observation, reason, address_of);
         let (owned, refusal) = match booked {
             Ok(Ok(owned)) => (owned, None),
             Ok(Err(reason)) => (keep(reason)?, None),
@@ -348,7 +350,7 @@ fn cap_seen_time(now: Time, seen: &Observation) -> Cow<'_, Observation> {
 }
 
 /// Stores an observation as unmatched, for review by an operator.
-fn insert_unmatched(
+fn insert_unmatched_payment(
     tx: &Tx<'_>,
     now: Time,
     observation: i64,
@@ -356,13 +358,16 @@ fn insert_unmatched(
     (account, invoice): OwnerIds,
 ) -> Result<ObservationOwner, Error> {
     let id = id::new(now).to_string();
-    let new = NewUnmatched { id: &id, observation, reason, account, invoice };
+    let new = NewUnmatchedPayment { id: &id, observation, reason, account, invoice };
     unmatched_payments::insert(tx, &new)?;
     owner_of(tx, observation)
 }
 
 /// Returns the owner of the observation with this key.
-fn owner_at(db: &Reader<'_>, place: &ObservationKey) -> Result<Option<ObservationOwner>, Error> {
+fn owner_by_key(
+    db: &Reader<'_>,
+    place: &ObservationKey,
+) -> Result<Option<ObservationOwner>, Error> {
     let observed = observations::by_key(db, place)?;
     observed.map(|observed| owner_of(db, observed.seq)).transpose()
 }

@@ -90,7 +90,7 @@ impl Service {
                 let own = found.filter(|of| of.account == account && of.mode == mode);
                 Ok::<_, Error>(own.map(|invoice| invoice.seq))
             };
-            let before = page::find_before(wanted.before.as_deref(), find)?;
+            let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let mut ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, page)?,

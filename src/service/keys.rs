@@ -3,7 +3,7 @@
 //! Invariant: only this module creates a [`Caller`], and only from an existing key. Only `service` creates a
 //! [`Scope`].
 
-use super::{Error, Service, random};
+use super::{Error, Service, random_bytes};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::id;
@@ -180,7 +180,7 @@ pub fn create(
 pub(crate) fn random_key(
     make: impl FnOnce(&mut dyn FnMut() -> u8) -> String,
 ) -> Result<String, Error> {
-    let mut pool = random::<128>()?.into_iter();
+    let mut pool = random_bytes::<128>()?.into_iter();
     let mut exhausted = false;
     let text = make(&mut || {
         pool.next().unwrap_or_else(|| {

@@ -83,14 +83,14 @@ impl Service {
             let account = accounts::by_seq(tx, link.account)?;
             check_may_create(tx, &account, link.mode)?;
             check_open_invoices(tx, &link, now)?;
-            let draft = draft(&link, link.amount.or(amount))?;
+            let draft = invoice_draft(&link, link.amount.or(amount))?;
             let amount = account.check_price(draft.amount)?;
             let mut invoice = new_invoice(&account, link.mode, amount, &draft, now);
             invoice.payment_link_id = Some(link.id);
             invoices::insert(tx, &invoice)?
                 .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
             let object = render::invoice(&invoice, &service.links, &[])?;
-            service.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
+            service.record_invoice_event(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
             Ok(LinkInvoice {
                 token: service.links.checkout_token(&invoice.id),
                 invoice_id: invoice.id,
@@ -120,7 +120,7 @@ fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result
 }
 
 /// Returns the input from which an invoice of the link is created.
-fn draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
+fn invoice_draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvoice, Error> {
     let description = link.description.clone().unwrap_or_else(|| link.name.clone());
     Ok(CreateInvoice {
         amount,

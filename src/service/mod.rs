@@ -216,7 +216,7 @@ impl Service {
     }
 
     /// Returns the number of jobs that wait for the writer.
-    pub fn writes_waiting(&self) -> usize {
+    pub fn waiting_write_count(&self) -> usize {
         self.store.waiting_count()
     }
 
@@ -254,7 +254,7 @@ impl Service {
 /// # Errors
 ///
 /// [`Error::Failed`] if the system provides no random bytes.
-pub fn random<const N: usize>() -> Result<[u8; N], Error> {
+pub fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::Failed(format!("no randomness: {error}")))?;
@@ -268,9 +268,9 @@ pub const BOTH_SIGN_MS: i64 = DAY_MS;
 ///
 /// # Errors
 ///
-/// As [`random`].
+/// As [`random_bytes`].
 pub fn new_secret(prefix: &str) -> Result<String, Error> {
-    Ok(format!("{prefix}{}", crate::domain::signature::base64(&random::<32>()?)))
+    Ok(format!("{prefix}{}", crate::domain::signature::base64(&random_bytes::<32>()?)))
 }
 
 /// Begins to initialize a file for this kind of server, and runs `fill`, which adds the data required at each start.
@@ -285,7 +285,7 @@ pub fn init_file(
     kind: FileKind,
     fill: impl FnOnce(&Tx<'_>, &FileRow) -> Result<(), Error> + Send + 'static,
 ) -> Result<impl FnOnce() -> Result<FileRow, Error>, Error> {
-    let secret = random::<32>()?;
+    let secret = random_bytes::<32>()?;
     store.begin_write(move |tx| {
         let mut row = file::load(tx)?;
         if row.is_none() {

@@ -35,7 +35,7 @@ impl Page {
 /// # Errors
 ///
 /// `invalid_request` if there is no such object. Errors of `find` are unchanged.
-pub(super) fn find_before<T, E: Into<Error>>(
+pub(super) fn find_page_start<T, E: Into<Error>>(
     before: Option<&str>,
     find: impl FnOnce(&str) -> Result<Option<T>, E>,
 ) -> Result<Option<T>, Error> {
@@ -59,15 +59,15 @@ pub(super) fn not_found_as_none<T>(found: Result<T, Error>) -> Result<Option<T>,
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, find_before, not_found_as_none};
+    use super::{Error, find_page_start, not_found_as_none};
     use crate::domain::refusal::{Code, Refusal};
 
     #[test]
-    fn only_unknown_before_is_invalid_request() {
+    fn only_unknown_before_id_is_invalid_request() {
         let refused = |error: Error| {
             let mut error = Some(error);
             let mut find = |_: &str| not_found_as_none(error.take().map_or(Ok(()), Err));
-            match find_before(Some("id"), &mut find) {
+            match find_page_start(Some("id"), &mut find) {
                 Err(Error::Refused(refusal)) => {
                     format!("{} {:?}", refusal.code.as_str(), refusal.param)
                 }
@@ -82,9 +82,9 @@ mod tests {
         assert_eq!(refused(Error::Failed("disk".to_owned())), "disk");
         let other = Refusal::new(Code::Forbidden, "no");
         assert_eq!(refused(other.into()), "forbidden None");
-        let found = find_before(Some("id"), |_| Ok::<_, Error>(Some(7)));
+        let found = find_page_start(Some("id"), |_| Ok::<_, Error>(Some(7)));
         assert!(matches!(found, Ok(Some(7))));
-        let absent = find_before(None, |_| Ok::<_, Error>(Some(7)));
+        let absent = find_page_start(None, |_| Ok::<_, Error>(Some(7)));
         assert!(matches!(absent, Ok(None)));
     }
 }

@@ -56,10 +56,10 @@ impl Service {
         let is_person = matches!(requester, Requester::Person(_));
         let input = CreatePayout::read(&body);
         let check = |db: &Reader<'_>| check_account_and_body(db, account, mode, &input).map(drop);
-        if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
-        self.derive_upcoming()?;
+        self.derive_upcoming_addresses()?;
         self.write(move |service, tx| {
             run_once(tx, now, slot.as_ref(), &body, || {
                 let payout = check_payout(service, tx, now, (account, mode), &input)?;
@@ -205,7 +205,7 @@ fn check_daily_limit(
     currency: Currency,
     amount: Cents,
 ) -> Result<(), Error> {
-    let before = transfers::paid_out(db, account.seq, currency, now.plus_ms(-DAY_MS))?;
+    let before = transfers::sum_of_payouts(db, account.seq, currency, now.plus_ms(-DAY_MS))?;
     let limit = account.payout_daily_max;
     if before.plus(amount)? > limit {
         let message = format!(

@@ -5,7 +5,7 @@
 //! Invariant: an address is handed out once, to one owner, in the transaction that stores its owner.
 
 use super::audit_log;
-use super::upcoming::unless_sent_to;
+use super::upcoming::skip_if_destination;
 use super::{Error, Json, Service};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
@@ -39,7 +39,7 @@ impl Service {
             return Ok(true);
         }
         if chain.row().imported {
-            return Ok(self.is_watched(db, chain)? && pool_addresses::is_used(db, chain)?);
+            return Ok(self.is_watched(db, chain)? && pool_addresses::has_any(db, chain)?);
         }
         Ok(self.pool_wallet(db, chain)?.is_some())
     }
@@ -83,7 +83,7 @@ impl Service {
         if !chain.row().imported {
             return self.derive_address(tx, chain);
         }
-        if !may_take(tx, now, account, chain)? {
+        if !may_take_address(tx, now, account, chain)? {
             return Ok(None);
         }
         let address = pool_addresses::take(tx, chain, account, now)?;
@@ -120,7 +120,7 @@ impl Service {
         row: &WalletRow,
         taken: WalletIndex,
     ) -> Result<Option<WalletAddress>, Error> {
-        let usable = |derived| unless_sent_to(db, derived);
+        let usable = |derived| skip_if_destination(db, derived);
         self.stock.address(&row.wallet, taken.index, usable)
     }
 
@@ -139,7 +139,7 @@ impl Service {
 /// # Errors
 ///
 /// `not_found`.
-pub fn imported_chain(pool: &str) -> Result<Chain, Refusal> {
+pub fn chain_of_imported_pool(pool: &str) -> Result<Chain, Refusal> {
     let mut chains = Chain::with_imported_addresses();
     let chain = chains.find(|chain| chain.address_pool() == pool);
     chain.ok_or_else(|| Refusal::not_found("pool"))
@@ -194,18 +194,18 @@ pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
 /// The limit is [`TAKEN_A_MINUTE_MAX`]. If other accounts are active, more addresses must be free than the account
 /// took since the last import. With this rule, an account never takes more than half of the addresses that were free
 /// at the last import.
-fn may_take(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bool, Error> {
+fn may_take_address(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bool, Error> {
     let a_minute_ago = now.plus_ms(1_i64.saturating_sub(MINUTE_MS));
-    if pool_addresses::taken_since(db, chain, account, a_minute_ago)? >= TAKEN_A_MINUTE_MAX {
+    if pool_addresses::count_taken_since(db, chain, account, a_minute_ago)? >= TAKEN_A_MINUTE_MAX {
         return Ok(false);
     }
-    if !accounts::another_is_active(db, account)? {
+    if !accounts::has_other_active(db, account)? {
         return Ok(true);
     }
     let Some(import) = pool_addresses::last_import(db, chain)? else {
         return Ok(false);
     };
-    let taken = pool_addresses::taken_since(db, chain, account, import)?;
+    let taken = pool_addresses::count_taken_since(db, chain, account, import)?;
     Ok(pool_addresses::has_more_free_than(db, chain, taken)?)
 }
 

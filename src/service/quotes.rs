@@ -138,7 +138,7 @@ impl Service {
         asset: &'static Asset,
     ) -> Result<(RateQuote, Units), Error> {
         let refused = |problem: &str| coin_unavailable(format!("{} {problem}", asset.id));
-        if !self.can_hand_out(tx, invoice.mode, asset)? {
+        if !self.can_hand_out_address(tx, invoice.mode, asset)? {
             return Err(refused("is not configured for live payments").into());
         }
         let (mode, currency) = (invoice.mode, invoice.currency);
@@ -189,7 +189,7 @@ impl Service {
     ///
     /// The quote uses the address of the payment, whoever owns the address, and claims no new address. The quote is
     /// selected if no other quote is selected and the invoice owns the address.
-    pub(super) fn quote_unrequested(
+    pub(super) fn quote_unrequested_coin(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -268,7 +268,7 @@ impl Service {
             if is_off || !self.is_recently_read(&scanned, mode, asset, now) {
                 continue;
             }
-            if !self.can_hand_out(db, mode, asset)? {
+            if !self.can_hand_out_address(db, mode, asset)? {
                 continue;
             }
             if let Ok(quoted) = self.fresh_rate(db, mode, asset, currency, now)? {

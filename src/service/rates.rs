@@ -59,12 +59,12 @@ impl Service {
         if let Ok(fresh) = agreed_rate(&figures, now) {
             return Ok(Ok(fresh));
         }
-        Ok(last_known(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
+        Ok(last_known_rate(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
     /// Returns the figures of a coin from the rate sources, and the rates computed from these figures, for an
     /// operator.
-    pub(super) fn market(
+    pub(super) fn coin_market(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -75,7 +75,7 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(CoinMarket::fixed(self.fixed_rate(mode, asset, currency, now)?));
         }
-        market(db, asset.symbol, currency, now)
+        coin_market(db, asset.symbol, currency, now)
     }
 
     /// Returns the fixed rate of a simulated coin.
@@ -101,9 +101,14 @@ impl Service {
 }
 
 /// Returns the figures of a coin from the rate sources in live mode, and the rates computed from these figures.
-fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<CoinMarket, Error> {
+fn coin_market(
+    db: &Reader<'_>,
+    coin: &str,
+    currency: Currency,
+    now: Time,
+) -> Result<CoinMarket, Error> {
     let figures = rate_figures::of_coin(db, coin, currency)?;
-    let known = last_known(db, coin, currency, &figures)?;
+    let known = last_known_rate(db, coin, currency, &figures)?;
     Ok(CoinMarket::new(figures, known, now))
 }
 
@@ -111,7 +116,7 @@ fn market(db: &Reader<'_>, coin: &str, currency: Currency, now: Time) -> Result<
 ///
 /// Uses the last rate from the operator's file while the file is configured, else the last rate on which public
 /// sources agreed.
-fn last_known(
+fn last_known_rate(
     db: &Reader<'_>,
     coin: &str,
     currency: Currency,

@@ -59,10 +59,10 @@ impl Service {
             let invoice = owned_invoice(db, &scope, &RequestRefund::invoice(fields)?)?;
             self.prepare_refund(db, now, &invoice, fields, None).map(drop)
         };
-        if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
-        self.derive_upcoming()?;
+        self.derive_upcoming_addresses()?;
         self.write(move |service, tx| {
             run_once(tx, now, slot.as_ref(), &body, || {
                 let fields = Fields::new(&body);

@@ -80,7 +80,7 @@ impl Service {
             ServerOrder::parse(&body, limits)?;
             Ok(())
         };
-        if let Some((_, answer)) = self.check_early(now, slot.as_ref(), &body, check)? {
+        if let Some((_, answer)) = self.check_before_write(now, slot.as_ref(), &body, check)? {
             return Ok(answer);
         }
         self.write(move |service, tx| {

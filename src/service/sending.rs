@@ -90,7 +90,7 @@ impl Service {
     ///
     /// `not_found`. `invalid_request` if `text` is not a transaction id. `invalid_transition` if no command is
     /// running for the transfer.
-    pub async fn record_sent(
+    pub async fn record_sent_transaction(
         self: &Arc<Self>,
         now: Time,
         kind: TransferKind,
@@ -99,11 +99,11 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let (id, text) = (id.to_owned(), parse_txid(text)?);
         self.write(move |service, tx| {
-            let transfer = find_running(tx, kind, &id)?;
+            let transfer = find_running_transfer(tx, kind, &id)?;
             match parse_txid_on(transfer.asset.chain, &text) {
                 Ok(txid) => {
                     let sent = (txid.as_str(), TxidSource::Signer);
-                    service.attach(tx, now, StepActor::Command, &transfer, sent)
+                    service.attach_transaction(tx, now, StepActor::Command, &transfer, sent)
                 }
                 Err(refusal) => {
                     let cause =
@@ -121,7 +121,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`. `invalid_transition` if no command is running for the transfer.
-    pub async fn record_not_sent(
+    pub async fn record_nothing_sent(
         self: &Arc<Self>,
         now: Time,
         kind: TransferKind,
@@ -132,7 +132,7 @@ impl Service {
         let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
         let ended = if retry { SendingState::Retry } else { SendingState::Declined };
         self.write(move |_, tx| {
-            let transfer = find_running(tx, kind, &id)?;
+            let transfer = find_running_transfer(tx, kind, &id)?;
             end_without_transaction(tx, now, &transfer, (ended, &reason))
         })
         .await
@@ -155,7 +155,7 @@ impl Service {
     ) -> Result<(), Error> {
         let (id, cause) = (id.to_owned(), cause.to_owned());
         self.write(move |_, tx| {
-            let transfer = find_running(tx, kind, &id)?;
+            let transfer = find_running_transfer(tx, kind, &id)?;
             end_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause)).map(drop)
         })
         .await
@@ -178,7 +178,7 @@ impl Service {
 }
 
 /// Returns the transfer with this id if a command is running for the transfer.
-fn find_running(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
+fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Transfer, Error> {
     let transfer = find(tx, kind, id)?;
     if transfer.sending == Some(SendingState::Running) {
         Ok(transfer)

@@ -57,13 +57,13 @@ impl Service {
             return Ok((invoice, None));
         }
         let before = invoice.status;
-        let invoice = self.recompute(tx, now, invoice)?;
+        let invoice = self.recompute_invoice(tx, now, invoice)?;
         let is_told = invoice.status != before || cause == SettleCause::Confirmed;
         let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
             return Ok((invoice, None));
         };
         let object = render::invoice(&invoice, &self.links, &[])?;
-        self.record_invoice(tx, now, &invoice, &object, kind)?;
+        self.record_invoice_event(tx, now, &invoice, &object, kind)?;
         Ok((invoice, Some(object)))
     }
 
@@ -74,7 +74,7 @@ impl Service {
     ///
     /// If settling is refused, everything is rolled back and `work` runs again. Each request then settles at once, so
     /// only the invoice that cannot be booked fails.
-    pub(super) fn settle_touched_once<T>(
+    pub(super) fn settle_touched_invoices<T>(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -96,7 +96,12 @@ impl Service {
     }
 
     /// Recomputes an invoice, and saves the invoice with its change of status.
-    fn recompute(&self, tx: &Tx<'_>, now: Time, mut invoice: Invoice) -> Result<Invoice, Error> {
+    fn recompute_invoice(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        mut invoice: Invoice,
+    ) -> Result<Invoice, Error> {
         #[cfg(test)]
         self.recomputed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let payments = payments::of_invoice(tx, invoice.seq)?;
@@ -124,7 +129,7 @@ impl Service {
     }
 
     /// Records an event of an invoice. `object` is the invoice as JSON.
-    pub(super) fn record_invoice(
+    pub(super) fn record_invoice_event(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -4,7 +4,7 @@
 //!
 //! Invariant: the stock follows from the wallet and the index alone, so a lost stock loses no data.
 
-use super::upcoming::{ABOVE, unless_sent_to};
+use super::upcoming::{ABOVE, skip_if_destination};
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::wallet::{INDEX_END, ReceivingBranch, Wallet, WalletAddress};
@@ -133,14 +133,14 @@ impl Service {
         if self.is_simulated(mode) || chain.row().imported {
             return Ok(());
         }
-        let waiting = u32::try_from(self.writes_waiting()).unwrap_or(u32::MAX);
+        let waiting = u32::try_from(self.waiting_write_count()).unwrap_or(u32::MAX);
         let row = self.read(|db| Ok::<_, Error>(wallets::active_for_chain(db, chain)?))?;
         let Some(row) = row else {
             return Ok(());
         };
         self.stock.fill(&row, waiting, |derived| {
             self.read(|db| {
-                let usable = |(index, derived)| Ok((index, unless_sent_to(db, derived)?));
+                let usable = |(index, derived)| Ok((index, skip_if_destination(db, derived)?));
                 derived.into_iter().map(usable).collect()
             })
         })

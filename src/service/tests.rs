@@ -91,16 +91,16 @@ pub(crate) fn live_service(file: &TempFile) -> Arc<Service> {
 /// Same as [`live_service`], with nodes of these chains in the settings.
 pub(crate) fn service_with_nodes(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
     let kinds = (FileKind::Sandbox, FileKind::Production);
-    open_service(file, kinds, live_with_nodes(chains), Box::new(|_| {}))
+    open_service(file, kinds, live_mode_with_nodes(chains), Box::new(|_| {}))
 }
 
 /// Returns a service with nodes of these chains, on a production file with the sandbox's account.
 pub(crate) fn production_service(file: &TempFile, chains: &[Chain]) -> Arc<Service> {
     let kinds = (FileKind::Production, FileKind::Production);
-    open_service(file, kinds, live_with_nodes(chains), Box::new(|_| {}))
+    open_service(file, kinds, live_mode_with_nodes(chains), Box::new(|_| {}))
 }
 
-fn live_with_nodes(chains: &[Chain]) -> LiveMode {
+fn live_mode_with_nodes(chains: &[Chain]) -> LiveMode {
     let chains = chains.iter().map(|chain| LiveChain {
         chain: *chain,
         node: "http://node".to_owned(),
@@ -265,7 +265,7 @@ pub(crate) fn change_transfer(
 
 /// Returns `true` if the observation is an unmatched payment or a transfer of the operator's own.
 #[track_caller]
-pub(crate) fn is_unmatched_or_own(service: &Arc<Service>, observation: i64) -> bool {
+pub(crate) fn is_unmatched_or_own_transfer(service: &Arc<Service>, observation: i64) -> bool {
     let owner = service.read(|db| {
         let unmatched = unmatched_payments::of_observation(db, observation)?;
         let own = own_transfers::of_observation(db, observation)?;

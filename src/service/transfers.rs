@@ -19,7 +19,7 @@ pub(super) use arrivals::{Arrival, classify_arrival};
 pub use settle::list_to_review;
 pub(super) use settle::read_facts;
 pub(super) use watch::{
-    each_destination, oldest_undated_approval, remove_from_block, transactions_to_query,
+    for_each_destination, oldest_undated_approval, remove_from_block, transactions_to_query,
 };
 
 use super::audit_log;
@@ -33,7 +33,7 @@ use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::step::TransferStep;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, BookingSource, book, unreversed};
+use crate::store::ledger::{Booking, BookingSource, book, unreversed_entries};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -170,7 +170,7 @@ pub(super) fn request_transfer(
     book(tx, &entry, &booking(&transfer), &posting, now)?;
     let Transfer { account, mode, currency, amount, .. } = transfer;
     balances::reserve(tx, account, mode, currency, amount)?;
-    refresh_invoice(tx, &transfer)?;
+    refresh_refunded_amount(tx, &transfer)?;
     let detail = json!({
         "amount": transfer.amount, "currency": transfer.currency, "asset": transfer.asset.id,
         "toAddress": transfer.to_address,
@@ -181,7 +181,7 @@ pub(super) fn request_transfer(
 
 /// Reverses the ledger entries that were booked when the transfer was requested.
 fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
-    for (seq, amount) in unreversed(tx, BookingSource::Transfer(transfer.seq))? {
+    for (seq, amount) in unreversed_entries(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
             kind: transfer.kind.reversal_kind(),
             amount: amount.negated()?,
@@ -193,7 +193,7 @@ fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Er
         let entry = id::new(now).to_string();
         book(tx, &entry, &booking(transfer), &posting, now)?;
     }
-    refresh_invoice(tx, transfer)
+    refresh_refunded_amount(tx, transfer)
 }
 
 /// Returns the fields that all ledger entries of a transfer share.
@@ -209,7 +209,7 @@ fn booking(transfer: &Transfer) -> Booking<'_> {
 }
 
 /// Updates `refundedAmount` in the invoice that a refund belongs to.
-fn refresh_invoice(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
+fn refresh_refunded_amount(tx: &Tx<'_>, transfer: &Transfer) -> Result<(), Error> {
     let Some((seq, _)) = transfer.invoice else {
         return Ok(());
     };

@@ -63,7 +63,7 @@ impl Service {
     /// # Errors
     ///
     /// [`Error::Failed`] if the file cannot be read.
-    pub fn derive_upcoming(&self) -> Result<(), Error> {
+    pub fn derive_upcoming_addresses(&self) -> Result<(), Error> {
         if self.kind == FileKind::Sandbox {
             return Ok(());
         }
@@ -89,7 +89,7 @@ impl Service {
             Ok(address) => address,
             Err(problem) => return Ok(Err(problem)),
         };
-        if !self.is_simulated(mode) && self.is_ours(db, chain, &address)? {
+        if !self.is_simulated(mode) && self.is_our_address(db, chain, &address)? {
             let problem = "is a deposit address of this service: a transfer to it would be booked as a payment. Give an address of another wallet";
             return Ok(Err(problem.to_owned()));
         }
@@ -97,10 +97,10 @@ impl Service {
     }
 
     /// Returns `true` if an address was handed out, is in a pool, or is one of a wallet's next 1 000.
-    fn is_ours(&self, db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
+    fn is_our_address(&self, db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
         if addresses::owner(db, Mode::Live, chain, address)?.is_some()
             || pool_addresses::has(db, chain, address)?
-            || self.live.is_spare(chain, address)
+            || self.live.is_spare_address(chain, address)
         {
             return Ok(true);
         }
@@ -112,7 +112,7 @@ impl Service {
 }
 
 /// Returns the derived address, or `None` if a transfer sends money to this address.
-pub(super) fn unless_sent_to(
+pub(super) fn skip_if_destination(
     db: &Reader<'_>,
     derived: WalletAddress,
 ) -> Result<Option<WalletAddress>, Error> {

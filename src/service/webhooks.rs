@@ -75,7 +75,7 @@ pub fn prepare_delivery(due: &DueDelivery, real_now: Time) -> Result<OutgoingDel
         Some((secret, format)) => (secret.as_str(), *format),
         None => (due.legacy_secret.as_str(), WebhookFormat::Event),
     };
-    let body = body(&due.body, format, due.invoice.as_deref())?;
+    let body = request_body(&due.body, format, due.invoice.as_deref())?;
     let body = body.ok_or_else(|| Error::Failed("the format does not tell of this".to_owned()))?;
     let old = due.old_secret.as_deref();
     let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
@@ -84,7 +84,7 @@ pub fn prepare_delivery(due: &DueDelivery, real_now: Time) -> Result<OutgoingDel
     let standard = standard_signature(&due.event, at, body.as_bytes(), &secrets);
     let signatures = format!("{own} {standard}");
     Ok(OutgoingDelivery {
-        headers: headers(&due.event, &signatures),
+        headers: request_headers(&due.event, &signatures),
         body,
         signed: AttemptSignatures { format, signatures },
     })
@@ -95,7 +95,7 @@ pub fn prepare_delivery(due: &DueDelivery, real_now: Time) -> Result<OutgoingDel
 /// # Errors
 ///
 /// [`Error::Failed`] if the stored event cannot be parsed.
-pub(super) fn body(
+pub(super) fn request_body(
     stored: &str,
     format: WebhookFormat,
     invoice: Option<&str>,
@@ -108,7 +108,7 @@ pub(super) fn body(
 
 /// Returns the headers of an attempt. `signatures` holds two signatures, and the first contains the time of the
 /// attempt.
-pub(super) fn headers(event: &str, signatures: &str) -> Vec<(&'static str, String)> {
+pub(super) fn request_headers(event: &str, signatures: &str) -> Vec<(&'static str, String)> {
     let (own, standard) = signatures.split_once(' ').unwrap_or((signatures, ""));
     let at = own.split([',', '=']).nth(1).unwrap_or_default();
     vec![
@@ -143,7 +143,7 @@ impl Service {
     ) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
             for FinishedAttempt { delivery, number, attempt } in &done {
-                let Some(before) = deliveries::attempts_made_before(tx, delivery)? else {
+                let Some(before) = deliveries::attempts_in_earlier_rounds(tx, delivery)? else {
                     continue;
                 };
                 let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
@@ -181,7 +181,7 @@ impl Service {
 
     /// Removes old idempotency responses and attempts, ended sessions and expired old secrets. Returns `true` if
     /// there may be more such rows.
-    pub async fn prune(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
+    pub async fn prune_old_rows(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
         self.write(move |_, tx| {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
             let attempts =
@@ -204,7 +204,8 @@ impl Service {
     /// `invalid_request` if `before` is not the id of a delivery.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         self.read_snapshot(|db| {
-            let before = page::find_before(before, |id| deliveries::position_among_all(db, id))?;
+            let before =
+                page::find_page_start(before, |id| deliveries::position_among_all(db, id))?;
             let mut rows = deliveries::newest(db, PageBounds::with_one_more(before, limit))?;
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
             let more = rows.len() > most;

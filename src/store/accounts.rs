@@ -39,7 +39,7 @@ rows! {
 
 values! {
     /// Returns `true` if an account other than this one is active.
-    pub fn another_is_active(db, seq: i64) -> (found: bool) =
+    pub fn has_other_active(db, seq: i64) -> (found: bool) =
         "select exists (select 1 from accounts where status = 'active' and seq <> :seq) as found";
 
     OLD_SECRET_UNTIL(legacy_secret_old_until: Option<Time>) =

@@ -100,7 +100,7 @@ rows! {
 
 values! {
     /// Returns the `seq` of the next `limit` invoices whose `seq` is greater than `after`, in ascending order.
-    pub fn invoices(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
+    pub fn invoice_seqs(db, after: i64, limit: u32) -> Vec<(seq: i64)> =
         "select seq from invoices where seq > :after order by seq limit :limit";
 
     LAST_TICK(last_tick_at: Time) = "select last_tick_at from file where id = 1";

@@ -18,14 +18,14 @@ values! {
 
 commands! {
     fn insert(tx, asset: &str, tier: &ConfirmationTier) = insert into confirmation_tiers {
-        asset, below: tier.below, confirmations: blocks(tier.needed),
+        asset, below: tier.below, confirmations: needed_blocks(tier.needed),
     };
 
     fn remove(tx, asset: &str) = "delete from confirmation_tiers where asset = :asset";
 }
 
 /// Returns the needed number of blocks; `None` if the block of the payment must be final.
-fn blocks(depth: Depth) -> Option<u32> {
+fn needed_blocks(depth: Depth) -> Option<u32> {
     match depth {
         Depth::Blocks(blocks) => Some(blocks),
         Depth::Final => None,

@@ -154,7 +154,7 @@ rows! {
 
 values! {
     /// Returns the number of attempts in earlier rounds; `None` if the delivery no longer exists.
-    pub fn attempts_made_before(db, id: &str) -> Option<(made_before: u32)> =
+    pub fn attempts_in_earlier_rounds(db, id: &str) -> Option<(made_before: u32)> =
         "select made_before from deliveries where id = :id";
 }
 

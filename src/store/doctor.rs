@@ -10,7 +10,7 @@ use rusqlite::named_params;
 
 /// A problem with its fix, as text for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
+pub struct FileProblem {
     /// Description of the problem.
     pub about: String,
     /// Description of the fix.
@@ -18,8 +18,8 @@ pub struct Complaint {
 }
 
 rows! {
-    fn read(about, mend) -> Complaint {
-        Ok(Complaint { about, mend })
+    fn read(about, mend) -> FileProblem {
+        Ok(FileProblem { about, mend })
     }
     CLOCK = file "sql/doctor/clock.sql";
     PEOPLE = whole "select 'nobody can sign in as operator' as about, 'use the link that `coffer serve` prints when it starts, or `coffer user create EMAIL --role operator`' as mend \
@@ -38,7 +38,7 @@ rows! {
 }
 
 /// Names and queries of all checks.
-const CHECKS: [(&str, Query<Complaint>); 12] = [
+const CHECKS: [(&str, Query<FileProblem>); 12] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),
     ("accounts", ACCOUNTS),
@@ -57,7 +57,7 @@ const CHECKS: [(&str, Query<Complaint>); 12] = [
 pub fn run_checks(
     db: &Reader<'_>,
     now: Time,
-) -> Result<Vec<(&'static str, Vec<Complaint>)>, StoreError> {
+) -> Result<Vec<(&'static str, Vec<FileProblem>)>, StoreError> {
     let mut found = Vec::new();
     for (about, query) in CHECKS {
         // Some queries have no `:now`, and binding a missing parameter fails.
@@ -69,7 +69,7 @@ pub fn run_checks(
         found.push((about, complaints));
     }
     let strangers = schema_differences(db.conn, migrate::NEWEST)?.into_iter();
-    let complaints = strangers.map(|finding| Complaint {
+    let complaints = strangers.map(|finding| FileProblem {
         about: format!("{} is {}", finding.about, finding.is),
         mend: "find out who changed it, then restore a backup or make it as in a new file"
             .to_owned(),

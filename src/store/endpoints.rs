@@ -103,18 +103,18 @@ pub fn remove(tx: &Tx<'_>, account: i64, id: &str, now: Time) -> Result<(), Stor
     tx.note_account_change();
     let params = named_params! { ":account": account, ":id": id, ":now": now };
     REMOVE.run(tx, params)?;
-    give_up_orphans(tx, account)
+    fail_orphaned_deliveries(tx, account)
 }
 
 /// Removes every endpoint of an account, and marks their pending deliveries as failed.
 pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError> {
     tx.note_account_change();
     REMOVE_ALL.run(tx, named_params! { ":account": account, ":now": now })?;
-    give_up_orphans(tx, account)
+    fail_orphaned_deliveries(tx, account)
 }
 
 /// Marks pending deliveries to removed endpoints of an account as failed.
-fn give_up_orphans(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
+fn fail_orphaned_deliveries(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     give_up_deliveries(tx, account)
 }

@@ -51,7 +51,7 @@ values! {
         "select body from events where id = :id and account = :account and mode = :mode";
 
     /// Returns the body of an event, whatever its account.
-    pub fn body_of_any(db, id: &str) -> Option<(body: String)> = "select body from events where id = :id";
+    pub fn body_of_any_account(db, id: &str) -> Option<(body: String)> = "select body from events where id = :id";
 
     /// Returns the body of the newest event about an object.
     pub fn newest_body(db, account: i64, object: &str) -> Option<(body: String)> =

@@ -51,11 +51,11 @@ values! {
     RESTORED(restored: i64) = "select restored from file";
 
     /// Returns the latest stored time, and how often a person has accepted the wall clock.
-    pub fn clock(db) -> Option<(last_tick_at: Time, clock_accepted: i64)> =
+    pub fn clock_state(db) -> Option<(last_tick_at: Time, clock_accepted: i64)> =
         "select last_tick_at, clock_accepted from file where id = 1";
 
     /// Returns the hash and the expiry of the link that creates the first operator.
-    pub fn setup(db) -> Option<(setup_hash: [u8; 32], setup_expires_at: Time)> =
+    pub fn setup_link(db) -> Option<(setup_hash: [u8; 32], setup_expires_at: Time)> =
         "select setup_hash, setup_expires_at from file where setup_hash is not null";
 
     SNAPSHOT_AT(snapshot_at: Option<Time>) = "select snapshot_at from file";
@@ -91,7 +91,7 @@ commands! {
             last_tick_at = min(last_tick_at, :wall) where id = 1";
 
     /// Stores the hash and the expiry of the link that creates the first operator. `None` deletes both.
-    pub fn set_setup(tx, link: Option<(&[u8; 32], Time)>) =
+    pub fn set_setup_link(tx, link: Option<(&[u8; 32], Time)>) =
         "update file set setup_hash = :hash, setup_expires_at = :expires_at"
         with { hash: link.map(|(hash, _)| hash), expires_at: link.map(|(_, end)| end) };
 }

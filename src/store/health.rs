@@ -90,15 +90,15 @@ impl Health {
     }
 
     /// Refuses writes from now on if this error of the writer's connection requires it.
-    pub(super) fn observe(&self, error: &rusqlite::Error) {
+    pub(super) fn refuse_after_error(&self, error: &rusqlite::Error) {
         if let Some(why) = WriteRefusal::from_error(error) {
-            self.refuse(why, &error.to_string());
+            self.refuse_writes(why, &error.to_string());
         }
     }
 
     /// Refuses writes from now on, and logs the reason with its cause. An earlier reason that only a restart ends
     /// stays.
-    pub(super) fn refuse(&self, why: WriteRefusal, cause: &str) {
+    pub(super) fn refuse_writes(&self, why: WriteRefusal, cause: &str) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
         if !stays {
@@ -108,8 +108,8 @@ impl Health {
     }
 
     /// Refuses writes, because the file is not in its place. The thread that notices this first calls this function.
-    pub(super) fn refuse_moved(&self) {
-        self.refuse(WriteRefusal::FileMoved, "its name is no longer its own");
+    pub(super) fn refuse_moved_file(&self) {
+        self.refuse_writes(WriteRefusal::FileMoved, "its name is no longer its own");
     }
 
     /// Accepts writes again, unless a restart is needed.
@@ -127,16 +127,16 @@ mod tests {
     use super::{Health, WriteRefusal};
 
     #[test]
-    fn final_reason_stays_until_a_restart() {
+    fn final_refusal_stays_until_a_restart() {
         let health = Health::default();
         assert!(health.check_writable().is_ok());
-        health.refuse(WriteRefusal::DiskFull, "a test");
+        health.refuse_writes(WriteRefusal::DiskFull, "a test");
         assert!(health.check_writable().is_err() && !health.needs_restart());
         health.accept_writes();
         assert_eq!(health.refusal(), None);
-        health.refuse(WriteRefusal::DiskFull, "a test");
-        health.refuse(WriteRefusal::DiskFailed, "a test");
-        health.refuse(WriteRefusal::DiskFull, "a test");
+        health.refuse_writes(WriteRefusal::DiskFull, "a test");
+        health.refuse_writes(WriteRefusal::DiskFailed, "a test");
+        health.refuse_writes(WriteRefusal::DiskFull, "a test");
         health.accept_writes();
         assert_eq!(health.refusal(), Some(WriteRefusal::DiskFailed));
         assert!(health.needs_restart());

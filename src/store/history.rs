@@ -118,11 +118,11 @@ fn log_head(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
 }
 
 /// Returns the newest `seq` and link of every log; nothing for a file without hash chains.
-pub fn heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
+pub fn log_heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.run_on_conn(log_heads_on_conn)
 }
 
-/// Returns the same as [`heads`], on a connection that no server uses.
+/// Returns the same as [`log_heads`], on a connection that no server uses.
 pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
     if IS_CHAINED.first_on_conn(conn, &[])? != Some(true) {
         return Ok(Vec::new());

@@ -63,7 +63,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
 ///
 /// # Errors
 /// [`StoreError`] with a message for the operator if this program cannot read it.
-pub(super) fn require_ours(
+pub(super) fn require_coffer_file(
     identity: Identity,
     path: &Path,
 ) -> Result<(usize, Option<FileKind>), StoreError> {
@@ -71,7 +71,9 @@ pub(super) fn require_ours(
     match identity {
         Identity::Empty => refused("is empty, which no file of coffer's is"),
         Identity::Foreign => refused("is a database of another program"),
-        Identity::Ours(version, kind) => migrate::require_known(version).map(|()| (version, kind)),
+        Identity::Ours(version, kind) => {
+            migrate::require_known_version(version).map(|()| (version, kind))
+        }
     }
 }
 
@@ -102,7 +104,7 @@ pub(super) fn schema_differences(
         match right.remove(&key) {
             Some(same) if same == object => {}
             Some(_) => find(&key, "not as coffer made it", "as in a new file"),
-            None if is_bookkeeping_of_others(conn, &key, &object)? => {}
+            None if is_sqlite_or_litestream_object(conn, &key, &object)? => {}
             None => find(&key, "there", "removed: it is not one of coffer's"),
         }
     }
@@ -113,7 +115,7 @@ pub(super) fn schema_differences(
 }
 
 /// Returns `true` if a table or an index belongs to SQLite or Litestream, and does not refer to our tables.
-fn is_bookkeeping_of_others(
+fn is_sqlite_or_litestream_object(
     conn: &Connection,
     (kind, _): &(String, String),
     (table, _, has_pages): &(String, String, bool),

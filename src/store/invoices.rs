@@ -4,7 +4,7 @@ mod due;
 
 #[cfg(test)]
 pub(in crate::store) use due::EXPIRY;
-pub use due::{due, is_any_waiting, next_due};
+pub use due::{due, has_waiting_invoice, next_due};
 
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
@@ -69,11 +69,11 @@ values! {
             order by seq desc limit :limit"
         with { account, mode, status, before: page.before, limit: page.limit };
 
-    fn floor_of_all(db, account: i64, mode: Mode, before: i64, count: u32, bytes: u32)
+    fn search_floor_of_all(db, account: i64, mode: Mode, before: i64, count: u32, bytes: u32)
         -> Option<(seq: i64, id: String)> =
         file "sql/invoices/floor.sql";
 
-    fn floor_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, before: i64, count: u32, bytes: u32)
+    fn search_floor_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, before: i64, count: u32, bytes: u32)
         -> Option<(seq: i64, id: String)> =
         file "sql/invoices/floor_by_status.sql";
 }
@@ -217,7 +217,7 @@ pub fn find_exact(
     search: &InvoiceSearch<'_>,
 ) -> Result<Vec<Invoice>, StoreError> {
     let canonical = |chain: Chain| {
-        address::parse_on_any(chain, &Network::BOTH, text)
+        address::parse_on_any_network(chain, &Network::BOTH, text)
             .map_or_else(|_| text.to_owned(), |(_, canonical)| canonical)
     };
     let addresses =
@@ -250,8 +250,8 @@ pub fn search_floor(
 ) -> Result<Option<(i64, String)>, StoreError> {
     let before = search.page.before;
     match search.status {
-        None => floor_of_all(db, account, mode, before, count, bytes),
-        Some(status) => floor_of_status(db, account, mode, status, before, count, bytes),
+        None => search_floor_of_all(db, account, mode, before, count, bytes),
+        Some(status) => search_floor_of_status(db, account, mode, status, before, count, bytes),
     }
 }
 

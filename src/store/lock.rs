@@ -93,7 +93,7 @@ impl Lock {
     fn try_lock_file(&mut self) -> Result<bool, StoreError> {
         let mut held = DescriptorUse::open(&self.path)?;
         // The file may have been replaced after it was opened.
-        let is_ours = held.try_lock()? && id_at(&self.path)? == Some(held.id);
+        let is_ours = held.try_lock()? && file_id_at(&self.path)? == Some(held.id);
         if is_ours {
             self.file = Some(held);
         }
@@ -105,7 +105,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`StoreError`] if one of the files cannot be opened.
-    pub(super) fn of_left_behind(
+    pub(super) fn of_leftover_database(
         path: &Path,
         files: &[PathBuf],
     ) -> Result<Option<Lock>, StoreError> {
@@ -177,10 +177,10 @@ impl DescriptorUse {
             return Err(StoreError::Failed(message));
         }
         let mut open = open_files();
-        let mut id = id_of(&found);
+        let mut id = file_id(&found);
         if !open.contains_key(&id) {
             let file = File::open(path).map_err(failed)?;
-            id = id_of(&file.metadata().map_err(failed)?);
+            id = file_id(&file.metadata().map_err(failed)?);
             match open.entry(id) {
                 Entry::Vacant(free) => {
                     free.insert(Descriptor { file, users: 0, locked: false });
@@ -258,11 +258,11 @@ impl FilePlace {
         // SQLite creates the log at the first read.
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
         let database = conn.path().map_or(path, Path::new);
-        let id = id_at(path)?.ok_or_else(|| path_error(path, ErrorKind::NotFound.into()))?;
+        let id = file_id_at(path)?.ok_or_else(|| path_error(path, ErrorKind::NotFound.into()))?;
         let mut beside = Vec::new();
         for suffix in ["-wal", "-shm"] {
             let name = with_suffix(database, suffix);
-            if let Some(id) = id_at(&name)? {
+            if let Some(id) = file_id_at(&name)? {
                 beside.push((name, id));
             }
         }
@@ -273,7 +273,7 @@ impl FilePlace {
     /// examined counts as in its place.
     pub(super) fn current_state(&self) -> PlaceState {
         let is_there =
-            |(path, id): &(PathBuf, FileId)| id_at(path).map_or(true, |now| now == Some(*id));
+            |(path, id): &(PathBuf, FileId)| file_id_at(path).map_or(true, |now| now == Some(*id));
         if !self.beside.iter().all(is_there) {
             PlaceState::Torn
         } else if !is_there(&self.database) {
@@ -297,14 +297,14 @@ fn open_files() -> MutexGuard<'static, BTreeMap<FileId, Descriptor>> {
     OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn id_of(metadata: &Metadata) -> FileId {
+fn file_id(metadata: &Metadata) -> FileId {
     (metadata.dev(), metadata.ino())
 }
 
 /// Returns the identity of the file at this path; `None` without a file.
-fn id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
+fn file_id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
     match std::fs::metadata(path) {
-        Ok(found) => Ok(Some(id_of(&found))),
+        Ok(found) => Ok(Some(file_id(&found))),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)
         }
@@ -349,7 +349,7 @@ fn try_take_lock_file(file: &File, name: &Path) -> Result<bool, StoreError> {
     let failed = |error| path_error(name, error);
     match file.try_lock() {
         // The previous holder may have removed the file, and another process may have created a new one.
-        Ok(()) => Ok(id_at(name)? == Some(id_of(&file.metadata().map_err(failed)?))),
+        Ok(()) => Ok(file_id_at(name)? == Some(file_id(&file.metadata().map_err(failed)?))),
         Err(TryLockError::WouldBlock) => Ok(false),
         Err(TryLockError::Error(error)) => Err(failed(error)),
     }

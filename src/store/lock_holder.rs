@@ -52,7 +52,7 @@ pub(super) fn find_holder(database: &Path) -> Option<String> {
     let ours: u32 = ours.to_str()?.parse().ok()?;
     let process = locks
         .lines()
-        .find_map(|line| parse_writer(line, inode).filter(|process| *process != ours))?;
+        .find_map(|line| parse_writer_pid(line, inode).filter(|process| *process != ours))?;
     let name = std::fs::read_to_string(format!("/proc/{process}/comm")).ok();
     Some(match name {
         Some(name) => format!("process {process} ({})", name.trim()),
@@ -62,7 +62,7 @@ pub(super) fn find_holder(database: &Path) -> Option<String> {
 
 /// Returns the process id in a line of `/proc/locks` if the line is a write lock on the file with this inode. A line
 /// looks like `1: POSIX  ADVISORY  WRITE 812 fd:01:131 120 120`.
-fn parse_writer(line: &str, inode: u64) -> Option<u32> {
+fn parse_writer_pid(line: &str, inode: u64) -> Option<u32> {
     let fields: Vec<_> = line.split_whitespace().collect();
     let [_, "POSIX", _, "WRITE", process, file, first, last] = fields[..] else {
         return None;
@@ -76,10 +76,10 @@ fn parse_writer(line: &str, inode: u64) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_writer;
+    use super::parse_writer_pid;
 
     #[test]
-    fn only_a_write_lock_on_the_file_counts() {
+    fn only_a_write_lock_on_the_file_is_parsed() {
         let line = |holder: &str| format!("3: POSIX  ADVISORY  {holder}");
         for (holder, found) in [
             ("WRITE 812 fd:01:131 120 120", Some(812)),
@@ -90,8 +90,11 @@ mod tests {
             ("WRITE 812 fd:01:131 0 EOF", None),
             ("WRITE 0 fd:01:131 120 120", None),
         ] {
-            assert_eq!(parse_writer(&line(holder), 131), found, "{holder}");
+            assert_eq!(parse_writer_pid(&line(holder), 131), found, "{holder}");
         }
-        assert_eq!(parse_writer("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131), None);
+        assert_eq!(
+            parse_writer_pid("3: -> POSIX  ADVISORY  WRITE 812 fd:01:131 120 120", 131),
+            None
+        );
     }
 }

@@ -64,7 +64,7 @@ pub(super) fn migrate(
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let version = user_version(conn)?;
-    require_known(version)?;
+    require_known_version(version)?;
     if version == NEWEST {
         return Ok(());
     }
@@ -142,7 +142,7 @@ fn check_integrity(conn: &Connection) -> Result<(), StoreError> {
 pub(super) const NEWEST: usize = MIGRATIONS.len();
 
 /// Fails if a version is newer than this program. An older version is accepted.
-pub(super) fn require_known(version: usize) -> Result<(), StoreError> {
+pub(super) fn require_known_version(version: usize) -> Result<(), StoreError> {
     if version <= NEWEST {
         return Ok(());
     }
@@ -159,9 +159,9 @@ pub(super) fn create_schema(conn: &Connection, version: usize) -> rusqlite::Resu
 }
 
 /// Fails unless a file is of the newest version. For readers, which cannot upgrade the file.
-pub(super) fn require_newest(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn require_newest_version(conn: &Connection) -> Result<(), StoreError> {
     let version = user_version(conn)?;
-    require_known(version)?;
+    require_known_version(version)?;
     if version == NEWEST {
         return Ok(());
     }
@@ -284,7 +284,7 @@ mod tests {
 
     /// Inserts an invoice with its quotes. `of` is the mode, and the time of the cancellation if the invoice is
     /// cancelled.
-    fn insert_quoted(
+    fn insert_quoted_invoice(
         conn: &Connection,
         seq: usize,
         of: (&str, Option<i64>),
@@ -307,7 +307,7 @@ mod tests {
             create_schema(&conn, version).unwrap();
             let mut expected = Vec::new();
             for (id, chain) in COINS_THEN {
-                insert_quoted(&conn, expected.len(), ("live", None), &[(id, 0)]);
+                insert_quoted_invoice(&conn, expected.len(), ("live", None), &[(id, 0)]);
                 expected.push(chain);
             }
             let asked = ["USDT-TRC20", "BTC", "ETH", "TRX", "USDC-ERC20"].map(|id| (id, 999));
@@ -318,7 +318,7 @@ mod tests {
                 (("test", None), &late, ""),
                 (("live", Some(500)), &both, "bitcoin"),
             ] {
-                insert_quoted(&conn, expected.len(), of, quotes);
+                insert_quoted_invoice(&conn, expected.len(), of, quotes);
                 expected.push(chains);
             }
             for migration in MIGRATIONS.iter().skip(version) {

@@ -144,7 +144,7 @@ impl Reader<'_> {
     ) -> Result<T, StoreError> {
         work(self.conn).map_err(|error| {
             if let Some(health) = self.health {
-                health.observe(&error);
+                health.refuse_after_error(&error);
             }
             StoreError::from(error)
         })

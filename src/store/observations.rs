@@ -3,7 +3,7 @@
 //! Invariant: no two rows have the same mode, chain, transaction and position, and no row is deleted. The transaction
 //! and the amount of a row never change.
 
-use super::row::{Spends, SpendsRef};
+use super::row::{InputSources, InputSourcesRef};
 use super::statement::{commands, require_one, rows};
 use super::{Reader, StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
@@ -15,7 +15,7 @@ use rusqlite::named_params;
 rows! {
     fn read(
         seq, mode, asset, txid, position, address, amount, seen_at, block_height: Option<u32>, block_hash: Option<String>,
-        spends: Spends, state, confirmed_at,
+        spends: InputSources, state, confirmed_at,
     ) -> StoredObservation {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
         let seen = Observation { mode, asset, txid, position, address, amount, seen_at, block, spends: spends.0 };
@@ -41,7 +41,7 @@ commands! {
         mode: seen.mode, chain: seen.asset.chain, txid: seen.txid, position: seen.position, asset: seen.asset.id,
         address: seen.address, amount: seen.amount, state: PaymentState::Seen, seen_at: seen.seen_at,
         block_height: seen.block.as_ref().map(|block| block.height),
-        block_hash: seen.block.as_ref().map(|block| &block.hash), spends: SpendsRef(&seen.spends),
+        block_hash: seen.block.as_ref().map(|block| &block.hash), spends: InputSourcesRef(&seen.spends),
     };
 
     fn update_row(tx, seq: i64, before: PaymentState, state: PaymentState, now: Time) -> usize =
@@ -57,7 +57,7 @@ commands! {
 
     /// Gives an observation an unused position above all real positions, because another output is now at its
     /// position.
-    pub fn move_to_free_place(tx, seq: i64) = file "sql/observations/give_way.sql";
+    pub fn move_to_free_position(tx, seq: i64) = file "sql/observations/give_way.sql";
 
     /// Moves the time of first sight back to `seen_at`, if `seen_at` is earlier.
     pub fn set_earlier_seen_at(tx, seq: i64, seen_at: Time) =

@@ -2,7 +2,7 @@
 //!
 //! Invariant: every query reads live mode only, and leaves out observations whose position another output has taken.
 
-use super::row::Spends;
+use super::row::InputSources;
 use super::statement::{commands, rows, sql_limit, values};
 use super::{Reader, StoreError};
 use crate::domain::asset::{Asset, Chain};
@@ -17,14 +17,14 @@ const COMES_BACK_MAX: u32 = 500;
 
 rows! {
     fn read(
-        txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: Spends,
+        txid, position, state, block_height: Option<u32>, block_hash: Option<String>, spends: InputSources,
         has_vanished = "vanished_at is not null",
     ) -> OpenObservation {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
         Ok(OpenObservation { txid, position, state, block, has_vanished, spends: spends.0 })
     }
 
-    fn all_seen(db, chain: Chain) -> Vec<OpenObservation> =
+    fn all_unconfirmed(db, chain: Chain) -> Vec<OpenObservation> =
         select "from observations where mode = 'live' and chain = :chain and state = 'seen'";
 
     fn vanished_since(db, chain: Chain, since: Time, limit: u32) -> Vec<OpenObservation> =
@@ -117,12 +117,12 @@ values! {
         "select exists (select 1 from observations \
             where mode = 'live' and chain = :chain and state = 'seen') as found";
 
-    fn stake_of_invoice(db, invoice: i64) -> (at_stake: Cents) =
+    fn amount_at_stake_of_invoice(db, invoice: i64) -> (at_stake: Cents) =
         "select max(i.amount, (select coalesce(sum(p.value), 0) \
             from payments p join observations o on o.seq = p.observation where p.invoice = i.seq and o.state = 'seen')) \
             as at_stake from invoices i where i.seq = :invoice";
 
-    fn stake_of_customer(db, customer: i64) -> (at_stake: Cents) =
+    fn amount_at_stake_of_customer(db, customer: i64) -> (at_stake: Cents) =
         "select coalesce(sum(d.gross), 0) as at_stake \
             from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
 
@@ -171,7 +171,7 @@ pub fn list_open(
     chain: Chain,
     since: Time,
 ) -> Result<Vec<OpenObservation>, StoreError> {
-    let mut open = all_seen(db, chain)?;
+    let mut open = all_unconfirmed(db, chain)?;
     open.extend(vanished_since(db, chain, since, COMES_BACK_MAX)?);
     Ok(open)
 }
@@ -180,7 +180,7 @@ pub fn list_open(
 /// payments. For an invoice, it is that sum or the price, whichever is larger.
 pub fn amount_at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
-        Payer::Invoice(invoice) => stake_of_invoice(db, invoice),
-        Payer::Customer(customer) => stake_of_customer(db, customer),
+        Payer::Invoice(invoice) => amount_at_stake_of_invoice(db, invoice),
+        Payer::Customer(customer) => amount_at_stake_of_customer(db, customer),
     }
 }

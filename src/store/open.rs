@@ -4,7 +4,7 @@
 
 use super::connection::{WRITER_BUSY, configure, open_reader, open_writer};
 use super::health::{Health, WriteRefusal};
-use super::identity::{Identity, identify, require_ours};
+use super::identity::{Identity, identify, require_coffer_file};
 use super::lock::{FilePlace, Lock};
 use super::paths::{create_private, sync_folder, with_suffix};
 use super::readers::Readers;
@@ -164,7 +164,7 @@ fn check_may_open(conn: &Connection, opening: &StoreOptions) -> Result<(usize, b
     if identity == Identity::Empty && opening.exclusive && opening.kind == Some(FileKind::Sandbox) {
         return Ok((0, true));
     }
-    let (version, made_by) = require_ours(identity, path)?;
+    let (version, made_by) = require_coffer_file(identity, path)?;
     let (Some(made_by), Some(kind)) = (made_by, opening.kind) else {
         return Ok((version, false));
     };
@@ -206,7 +206,7 @@ fn open_to_read(path: &Path) -> Result<(Lock, Connection), StoreError> {
     }
     let lock = Lock::shared(path)?;
     let conn = open_reader(path)?;
-    migrate::require_newest(&conn)?;
+    migrate::require_newest_version(&conn)?;
     conn.execute_batch("begin")?;
     Ok((lock, conn))
 }

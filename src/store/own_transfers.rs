@@ -29,7 +29,7 @@ values! {
         with { mode, pool: chain.address_pool(), address };
 
     /// Returns every own address: its pool, its text, and the time of its declaration.
-    pub fn declared(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
+    pub fn declared_addresses(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
         "select pool, address, created_at from own_addresses \
             where mode = :mode order by pool, created_at, address";
 }
@@ -39,7 +39,7 @@ commands! {
     pub fn insert(tx, id: &str, observation: i64) = insert into own_transfers { id, observation };
 
     /// Declares an address as own. Returns `false` if it was declared before.
-    pub fn declare(tx, mode: Mode, chain: Chain, address: &str, now: Time) -> bool =
+    pub fn declare_address(tx, mode: Mode, chain: Chain, address: &str, now: Time) -> bool =
         "insert into own_addresses (mode, pool, address, created_at) values (:mode, :pool, :address, :now) \
             on conflict (mode, pool, address) do nothing"
         with { mode, pool: chain.address_pool(), address, now };

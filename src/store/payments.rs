@@ -31,7 +31,7 @@ rows! {
             where p.invoice = :invoice order by p.seq";
 
     /// Returns the newest unconfirmed payments of an invoice, newest first.
-    pub fn newest_seen(db, invoice: i64, limit: u32) -> Vec<Payment> =
+    pub fn newest_unconfirmed(db, invoice: i64, limit: u32) -> Vec<Payment> =
         select "from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice and o.state = 'seen' order by p.seq desc limit :limit";
 

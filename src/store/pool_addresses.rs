@@ -39,7 +39,7 @@ values! {
         returning address";
 
     /// Returns the number of addresses of a pool that an account took at `since` or later.
-    pub fn taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
+    pub fn count_taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
         "select count(*) as count from pool_addresses \
             where account = :account and pool = :pool and assigned_at >= :since"
         with { pool: chain.address_pool(), account, since };
@@ -49,7 +49,7 @@ values! {
         "select max(imported_at) as imported_at from pool_addresses where pool = :pool"
         with { pool: chain.address_pool() };
 
-    fn free_up_to(db, pool: &str, limit: i64) -> (count: u32) =
+    fn count_free_up_to(db, pool: &str, limit: i64) -> (count: u32) =
         "select count(*) as count from \
             (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
 
@@ -60,7 +60,7 @@ values! {
         with { pool: chain.address_pool(), address };
 
     /// Returns `true` if any address was imported to the pool of this chain.
-    pub fn is_used(db, chain: Chain) -> (found: bool) =
+    pub fn has_any(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from pool_addresses where pool = :pool) as found" with { pool: chain.address_pool() };
 }
 
@@ -94,5 +94,5 @@ pub fn take(
 /// Returns `true` if a pool has more than `count` free addresses.
 pub fn has_more_free_than(db: &Reader<'_>, chain: Chain, count: u32) -> Result<bool, StoreError> {
     let limit = i64::from(count).saturating_add(1);
-    Ok(free_up_to(db, chain.address_pool(), limit)? > count)
+    Ok(count_free_up_to(db, chain.address_pool(), limit)? > count)
 }

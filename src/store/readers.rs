@@ -85,7 +85,7 @@ impl Readers {
         self.opener.open().inspect_err(|error| {
             // The writer notices later that the file was moved. Until then it would accept writes that are lost.
             if matches!(error, StoreError::Refusing(WriteRefusal::FileMoved)) {
-                self.health.refuse_moved();
+                self.health.refuse_moved_file();
             }
         })
     }

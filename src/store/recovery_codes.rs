@@ -4,7 +4,7 @@ use super::statement::{commands, values};
 
 values! {
     /// Returns the number of unused codes of a user.
-    pub fn count_left(db, user: i64) -> (left: i64) = "select count(*) as left from recovery_codes where user = :user";
+    pub fn count_unused(db, user: i64) -> (left: i64) = "select count(*) as left from recovery_codes where user = :user";
 }
 
 commands! {

@@ -20,7 +20,7 @@ use crate::domain::server::state::{CommandState, ServerStatus};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::FeeSource;
-use crate::domain::transfer::on_chain::{ReviewKind, SentState};
+use crate::domain::transfer::on_chain::{AttachedState, ReviewKind};
 use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{SendingState, SettledBy, TransferKind, TransferStatus, TxidSource};
 use crate::domain::unmatched::{UnmatchedReason, UnmatchedResolution};
@@ -60,7 +60,7 @@ impl<'r> Columns<'r> {
 }
 
 /// Returns the error for a text that is not a valid value of its column's type.
-pub(super) fn unreadable(text: &str) -> FromSqlError {
+pub(super) fn invalid_text_error(text: &str) -> FromSqlError {
     FromSqlError::Other(format!("unreadable value {text:?}").into())
 }
 
@@ -70,7 +70,7 @@ macro_rules! read_as_text {
         impl rusqlite::types::FromSql for $name {
             fn column_result(value: rusqlite::types::ValueRef<'_>) -> rusqlite::types::FromSqlResult<Self> {
                 let text = value.as_str()?;
-                text.parse().map_err(|_| $crate::store::row::unreadable(text))
+                text.parse().map_err(|_| $crate::store::row::invalid_text_error(text))
             }
         }
     )+ };
@@ -93,7 +93,7 @@ pub(super) use {enum_as_text, read_as_text};
 
 enum_as_text!(
     ReviewKind,
-    SentState,
+    AttachedState,
     SettledBy,
     TxidSource,
     AccountStatus,
@@ -150,7 +150,7 @@ impl ToSql for Evidence {
 impl FromSql for Units {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let text = value.as_str()?;
-        text.parse().map(Units).map_err(|_| unreadable(text))
+        text.parse().map(Units).map_err(|_| invalid_text_error(text))
     }
 }
 
@@ -163,27 +163,27 @@ impl ToSql for Units {
 impl FromSql for &'static Asset {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let text = value.as_str()?;
-        Asset::find(text).ok_or_else(|| unreadable(text))
+        Asset::find(text).ok_or_else(|| invalid_text_error(text))
     }
 }
 
 /// Transactions whose outputs a transaction spends, read from JSON. Empty if the column is null.
-pub(super) struct Spends(pub(super) Vec<InputSource>);
+pub(super) struct InputSources(pub(super) Vec<InputSource>);
 
-impl FromSql for Spends {
+impl FromSql for InputSources {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let Some(text) = value.as_str_or_null()? else {
-            return Ok(Spends(Vec::new()));
+            return Ok(InputSources(Vec::new()));
         };
         let unreadable = |error| FromSqlError::Other(format!("spends {text:?}: {error}").into());
-        serde_json::from_str(text).map(Spends).map_err(unreadable)
+        serde_json::from_str(text).map(InputSources).map_err(unreadable)
     }
 }
 
 /// Transactions whose outputs a transaction spends, to be stored as JSON. Null if empty.
-pub(super) struct SpendsRef<'s>(pub(super) &'s [InputSource]);
+pub(super) struct InputSourcesRef<'s>(pub(super) &'s [InputSource]);
 
-impl ToSql for SpendsRef<'_> {
+impl ToSql for InputSourcesRef<'_> {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         if self.0.is_empty() {
             return Ok(ToSqlOutput::from(Null));

@@ -1,14 +1,14 @@
 //! The table `sent_transactions`: transactions that pay payouts and refunds.
 
-use super::row::{Spends, SpendsRef};
+use super::row::{InputSources, InputSourcesRef};
 use super::statement::{commands, rows};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::{AttachedTransaction, SentState};
+use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction};
 
 rows! {
     fn read(
-        s.seq, s.txid, s.state, s.block_height: Option<u32>, s.spends: Spends, s.nonce: Option<i64>, s.is_reverted,
+        s.seq, s.txid, s.state, s.block_height: Option<u32>, s.spends: InputSources, s.nonce: Option<i64>, s.is_reverted,
         s.first_seen_at, s.last_seen_at, s.gone_by, s.gone_height: Option<u32>, s.is_read_back, s.problem,
     ) -> AttachedTransaction {
         let nonce = nonce.and_then(|nonce| u64::try_from(nonce).ok());
@@ -47,8 +47,8 @@ commands! {
             is_reverted = :is_reverted, first_seen_at = :first_seen_at, last_seen_at = :last_seen_at, \
             gone_by = :gone_by, gone_height = :gone_height, is_read_back = :is_read_back, problem = :problem where seq = :seq"
         with {
-            seq: of.seq, state: of.state, block_height: of.block_height.filter(|_| of.state == SentState::Mined),
-            spends: SpendsRef(&of.spends), nonce: of.nonce.and_then(|nonce| i64::try_from(nonce).ok()),
+            seq: of.seq, state: of.state, block_height: of.block_height.filter(|_| of.state == AttachedState::Mined),
+            spends: InputSourcesRef(&of.spends), nonce: of.nonce.and_then(|nonce| i64::try_from(nonce).ok()),
             is_reverted: of.is_reverted, first_seen_at: of.first_seen_at, last_seen_at: of.last_seen_at,
             gone_by: of.gone_by, gone_height: of.gone_height, is_read_back: of.is_read_back, problem: of.problem,
         };

@@ -6,7 +6,7 @@
 
 use super::FileKind;
 use super::connection::configure;
-use super::identity::{identify, require_ours};
+use super::identity::{identify, require_coffer_file};
 use super::left_behind;
 use super::lock::Lock;
 use super::paths::{create_private, with_suffix};
@@ -54,7 +54,7 @@ impl CopyFolder {
         let made = DirBuilder::new().mode(0o700).create(&path).and_then(|()| {
             let in_use = create_private(&path.join(IN_USE))?;
             in_use.lock()?;
-            remove_left_folders(&folder, &in_use.metadata()?);
+            remove_leftover_folders(&folder, &in_use.metadata()?);
             Ok(in_use)
         });
         match made {
@@ -82,7 +82,7 @@ impl Drop for CopyFolder {
 }
 
 /// Removes the folders of killed processes.
-fn remove_left_folders(folder: &Path, ours: &Metadata) {
+fn remove_leftover_folders(folder: &Path, ours: &Metadata) {
     let is_named_so = |name: &str| {
         let id = name.strip_prefix(PREFIX);
         id.is_some_and(|id| id::parse(id).as_deref() == Some(id))
@@ -145,7 +145,7 @@ impl Source {
     ) -> Result<Source, StoreError> {
         // Created first, so that its fields are dropped in order even if the file does not belong to Coffer.
         let mut source = Source { conn, version: 0, kind: None, _lock: lock, _folder: folder };
-        (source.version, source.kind) = require_ours(identify(&source.conn)?, path)?;
+        (source.version, source.kind) = require_coffer_file(identify(&source.conn)?, path)?;
         Ok(source)
     }
 

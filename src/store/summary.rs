@@ -54,23 +54,23 @@ values! {
     pub fn count_failing_endpoints(db, mode: Mode) -> (count: i64) = file "sql/summary/count_failing_endpoints.sql";
 
     /// Returns the number of accounts that wait for approval.
-    pub fn pending_accounts(db) -> (count: i64) = "select count(*) as count from accounts where status = 'pending'";
+    pub fn count_pending_accounts(db) -> (count: i64) = "select count(*) as count from accounts where status = 'pending'";
 
     /// Returns the number of payouts and refunds of which it is unknown whether they were sent.
-    pub fn unknown_transfers(db, mode: Mode) -> (count: i64) =
+    pub fn count_unknown_transfers(db, mode: Mode) -> (count: i64) =
         "select count(*) as count from transfers where mode = :mode and sending in ('unknown', 'restored')";
 
     /// Returns the number of server orders and removals that no provisioner has started.
-    pub fn waiting_servers(db) -> (count: i64) =
+    pub fn count_waiting_servers(db) -> (count: i64) =
         "select count(*) as count from servers \
             where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) \
             and ordering is null";
 
     /// Returns the number of servers of which it is unknown whether they were created or removed.
-    pub fn unknown_servers(db) -> (count: i64) = "select count(*) as count from servers where ordering = 'unknown'";
+    pub fn count_unknown_servers(db) -> (count: i64) = "select count(*) as count from servers where ordering = 'unknown'";
 
     /// Returns the number of unmatched payments without a resolution.
-    pub fn unmatched_payments(db, mode: Mode) -> (count: i64) =
+    pub fn count_unmatched_payments(db, mode: Mode) -> (count: i64) =
         "select count(*) as count from unmatched_payments u cross join observations o \
             where o.seq = u.observation and u.resolved_at is null and o.mode = :mode";
 }

@@ -1,7 +1,7 @@
 //! The table `transfer_proposals`: payments to the destinations of transfers. A person may attach such a payment to
 //! the transfer.
 
-use super::row::{Spends, SpendsRef};
+use super::row::{InputSources, InputSourcesRef};
 use super::statement::{commands, rows, values};
 use super::{StoreError, Tx};
 use crate::domain::asset::{Chain, Mode};
@@ -14,7 +14,7 @@ pub const PROPOSALS_MAX: u32 = 20;
 
 rows! {
     fn read(
-        p.txid, p.position, p.amount, p.spends: Spends, p.seen_at, p.block_height: Option<u32>,
+        p.txid, p.position, p.amount, p.spends: InputSources, p.seen_at, p.block_height: Option<u32>,
         p.block_hash: Option<String>,
     ) -> ProposedOutput {
         let block = block_height.zip(block_hash).map(|(height, hash)| Block { height, hash });
@@ -56,7 +56,7 @@ commands! {
             seen_at = min(seen_at, excluded.seen_at)"
         with {
             transfer, txid: output.txid, position: output.position, amount: output.amount,
-            spends: SpendsRef(&output.spends), seen_at: output.seen_at,
+            spends: InputSourcesRef(&output.spends), seen_at: output.seen_at,
             block_height: output.block.as_ref().map(|block| block.height),
             block_hash: output.block.as_ref().map(|block| &block.hash),
         };

@@ -116,7 +116,7 @@ rows! {
             where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
 
     /// Returns the transfers to which a transaction is attached, oldest first.
-    pub fn attached(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
+    pub fn with_attached_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
@@ -151,21 +151,21 @@ values! {
 
     /// Returns the sum of live payouts in a currency that were requested after `since`. Leaves out failed, rejected
     /// and cancelled ones.
-    pub fn paid_out(db, account: i64, currency: Currency, since: Time) -> (sum: Cents) =
+    pub fn sum_of_payouts(db, account: i64, currency: Currency, since: Time) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
             and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
 
     /// Returns the sum of an account's transfers that were passed to the signer after `since`. Leaves out this
     /// transfer, and failed, rejected and cancelled ones.
-    pub fn given_to_signer(db, transfer: &Transfer, since: Time) -> (sum: Cents) =
+    pub fn sum_passed_to_signer(db, transfer: &Transfer, since: Time) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
             and status not in ('failed', 'rejected', 'cancelled')"
         with { account: transfer.account, currency: transfer.currency, since, seq: transfer.seq };
 
     /// Returns the number of approved transfers that wait for the signer.
-    pub fn waiting_for_signer(db) -> (count: i64) =
+    pub fn count_waiting_for_signer(db) -> (count: i64) =
         "select count(*) as count from transfers indexed by transfers_approved \
             where status in ('approved', 'processing') and status = 'approved' and sent_by = 'signer'";
 

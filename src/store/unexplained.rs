@@ -37,7 +37,7 @@ values! {
         "select address, looked_at from balance_walks where chain = :chain";
 
     /// Returns the next live addresses after the address `after`, in alphabetical order.
-    pub fn next(db, chain: Chain, after: &str, limit: usize) -> Vec<(address: String)> =
+    pub fn next_addresses(db, chain: Chain, after: &str, limit: usize) -> Vec<(address: String)> =
         "select address from addresses \
             where mode = 'live' and pool = :pool and address > :after order by address limit :limit"
         with { pool: chain.address_pool(), after, limit: sql_limit(limit) };

@@ -7,7 +7,7 @@ use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason, UnmatchedResolution};
 
 /// An unmatched payment to be stored.
-pub struct NewUnmatched<'a> {
+pub struct NewUnmatchedPayment<'a> {
     /// Id of the unmatched payment.
     pub id: &'a str,
     /// Observation of the payment, by its `seq`.
@@ -59,7 +59,7 @@ rows! {
 
 commands! {
     /// Inserts an unmatched payment.
-    pub fn insert(tx, new: &NewUnmatched<'_>) = insert into unmatched_payments {
+    pub fn insert(tx, new: &NewUnmatchedPayment<'_>) = insert into unmatched_payments {
         id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
     };
 

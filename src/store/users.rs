@@ -37,7 +37,7 @@ values! {
         "select exists (select 1 from users where role = 'operator' and disabled_at is null) as found";
 
     /// Returns the secret of a user's second factor, even if its setup is not finished.
-    pub fn second_factor(db, seq: i64) -> Option<(second_factor_secret: [u8; 20])> =
+    pub fn second_factor_secret(db, seq: i64) -> Option<(second_factor_secret: [u8; 20])> =
         "select second_factor_secret from users \
             where seq = :seq and second_factor_secret is not null";
 }

@@ -82,7 +82,7 @@ pub struct FundedAddress {
 }
 
 values! {
-    fn simulated(db, mode: Mode, pool: &str) -> Option<(seq: i64, next_index: i64)> =
+    fn simulated_wallet(db, mode: Mode, pool: &str) -> Option<(seq: i64, next_index: i64)> =
         "select seq, next_index from wallets \
             where mode = :mode and pool = :pool and network = 'simulated'";
 
@@ -95,7 +95,7 @@ values! {
         "select wallet_index from addresses where wallet = :wallet order by wallet_index" with { wallet: wallet.seq };
 
     /// Passes every index whose address received a payment to `each`, in ascending order.
-    pub fn each_used(db, wallet: &WalletRow) -> each (wallet_index: u32) =
+    pub fn each_paid_index(db, wallet: &WalletRow) -> each (wallet_index: u32) =
         file "sql/wallets/used.sql" with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool() };
 }
 
@@ -139,7 +139,7 @@ rows! {
 
     /// Returns the amounts that addresses of a wallet received, by coin: at most `limit` addresses, starting at the
     /// index `from`.
-    pub fn funded(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
+    pub fn funded_addresses(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
         file "sql/wallets/funded.sql"
         with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool(), from, limit };
 }
@@ -178,7 +178,7 @@ pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletInd
     let pool = chain.address_pool();
     // An upsert or `returning` would be slower: SQLite copies the rows that they change, to be able to undo the
     // changes.
-    let Some((wallet, index)) = simulated(tx, mode, pool)? else {
+    let Some((wallet, index)) = simulated_wallet(tx, mode, pool)? else {
         let wallet = insert_simulated(tx, mode, pool)?;
         return Ok(WalletIndex { wallet, index: 0 });
     };

@@ -264,7 +264,7 @@ impl WriterThread {
         run().map(drop).map_err(|error| {
             match WriteRefusal::from_error(&error) {
                 Some(WriteRefusal::Locked) => self.refuse_locked(),
-                Some(_) | None => self.health.observe(&error),
+                Some(_) | None => self.health.refuse_after_error(&error),
             }
             StoreError::from(error)
         })
@@ -281,7 +281,7 @@ impl WriterThread {
             }
             Ok(_) => false,
             Err(error) => {
-                self.health.observe(&error);
+                self.health.refuse_after_error(&error);
                 log::warn!("data version not read: error={error}");
                 false
             }

@@ -112,7 +112,7 @@ mod tests {
     use crate::domain::language::Language;
 
     /// Returns the names of the fields in a text, in alphabetical order.
-    fn fields(text: &str) -> Vec<&str> {
+    fn field_names(text: &str) -> Vec<&str> {
         let fields = text.split('{').skip(1);
         let mut fields: Vec<_> = fields.filter_map(|part| part.split('}').next()).collect();
         fields.sort_unstable();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     /// Returns the names and the texts in the file of a language.
-    fn file(language: Language) -> Vec<(String, String)> {
+    fn file_texts(language: Language) -> Vec<(String, String)> {
         let path = format!("{}/src/web/languages/{language}.txt", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         let lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -133,17 +133,17 @@ mod tests {
 
     #[test]
     fn every_language_has_every_text_with_the_same_fields() {
-        let english = file(Language::English);
+        let english = file_texts(Language::English);
         let names: Vec<_> = english.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, Words::NAMES);
         for language in Language::ALL {
-            let own = file(*language);
+            let own = file_texts(*language);
             assert_eq!(own.len(), english.len(), "{language}");
             for ((name, text), (expected, in_english)) in own.iter().zip(&english) {
                 assert_eq!(name, expected, "{language}");
                 assert!(!text.trim().is_empty(), "{language}: {name}");
                 assert_eq!(text.trim(), text, "{language}: {name}");
-                assert_eq!(fields(text), fields(in_english), "{language}: {name}");
+                assert_eq!(field_names(text), field_names(in_english), "{language}: {name}");
                 let is_term =
                     ["name", "tag", "transaction"].contains(&name.as_str()) || text.len() < 8;
                 let is_own = is_term || text != in_english || *language == Language::English;

@@ -198,7 +198,7 @@ impl ProcessGroup {
     async fn kill_and_wait(&mut self) -> Result<ExitStatus, String> {
         self.kill();
         match tokio::time::timeout(KILL_GRACE, self.0.wait()).await {
-            Ok(status) => status.map_err(wait_error),
+            Ok(status) => status.map_err(describe_wait_error),
             Err(_) => {
                 let number = self.0.id().unwrap_or_default();
                 log::warn!("process still runs after kill: process={number}");
@@ -214,7 +214,7 @@ impl Drop for ProcessGroup {
     }
 }
 
-fn wait_error(error: impl std::fmt::Display) -> String {
+fn describe_wait_error(error: impl std::fmt::Display) -> String {
     format!("its end could not be waited for: {error}")
 }
 
@@ -225,7 +225,7 @@ async fn wait_for_exit(leader: Pid, ends: &mut Signals) -> Result<(), String> {
         match waitid(WaitId::Pid(leader), options) {
             Ok(Some(_)) => return Ok(()),
             Ok(None) | Err(Errno::INTR) => {}
-            Err(error) => return Err(wait_error(error)),
+            Err(error) => return Err(describe_wait_error(error)),
         }
         // The signal may be for another child process, so the loop asks again whether the command has exited.
         let _ = tokio::time::timeout(ASK_EVERY, ends.recv()).await;
@@ -262,7 +262,7 @@ async fn communicate(
         Ok(output)
     };
     let ((), output) = tokio::try_join!(feed, read)?;
-    let leader = leader.ok_or_else(|| wait_error("its process number is not known"))?;
+    let leader = leader.ok_or_else(|| describe_wait_error("its process number is not known"))?;
     wait_for_exit(leader, ends).await?;
     Ok(output)
 }

@@ -139,12 +139,12 @@ mod tests {
 
     /// A job that always has an order. The first attempts to store a result are refused with `overloaded`.
     #[derive(Clone)]
-    struct OverloadedJob {
+    struct JobWithBusyStore {
         refusals: Arc<AtomicU32>,
         stored: Arc<Mutex<Vec<CommandResult>>>,
     }
 
-    impl CommandJob for OverloadedJob {
+    impl CommandJob for JobWithBusyStore {
         const NAME: &'static str = "crowded";
         type Order = ();
 
@@ -178,7 +178,7 @@ mod tests {
     #[tokio::test]
     async fn shutdown_retries_to_store_a_result_after_overload() {
         let crowded =
-            OverloadedJob { refusals: Arc::new(AtomicU32::new(4)), stored: Arc::default() };
+            JobWithBusyStore { refusals: Arc::new(AtomicU32::new(4)), stored: Arc::default() };
         let (_stop, stopped) = watch::channel(false);
         let command = Command {
             program: Program::parse(r#"["/bin/sh", "-c", "echo {}"]"#).unwrap(),

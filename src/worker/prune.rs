@@ -26,7 +26,7 @@ impl PruningWorker {
 
 impl PruningWorker {
     /// Logs the heads of the hash-chained logs once a day.
-    fn log_heads_daily(&mut self, now: Time) -> Result<(), Error> {
+    fn report_log_heads_daily(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {
             for head in self.service.log_heads()? {
@@ -47,8 +47,8 @@ impl Worker for PruningWorker {
         if waits {
             return Ok(NextStep::At(self.next));
         }
-        self.log_heads_daily(now)?;
-        if self.service.prune(now).await? {
+        self.report_log_heads_daily(now)?;
+        if self.service.prune_old_rows(now).await? {
             return Ok(NextStep::Again);
         }
         self.next = now.plus_ms(HOUR_MS);

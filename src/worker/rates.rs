@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, NoRateReason};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
-use crate::service::{Error, Service, random};
+use crate::service::{Error, Service, random_bytes};
 use file::RateFile;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -279,7 +279,7 @@ fn rate_limit_pause_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
 
 /// Returns a random byte, or the middle of the range if the system has no randomness.
 fn random_byte() -> u8 {
-    random::<1>().map_or(128, |[byte]| byte)
+    random_bytes::<1>().map_or(128, |[byte]| byte)
 }
 
 impl Worker for RateWorker {

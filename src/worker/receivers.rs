@@ -194,14 +194,14 @@ impl ReceiverStates {
                 });
             }
         }
-        self.mark_silent_as_slow(now_ms);
+        self.mark_silent_queues_slow(now_ms);
         if self.queues.len() > REMEMBERED_MAX.saturating_add(waiting.len()) {
             self.evict_idle_queues(waiting);
         }
     }
 
     /// Marks a quick queue as slow if it has attempts under way and none has ended for more than [`QUICK_MS_MAX`].
-    fn mark_silent_as_slow(&mut self, now_ms: i64) {
+    fn mark_silent_queues_slow(&mut self, now_ms: i64) {
         if self.under_way.quick == 0 {
             return;
         }

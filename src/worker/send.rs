@@ -67,11 +67,11 @@ impl CommandJob for SignerJob {
             .and_then(|answer| parse_outcome(&Fields::new(answer)));
         match outcome {
             Ok(SignerOutcome::Sent(txid)) => {
-                service.record_sent(now, kind, id, &txid).await.map(drop)
+                service.record_sent_transaction(now, kind, id, &txid).await.map(drop)
             }
             Ok(SignerOutcome::NotSent(reason, retry)) => {
                 let told = (reason.as_str(), retry);
-                service.record_not_sent(now, kind, id, told).await.map(drop)
+                service.record_nothing_sent(now, kind, id, told).await.map(drop)
             }
             Err(cause) => {
                 log::error!(
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_names_a_transaction_or_says_that_nothing_was_sent() {
+    fn answers_of_sent_and_unsent_transfers_are_parsed() {
         let sent = |text: &str| Ok(SignerOutcome::Sent(text.to_owned()));
         let not = |text: &str| Ok(SignerOutcome::NotSent(text.to_owned(), false));
         assert_eq!(parse_answer(json!({ "txid": "0xa" })), sent("0xa"));
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_rejected() {
+    fn invalid_answers_are_rejected() {
         for answer in [
             json!({}),
             json!({ "sent": true }),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn transaction_that_cannot_be_attached_is_kept() {
+    fn rejected_transaction_id_is_quoted_in_the_error() {
         for answer in [
             json!({ "txid": "safe 7" }),
             json!({ "txid": "safe 7", "sent": false }),

@@ -122,7 +122,7 @@ impl ChainWatch {
         let watched = || self.addresses.write().unwrap_or_else(PoisonError::into_inner);
         let wanted = watched().change_to_load();
         let insert = |address: &str| watched().insert(self.chain, address);
-        let loaded = self.service()?.each_watched_address(self.chain, insert);
+        let loaded = self.service()?.for_each_watched_address(self.chain, insert);
         loaded.map_err(StepError::File)?;
         if let Some(change) = wanted {
             watched().mark_loaded(change);
@@ -135,11 +135,11 @@ impl ChainWatch {
     /// # Errors
     ///
     /// [`StepError`].
-    pub fn derive_ahead(&self) -> Result<bool, StepError> {
+    pub fn derive_more_addresses(&self) -> Result<bool, StepError> {
         let (chain, addresses) = (self.chain, &self.addresses);
         let look_for = |address: &str, distance: u32| {
             let mut watched = addresses.write().unwrap_or_else(PoisonError::into_inner);
-            watched.insert_spare(chain, address, distance);
+            watched.insert_unassigned(chain, address, distance);
         };
         let looked = self.service()?.derive_spare_addresses(chain, look_for);
         looked.map_err(StepError::File)
@@ -221,7 +221,7 @@ impl ChainWatch {
         let mut lines = Vec::new();
         let taken = self.store_step(&step, now, &mut lines);
         if taken.is_ok() {
-            node.confirm_stored();
+            node.mark_answers_stored();
             self.log_step(&step, touched);
         }
         for line in lines {

@@ -20,8 +20,11 @@ impl UsedNames {
     pub fn from_file(file: &SourceFile) -> UsedNames {
         let code = file.program_tokens();
         let text = |at: usize| code.get(at).map_or("", |token| token.text.as_str());
-        let mut names =
-            UsedNames { home: home_modules(file), used: Vec::new(), imported: BTreeMap::new() };
+        let mut names = UsedNames {
+            home: module_path_of_file(file),
+            used: Vec::new(),
+            imported: BTreeMap::new(),
+        };
         let mut at = 0;
         while at < code.len() {
             let before = |count: usize| at.checked_sub(count).and_then(|at| code.get(at));
@@ -99,7 +102,7 @@ impl UsedNames {
 }
 
 /// Returns the path of a file's module: `src/http/pages/link.rs` is `http`, `pages`, `link`.
-fn home_modules(file: &SourceFile) -> ModulePath {
+fn module_path_of_file(file: &SourceFile) -> ModulePath {
     let path = file.path.strip_prefix("src/").unwrap_or(&file.path);
     let path = path.trim_end_matches(".rs");
     let mut parts: ModulePath = path.split('/').map(str::to_owned).collect();

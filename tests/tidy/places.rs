@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_rates_are_asked_for_in_one_place() {
+    fn fixed_rates_are_read_in_one_place() {
         let source = "fn f(a: &Asset) {\n a.fixed_rate(EUR) }\n#[cfg(test)] mod tests { fn g() { a.fixed_rate(EUR) } }";
         assert_found_at(misplaced_code, "src/service/quotes.rs", source, &[2]);
         assert_found_at(misplaced_code, "src/service/rates.rs", source, &[]);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_unfinished() {
+    fn code_has_no_unfinished_marks() {
         let source = "// TODO: x\n/* it\n FIXME */\n// it holds for now\n/// xxx\nf(\"XXX\");\n#[cfg(test)]\n#[ignore = \"slow\"]\nfn f() {}";
         let places = ["src/a.rs:1", "src/a.rs:2", "src/a.rs:4", "src/a.rs:8"];
         assert_finds(unfinished_marks, &[("src/a.rs", source)], &places);

@@ -134,7 +134,7 @@ mod tests {
     use super::Tree;
 
     #[track_caller]
-    fn assert_program(path: &str, source: &str, expected: &str) {
+    fn assert_program_tokens(path: &str, source: &str, expected: &str) {
         let tree = Tree::from_files(&[(path, source)]);
         let texts: Vec<&str> =
             tree.files[0].program_tokens().iter().map(|token| token.text.as_str()).collect();
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn unit_tests_are_no_part_of_the_program() {
-        assert_program(
+        assert_program_tokens(
             "src/a.rs",
             "a // b\n\"c\"\n#[cfg(test)]\nmod tests { d }",
             "a c # [ cfg ( test ) ]",
         );
-        assert_program("src/a/tests.rs", "a", "");
-        assert_program("tests/it/tests.rs", "a", "a");
+        assert_program_tokens("src/a/tests.rs", "a", "");
+        assert_program_tokens("tests/it/tests.rs", "a", "a");
     }
 }

@@ -110,7 +110,7 @@ const DECIDE: Operation = Operation {
     body: Body::required(&DecideOnAccount::COMPONENT),
     answers: &[THE_ACCOUNT],
     refusals: &[Code::InvalidTransition],
-    run: OperationFn::Operator(decide),
+    run: OperationFn::Operator(change_status),
     ..PLAIN
 };
 
@@ -133,7 +133,7 @@ const REMOVE_PAYOUT_ADDRESS: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/payout-addresses/{chain}",
     tag: Tag::OperatorAccounts,
     summary: "Removes the payout address on a chain.",
-    answers: &[Answer::nothing("Removed.")],
+    answers: &[Answer::no_content("Removed.")],
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(remove_payout_address),
     ..PLAIN
@@ -183,7 +183,7 @@ fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-fn decide(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+fn change_status(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let account = context.scope(operator)?.account();
     let DecideOnAccount { status } = DecideOnAccount::read(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
@@ -199,7 +199,7 @@ fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Err
     let (account, body) = (context.scope(member)?.account(), context.body_fields()?);
     let chain = chain(context)?;
     let input = SetPayoutAddress::read(&body)?;
-    context.service.derive_upcoming()?;
+    context.service.derive_upcoming_addresses()?;
     let (now, actor) = (context.now, member.actor());
     Job::write(move |service, tx| {
         let address = service.external_destination(tx, Mode::Live, chain, &input.address)?;

@@ -54,5 +54,5 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         limit: context.query.limit(LIMIT_DEFAULT),
     };
     let page = context.service.audit_log(member, &query)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }

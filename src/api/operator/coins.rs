@@ -48,7 +48,7 @@ const SWITCH: Operation = Operation {
     summary: "Enables or disables a coin. Existing quotes stay payable.",
     body: Body::required(&SwitchCoin::COMPONENT),
     answers: &[Answer::ok("The coin.", &CoinView::COMPONENT)],
-    run: OperationFn::Operator(switch),
+    run: OperationFn::Operator(switch_coin),
     ..PLAIN
 };
 
@@ -58,7 +58,7 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     Job::list(&views)
 }
 
-fn switch(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+fn switch_coin(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = context.body_fields()?;
     let asset = Asset::find(context.first_param()).ok_or_else(|| Refusal::not_found("coin"))?;
     let SwitchCoin { enabled } = SwitchCoin::read(&body)?;

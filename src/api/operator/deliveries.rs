@@ -100,14 +100,14 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, query) = (context.scope(member)?, context.query);
     let wanted = DeliveryListQuery {
         endpoint: query.text("endpoint").map(str::to_owned),
-        state: query.choice("state")?,
+        state: query.enum_value("state")?,
         event: query.text("event").map(str::to_owned),
         before: query.text("before").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
     };
     Job::read(move |service| {
         let page = service.account_deliveries(&scope, &wanted)?;
-        Ok(Outcome::own_page(page))
+        Ok(Outcome::from_page(page))
     })
 }
 

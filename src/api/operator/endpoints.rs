@@ -115,7 +115,7 @@ const REMOVE: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/endpoints/{id}",
     tag: Tag::OperatorWebhooks,
     summary: "Deletes a webhook endpoint. Its pending deliveries are given up.",
-    answers: &[Answer::nothing("Removed.")],
+    answers: &[Answer::no_content("Removed.")],
     run: OperationFn::Session(remove),
     ..PLAIN
 };

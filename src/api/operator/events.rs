@@ -22,5 +22,5 @@ const LIST: Operation = Operation {
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let page = context.service.events(&scope, &event_query(context.query)?)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }

@@ -107,8 +107,8 @@ const CANCEL: Operation = Operation {
 fn search(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, query) = (context.scope(member)?, context.query);
     let search = InvoiceSearch {
-        status: query.choice("status")?,
-        currency: query.choice("currency")?,
+        status: query.enum_value("status")?,
+        currency: query.enum_value("currency")?,
         from: query.moment("from")?,
         to: query.moment("to")?,
         text: query.text("text").map(str::to_owned),
@@ -117,7 +117,7 @@ fn search(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     };
     Job::read(move |service| {
         let page = service.search_invoices(&scope, &search)?;
-        Ok(Outcome::own_page(page))
+        Ok(Outcome::from_page(page))
     })
 }
 
@@ -137,7 +137,7 @@ fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {
-        let cancelled = service.cancel_owned(tx, now, &scope, &actor, &id)?;
+        let cancelled = service.cancel_owned_invoice(tx, now, &scope, &actor, &id)?;
         Ok(Outcome::resource(cancelled))
     })
 }

@@ -89,7 +89,7 @@ const REVOKE: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/keys/{id}",
     tag: Tag::OperatorAccounts,
     summary: "Revokes a key at once.",
-    answers: &[Answer::nothing("Revoked.")],
+    answers: &[Answer::no_content("Revoked.")],
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(revoke),
     ..PLAIN

@@ -61,7 +61,7 @@ fn list_balances(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let page = context.service.ledger(&scope, &ledger_query(context.query)?)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 fn adjust(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {

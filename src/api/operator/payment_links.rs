@@ -106,7 +106,7 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let (before, limit) = (context.query.text("before"), context.query.limit(LIMIT_DEFAULT));
     let page = context.service.links(&scope, before, limit)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {

@@ -7,7 +7,7 @@ use crate::api::tag::Tag;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::Refusal;
 use crate::domain::render::pools::{PoolImportView, PoolListView};
-use crate::service::pools::{import, imported_chain, list};
+use crate::service::pools::{chain_of_imported_pool, import, list};
 use crate::service::{Error, Member};
 use serde_json::Value;
 
@@ -73,7 +73,7 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = ImportAddresses::read(&context.body_fields()?)?;
-    let chain = imported_chain(context.first_param())?;
+    let chain = chain_of_imported_pool(context.first_param())?;
     let service = context.service;
     let addresses = service.addresses_to_import(chain, &body.addresses)?;
     let (now, actor) = (context.now, operator.actor());

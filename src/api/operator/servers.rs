@@ -67,7 +67,7 @@ const DECIDE: Operation = Operation {
     body: Body::required(&DecideServer::COMPONENT),
     answers: &[Answer::ok("The server.", &OperatedServerView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: OperationFn::Operator(decide),
+    run: OperationFn::Operator(apply_decision),
     ..PLAIN
 };
 
@@ -83,7 +83,7 @@ const LIST_OF_ACCOUNT: Operation = Operation {
 };
 
 fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let (status, limit) = (context.query.choice("status")?, context.query.limit(LIMIT_DEFAULT));
+    let (status, limit) = (context.query.enum_value("status")?, context.query.limit(LIMIT_DEFAULT));
     let rendered = context.service.read(|db| {
         let servers = servers::list_all(db, status, limit)?;
         let rendered = servers.iter().map(|server| server_json(db, server));
@@ -92,7 +92,7 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     Job::list(&rendered)
 }
 
-fn decide(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn apply_decision(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let decision = DecideServer::read_checked(&context.body_fields()?)?;
     let (id, now, actor) = (context.uuid("server")?, context.now, member.actor());
     Job::write(move |_, tx| {

@@ -39,6 +39,6 @@ fn get_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> 
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let now = context.now;
-    let mode = context.query.choice("mode")?.unwrap_or(Mode::Live);
+    let mode = context.query.enum_value("mode")?.unwrap_or(Mode::Live);
     Job::read(move |service| service.summary(now, mode).map(Outcome::resource))
 }

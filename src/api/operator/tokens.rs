@@ -55,7 +55,7 @@ const REVOKE: Operation = Operation {
     path: "/dashboard/api/accounts/{account}/reseller-tokens/{id}",
     tag: Tag::OperatorServers,
     summary: "Revokes a reseller token at once. Servers ordered with it stay.",
-    answers: &[Answer::nothing("Revoked.")],
+    answers: &[Answer::no_content("Revoked.")],
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(revoke),
     ..PLAIN

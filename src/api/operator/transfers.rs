@@ -173,7 +173,7 @@ const MOVE_PAYOUT: Operation = Operation {
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(|context, operator| {
-        move_transfer(context, operator, TransferKind::Payout)
+        change_status(context, operator, TransferKind::Payout)
     }),
     ..PLAIN
 };
@@ -200,7 +200,7 @@ const MOVE_REFUND: Operation = Operation {
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(|context, operator| {
-        move_transfer(context, operator, TransferKind::Refund)
+        change_status(context, operator, TransferKind::Refund)
     }),
     ..PLAIN
 };
@@ -209,15 +209,15 @@ fn list(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Jo
     let (scope, wanted) = (context.scope(member)?, transfer_query(context, kind)?);
     let service = context.service;
     let page = service.transfers_for_operator(context.now, &scope, &wanted)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 fn list_all(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
-    let mode = context.query.choice("mode")?.unwrap_or(Mode::Live);
+    let mode = context.query.enum_value("mode")?.unwrap_or(Mode::Live);
     let wanted = transfer_query(context, kind)?;
     let service = context.service;
     let page = service.transfers_of_all_accounts(context.now, mode, &wanted)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 /// Reads the query parameters that select a page of payouts or refunds.
@@ -226,7 +226,7 @@ fn transfer_query(context: &Context<'_>, kind: TransferKind) -> Result<TransferL
     Ok(TransferListFilter {
         kind,
         invoice: query.text("invoiceId").map(str::to_owned),
-        status: query.choice("status")?,
+        status: query.enum_value("status")?,
         needs_review: query.text("onChain") == Some(NEEDS_REVIEW),
         before: query.text("before").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
@@ -273,7 +273,7 @@ fn request_refund(context: &Context<'_>, member: &Member) -> Result<Job, Error> 
     })
 }
 
-fn move_transfer(
+fn change_status(
     context: &Context<'_>,
     operator: &Member,
     kind: TransferKind,

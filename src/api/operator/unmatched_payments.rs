@@ -17,7 +17,7 @@ use crate::service::{Error, Member};
 const LIMIT_DEFAULT: u32 = 50;
 
 /// Name of the resource in errors.
-const SOUGHT: &str = "unmatched payment";
+const RESOURCE_NAME: &str = "unmatched payment";
 
 const UNMATCHED_PAYMENT_PAGE: Component = Component::Page {
     name: "UnmatchedPaymentPage",
@@ -93,36 +93,36 @@ const UNDO: Operation = Operation {
     answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Operator(undo),
+    run: OperationFn::Operator(reopen),
     ..PLAIN
 };
 
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let query = context.query;
     let wanted = UnmatchedQuery {
-        looked: query.choice("status")?.unwrap_or(UnmatchedFilter::All),
+        looked: query.enum_value("status")?.unwrap_or(UnmatchedFilter::All),
         before: query.text("before").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
     };
     let page = context.service.unmatched_payments(context.now, &wanted)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }
 
 fn resolve(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = ResolveUnmatchedPayment::read(&context.body_fields()?)?;
-    let (id, outcome) = (context.uuid(SOUGHT)?, body.resolution()?);
+    let (id, outcome) = (context.uuid(RESOURCE_NAME)?, body.resolution()?);
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |service, tx| {
-        let resolved = service.resolve_unmatched(tx, now, &actor, &id, (outcome, &body))?;
+        let resolved = service.resolve_unmatched_payment(tx, now, &actor, &id, (outcome, &body))?;
         Ok(Outcome::resource(resolved))
     })
 }
 
 fn assign(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let to = assignee(AssignUnmatchedPayment::read(&context.body_fields()?)?)?;
-    let (now, actor, id) = (context.now, operator.actor(), context.uuid(SOUGHT)?);
+    let (now, actor, id) = (context.now, operator.actor(), context.uuid(RESOURCE_NAME)?);
     Job::write(move |service, tx| {
-        let assigned = service.assign_unmatched(tx, now, &actor, &id, &to)?;
+        let assigned = service.assign_unmatched_payment(tx, now, &actor, &id, &to)?;
         Ok(Outcome::resource(assigned))
     })
 }
@@ -140,10 +140,10 @@ fn assignee(body: AssignUnmatchedPayment) -> Result<Assignee, Refusal> {
     }
 }
 
-fn undo(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let (now, actor, id) = (context.now, operator.actor(), context.uuid(SOUGHT)?);
+fn reopen(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+    let (now, actor, id) = (context.now, operator.actor(), context.uuid(RESOURCE_NAME)?);
     Job::write(move |service, tx| {
-        let reopened = service.undo_unmatched(tx, now, &actor, &id)?;
+        let reopened = service.undo_outcome(tx, now, &actor, &id)?;
         Ok(Outcome::resource(reopened))
     })
 }

@@ -52,7 +52,7 @@ const CHECK: Operation = Operation {
     summary: "Checks a key and returns its first three addresses for comparison with the owner's wallet. Adds nothing.",
     body: Body::required(&AddWallet::COMPONENT),
     answers: &[Answer::ok("The wallet as it would be.", &WalletCheckView::COMPONENT)],
-    run: OperationFn::Operator(check),
+    run: OperationFn::Operator(preview),
     ..PLAIN
 };
 
@@ -77,7 +77,7 @@ fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-fn check(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
+fn preview(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let wanted = WalletToAdd::read(&context.body_fields()?)?;
     let checked = context.service.read(|db| wallets::preview(db, &wanted))?;
     Ok(Job::Done(Outcome::resource(checked)))

@@ -53,7 +53,7 @@ const PUT: Operation = Operation {
         Answer::ok("All of it was recorded before.", &PAYMENTS_SEEN),
     ],
     refusals: &[Code::CoinUnavailable, Code::NotFound],
-    run: OperationFn::Sandbox(put),
+    run: OperationFn::Sandbox(add_transaction),
     ..PLAIN
 };
 
@@ -66,7 +66,7 @@ const MOVE: Operation = Operation {
     body: Body::required(&SandboxPaymentState::COMPONENT),
     answers: &[Answer::ok("The payment.", &SandboxPaymentSeenView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: OperationFn::Sandbox(move_payment),
+    run: OperationFn::Sandbox(change_payment),
     ..PLAIN
 };
 
@@ -82,7 +82,7 @@ const CANCEL_INVOICE: Operation = Operation {
     ..PLAIN
 };
 
-fn put(context: &Context<'_>) -> Result<Job, Error> {
+fn add_transaction(context: &Context<'_>) -> Result<Job, Error> {
     let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
     Job::wait(async move {
         let (is_new, json) = service.add_transaction(now, body).await?;
@@ -91,7 +91,7 @@ fn put(context: &Context<'_>) -> Result<Job, Error> {
     })
 }
 
-fn move_payment(context: &Context<'_>) -> Result<Job, Error> {
+fn change_payment(context: &Context<'_>) -> Result<Job, Error> {
     let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
     let id = context.first_param().to_owned();
     Job::wait(async move {

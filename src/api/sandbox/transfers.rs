@@ -20,7 +20,7 @@ const MOVE_PAYOUT: Operation = Operation {
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: OperationFn::Sandbox(|context| move_transfer(context, TransferKind::Payout)),
+    run: OperationFn::Sandbox(|context| change_status(context, TransferKind::Payout)),
     ..PLAIN
 };
 
@@ -39,7 +39,7 @@ const PUT_REFUND: Operation = Operation {
         Code::IdempotencyConflict,
     ],
     is_idempotent: true,
-    run: OperationFn::Sandbox(put_refund),
+    run: OperationFn::Sandbox(create_refund),
     ..PLAIN
 };
 
@@ -52,11 +52,11 @@ const MOVE_REFUND: Operation = Operation {
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
     refusals: &[Code::InvalidTransition],
-    run: OperationFn::Sandbox(|context| move_transfer(context, TransferKind::Refund)),
+    run: OperationFn::Sandbox(|context| change_status(context, TransferKind::Refund)),
     ..PLAIN
 };
 
-fn move_transfer(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
+fn change_status(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error> {
     let request = SandboxMoveTransfer::read(&context.body_fields()?)?.into();
     let (service, now, id) =
         (Arc::clone(context.service), context.now, context.first_param().to_owned());
@@ -66,7 +66,7 @@ fn move_transfer(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error
     })
 }
 
-fn put_refund(context: &Context<'_>) -> Result<Job, Error> {
+fn create_refund(context: &Context<'_>) -> Result<Job, Error> {
     let (body, client_key) = (context.body_fields()?, context.idempotency_key.clone()?);
     let (service, now) = (Arc::clone(context.service), context.now);
     Job::wait(async move {

@@ -65,5 +65,5 @@ const LIST: Operation = Operation {
 fn list(context: &Context<'_>) -> Result<Job, Error> {
     let (before, limit) = (context.query.text("before"), context.query.limit(LIMIT_MAX));
     let page = context.service.deliveries(before, limit)?;
-    Ok(Job::Done(Outcome::own_page(page)))
+    Ok(Job::Done(Outcome::from_page(page)))
 }

@@ -27,7 +27,7 @@ impl Electrum {
         loop {
             let headers = match self.headers.take() {
                 Some(headers) => headers,
-                None => self.start_headers(height)?,
+                None => self.start_header_chain(height)?,
             };
             let tip = headers.tip_height();
             let is_there = headers.get(height).is_some_and(|held| held.hash == newest.hash);
@@ -102,7 +102,7 @@ impl Electrum {
     }
 
     /// Starts from a trusted block: one from the database, or the checkpoint of the main network.
-    fn start_headers(&mut self, newest: u32) -> Result<HeaderChain, NodeError> {
+    fn start_header_chain(&mut self, newest: u32) -> Result<HeaderChain, NodeError> {
         let network = self.verify_network()?;
         let Some(rules) = PowRules::for_network(self.chain, network) else {
             let low = newest.saturating_sub(PERIOD.saturating_sub(1));
@@ -119,7 +119,7 @@ impl Electrum {
         let mut places = (0..kept.len()).filter(|place| place.saturating_add(1).is_power_of_two());
         while let (Ok(None), Some(place)) = (&found, places.next()) {
             if let Some(block) = kept.get(place) {
-                found = self.start_headers_at(rules, block, newest);
+                found = self.start_header_chain_at(rules, block, newest);
             }
         }
         self.kept = kept;
@@ -127,7 +127,7 @@ impl Electrum {
             Some(headers) => return Ok(headers),
             None => log::info!("checking headers: chain={} from={height}", self.chain),
         }
-        match self.start_headers_at(rules, &checkpoint, newest)? {
+        match self.start_header_chain_at(rules, &checkpoint, newest)? {
             Some(headers) => Ok(headers),
             None => Err(self.invalid_answer(
                 0,
@@ -137,7 +137,7 @@ impl Electrum {
     }
 
     /// Starts from a trusted block; `None` if the server has another block at its height.
-    fn start_headers_at(
+    fn start_header_chain_at(
         &mut self,
         rules: PowRules,
         block: &Block,

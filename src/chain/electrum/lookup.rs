@@ -22,7 +22,10 @@ impl Electrum {
     ///
     /// A server may return a transaction of a block that a reorg removed. Therefore the transaction must also be in
     /// the history of a script that it pays.
-    pub(super) fn find_place(&mut self, txid: &str) -> Result<Option<TransactionPlace>, NodeError> {
+    pub(super) fn find_transaction(
+        &mut self,
+        txid: &str,
+    ) -> Result<Option<TransactionPlace>, NodeError> {
         let Some(id) = hex::parse_hash(txid) else {
             return Ok(None);
         };
@@ -79,7 +82,7 @@ impl Electrum {
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
         self.verify_network()?;
-        let Some(place) = self.find_place(txid)? else {
+        let Some(place) = self.find_transaction(txid)? else {
             return Ok(Lookup::Absent);
         };
         let found = self.scan_transaction(&place.transaction, watched)?;

@@ -159,7 +159,7 @@ impl Node for Electrum {
         self.pending_returned.clear();
     }
 
-    fn confirm_stored(&mut self) {
+    fn mark_answers_stored(&mut self) {
         if self.returned.len() > RETURNED_MAX {
             self.returned.clear();
         }
@@ -207,7 +207,7 @@ impl Node for Electrum {
         to: &Block,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        self.read_late(to.height, watched)
+        self.read_late_payments(to.height, watched)
     }
 
     fn mempool(
@@ -220,7 +220,7 @@ impl Node for Electrum {
 
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.verify_network()?;
-        let place = self.find_place(txid)?;
+        let place = self.find_transaction(txid)?;
         Ok(place.and_then(|place| place.block).map(|(block, _)| block))
     }
 

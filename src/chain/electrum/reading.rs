@@ -54,7 +54,7 @@ impl Electrum {
         }
         let in_range = |height: u32| (from..=last).contains(&height);
         let wanted = self.confirmed_reports(|_, height| in_range(height));
-        for (proven, read) in self.fetch_proven(&wanted, watched)? {
+        for (proven, read) in self.fetch_and_prove(&wanted, watched)? {
             let place = proven.height.checked_sub(from);
             let place = place.and_then(|place| usize::try_from(place).ok());
             if let Some(block) = place.and_then(|place| blocks.get_mut(place)) {
@@ -66,7 +66,7 @@ impl Electrum {
     }
 
     /// Implements [`Node::late_payments`]: the newest transactions that were never reported.
-    pub(super) fn read_late(
+    pub(super) fn read_late_payments(
         &mut self,
         to: u32,
         watched: &dyn Watched,
@@ -87,12 +87,12 @@ impl Electrum {
             if wanted.len() >= wanted_max || self.times.len() >= times_max {
                 break;
             }
-            if self.may_pay_since(&id, height)? {
+            if self.may_be_after_assignment(&id, height)? {
                 wanted.push((id, height, server));
             }
         }
         let mut blocks: BTreeMap<u32, BlockRead> = BTreeMap::new();
-        for (proven, read) in self.fetch_proven(&wanted, watched)? {
+        for (proven, read) in self.fetch_and_prove(&wanted, watched)? {
             let header = self.header_at(proven.height)?.ok_or(NodeError::Behind)?;
             let block = match blocks.entry(proven.height) {
                 std::collections::btree_map::Entry::Occupied(there) => there.into_mut(),
@@ -119,7 +119,7 @@ impl Electrum {
     }
 
     /// Returns `true` if the block may be newer than the assignment of the address that the transaction pays.
-    fn may_pay_since(&mut self, id: &Hash256, height: u32) -> Result<bool, NodeError> {
+    fn may_be_after_assignment(&mut self, id: &Hash256, height: u32) -> Result<bool, NodeError> {
         let Some(since) = self.reports.get(id).and_then(|one| one.since) else {
             return Ok(false);
         };
@@ -148,7 +148,7 @@ impl Electrum {
     }
 
     /// Fetches and proves these transactions, in the order of the chain, and marks them as returned.
-    fn fetch_proven(
+    fn fetch_and_prove(
         &mut self,
         wanted: &[(Hash256, u32, usize)],
         watched: &dyn Watched,
@@ -236,7 +236,7 @@ impl Electrum {
             // The transaction may pay an address that this step does not poll, so the server is asked for the
             // transaction itself.
             lookups = lookups.saturating_add(1);
-            if lookups <= LOOKUPS_MAX && self.find_place(txid)?.is_none() {
+            if lookups <= LOOKUPS_MAX && self.find_transaction(txid)?.is_none() {
                 read.vanished.push(txid.clone());
             }
         }

@@ -53,7 +53,7 @@ impl Electrum {
         let wanted: HashSet<&str> = ours.keys().chain(&spent).map(String::as_str).collect();
         self.server(0)?.watch_scripts(&wanted)?;
         for place in 1..self.servers.len() {
-            self.watch_secondary(place, &wanted);
+            self.watch_on_secondary_server(place, &wanted);
         }
         let lowest = self.server_tip.map_or(0, |(height, _)| height);
         let lowest = lowest.saturating_sub(SPENDERS_DEPTH);
@@ -98,7 +98,7 @@ impl Electrum {
     }
 
     /// Updates the histories from a secondary server. A failure of this server does not stop the chain.
-    fn watch_secondary(&mut self, place: usize, wanted: &HashSet<&str>) {
+    fn watch_on_secondary_server(&mut self, place: usize, wanted: &HashSet<&str>) {
         let (chain, network) = (self.chain, self.network);
         let take_backoff_step = self.server(place).map(Server::take_backoff_step);
         if take_backoff_step.unwrap_or(true) {
@@ -120,7 +120,7 @@ impl Electrum {
         network: Option<&str>,
         wanted: &HashSet<&str>,
     ) -> Result<(), NodeError> {
-        if self.server(place)?.take_is_new_connection()? {
+        if self.server(place)?.take_new_connection_flag()? {
             let found = self.network_of_server(place)?;
             if Some(found) != network {
                 return Err(NodeError::Wrong(format!("it is a server of {found}")));

@@ -68,7 +68,7 @@ pub(super) struct HistoryEntry {
 }
 
 #[derive(Deserialize)]
-struct HistoryItem {
+struct HistoryItemJson {
     tx_hash: String,
     height: i64,
 }
@@ -131,7 +131,7 @@ impl Server {
     }
 
     /// Returns `true` at the first call after each new connection.
-    pub(super) fn take_is_new_connection(&mut self) -> Result<bool, NodeError> {
+    pub(super) fn take_new_connection_flag(&mut self) -> Result<bool, NodeError> {
         let epoch = self.ensure_connected()?;
         Ok(self.checked_on.replace(epoch) != Some(epoch))
     }
@@ -332,15 +332,15 @@ impl Server {
         script: &str,
     ) -> Result<Option<Vec<HistoryEntry>>, NodeError> {
         let method = "blockchain.scripthash.get_history";
-        let response = self.call::<Vec<HistoryItem>>(method, json!([script]))?;
+        let response = self.call::<Vec<HistoryItemJson>>(method, json!([script]))?;
         response.ok().map(|response| self.parse_history(response)).transpose()
     }
 
     fn parse_history(
         &mut self,
-        response: Vec<HistoryItem>,
+        response: Vec<HistoryItemJson>,
     ) -> Result<Vec<HistoryEntry>, NodeError> {
-        let entry = |response: HistoryItem| {
+        let entry = |response: HistoryItemJson| {
             Some(HistoryEntry {
                 id: hex::parse_hash(&response.tx_hash)?,
                 height: u32::try_from(response.height).ok().filter(|height| *height > 0),

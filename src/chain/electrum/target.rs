@@ -46,7 +46,7 @@ impl Target {
     }
 
     /// Returns the target multiplied by `by` and divided by `of`.
-    pub(super) fn scaled(mut self, by: u32, of: u32) -> Target {
+    pub(super) fn mul_div(mut self, by: u32, of: u32) -> Target {
         let mut carry = 0_u64;
         for byte in self.0.iter_mut().rev() {
             carry = carry.wrapping_add(u64::from(*byte).wrapping_mul(u64::from(by)));

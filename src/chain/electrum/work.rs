@@ -64,7 +64,7 @@ impl PowRules {
             (self.span.checked_div(SPAN_FACTOR_MAX)?, self.span.checked_mul(SPAN_FACTOR_MAX)?);
         // Block times may decrease.
         let passed = last.saturating_sub(first).clamp(low, high);
-        let next = Target::from_compact(bits)?.scaled(passed, self.span);
+        let next = Target::from_compact(bits)?.mul_div(passed, self.span);
         let limit = Target::from_compact(self.limit)?;
         Some(next.min(limit).to_compact())
     }
@@ -100,7 +100,7 @@ mod tests {
     const LITECOIN_FIRST: &str = "010000000000000000000000000000000000000000000000000000000000000000000000d9ced4ed1130f7b7faad9be25323ffafa33232a17c3edf6cfd97bee6bafbdd97b9aa8e4ef0ff0f1ecd513f7c";
 
     #[test]
-    fn only_real_headers_have_work() {
+    fn only_real_headers_have_proof_of_work() {
         let header = |text: &str| <[u8; 80]>::try_from(hex::parse_bytes(text).unwrap()).unwrap();
         for (rules, text, bits) in
             [(BITCOIN, BITCOIN_FIRST, 0x1d00_ffff), (LITECOIN, LITECOIN_FIRST, 0x1e0f_fff0)]

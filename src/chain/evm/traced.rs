@@ -61,7 +61,7 @@ impl Evm {
                     }
                     Err(error) => Err(self.unexpected_error("trace_block", &error)),
                     Ok(None) => Err(NodeError::Behind),
-                    Ok(Some(steps)) => contract_transfers_in(block, &steps),
+                    Ok(Some(steps)) => contract_transfers_in_block(block, &steps),
                 };
                 let sent = match sent {
                     Ok(sent) => sent,
@@ -93,7 +93,7 @@ impl Evm {
                     self.untraced_below = 0;
                 }
             }
-            Err(CallFailure::Method(error)) if has_no_traces(&error) => {
+            Err(CallFailure::Method(error)) if is_trace_refusal(&error) => {
                 self.stop_tracing(u32::MAX, &error.message);
             }
             // The node has just accepted the credentials for other methods, so it refuses only this method.
@@ -108,7 +108,7 @@ impl Evm {
         self.native.is_none() || (self.traces, self.untraced_below) == (Some(false), u32::MAX)
     }
 
-    pub(super) fn forget_traces(&mut self) {
+    pub(super) fn forget_trace_support(&mut self) {
         (self.traces, self.untraced_below) = (None, 0);
         self.trace_refusals.clear();
     }
@@ -142,7 +142,7 @@ impl Evm {
 }
 
 /// Returns the transfers that contracts made in a block.
-fn contract_transfers_in(
+fn contract_transfers_in_block(
     block: &FetchedBlock,
     steps: &[Trace],
 ) -> Result<Vec<InternalTransfer>, NodeError> {
@@ -159,7 +159,7 @@ fn is_unknown_method(error: &MethodError) -> bool {
 }
 
 /// Returns `true` if the node does not offer traces, or refuses traces for these credentials.
-fn has_no_traces(error: &MethodError) -> bool {
+fn is_trace_refusal(error: &MethodError) -> bool {
     const WORDS: [&str; 8] = [
         "method",
         "unsupported",

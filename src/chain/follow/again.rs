@@ -108,7 +108,7 @@ impl StepBuilder<'_> {
             (true, true) => head.block.height,
             (true, false) => head.finalized.unwrap_or(head.block.height),
         };
-        let Some(behind) = self.block_before(rescan)? else {
+        let Some(behind) = self.block_before_next_range(rescan)? else {
             return Ok((Vec::new(), restart_rescan(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
@@ -145,7 +145,7 @@ impl StepBuilder<'_> {
 
     /// Returns the node's block below the next range of the rescan. `None` if the hash of this block differs from the
     /// hash read earlier.
-    fn block_before(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
+    fn block_before_next_range(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
         // The first block of a chain contains no payment.
         let height = rescan.next.saturating_sub(1);
         let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;

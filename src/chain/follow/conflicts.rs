@@ -39,7 +39,7 @@ impl Spenders {
     }
 
     /// Returns a transaction other than `txid` that spends one of the same outputs; `None` if there is none.
-    pub(super) fn find_other(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
+    pub(super) fn find_other_spender(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
             InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),
             InputSource::Address(_) | InputSource::Coinbase => None,
@@ -68,7 +68,8 @@ impl StepBuilder<'_> {
         let sent = &self.known.sent;
         for sent in sent {
             let mut others = spenders.iter();
-            let other = others.find_map(|spenders| spenders.find_other(&sent.txid, &sent.spends));
+            let other =
+                others.find_map(|spenders| spenders.find_other_spender(&sent.txid, &sent.spends));
             of.extend(other.map(|other| (sent.txid.as_str(), other)));
         }
         let mut before = 0;

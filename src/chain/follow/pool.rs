@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 impl StepBuilder<'_> {
     /// Reads the mempool if the head has been read, and finds unconfirmed payments that another transaction replaced.
-    pub(super) fn read_unconfirmed(
+    pub(super) fn read_unconfirmed_payments(
         &mut self,
         head: &Head,
         blocks: &[BlockRead],
@@ -35,7 +35,7 @@ impl StepBuilder<'_> {
             if in_blocks.contains(&open.txid) || !seen.insert(&open.txid) {
                 continue;
             }
-            let other = |spenders: &Spenders| spenders.find_other(&open.txid, &open.spends);
+            let other = |spenders: &Spenders| spenders.find_other_spender(&open.txid, &open.spends);
             if let Some(other) = other(&mined).or_else(|| other(&waiting)) {
                 forward.present.retain(|txid| *txid != open.txid);
                 let txid = open.txid.clone();
@@ -123,7 +123,7 @@ impl StepBuilder<'_> {
             txids.sort_unstable();
             txids.dedup();
         }
-        forward.dropped_before = Some(self.dropped_before());
+        forward.dropped_before = Some(self.drop_time_limit());
         forward.scanned_to = Some(self.scanned_to(head));
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::StepBuilder;
 use crate::chain::{FoundTransaction, Head, Lookup, NodeError};
 use crate::domain::chain::Depth;
 use crate::domain::following::{
-    BalanceChange, SentLookup, SentLookupAnswer, SentTransaction, UnsettledTransaction,
+    BalanceChange, SentTransaction, TransactionAnswer, TransactionLookup, UnsettledTransaction,
 };
 use crate::domain::observation::{Block, InputSource};
 
@@ -25,19 +25,19 @@ struct LookupPosition<'a> {
 impl StepBuilder<'_> {
     /// Looks up the first [`LOOKUPS_MAX`] transactions of
     /// [`ChainState::sent`](crate::domain::following::ChainState::sent).
-    pub(super) fn look_up_sent(
+    pub(super) fn look_up_sent_transactions(
         &mut self,
         head: &Head,
         keep: &[Block],
         to: &Block,
-    ) -> Vec<SentLookup> {
+    ) -> Vec<TransactionLookup> {
         let (known, at) = (self.known, LookupPosition { head, to, keep });
         let (mut reads, mut left) = (Vec::new(), LOOKUPS_MAX);
         for sent in &known.sent {
             if left == 0 {
                 break;
             }
-            let found = self.find_sent(sent, &at, &mut left);
+            let found = self.find_sent_transaction(sent, &at, &mut left);
             // Further lookups would fail in the same way, each after a long wait.
             let is_down = matches!(
                 found,
@@ -45,23 +45,23 @@ impl StepBuilder<'_> {
             );
             let txid = sent.txid.clone();
             let found =
-                found.unwrap_or_else(|error| SentLookupAnswer::Unanswered(error.to_string()));
-            reads.push(SentLookup { txid, found });
+                found.unwrap_or_else(|error| TransactionAnswer::Unanswered(error.to_string()));
+            reads.push(TransactionLookup { txid, found });
             if is_down {
                 break;
             }
         }
-        self.retract_absent_if_moved(reads, head)
+        self.retract_absence_if_head_moved(reads, head)
     }
 
     /// Changes absent transactions to unanswered if the head has moved during the lookups. The new block may contain
     /// these transactions.
-    fn retract_absent_if_moved(
+    fn retract_absence_if_head_moved(
         &mut self,
-        mut reads: Vec<SentLookup>,
+        mut reads: Vec<TransactionLookup>,
         head: &Head,
-    ) -> Vec<SentLookup> {
-        let is_hasty = |read: &SentLookup| read.found == SentLookupAnswer::Absent;
+    ) -> Vec<TransactionLookup> {
+        let is_hasty = |read: &TransactionLookup| read.found == TransactionAnswer::Absent;
         if !reads.iter().any(is_hasty) {
             return reads;
         }
@@ -71,25 +71,25 @@ impl StepBuilder<'_> {
             Err(error) => error,
         };
         for read in reads.iter_mut().filter(|read| is_hasty(read)) {
-            read.found = SentLookupAnswer::Unanswered(stands.to_string());
+            read.found = TransactionAnswer::Unanswered(stands.to_string());
         }
         reads
     }
 
     /// Looks up one transaction. If no block contains the transaction, also looks for a replacement.
-    fn find_sent(
+    fn find_sent_transaction(
         &mut self,
         sent: &UnsettledTransaction,
         at: &LookupPosition<'_>,
         left: &mut u32,
-    ) -> Result<SentLookupAnswer, NodeError> {
+    ) -> Result<TransactionAnswer, NodeError> {
         let found = match self.look_up(&sent.txid, &sent.native_to, at, left)? {
-            Lookup::NoIndex => return Ok(SentLookupAnswer::CannotTell),
+            Lookup::NoIndex => return Ok(TransactionAnswer::CannotTell),
             Lookup::Absent => None,
             Lookup::Found(found) => Some(*found),
         };
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
-            return self.sent_found(found, &sent.native_to, at);
+            return self.present_answer(found, &sent.native_to, at);
         }
         // If the node no longer knows the transaction, the database provides its sender and nonce.
         let (spends, nonce) = match &found {
@@ -103,8 +103,8 @@ impl StepBuilder<'_> {
             }
         }
         match found {
-            Some(found) => self.sent_found(&found, &[], at),
-            None => Ok(SentLookupAnswer::Absent),
+            Some(found) => self.present_answer(&found, &[], at),
+            None => Ok(TransactionAnswer::Absent),
         }
     }
 
@@ -143,7 +143,7 @@ impl StepBuilder<'_> {
         (sender, nonce): (&str, u64),
         at: &LookupPosition<'_>,
         left: &mut u32,
-    ) -> Result<Option<SentLookupAnswer>, NodeError> {
+    ) -> Result<Option<TransactionAnswer>, NodeError> {
         for candidate in &sent.candidates {
             if *left == 0 || *candidate == sent.txid {
                 continue;
@@ -157,7 +157,7 @@ impl StepBuilder<'_> {
                 && found.nonce == Some(nonce)
             {
                 let by = candidate.clone();
-                return Ok(Some(SentLookupAnswer::ReplacedBy { by, block }));
+                return Ok(Some(TransactionAnswer::ReplacedBy { by, block }));
             }
         }
         let Some(finalized) = at.head.finalized.filter(|height| *height <= at.to.height) else {
@@ -166,17 +166,17 @@ impl StepBuilder<'_> {
         let taken = self.node.block_if_nonce_used(&sent.txid, sender, nonce, finalized)?;
         match taken {
             Some(block) if !self.is_block_read(&block, at) => Err(NodeError::Behind),
-            Some(block) => Ok(Some(SentLookupAnswer::Gone { by: None, block })),
+            Some(block) => Ok(Some(TransactionAnswer::Gone { by: None, block })),
             None => Ok(None),
         }
     }
 
-    fn sent_found(
+    fn present_answer(
         &mut self,
         found: &FoundTransaction,
         native_to: &[String],
         at: &LookupPosition<'_>,
-    ) -> Result<SentLookupAnswer, NodeError> {
+    ) -> Result<TransactionAnswer, NodeError> {
         let block = found.block.as_ref().map(|(block, _)| block.clone());
         let time = found.block.as_ref().map(|(_, time)| *time);
         let time = time.or(found.first_seen);
@@ -185,7 +185,7 @@ impl StepBuilder<'_> {
         let received = received.map(|one| self.to_observation(one, seen_at, block.clone()));
         let received = received.collect();
         let is_final = block.as_ref().is_some_and(|block| self.is_final(block, at));
-        Ok(SentLookupAnswer::Present(Box::new(SentTransaction {
+        Ok(TransactionAnswer::Present(Box::new(SentTransaction {
             is_done: found.is_done,
             is_final,
             spends: found.spends.clone(),

@@ -98,7 +98,7 @@ impl Scene {
     }
 
     #[track_caller]
-    fn forward(&mut self) -> ForwardStep {
+    fn step_forward(&mut self) -> ForwardStep {
         let step = self.step();
         self.apply_step(&step);
         match step.outcome {
@@ -152,7 +152,7 @@ fn open_observation(txid: &str, spends: &str) -> OpenObservation {
     }
 }
 
-fn heights(forward: &ForwardStep) -> Vec<Option<u32>> {
+fn found_heights(forward: &ForwardStep) -> Vec<Option<u32>> {
     let block =
         |seen: &crate::domain::observation::Observation| seen.block.as_ref().map(|b| b.height);
     forward.found.iter().map(block).collect()
@@ -162,28 +162,28 @@ fn heights(forward: &ForwardStep) -> Vec<Option<u32>> {
 fn payment_is_found_in_mempool_and_block() {
     let mut scene = Scene::new("BTC", 20);
     let txid = scene.send("a", 500);
-    let forward = scene.forward();
-    assert_eq!(heights(&forward), [None]);
+    let forward = scene.step_forward();
+    assert_eq!(found_heights(&forward), [None]);
     assert_eq!((forward.scanned_to, forward.found[0].seen_at), (Some(NOW), NOW));
     // The node reports the payment again until the database has stored it, because a step may fail.
-    assert_eq!(scene.forward().found[0].txid, txid);
+    assert_eq!(scene.step_forward().found[0].txid, txid);
     scene.mine(3);
-    let forward = scene.forward();
-    assert_eq!(heights(&forward), [Some(21)]);
+    let forward = scene.step_forward();
+    assert_eq!(found_heights(&forward), [Some(21)]);
     assert_eq!(forward.to.block.height, 23);
     // A step reads a limited number of blocks and reports nothing beyond them.
     scene.mine(8);
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     assert_eq!((forward.to.block.height, forward.dropped_before), (28, None));
-    assert_eq!(scene.forward().to.block.height, 31);
+    assert_eq!(scene.step_forward().to.block.height, 31);
 }
 
 #[test]
-fn node_behind_lags_and_other_hash_is_a_reorg() {
+fn lower_head_is_lag_and_different_hash_is_reorg() {
     for asset in ["BTC", "ETH"] {
         let mut scene = Scene::new(asset, 20);
         scene.mine(3);
-        scene.forward();
+        scene.step_forward();
         scene.node.behind = 2;
         assert!(
             matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
@@ -200,7 +200,7 @@ fn node_behind_lags_and_other_hash_is_a_reorg() {
                 panic!("{step:?}");
             };
             assert!(fork.height <= 21 && fork.height >= 20, "{fork:?}");
-            let forward = scene.forward();
+            let forward = scene.step_forward();
             assert_eq!(forward.to.block, scene.memory.lock().unwrap().tip().block);
         }
     }
@@ -210,7 +210,7 @@ fn node_behind_lags_and_other_hash_is_a_reorg() {
 fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
     let mut scene = Scene::new("ETH", 20);
     scene.mine(2);
-    scene.forward();
+    scene.step_forward();
     let mut still = MemoryNode::new(&scene.memory);
     still.set_stuck(true);
     scene.remove_blocks(4);
@@ -227,7 +227,7 @@ fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
         matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
     );
     std::mem::swap(&mut scene.node, &mut still);
-    assert_eq!(scene.forward().to.block.height, 28);
+    assert_eq!(scene.step_forward().to.block.height, 28);
     // A node with a longer chain and no block in common stops the chain.
     scene.remove_blocks(15);
     scene.mine(16);
@@ -257,26 +257,26 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     let mut scene = Scene::new("BTC", 3);
     let first = scene.send("a", 500);
     let other = scene.send("b", 700);
-    scene.forward();
+    scene.step_forward();
     scene.known.open = vec![open_observation(&first, "a"), open_observation(&other, "b")];
     let second = scene.send("a", 400);
     let gone =
         |txid: &str, by: &str| ReplacedTransaction { txid: txid.to_owned(), by: by.to_owned() };
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert_eq!(forward.found[0].txid, second);
     // The result is the same if the node finds the spender in a block, and the payment was never in the mempool.
     scene.mine(1);
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert!(forward.present.is_empty());
     // A transaction vanishes from the mempool and comes back.
     let mut vanished = open_observation(&"f".repeat(64), "c");
     scene.known.open = vec![vanished.clone()];
-    assert_eq!(scene.forward().vanished, [vanished.txid.clone()]);
+    assert_eq!(scene.step_forward().vanished, [vanished.txid.clone()]);
     vanished.has_vanished = true;
     scene.known.open = vec![vanished.clone()];
-    assert!(scene.forward().vanished.is_empty());
+    assert!(scene.step_forward().vanished.is_empty());
     scene.memory.lock().unwrap().send(MemoryTransaction {
         txid: vanished.txid.clone(),
         spends: vanished.spends.clone(),
@@ -285,7 +285,7 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
         nonce: None,
         reverts: false,
     });
-    assert_eq!(scene.forward().present, [vanished.txid]);
+    assert_eq!(scene.step_forward().present, [vanished.txid]);
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn parents_come_before_their_children() {
     for _ in 0..300 {
         last = scene.send(&last, 500);
     }
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     let mut before = "a".to_owned();
     for seen in &forward.found {
         assert_eq!(seen.spends, [InputSource::Output(before, 0)]);
@@ -319,7 +319,7 @@ fn rescan_ends_at_cursor_and_restarts_after_reorg() {
     let mut scene = Scene::new("BTC", 10);
     let txid = scene.send("a", 500);
     scene.mine(1);
-    scene.forward();
+    scene.step_forward();
     let rescan = |next: u32, last_hash: Option<&str>, known: Vec<OpenObservation>| Rescan {
         from: 2,
         next,
@@ -349,9 +349,9 @@ fn rescan_ends_at_cursor_and_restarts_after_reorg() {
 #[test]
 fn chain_is_scanned_up_to_now_only_if_its_head_is_recent() {
     let mut scene = Scene::new("ETH", 3);
-    assert_eq!(scene.forward().scanned_to, Some(NOW));
+    assert_eq!(scene.step_forward().scanned_to, Some(NOW));
     let old = NOW.plus_ms(-3 * MINUTE_MS);
     scene.memory.lock().unwrap().mine(old, |_| true);
-    assert_eq!(scene.forward().scanned_to, Some(old));
+    assert_eq!(scene.step_forward().scanned_to, Some(old));
     assert_eq!(scene.known.chain, Chain::Ethereum);
 }

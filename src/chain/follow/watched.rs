@@ -54,7 +54,7 @@ impl WatchedAddresses {
     }
 
     /// Inserts an unassigned address with its distance from the next index to be assigned.
-    pub fn insert_spare(&mut self, chain: Chain, address: &str, distance: u32) {
+    pub fn insert_unassigned(&mut self, chain: Chain, address: &str, distance: u32) {
         if let Some(account) = address::account_bytes(chain, address) {
             if self.spare.len() >= SPARE_MAX {
                 self.spare_is_cut = true;
@@ -180,7 +180,7 @@ impl Watched for StepTargets<'_> {
         })
     }
 
-    fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+    fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         let all = |addresses: &WatchedAddresses| {
             let named = addresses.accounts_to_query(max, SPARE_MAX);
             named.filter(|_| !addresses.spare_is_cut)
@@ -216,11 +216,11 @@ impl Watched for FinalTargets<'_> {
     }
 
     fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        self.0.queried_with_unassigned(max)
+        self.0.accounts_with_unassigned(max)
     }
 
-    fn queried_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
-        self.0.queried_with_unassigned(max)
+    fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
+        self.0.accounts_with_unassigned(max)
     }
 
     fn polled_addresses(&self) -> &[PolledAddress] {
@@ -249,12 +249,12 @@ mod tests {
         };
         let watched = RwLock::new(WatchedAddresses::default());
         let named = |max: usize| StepTargets::new(&watched, &known).queried_accounts(max);
-        let all = |max: usize| StepTargets::new(&watched, &known).queried_with_unassigned(max);
+        let all = |max: usize| StepTargets::new(&watched, &known).accounts_with_unassigned(max);
         // The account with the smallest distance is inserted last.
         for distance in (0..1000_u32).rev() {
             let (_, text) = account(u64::from(distance));
             let mut watched = watched.write().unwrap();
-            watched.insert_spare(Chain::Base, &text, distance);
+            watched.insert_unassigned(Chain::Base, &text, distance);
         }
         let first = |count: u64| (0..count).map(|index| account(index).0).collect::<Vec<_>>();
         assert_eq!(named(500), Some(first(500)));
@@ -271,7 +271,7 @@ mod tests {
         // contract.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
-            watched.write().unwrap().insert_spare(Chain::Base, &text, index);
+            watched.write().unwrap().insert_unassigned(Chain::Base, &text, index);
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);

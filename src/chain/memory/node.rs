@@ -201,7 +201,7 @@ impl Node for MemoryNode {
         Ok(blocks)
     }
 
-    fn confirm_stored(&mut self) {
+    fn mark_answers_stored(&mut self) {
         self.asked.extend(self.told.drain());
     }
 

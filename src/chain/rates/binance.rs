@@ -27,7 +27,7 @@ struct BinanceError {
 }
 
 /// Returns all pairs to request. For EUR and stablecoins, the only pair is the price of the euro in USDT.
-fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
     let in_tether = symbols().filter(|coin| *coin != "USDT");
     let in_euro = in_euro.map(|coin| (coin, "EUR"));
@@ -40,7 +40,8 @@ pub(super) fn fetch_tickers(
     base: &str,
     now: Time,
 ) -> Result<Vec<Ticker>, RatesError> {
-    let list: Vec<String> = pairs().map(|(base, quote)| format!("%22{base}{quote}%22")).collect();
+    let list: Vec<String> =
+        requested_pairs().map(|(base, quote)| format!("%22{base}{quote}%22")).collect();
     let all = format!("{base}/api/v3/ticker/price");
     let (status, body) =
         client.get_response(&format!("{all}?symbols=%5B{}%5D", list.join("%2C")))?;
@@ -58,7 +59,7 @@ pub(super) fn fetch_tickers(
     let prices: HashMap<&str, &str> =
         prices.iter().map(|one| (one.symbol.as_str(), one.price.as_str())).collect();
     let mut tickers = Vec::new();
-    for (base, quote) in pairs() {
+    for (base, quote) in requested_pairs() {
         if let Some(price) = prices.get(format!("{base}{quote}").as_str()) {
             add_ticker(&mut tickers, (base, quote), price, now)?;
         }

@@ -41,7 +41,7 @@ fn kraken_symbol(symbol: &str) -> &str {
 }
 
 /// Returns all currency pairs to request.
-fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of = |coin: &'static str| IN.iter().map(move |quote| (coin, *quote));
     symbols().flat_map(of).chain([EURO])
 }
@@ -64,7 +64,7 @@ pub(super) fn fetch_tickers(
     now: Time,
 ) -> Result<Vec<Ticker>, RatesError> {
     let list: Vec<String> =
-        pairs().map(|(base, quote)| format!("{}{quote}", kraken_symbol(base))).collect();
+        requested_pairs().map(|(base, quote)| format!("{}{quote}", kraken_symbol(base))).collect();
     let all = format!("{base}/0/public/Ticker");
     let answer = fetch_response(client, &format!("{all}?pair={}", list.join(",")))?;
     let answer = if answer.error.iter().any(|error| error == UNKNOWN) {
@@ -81,7 +81,7 @@ pub(super) fn fetch_tickers(
         });
     }
     let mut tickers = Vec::new();
-    for pair in pairs() {
+    for pair in requested_pairs() {
         let found = pair_names(pair).into_iter().find_map(|name| answer.result.get(&name));
         if let Some(found) = found {
             tickers.push(find_ticker(pair, found, now)?);

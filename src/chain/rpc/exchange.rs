@@ -22,7 +22,7 @@ pub(super) struct HttpResponse<V> {
 
 impl Rpc {
     /// Posts a body to this path below the url, and reads the response.
-    pub(super) fn exchange<'de, S: DeserializeSeed<'de>>(
+    pub(super) fn send_request<'de, S: DeserializeSeed<'de>>(
         &self,
         path: &str,
         body: &[u8],

@@ -25,7 +25,7 @@ impl Rpc {
     ) -> Result<T, NodeError> {
         self.reserve_ids(1);
         let body = serialize_body(body)?;
-        let answer = self.exchange(path, &body, PhantomData::<ResultText>);
+        let answer = self.send_request(path, &body, PhantomData::<ResultText>);
         let answer = answer.and_then(|exchanged| {
             let status = exchanged.status;
             let failed = || NodeError::Unreachable(format!("it answered with status {status}"));

@@ -64,7 +64,7 @@ impl TokenChange<'_> {
     }
 
     /// Returns the amounts before and after, with 0 for a missing balance.
-    fn before_and_after(&self) -> (u64, u64) {
+    fn amounts_before_and_after(&self) -> (u64, u64) {
         let amount = |of: Option<(_, u64)>| of.map_or(0, |(_, amount)| amount);
         (amount(self.before), amount(self.behind))
     }
@@ -246,7 +246,7 @@ fn token_credit(
     (all, coins): (&BTreeMap<usize, TokenChange<'_>>, &ListedCoins<'_>),
     signers: &[&String],
 ) -> Result<Option<Credit>, NodeError> {
-    let (before, behind) = of_account.before_and_after();
+    let (before, behind) = of_account.amounts_before_and_after();
     let Some(known) = of_account.either_balance().filter(|_| behind > before) else {
         return Ok(None);
     };
@@ -257,7 +257,7 @@ fn token_credit(
         return Ok(None);
     };
     let spenders = all.values().filter(|one| {
-        let (before, behind) = one.before_and_after();
+        let (before, behind) = one.amounts_before_and_after();
         behind < before && one.either_balance().is_some_and(|known| known.mint == *mint)
     });
     let owners = spenders.filter_map(|one| one.before.and_then(|(one, _)| one.owner.as_ref()));

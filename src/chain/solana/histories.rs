@@ -61,7 +61,7 @@ enum ReadReason {
 
 impl ReadReason {
     /// Returns `true` if an account that does not exist may be skipped.
-    fn may_skip_absent(self) -> bool {
+    fn may_skip_missing_account(self) -> bool {
         matches!(self, ReadReason::New | ReadReason::Old)
     }
 }
@@ -91,7 +91,7 @@ impl AccountHistory {
         }
     }
 
-    fn record_listed(&mut self, low: u32, to: u32, now: Time, state: &AccountState) {
+    fn record_read(&mut self, low: u32, to: u32, now: Time, state: &AccountState) {
         self.low = low;
         self.listed_to = self.listed_to.max(Some(to));
         self.listed_at = now;
@@ -100,7 +100,7 @@ impl AccountHistory {
     }
 
     /// Returns the slot down to which the history must be read now.
-    fn next_low(&self, due: ReadReason, low: u32) -> u32 {
+    fn next_lowest_slot(&self, due: ReadReason, low: u32) -> u32 {
         let before = self.listed_to.filter(|_| due != ReadReason::New);
         before.map_or(low, |to| to.saturating_sub(MARGIN))
     }
@@ -144,7 +144,7 @@ struct HistoryOutcome {
 
 impl AccountHistories {
     /// Forgets final transactions that were already returned. Raises the lowest slots of the histories.
-    pub(super) fn forget_returned(
+    pub(super) fn forget_returned_transactions(
         &mut self,
         complete: u32,
         is_returned: impl Fn(&str, u32) -> bool,
@@ -212,16 +212,16 @@ impl Solana {
                 continue;
             }
             let low = look.from.map_or(history.low, |from| from.min(history.low));
-            if due.may_skip_absent() && state.is_none() && own_has_any == Some(false) {
+            if due.may_skip_missing_account() && state.is_none() && own_has_any == Some(false) {
                 // The account does not exist. Its owner has no transaction, so no transaction can have closed the
                 // account, and its history is empty.
-                history.record_listed(low, look.to, now, state);
+                history.record_read(low, look.to, now, state);
                 continue;
             }
-            let next_low = history.next_low(due, low);
+            let next_low = history.next_lowest_slot(due, low);
             let listed = match self.histories_left {
                 0 => None,
-                _ => self.list_within_limit(histories, name, next_low, look)?,
+                _ => self.read_history_within_limit(histories, name, next_low, look)?,
             };
             let Some(history) = histories.of.get_mut(name) else {
                 continue;
@@ -239,13 +239,13 @@ impl Solana {
                 history.misses = history.misses.saturating_add(1);
                 continue;
             }
-            history.record_listed(low, look.to, now, state);
+            history.record_read(low, look.to, now, state);
         }
         Ok(())
     }
 
     /// Reads a history. Returns `None` if the node's rate limit ends the reads of this step.
-    fn list_within_limit(
+    fn read_history_within_limit(
         &mut self,
         histories: &mut AccountHistories,
         account: &str,

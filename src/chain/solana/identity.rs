@@ -3,7 +3,7 @@
 use super::Solana;
 use super::answers::{AccountJson, Commitment, WithSlot};
 use crate::chain::NodeError;
-use crate::chain::tokens::contracts_on;
+use crate::chain::tokens::contracts_on_network;
 use crate::domain::address::TOKEN_PROGRAM;
 use crate::domain::asset::{Asset, Chain};
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -34,7 +34,7 @@ impl Solana {
     /// Returns network and mints. After a failure, requests both again, and rejects the node if it is on another
     /// network.
     pub(super) fn verify_identity(&mut self) -> Result<Identity, NodeError> {
-        let epoch = self.rpc.epoch();
+        let epoch = self.rpc.failure_epoch();
         let before = match &self.identity {
             Some(known) if known.epoch == epoch => return Ok(known.clone()),
             Some(known) => Some(known.network),
@@ -43,7 +43,7 @@ impl Solana {
         let identity = self.fetch_identity()?;
         let now = identity.network;
         if let Some(before) = before.filter(|before| *before != now) {
-            self.rpc.distrust();
+            self.rpc.distrust_node();
             return Err(NodeError::Wrong(format!(
                 "it is of the network {now}, and was of {before}"
             )));
@@ -58,9 +58,9 @@ impl Solana {
         let mut networks = GENESIS_HASHES.iter();
         let network = networks.find(|(of, _)| *of == first);
         let network = network.map_or(LOCAL, |(_, network)| *network);
-        let mints = contracts_on(Chain::Solana, network, &self.overridden)?;
+        let mints = contracts_on_network(Chain::Solana, network, &self.overridden)?;
         self.check_mints(&mints)?;
-        Ok(Identity { epoch: self.rpc.epoch(), network, mints })
+        Ok(Identity { epoch: self.rpc.failure_epoch(), network, mints })
     }
 
     /// Rejects a mint from the settings if it does not belong to the token program, or if its number of decimals

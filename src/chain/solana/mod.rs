@@ -145,7 +145,7 @@ impl Solana {
         // Two nodes behind one url may answer. A slot that is final on one node will soon be final on the other.
         self.finalized_seen = self.finalized_seen.max(finalized);
         let finalized = self.finalized_seen.min(slot);
-        if self.is_final_due(finalized) {
+        if self.is_final_advance_due(finalized) {
             self.finalized = Some(finalized);
         }
         self.head_slot = slot;
@@ -161,14 +161,14 @@ impl Solana {
 
     /// Returns `true` if the final height should advance, because a payment or transfer waits, or because some
     /// minutes have passed.
-    fn is_final_due(&self, finalized: u32) -> bool {
+    fn is_final_advance_due(&self, finalized: u32) -> bool {
         let Some(before) = self.finalized else {
             return true;
         };
         let step = if self.step.has_sent { SENT_STEP } else { FINAL_STEP };
         let complete = self.step.complete.unwrap_or(before);
         finalized >= before.saturating_add(step)
-            || finalized > before && self.step.is_open_between(complete, finalized)
+            || finalized > before && self.step.has_nonfinal_between(complete, finalized)
     }
 
     /// Counts a failure if the outcome is [`NodeError::Lied`], and forgets transactions that may be on an abandoned
@@ -224,13 +224,13 @@ impl Node for Solana {
         let complete = self.step.complete.unwrap_or(0);
         let told = &self.returned;
         let is_returned = |signature: &str, slot| told.get(signature) == Some(&slot);
-        self.head.forget_returned(complete, is_returned);
+        self.head.forget_returned_transactions(complete, is_returned);
         if !self.step.has_rescan {
-            self.finals.forget_returned(complete, |_, _| true);
+            self.finals.forget_returned_transactions(complete, |_, _| true);
         }
     }
 
-    fn confirm_stored(&mut self) {
+    fn mark_answers_stored(&mut self) {
         if self.returned.len() > RETURNED_MAX {
             self.returned.clear();
         }
@@ -269,7 +269,7 @@ impl Node for Solana {
         to: &Block,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let late = self.read_late(to, watched);
+        let late = self.read_late_payments(to, watched);
         self.distrust_if_invalid(late)
     }
 

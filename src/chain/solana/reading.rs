@@ -67,15 +67,15 @@ impl Solana {
             RangePurpose::Head | RangePurpose::RescanAtHead => Commitment::Confirmed,
             RangePurpose::Final | RangePurpose::Rescan => Commitment::Finalized,
         };
-        let last = self.last_block((from, to), commitment)?;
+        let last = self.newest_block_between((from, to), commitment)?;
         let range = (from, last.block.height);
         let entries = match pass {
             RangePurpose::Head | RangePurpose::RescanAtHead => {
-                self.refresh_head(&accounts)?;
+                self.poll_at_head(&accounts)?;
                 self.head.transactions_between(range.0, range.1)
             }
             RangePurpose::Final | RangePurpose::Rescan => {
-                self.refresh_final(&accounts, range, pass)?
+                self.poll_at_final_level(&accounts, range, pass)?
             }
         };
         let (entries, end) = cut_at_slot_end(entries);
@@ -97,18 +97,18 @@ impl Solana {
     }
 
     /// Polls the accounts that are not polled daily. Does nothing if this step has already polled them.
-    fn refresh_head(&mut self, accounts: &PolledAccounts) -> Result<(), NodeError> {
+    fn poll_at_head(&mut self, accounts: &PolledAccounts) -> Result<(), NodeError> {
         if self.step.has_polled {
             return Ok(());
         }
         let every_step = accounts.filter_daily(false);
-        let looked = self.poll_to(Commitment::Confirmed, &every_step, self.head_slot);
+        let looked = self.poll_up_to_slot(Commitment::Confirmed, &every_step, self.head_slot);
         self.step.has_polled = looked.is_ok();
         looked
     }
 
     /// Polls accounts up to a slot, and reads histories from their default slots.
-    fn poll_to(
+    fn poll_up_to_slot(
         &mut self,
         commitment: Commitment,
         accounts: &[PolledAccount],
@@ -129,13 +129,13 @@ impl Solana {
 
     /// Polls accounts at the finalized level. Returns the transactions of a range that the histories or the database
     /// contain.
-    fn refresh_final(
+    fn poll_at_final_level(
         &mut self,
         accounts: &PolledAccounts,
         (from, to): (u32, u32),
         pass: RangePurpose,
     ) -> Result<Vec<SlotSignature>, NodeError> {
-        let known = self.step.known_between(from, to);
+        let known = self.step.known_transactions_between(from, to);
         let open = match pass {
             // Transactions that were seen at the head must now be in the final histories.
             RangePurpose::Final => self.head.transactions_between(from, to),
@@ -169,23 +169,23 @@ impl Solana {
     }
 
     /// Implements [`Node::late_payments`](crate::chain::Node::late_payments).
-    pub(super) fn read_late(
+    pub(super) fn read_late_payments(
         &mut self,
         to: &Block,
         watched: &dyn Watched,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let accounts = self.polled_accounts(watched)?;
-        self.refresh_head(&accounts)?;
+        self.poll_at_head(&accounts)?;
         let daily = accounts.filter_daily(true);
         // During a rescan, the rescan itself polls all accounts.
         if !daily.is_empty() && !self.step.has_rescan {
             let pending = self.head.pending;
-            self.poll_to(Commitment::Confirmed, &daily, self.head_slot)?;
+            self.poll_up_to_slot(Commitment::Confirmed, &daily, self.head_slot)?;
             self.head.pending = pending;
         }
         if self.finals.pending > 0 && !self.step.has_rescan {
             let to = self.step.complete.unwrap_or(0);
-            self.poll_to(Commitment::Finalized, &accounts.filter_daily(false), to)?;
+            self.poll_up_to_slot(Commitment::Finalized, &accounts.filter_daily(false), to)?;
         }
         let mut entries = Vec::new();
         // The newest transactions are read first, because a customer may be waiting.
@@ -196,7 +196,7 @@ impl Solana {
             if self.was_returned(&key) {
                 continue;
             }
-            match may_pay_since(&self.head, &key, &accounts) {
+            match may_be_after_assignment(&self.head, &key, &accounts) {
                 Some(true) => entries.push(key),
                 Some(false) => self.pending_returned.push(key),
                 None => {}
@@ -236,12 +236,12 @@ impl Solana {
                 carried = self.transaction_result(signature, commitment)?;
             }
             let Some(carried) = carried else {
-                self.drop_missing(*slot, signature, commitment)?;
+                self.drop_missing_transaction(*slot, signature, commitment)?;
                 continue;
             };
             let is = carried.slot;
             if is != *slot {
-                self.move_slot(*slot, signature, is);
+                self.move_transaction(*slot, signature, is);
             }
             if (from..=to).contains(&is) {
                 let of_it = carried.received_payments(signature, accounts)?;
@@ -258,7 +258,7 @@ impl Solana {
     }
 
     /// Moves a transaction to another slot than the histories state.
-    fn move_slot(&mut self, from: u32, signature: &str, to: u32) {
+    fn move_transaction(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {
                 histories.found.insert((to, signature.to_owned()), named);
@@ -267,7 +267,7 @@ impl Solana {
     }
 
     /// Removes a transaction that is in no block of the node. At the head, always returns an error.
-    fn drop_missing(
+    fn drop_missing_transaction(
         &mut self,
         slot: u32,
         signature: &str,
@@ -320,7 +320,7 @@ impl Solana {
 
 /// Returns `true` if the transaction may be newer than the assignment of a watched address. `None` if the transaction
 /// contains no address that is watched now.
-fn may_pay_since(
+fn may_be_after_assignment(
     histories: &AccountHistories,
     key: &SlotSignature,
     accounts: &PolledAccounts,

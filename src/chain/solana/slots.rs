@@ -146,14 +146,16 @@ impl Solana {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())
             }
-            SlotState::TooOld if self.step.has_read(slot) => return Err(pruned_slot_error(slot)),
+            SlotState::TooOld if self.step.has_stored_hash(slot) => {
+                return Err(pruned_slot_error(slot));
+            }
             // A rescan that starts at the oldest stored block has no earlier block.
             SlotState::TooOld => Some(TOO_OLD.to_owned()),
         })
     }
 
     /// Returns the block with the highest slot in this range.
-    pub(super) fn last_block(
+    pub(super) fn newest_block_between(
         &mut self,
         (from, to): (u32, u32),
         commitment: Commitment,

@@ -50,18 +50,18 @@ impl StepContext {
     }
 
     /// Returns `true` if the database has the hash of the block at this slot.
-    pub(super) fn has_read(&self, slot: u32) -> bool {
+    pub(super) fn has_stored_hash(&self, slot: u32) -> bool {
         self.cursor == Some(slot) || self.kept.contains(&slot)
     }
 
     /// Returns `true` if any transaction that is not final is in a slot above `behind` and up to `to`.
-    pub(super) fn is_open_between(&self, behind: u32, to: u32) -> bool {
+    pub(super) fn has_nonfinal_between(&self, behind: u32, to: u32) -> bool {
         let mut open = self.open.iter();
         open.any(|(slot, _)| *slot > behind && *slot <= to)
     }
 
     /// Returns the transactions that the database has in these slots.
-    pub(super) fn known_between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
+    pub(super) fn known_transactions_between(&self, from: u32, to: u32) -> Vec<SlotSignature> {
         let known = self.open.iter().chain(&self.again);
         let known = known.filter(|(slot, _)| (from..=to).contains(slot));
         known.cloned().collect()

@@ -268,7 +268,7 @@ pub struct CallValueInfo {
 
 impl TransactionInfo {
     /// Returns `true` if the transaction succeeded.
-    pub fn is_done(&self) -> bool {
+    pub fn has_succeeded(&self) -> bool {
         let ran = self.receipt.result.as_deref();
         self.result.is_none() && ran.is_none_or(|result| result == SUCCESS)
     }

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn account_is_the_same_with_its_prefix_and_without() {
+    fn account_parses_with_and_without_prefix() {
         let plain = "a614f803b6fd780986a42c78ec9c7f77e6ded13c";
         let account = TronAccount::parse(plain);
         assert!(account.is_some());
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn word_ends_in_an_account_whatever_comes_before() {
+    fn account_is_last_20_bytes_of_word() {
         let data = format!("a9059cbb{:024}{}{:064x}12", 41, "ab".repeat(20), 7);
         let words: Vec<_> = split_words(&data, 8).collect();
         assert_eq!(words.len(), 2);

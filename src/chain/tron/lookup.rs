@@ -6,7 +6,7 @@ use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::TronId;
 use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, invalid_answer};
-use crate::chain::transfers::{TransferFilter, has_native_for_all};
+use crate::chain::transfers::{TransferFilter, all_received_native};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
@@ -23,7 +23,7 @@ pub(super) struct IncludedTransaction {
 
 impl Tron {
     /// Finds a transaction in a block of the active chain.
-    pub(super) fn find_included(
+    pub(super) fn find_in_block(
         &mut self,
         txid: &str,
     ) -> Result<Option<IncludedTransaction>, NodeError> {
@@ -32,7 +32,7 @@ impl Tron {
             return Ok(None);
         };
         let body = json!({ "value": txid.to_string() });
-        let info: TransactionInfo = self.ask((NodeApi::Head, "gettransactioninfobyid"), &body)?;
+        let info: TransactionInfo = self.post((NodeApi::Head, "gettransactioninfobyid"), &body)?;
         let Some(id) = info.id else {
             return Ok(None);
         };
@@ -41,7 +41,7 @@ impl Tron {
         }
         let height = info.block_number;
         let body = json!({ "num": height });
-        let block: FullBlockResponse = self.ask((NodeApi::Head, "getblockbynum"), &body)?;
+        let block: FullBlockResponse = self.post((NodeApi::Head, "getblockbynum"), &body)?;
         let block = parse_block(block)?.ok_or(NodeError::Behind)?;
         if block.header.block.height != height {
             return Err(invalid_answer("it answers a block of another height"));
@@ -55,7 +55,7 @@ impl Tron {
         if is_contract && transaction.is_done {
             self.learn_internal_support(&info);
         }
-        let is_done = transaction.is_done && (!is_contract || info.is_done());
+        let is_done = transaction.is_done && (!is_contract || info.has_succeeded());
         Ok(Some(IncludedTransaction { header: block.header, is_done, transaction, info }))
     }
 
@@ -66,14 +66,14 @@ impl Tron {
         native_to: &[String],
         watched: &dyn Watched,
     ) -> Result<Lookup, NodeError> {
-        let Some(found) = self.find_included(txid)? else {
+        let Some(found) = self.find_in_block(txid)? else {
             return Ok(Lookup::Absent);
         };
         let tokens = self.verify_identity()?.tokens;
         let filter =
             TransferFilter { chain: Chain::Tron, native: self.native, tokens: &tokens, watched };
-        let received = filter.agreed_payments(&found.transaction, Some(&found.info))?;
-        let is_traced = self.covers_internal(&found, &received, native_to);
+        let received = filter.payments_if_consistent(&found.transaction, Some(&found.info))?;
+        let is_traced = self.knows_all_internal(&found, &received, native_to);
         let sender = found.transaction.sender;
         let sender = sender.and_then(|sender| account_address(Chain::Tron, &sender.0));
         Ok(Lookup::Found(Box::new(FoundTransaction {
@@ -89,7 +89,7 @@ impl Tron {
 
     /// Returns `true` if the `received` payments include all native coins that contracts may have sent to these
     /// addresses.
-    fn covers_internal(
+    fn knows_all_internal(
         &self,
         found: &IncludedTransaction,
         received: &[ReceivedOutput],
@@ -98,6 +98,6 @@ impl Tron {
         !found.transaction.is_contract()
             || !found.is_done
             || self.has_internal == Some(true)
-            || has_native_for_all(self.native, received, native_to)
+            || all_received_native(self.native, received, native_to)
     }
 }

@@ -80,7 +80,7 @@ impl Tron {
         last: u32,
     ) -> Result<Vec<TronBlock>, NodeError> {
         let body = json!({ "startNum": from, "endNum": last.saturating_add(1) });
-        let answer: BlockRangeResponse = self.ask((side, "getblockbylimitnext"), &body)?;
+        let answer: BlockRangeResponse = self.post((side, "getblockbylimitnext"), &body)?;
         let mut blocks: Vec<TronBlock> = Vec::with_capacity(answer.block.len());
         let mut next = from;
         for block in answer.block {
@@ -114,13 +114,13 @@ impl Tron {
         let done = block.transactions.iter().filter(|one| one.is_done);
         let mut contracts = done.filter(|one| one.is_contract());
         let is_asked = match side {
-            NodeApi::Final => contracts.next().is_some() && is_watching(filter.watched),
+            NodeApi::Final => contracts.next().is_some() && has_watched_accounts(filter.watched),
             NodeApi::Head => contracts.any(|one| filter.matches_call(one)),
         };
         let infos = if is_asked { self.fetch_infos(side, block)? } else { InfosById::new() };
         let mut received = Vec::new();
         for one in &block.transactions {
-            received.extend(filter.agreed_payments(one, infos.get(&one.id))?);
+            received.extend(filter.payments_if_consistent(one, infos.get(&one.id))?);
         }
         Ok(received)
     }
@@ -129,7 +129,7 @@ impl Tron {
     fn fetch_infos(&mut self, side: NodeApi, block: &TronBlock) -> Result<InfosById, NodeError> {
         let height = block.header.block.height;
         let body = json!({ "num": height });
-        let answer: TransactionInfos = self.ask((side, "gettransactioninfobyblocknum"), &body)?;
+        let answer: TransactionInfos = self.post((side, "gettransactioninfobyblocknum"), &body)?;
         let mut infos = InfosById::new();
         for info in answer.list {
             let id =
@@ -163,7 +163,7 @@ impl Tron {
 }
 
 /// Returns `true` if at least one account is watched.
-fn is_watching(watched: &dyn Watched) -> bool {
+fn has_watched_accounts(watched: &dyn Watched) -> bool {
     !watched.queried_accounts(1).is_some_and(|accounts| accounts.is_empty())
 }
 

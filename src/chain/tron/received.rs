@@ -33,12 +33,13 @@ impl TransferFilter<'_> {
     ///
     /// # Errors
     /// [`NodeError::Lied`] if there are payments, and block and receipt disagree on whether the transaction succeeded.
-    pub(super) fn agreed_payments(
+    pub(super) fn payments_if_consistent(
         &self,
         transaction: &TronTransaction,
         info: Option<&TransactionInfo>,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {
-        let by_receipt = info.filter(|_| transaction.is_contract()).map(TransactionInfo::is_done);
+        let by_receipt =
+            info.filter(|_| transaction.is_contract()).map(TransactionInfo::has_succeeded);
         if !transaction.is_done && by_receipt != Some(true) {
             return Ok(Vec::new());
         }

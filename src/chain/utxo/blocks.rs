@@ -39,7 +39,7 @@ impl Utxo {
     ) -> Result<Option<ScannedBlock>, NodeError> {
         let mut answer = None;
         if self.has_full_blocks {
-            match self.rpc.call_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner)) {
+            match self.rpc.call_with_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner)) {
                 Err(CallFailure::Method(error)) if wants_boolean_verbosity(&error) => {
                     self.has_full_blocks = false;
                 }
@@ -48,7 +48,7 @@ impl Utxo {
         }
         let answer = match answer {
             Some(answer) => answer,
-            None => self.rpc.call_seed("getblock", &json!([hash.0, true]), BlockSeed(scanner)),
+            None => self.rpc.call_with_seed("getblock", &json!([hash.0, true]), BlockSeed(scanner)),
         };
         let mut block = match answer {
             Ok(block) => block,
@@ -103,7 +103,7 @@ impl Utxo {
         // early.
         for group in ids.chunks(GROUP) {
             let calls: Vec<_> = group.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
-            let answers = self.rpc.batch_seed(&calls, TxSeed(scanner))?;
+            let answers = self.rpc.batch_with_seed(&calls, TxSeed(scanner))?;
             for (txid, answer) in group.iter().zip(answers) {
                 match answer {
                     Ok(read) if read.txid != *txid => {

@@ -49,7 +49,7 @@ impl Utxo {
         scanner: OutputScanner<'_>,
     ) -> Result<Result<ScannedTx, MethodError>, NodeError> {
         let seed = TxSeed(scanner);
-        match self.rpc.call_seed("getrawtransaction", params, seed) {
+        match self.rpc.call_with_seed("getrawtransaction", params, seed) {
             Ok(read) if read.txid != txid => {
                 Err(self.invalid_answer(format!("transaction {txid} is another one")))
             }

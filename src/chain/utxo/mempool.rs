@@ -83,12 +83,12 @@ impl Mempool {
     ) -> Result<(), NodeError> {
         let texts: Vec<String> = new.iter().map(HashBytes::hex_text).collect();
         let calls: Vec<_> = texts.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
-        let answers = rpc.batch_seed(&calls, TxSeed(scanner))?;
+        let answers = rpc.batch_with_seed(&calls, TxSeed(scanner))?;
         let (mut looked_at, mut found) = (Vec::new(), Vec::new());
         for ((txid, text), answer) in new.iter().zip(&texts).zip(answers) {
             match answer {
                 Ok(read) if read.txid != *text => {
-                    rpc.distrust();
+                    rpc.distrust_node();
                     return Err(NodeError::Lied(format!("transaction {text} is another one")));
                 }
                 Ok(read) if read.received.is_empty() && read.spent.is_empty() => {

@@ -56,7 +56,7 @@ mod tests {
     use crate::domain::chain::Chain;
 
     #[test]
-    fn genesis_blocks_name_networks_of_their_chain() {
+    fn genesis_block_identifies_a_network_of_its_chain() {
         for (chain, name, hash) in GENESIS_BLOCKS {
             let (main, tests) = chain.row().networks;
             assert!(*name == main || tests.contains(name), "{chain} {name}");

@@ -135,7 +135,7 @@ mod tests {
     use super::{HashBytes, HashText, ShortScript, parse_amount, unix_time};
     use crate::domain::money::coin::Units;
 
-    fn parse_text(text: &str) -> Option<u128> {
+    fn parse_amount_text(text: &str) -> Option<u128> {
         let number: serde_json::Number = serde_json::from_str(text).ok()?;
         parse_amount(&number).map(|Units(units)| units)
     }
@@ -161,7 +161,7 @@ mod tests {
             ("92233720368.54775807", 9_223_372_036_854_775_807),
         ] {
             let expected = Some(expected).filter(|_| text != "12.5e-8");
-            assert_eq!(parse_text(text), expected, "{text}");
+            assert_eq!(parse_amount_text(text), expected, "{text}");
         }
         for wrong in [
             "-1",
@@ -176,7 +176,7 @@ mod tests {
             &"9".repeat(500),
             &format!("0.{}1", "0".repeat(500)),
         ] {
-            assert_eq!(parse_text(wrong), None, "{wrong}");
+            assert_eq!(parse_amount_text(wrong), None, "{wrong}");
         }
     }
 

@@ -101,31 +101,31 @@ impl ChangeAccount {
     /// Applies the change to an account. Absent fields keep their values.
     pub fn apply(self, to: &mut Account) {
         to.name = self.name.unwrap_or_else(|| std::mem::take(&mut to.name));
-        set_if_given(&mut to.ttl_seconds, self.ttl_seconds);
-        set_if_given(&mut to.success_url, self.success_url);
-        set_if_given(&mut to.cancel_url, self.cancel_url);
+        set_if_some(&mut to.ttl_seconds, self.ttl_seconds);
+        set_if_some(&mut to.success_url, self.success_url);
+        set_if_some(&mut to.cancel_url, self.cancel_url);
         if let Some(branding) = self.branding {
-            set_if_given(&mut to.branding.color, branding.color);
-            set_if_given(&mut to.branding.logo_url, branding.logo_url);
+            set_if_some(&mut to.branding.color, branding.color);
+            set_if_some(&mut to.branding.logo_url, branding.logo_url);
         }
-        set_if_given(&mut to.checkout_lang, self.checkout_lang);
-        set_if_given(&mut to.allowed_origins, self.allowed_origins);
-        set_if_given(&mut to.payout_asset, self.payout_asset);
-        set_if_given(&mut to.fee, self.fee_bps);
-        set_if_given(&mut to.under, self.under_bps);
-        set_if_given(&mut to.over, self.over_bps);
-        set_if_given(&mut to.spread, self.rate_spread_bps);
-        set_if_given(&mut to.customers_enabled, self.customers_enabled);
-        set_if_given(&mut to.settlement_enabled, self.settlement_enabled);
-        set_if_given(&mut to.server_quota, self.server_quota);
-        set_if_given(&mut to.invoice_max, self.max_invoice_amount);
-        set_if_given(&mut to.payout_min, self.payout_minimum);
-        set_if_given(&mut to.payout_daily_max, self.payout_daily_limit);
-        set_if_given(&mut to.signer_max, self.signer_limit);
+        set_if_some(&mut to.checkout_lang, self.checkout_lang);
+        set_if_some(&mut to.allowed_origins, self.allowed_origins);
+        set_if_some(&mut to.payout_asset, self.payout_asset);
+        set_if_some(&mut to.fee, self.fee_bps);
+        set_if_some(&mut to.under, self.under_bps);
+        set_if_some(&mut to.over, self.over_bps);
+        set_if_some(&mut to.spread, self.rate_spread_bps);
+        set_if_some(&mut to.customers_enabled, self.customers_enabled);
+        set_if_some(&mut to.settlement_enabled, self.settlement_enabled);
+        set_if_some(&mut to.server_quota, self.server_quota);
+        set_if_some(&mut to.invoice_max, self.max_invoice_amount);
+        set_if_some(&mut to.payout_min, self.payout_minimum);
+        set_if_some(&mut to.payout_daily_max, self.payout_daily_limit);
+        set_if_some(&mut to.signer_max, self.signer_limit);
     }
 }
 
-pub(super) fn set_if_given<T>(to: &mut T, value: Option<T>) {
+pub(super) fn set_if_some<T>(to: &mut T, value: Option<T>) {
     if let Some(value) = value {
         *to = value;
     }

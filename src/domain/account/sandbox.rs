@@ -1,6 +1,6 @@
 //! Request body that changes the sandbox's account.
 
-use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set_if_given};
+use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set_if_some};
 use super::{Account, AccountStatus};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::{EventType, WebhookFormat};
@@ -20,7 +20,7 @@ input! {
         payout_daily_limit, payout_asset, maintenance, payout_address, endpoints;
     unknown refused {
         /// Whether the account may create invoices and be paid out.
-        optional status: AccountStatus = choice().by_one_of();
+        optional status: AccountStatus = choice().described_by_one_of();
         /// Fee in basis points.
         optional fee_bps: Bps = bps(10_000), 100;
         /// Whether customers may have static deposit addresses.
@@ -56,11 +56,11 @@ input! {
         /// Secret that signs the deliveries; default: the sandbox's endpoint secret.
         optional secret: String = text(1..=200);
         /// Format of the bodies; default event.
-        or(WebhookFormat::Event) format: WebhookFormat = choice().by_one_of();
+        or(WebhookFormat::Event) format: WebhookFormat = choice().described_by_one_of();
         /// Event types to deliver; null for all.
         optional types: Vec<EventType> = choices("must be a list of event types");
         /// Mode of the events to deliver; null for both.
-        optional mode: Mode = choice().by_one_of();
+        optional mode: Mode = choice().described_by_one_of();
     }
 }
 
@@ -92,14 +92,14 @@ impl Rule for EndpointsRule {
 impl SandboxAccount {
     /// Applies the change to the account. Absent fields keep their values.
     pub fn apply(&self, to: &mut Account) {
-        set_if_given(&mut to.status, self.status);
-        set_if_given(&mut to.fee, self.fee_bps);
-        set_if_given(&mut to.customers_enabled, self.customers_enabled);
-        set_if_given(&mut to.settlement_enabled, self.settlement_enabled);
-        set_if_given(&mut to.server_quota, self.server_quota);
-        set_if_given(&mut to.invoice_max, self.max_invoice_amount);
-        set_if_given(&mut to.payout_min, self.payout_minimum);
-        set_if_given(&mut to.payout_daily_max, self.payout_daily_limit);
-        set_if_given(&mut to.payout_asset, self.payout_asset);
+        set_if_some(&mut to.status, self.status);
+        set_if_some(&mut to.fee, self.fee_bps);
+        set_if_some(&mut to.customers_enabled, self.customers_enabled);
+        set_if_some(&mut to.settlement_enabled, self.settlement_enabled);
+        set_if_some(&mut to.server_quota, self.server_quota);
+        set_if_some(&mut to.invoice_max, self.max_invoice_amount);
+        set_if_some(&mut to.payout_min, self.payout_minimum);
+        set_if_some(&mut to.payout_daily_max, self.payout_daily_limit);
+        set_if_some(&mut to.payout_asset, self.payout_asset);
     }
 }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_confirmations_are_named() {
+    fn error_names_the_wrong_confirmations() {
         let one = |id, needed: Value, field| (id, json!([{ "confirmations": needed }]), field);
         let field = "c[0].confirmations";
         assert_refused(&[

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn legacy_body_calls_overpaid_confirmed() {
+    fn legacy_body_reports_overpaid_as_confirmed() {
         let text = event(
             EventType::InvoiceOverpaid,
             r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#,

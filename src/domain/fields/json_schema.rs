@@ -13,7 +13,7 @@ impl Schema {
                 keywords([("type", json!("string")), ("examples", json!(texts()))])
             }
             Schema::Nullable(schema) => nullable(schema.keywords()),
-            Schema::OrNull(schema) => one_of_null(schema.keywords()),
+            Schema::OrNull(schema) => either_or_null(schema.keywords()),
             Schema::List(items) => {
                 keywords([("type", json!("array")), ("items", json!(items.keywords()))])
             }
@@ -271,11 +271,11 @@ fn nullable(mut all: Keywords) -> Keywords {
             }
             all
         }
-        _ => one_of_null(all),
+        _ => either_or_null(all),
     }
 }
 
-fn one_of_null(all: Keywords) -> Keywords {
+fn either_or_null(all: Keywords) -> Keywords {
     keywords([("oneOf", json!([all, { "type": "null" }]))])
 }
 

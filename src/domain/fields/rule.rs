@@ -50,13 +50,13 @@ pub const fn choice<T: TextEnum>() -> ChoiceRule<T> {
 
 impl<T> ChoiceRule<T> {
     /// Makes the field required. `problem` is the message if it is absent.
-    pub const fn or_refused(mut self, problem: &'static str) -> ChoiceRule<T> {
+    pub const fn required_or(mut self, problem: &'static str) -> ChoiceRule<T> {
         self.problem_if_absent = Some(problem);
         self
     }
 
     /// Describes the field by `oneOf` in the schema.
-    pub const fn by_one_of(mut self) -> ChoiceRule<T> {
+    pub const fn described_by_one_of(mut self) -> ChoiceRule<T> {
         self.is_one_of = true;
         self
     }

@@ -28,7 +28,7 @@ impl TextRule {
     }
 
     /// Makes the field required. `problem` is the message if it is absent.
-    pub const fn or_refused(mut self, problem: &'static str) -> TextRule {
+    pub const fn required_or(mut self, problem: &'static str) -> TextRule {
         self.problem_if_absent = Some(problem);
         self
     }
@@ -150,7 +150,7 @@ impl Rule for UrlRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        let url = if self.takes_apps { fields.site_or_app(name)? } else { fields.url(name)? };
+        let url = if self.takes_apps { fields.site_or_app_url(name)? } else { fields.url(name)? };
         Ok(url.map(str::to_owned))
     }
 

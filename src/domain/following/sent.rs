@@ -22,16 +22,16 @@ pub struct UnsettledTransaction {
 
 /// The answer of a node about one [`UnsettledTransaction`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SentLookup {
+pub struct TransactionLookup {
     /// Id of the transaction that was looked up.
     pub txid: String,
     /// Answer of the node.
-    pub found: SentLookupAnswer,
+    pub found: TransactionAnswer,
 }
 
 /// Answer of a node about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SentLookupAnswer {
+pub enum TransactionAnswer {
     /// The transaction is in the mempool, or in a block that is on the active chain and has been read.
     Present(Box<SentTransaction>),
     /// The transaction is neither in the mempool nor in a block. The node has a transaction index, so this is

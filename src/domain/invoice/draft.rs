@@ -38,7 +38,7 @@ input! {
         /// The price, above zero, with at most two decimals.
         required amount: Option<Cents> = PriceRule, "20.00";
         /// Currency of the price.
-        required currency: Currency = choice().or_refused("must be EUR or USD"), "EUR";
+        required currency: Currency = choice().required_or("must be EUR or USD"), "EUR";
         /// The merchant's own reference. A known orderId returns the existing invoice.
         optional order_id: String = text(1..=200), "order-1001";
         /// Description for the customer.

@@ -39,8 +39,10 @@ impl Units {
 
     /// Formats the amount as a plain decimal of whole coins, without trailing zeros.
     pub fn to_decimal_text(self, decimals: u32) -> String {
-        let digits = format!("{:0>width$}", self.0, width = places(decimals).saturating_add(1));
-        let (whole, fraction) = digits.split_at(digits.len().saturating_sub(places(decimals)));
+        let digits =
+            format!("{:0>width$}", self.0, width = decimals_to_usize(decimals).saturating_add(1));
+        let (whole, fraction) =
+            digits.split_at(digits.len().saturating_sub(decimals_to_usize(decimals)));
         let fraction = fraction.trim_end_matches('0');
         if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
     }
@@ -57,16 +59,16 @@ impl Units {
             return Err("must be a plain decimal like \"0.25\"".to_owned());
         }
         let fraction = fraction.trim_end_matches('0');
-        if fraction.len() > places(decimals) {
+        if fraction.len() > decimals_to_usize(decimals) {
             return Err(format!("must have at most {decimals} decimals"));
         }
-        let units = format!("{whole}{fraction:0<width$}", width = places(decimals));
+        let units = format!("{whole}{fraction:0<width$}", width = decimals_to_usize(decimals));
         units.parse().map(Units).map_err(|_| "is too large".to_owned())
     }
 }
 
 /// Converts a number of decimal places to `usize`.
-fn places(decimals: u32) -> usize {
+fn decimals_to_usize(decimals: u32) -> usize {
     usize::try_from(decimals).unwrap_or(usize::MAX)
 }
 

@@ -91,7 +91,7 @@ input! {
     pub SandboxPaymentState, checked state, amount, txid; unknown refused {
         /// confirmed, dropped, orphaned (its block was reorganised away, so it is seen again), replaced (dropped, and
         /// another one in its place), or seen (a dropped one returns).
-        required state: SandboxPaymentStep = choice().or_refused("must be one of seen, confirmed, dropped, orphaned, replaced"), "confirmed";
+        required state: SandboxPaymentStep = choice().required_or("must be one of seen, confirmed, dropped, orphaned, replaced"), "confirmed";
         /// Amount of the payment that replaces this one, in whole coins; default: the same.
         optional amount: String = CoinAmountRule;
         /// Transaction id of the replacement; default: a new one.

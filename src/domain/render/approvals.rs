@@ -58,7 +58,7 @@ impl<'a> ApprovalView<'a> {
             |rate: crate::domain::money::coin::Rate| rate.value(fee.amount, asset.decimals).ok();
         let terms =
             rate.and_then(|rate| TransferTerms::new(transfer.amount, asset, rate, fee.amount).ok());
-        let obstacle = conditions.obstacle();
+        let obstacle = conditions.signer_obstacle();
         ApprovalView {
             rate: rate.map(|rate| rate.to_string()),
             rate_source: fresh.map(|quoted| quoted.source),

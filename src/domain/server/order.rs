@@ -44,7 +44,7 @@ impl Default for ServerLimits {
 
 input! {
     pub(crate) CreateServer, checked r#type, hostname, cpu, ram_mb, disk_gb; unknown refused {
-        required r#type: ServerType = choice().or_refused("must be given: kvm"), "kvm";
+        required r#type: ServerType = choice().required_or("must be given: kvm"), "kvm";
         /// Host name by RFC 1123, not an address; kept as sent.
         required hostname: String = HostnameRule, "web-1.example.com";
         /// Number of processors, at most what the operator allows.

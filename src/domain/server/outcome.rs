@@ -61,7 +61,7 @@ impl ProvisionerResult {
 input! {
     pub(crate) DecideServer, checked action, address, r#ref, reason; unknown refused {
         required action: OperatorStep =
-            choice().or_refused("must be given: one of activate, fail, delete, release"), "activate";
+            choice().required_or("must be given: one of activate, fail, delete, release"), "activate";
         /// With activate: address of the server.
         optional address: String = LineRule(REFERENCE_CHARS_MAX), "203.0.113.7";
         /// With activate: reference of the provider.

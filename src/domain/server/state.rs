@@ -160,14 +160,16 @@ impl ServerState {
     /// `invalid_transition` if this state has no such step.
     pub fn after_step(self, step: ServerStep) -> Result<ServerState, Refusal> {
         let next = match step {
-            ServerStep::Discard => self.after_discard(),
+            ServerStep::Discard => self.after_deletion_request(),
             ServerStep::Start => match self {
                 ServerState::Queued => Some(ServerState::Creating(CommandState::Running)),
                 ServerState::Unwanted => Some(ServerState::Deleting(CommandState::Running)),
                 _ => None,
             },
-            ServerStep::Done | ServerStep::Declined | ServerStep::Lost => self.after_command(step),
-            ServerStep::Operator(step) => self.after_operator(step),
+            ServerStep::Done | ServerStep::Declined | ServerStep::Lost => {
+                self.after_command_end(step)
+            }
+            ServerStep::Operator(step) => self.after_operator_step(step),
         };
         next.ok_or_else(|| self.step_refusal(step))
     }
@@ -175,7 +177,7 @@ impl ServerState {
     /// Returns the state after the reseller requested the deletion.
     ///
     /// An order without a server is deleted at once. An existing server has to be removed first.
-    const fn after_discard(self) -> Option<ServerState> {
+    const fn after_deletion_request(self) -> Option<ServerState> {
         match self {
             ServerState::Queued | ServerState::Failed | ServerState::Deleted => {
                 Some(ServerState::Deleted)
@@ -187,7 +189,7 @@ impl ServerState {
     }
 
     /// Returns the state after the end of a command; `None` if no command runs.
-    const fn after_command(self, step: ServerStep) -> Option<ServerState> {
+    const fn after_command_end(self, step: ServerStep) -> Option<ServerState> {
         match (self, step) {
             (ServerState::Creating(CommandState::Running), ServerStep::Done) => {
                 Some(ServerState::Active)
@@ -212,7 +214,7 @@ impl ServerState {
     }
 
     /// Returns the state after an operator's action; `None` while a command runs, or if the action is impossible.
-    const fn after_operator(self, step: OperatorStep) -> Option<ServerState> {
+    const fn after_operator_step(self, step: OperatorStep) -> Option<ServerState> {
         match (self, step) {
             (
                 ServerState::Creating(CommandState::Running)

@@ -5,7 +5,7 @@
 use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;
 use crate::domain::invoice::Invoice;
-use crate::domain::money::{Bps, Cents, Currency, Total, least_paid_amount, most_not_overpaid};
+use crate::domain::money::{Bps, Cents, Currency, Total, max_not_overpaid, min_paid_amount};
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::{RateQuote, RateSource};
 use crate::domain::status::{InvoiceStatus, InvoiceTerms, PaymentFacts};
@@ -42,8 +42,8 @@ impl Sums {
         };
         Sums {
             due: terms.due,
-            paid_from: least_paid_amount(terms.due, terms.under),
-            paid_up_to: most_not_overpaid(terms.due, terms.over),
+            paid_from: min_paid_amount(terms.due, terms.under),
+            paid_up_to: max_not_overpaid(terms.due, terms.over),
             confirmed_on_time: sum(PaymentState::Confirmed, true),
             unconfirmed_on_time: sum(PaymentState::Seen, true),
             confirmed_late: sum(PaymentState::Confirmed, false),

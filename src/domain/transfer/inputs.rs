@@ -22,7 +22,7 @@ input! {
         /// Fiat amount with at most two decimals, or all for the whole available balance.
         required amount: PayoutAmount = PayoutAmountRule, "150.00";
         /// Currency of the balance; default EUR.
-        or(Currency::Eur) currency: Currency = choice().by_one_of(), "EUR";
+        or(Currency::Eur) currency: Currency = choice().described_by_one_of(), "EUR";
     }
 }
 
@@ -76,7 +76,7 @@ input! {
         filled accept_fee: bool = FlagOrFalseRule;
         /// Sender; only with approve, reassign (which needs it) and the release of an approved transfer. Default: the
         /// signer if one is set, the chain has a node and signerLimit allows it, else a person. A release keeps hand.
-        optional sent_by: SentBy = choice().by_one_of(), "hand";
+        optional sent_by: SentBy = choice().described_by_one_of(), "hand";
         /// Transaction id in the chain's form. With pay: the transaction that sent it, attached until the chain has
         /// settled it. With dismiss: the transaction of a proposal.
         optional txid: String = TXID;
@@ -104,7 +104,7 @@ input! {
         /// State on the simulated chain; only with chain, which needs it. seen: the transaction is in the mempool and
         /// pays the amount; confirmed: it is settled; short: it pays half; dropped: it is gone; other_address: it
         /// pays another address.
-        optional state: SimulatedChainState = choice().by_one_of();
+        optional state: SimulatedChainState = choice().described_by_one_of();
     }
 }
 
@@ -113,7 +113,7 @@ const REASON: TextRule = text(1..=REASON_CHARS_MAX);
 const ADDRESS: TextRule = text(1..=128);
 const COIN: DescribedRule<CoinRule> = described(CoinRule, Schema::OrNull(&Schema::ASSET));
 const INVOICE: DescribedRule<TextRule> =
-    described(text(1..=36).or_refused("must be given: the id of what is refunded"), Schema::UUID);
+    described(text(1..=36).required_or("must be given: the id of what is refunded"), Schema::UUID);
 
 /// Amount of a payout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

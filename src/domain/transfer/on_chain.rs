@@ -25,7 +25,7 @@ text_enum! {
 
 text_enum! {
     /// State of an attached transaction, by the last report of a node.
-    pub enum SentState {
+    pub enum AttachedState {
         /// No node has reported the transaction yet.
         Unseen = "unseen",
         /// The transaction is in the mempool.
@@ -59,7 +59,7 @@ pub struct AttachedTransaction {
     /// Id of the transaction on the chain.
     pub txid: String,
     /// State of the transaction.
-    pub state: SentState,
+    pub state: AttachedState,
     /// Height of the transaction's block.
     pub block_height: Option<u32>,
     /// Inputs of the transaction, or its sender on chains with accounts; empty while they are unknown.

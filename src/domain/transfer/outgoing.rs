@@ -3,7 +3,9 @@
 //! Invariant: this module never makes a transfer `failed`. It makes a transfer `paid` only if confirmed outputs reach
 //! the amount.
 
-use super::on_chain::{AttachedTransaction, OnChainState, SentOutput, SentState, TransferReview};
+use super::on_chain::{
+    AttachedState, AttachedTransaction, OnChainState, SentOutput, TransferReview,
+};
 use super::{SendingState, SettledBy, Transfer, TransferStatus};
 use crate::domain::chain::ChainFamily;
 use crate::domain::money::coin::Units;
@@ -64,8 +66,9 @@ pub fn assess_transfer(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerd
         let sum = amounts.try_fold(Units::ZERO, Units::plus);
         sum.unwrap_or(Units(u128::MAX))
     };
-    let is_there =
-        |known: &AttachedTransaction| matches!(known.state, SentState::Mempool | SentState::Mined);
+    let is_there = |known: &AttachedTransaction| {
+        matches!(known.state, AttachedState::Mempool | AttachedState::Mined)
+    };
     let amount_seen = if facts.transaction.is_some_and(is_there) {
         sum(|state| state != PaymentState::Dropped)
     } else {
@@ -99,16 +102,16 @@ fn on_chain_finding(
     match of.status {
         TransferStatus::Paid => settled_finding(of, facts),
         TransferStatus::Failed | TransferStatus::Rejected | TransferStatus::Cancelled => {
-            (state_if_watched(facts, OnChainState::Settled), None)
+            (state_or_unwatched(facts, OnChainState::Settled), None)
         }
         TransferStatus::Requested | TransferStatus::Approved => {
-            (state_if_watched(facts, OnChainState::Waiting), None)
+            (state_or_unwatched(facts, OnChainState::Waiting), None)
         }
         TransferStatus::Processing => processing_finding(of, facts, amount_seen),
     }
 }
 
-fn state_if_watched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
+fn state_or_unwatched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChainState {
     if facts.is_watched { state } else { OnChainState::Unwatched }
 }
 
@@ -119,7 +122,7 @@ fn settled_finding(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
         }
         Some(SettledBy::Person) => (OnChainState::Settled, of.dispatch.settled_reason.clone()),
         Some(SettledBy::Unchecked | SettledBy::Chain) | None => {
-            (state_if_watched(facts, OnChainState::Settled), None)
+            (state_or_unwatched(facts, OnChainState::Settled), None)
         }
     }
 }
@@ -145,8 +148,10 @@ fn processing_finding(
         };
     };
     match transaction.state {
-        SentState::Unseen | SentState::Absent => unseen_finding(of, facts, (txid, transaction)),
-        SentState::Mempool | SentState::Mined => {
+        AttachedState::Unseen | AttachedState::Absent => {
+            unseen_finding(of, facts, (txid, transaction))
+        }
+        AttachedState::Mempool | AttachedState::Mined => {
             seen_finding(of, facts, (transaction, amount_seen))
         }
     }
@@ -161,7 +166,7 @@ fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFin
         return None;
     }
     Some(match sending {
-        SendingState::Running => (state_if_watched(facts, OnChainState::Waiting), None),
+        SendingState::Running => (state_or_unwatched(facts, OnChainState::Waiting), None),
         SendingState::Unknown => needs_review(format!(
             "nobody knows whether the signer sent it: {reason}. Look at its destination, then enter the transaction or \
              mark it as failed"
@@ -199,14 +204,16 @@ fn unseen_finding(
         return (OnChainState::Waiting, transaction.problem.clone());
     }
     let what = match transaction.state {
-        SentState::Absent => "was in the mempool and is gone",
-        SentState::Unseen | SentState::Mempool | SentState::Mined
+        AttachedState::Absent => "was in the mempool and is gone",
+        AttachedState::Unseen | AttachedState::Mempool | AttachedState::Mined
             if of.asset.chain.row().customer_family == Some(ChainFamily::Evm) =>
         {
             "was not seen for 6 hours. It may be the hash of a Safe or of a user operation: then enter the transaction that \
              carried it out"
         }
-        SentState::Unseen | SentState::Mempool | SentState::Mined => "was not seen for 6 hours",
+        AttachedState::Unseen | AttachedState::Mempool | AttachedState::Mined => {
+            "was not seen for 6 hours"
+        }
     };
     needs_review(format!("transaction {txid} {what}"))
 }
@@ -221,7 +228,7 @@ fn seen_finding(
         return needs_review(format!("transaction {txid} reverted and moved nothing"));
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
-    let is_in_mempool = transaction.state == SentState::Mempool;
+    let is_in_mempool = transaction.state == AttachedState::Mempool;
     // On chains with nonces, a node reports the payments of a transaction only once the transaction is in a block.
     let is_untold = is_in_mempool && transaction.nonce.is_some();
     if amount_seen >= amount || is_untold {

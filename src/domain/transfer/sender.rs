@@ -41,7 +41,7 @@ pub struct SenderConditions {
 
 impl SenderConditions {
     /// Returns the reason why the signer may not send the transfer; `None` if the signer may send it.
-    pub fn obstacle(&self) -> Option<String> {
+    pub fn signer_obstacle(&self) -> Option<String> {
         if self.is_simulated {
             return Some("nothing real is sent here".to_owned());
         }
@@ -69,7 +69,7 @@ impl SenderConditions {
     /// # Errors
     /// `invalid_request` for `sentBy` if the signer is requested and may not send the transfer.
     pub fn choose_sender(&self, asked: Option<SentBy>) -> Result<SentBy, Refusal> {
-        match (asked, self.obstacle()) {
+        match (asked, self.signer_obstacle()) {
             (Some(SentBy::Hand), _) | (None, Some(_)) => Ok(SentBy::Hand),
             (Some(SentBy::Signer), Some(obstacle)) => {
                 let problem = format!("must be hand: {obstacle}");

@@ -2,11 +2,11 @@
 
 use super::{Authority, Host, NEVER_AN_APP, SiteOrAppUrl, SiteUrl, UrlProblem};
 
-fn is_site(text: &str) -> bool {
+fn is_site_url(text: &str) -> bool {
     SiteUrl::parse(text).is_ok()
 }
 
-fn is_site_or_app(text: &str) -> bool {
+fn is_site_or_app_url(text: &str) -> bool {
     SiteOrAppUrl::parse(text).is_some()
 }
 
@@ -15,9 +15,9 @@ fn problem_of(text: &str) -> Option<UrlProblem> {
 }
 
 #[test]
-fn site_is_http_or_https_in_any_case() {
+fn scheme_is_http_or_https_in_upper_or_lower_case() {
     for url in ["https://shop.example", "HTTPS://Shop.example/a?b#c", "hTTp://127.0.0.1:8080/"] {
-        assert!(is_site(url) && is_site_or_app(url), "{url}");
+        assert!(is_site_url(url) && is_site_or_app_url(url), "{url}");
     }
     for url in [
         "https:shop.example",
@@ -31,7 +31,7 @@ fn site_is_http_or_https_in_any_case() {
         "httpſ://shop.example",
         "https://sh\u{f6}p.example",
     ] {
-        assert!(!is_site(url) && !is_site_or_app(url), "{url}");
+        assert!(!is_site_url(url) && !is_site_or_app_url(url), "{url}");
     }
 }
 
@@ -45,7 +45,7 @@ fn app_url_has_its_own_scheme() {
         "javascripts://x",
         "x-data://x",
     ] {
-        assert!(is_site_or_app(url) && !is_site(url), "{url}");
+        assert!(is_site_or_app_url(url) && !is_site_url(url), "{url}");
     }
     for url in [
         "myshop:paid",
@@ -60,7 +60,7 @@ fn app_url_has_its_own_scheme() {
         "myshop://pa\\id",
         "",
     ] {
-        assert!(!is_site_or_app(url), "{url}");
+        assert!(!is_site_or_app_url(url), "{url}");
     }
 }
 
@@ -90,7 +90,7 @@ fn disguised_script_is_never_an_app_url() {
             format!("&#106;{rest}://x"),
             format!("{never}&colon;//x"),
         ] {
-            assert!(!is_site_or_app(&url), "{url:?}");
+            assert!(!is_site_or_app_url(&url), "{url:?}");
         }
     }
 }
@@ -158,7 +158,7 @@ fn unusual_host_is_refused_or_unambiguous() {
         for end in ["", "/", "/a", "?b", "#c"] {
             let url = format!("https://{authority}{end}");
             assert_eq!(problem_of(&url), Some(fault), "{url:?}");
-            assert!(!is_site_or_app(&url), "{url:?}");
+            assert!(!is_site_or_app_url(&url), "{url:?}");
         }
     }
     for url in ["https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x"] {
@@ -168,7 +168,7 @@ fn unusual_host_is_refused_or_unambiguous() {
         assert_eq!(problem_of(url), Some(UrlProblem::Scheme), "{url}");
     }
     let path = format!("https://shop.example/{}", "a".repeat(1_000_000));
-    assert!(is_site(&path), "how long a field may be, the field says");
+    assert!(is_site_url(&path), "how long a field may be, the field says");
 }
 
 #[test]

@@ -82,6 +82,6 @@ fn taproot_key(key: &[u8; 33]) -> Option<[u8; 32]> {
     let tag = Sha256::digest("TapTweak");
     let tweak: [u8; 32] =
         Sha256::new().chain_update(tag).chain_update(tag).chain_update(x).finalize().into();
-    let output = super::extended::compressed(&add_generators(&internal, &tweak)?)?;
+    let output = super::extended::compress_point(&add_generators(&internal, &tweak)?)?;
     output.last_chunk::<32>().copied()
 }

@@ -51,7 +51,7 @@ pub(super) fn derive_child(
     let digest: [u8; 64] = mac.finalize().into_bytes().into();
     let (left, chain_code) = digest.split_first_chunk::<32>()?;
     Some(ExtendedKey {
-        key: compressed(&add_generators(parent, left)?)?,
+        key: compress_point(&add_generators(parent, left)?)?,
         chain_code: chain_code.try_into().ok()?,
     })
 }
@@ -68,7 +68,7 @@ pub(super) fn add_generators(
 }
 
 /// Returns the 33 bytes of a compressed point.
-pub(super) fn compressed(point: &ProjectivePoint) -> Option<[u8; 33]> {
+pub(super) fn compress_point(point: &ProjectivePoint) -> Option<[u8; 33]> {
     let point = point.to_affine().to_sec1_point(true);
     point.as_bytes().try_into().ok()
 }

@@ -17,7 +17,7 @@ use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
 /// Header of calls that the stream must not report. The sandbox's page sends this header.
-const UNTOLD: &str = "x-coffer-untold";
+const UNREPORTED: &str = "x-coffer-untold";
 
 /// Number of last characters of an unknown key that are shown.
 const KEY_END_CHARS: usize = 4;
@@ -46,8 +46,8 @@ impl CallNotice {
             RouteMatch::Route(_, route, _) => Some(*route),
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => None,
         };
-        if route.is_some_and(is_left_out)
-            || parts.headers.contains_key(UNTOLD)
+        if route.is_some_and(is_unreported)
+            || parts.headers.contains_key(UNREPORTED)
             || path.starts_with("/assets/")
             || path == "/favicon.ico"
         {
@@ -86,7 +86,7 @@ impl CallNotice {
 
 /// Returns `true` for routes whose calls are not reported: pages, the stream, and inboxes. The stream reports
 /// deliveries to inboxes when they are sent.
-fn is_left_out(route: &'static Route) -> bool {
+fn is_unreported(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream
 }

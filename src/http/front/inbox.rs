@@ -37,7 +37,7 @@ pub(in crate::http) struct Behaviour {
 }
 
 /// Answer of an inbox that is not configured: status 200 at once.
-const OBLIGING: Behaviour = Behaviour { status: 200, delay_ms: 0, times: None };
+const DEFAULT_BEHAVIOUR: Behaviour = Behaviour { status: 200, delay_ms: 0, times: None };
 
 /// All inboxes of a sandbox, by name.
 pub struct Inboxes {
@@ -115,14 +115,14 @@ impl Inbox {
     /// Returns the configured answer for the present message, and counts the message.
     fn next_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
-            return OBLIGING;
+            return DEFAULT_BEHAVIOUR;
         };
         let taken = *behaviour;
         match &mut behaviour.times {
             None => taken,
             Some(0) => {
                 self.behaviour = None;
-                OBLIGING
+                DEFAULT_BEHAVIOUR
             }
             Some(times) => {
                 *times = times.saturating_sub(1);

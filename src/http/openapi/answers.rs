@@ -16,7 +16,7 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
         let status =
             if answer.status == 0 { "default".to_owned() } else { answer.status.to_string() };
         let mut response =
-            json!({ "description": answer.about, "headers": headers_of(route, None) });
+            json!({ "description": answer.about, "headers": response_headers(route, None) });
         let content = match answer.content {
             Content::Component(component) => Some(content(component)),
             Content::AnyJson => {
@@ -49,7 +49,7 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
         } });
         responses.insert(
             status.as_str().to_owned(),
-            json!({ "description": about, "headers": headers_of(route, Some(status)), "content": content }),
+            json!({ "description": about, "headers": response_headers(route, Some(status)), "content": content }),
         );
     }
     Value::Object(responses)
@@ -77,7 +77,7 @@ pub(super) fn headers() -> Value {
 
 /// Returns references to the headers of one answer. `refused` is the status of an error, `None` for a successful
 /// answer.
-fn headers_of(route: &Route, refused: Option<StatusCode>) -> Value {
+fn response_headers(route: &Route, refused: Option<StatusCode>) -> Value {
     let mut names = vec!["X-Request-Id"];
     match refused {
         Some(StatusCode::UNAUTHORIZED) => names.push("WWW-Authenticate"),

@@ -5,23 +5,23 @@
 use serde_json::{Value, json};
 
 /// Changes the schema of an object, and of nested objects, so that every optional field may be null.
-pub(super) fn let_optional_be_null(schema: &mut Value) {
+pub(super) fn make_optional_nullable(schema: &mut Value) {
     let required: Vec<Value> =
         schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for (name, property) in properties.into_iter().flatten() {
-        let_optional_be_null(property);
+        make_optional_nullable(property);
         if let Some(items) = property.get_mut("items") {
-            let_optional_be_null(items);
+            make_optional_nullable(items);
         }
         if !required.contains(&json!(name)) {
-            let_be_null(property);
+            make_nullable(property);
         }
     }
 }
 
 /// Changes a schema so that the value may be null.
-fn let_be_null(schema: &mut Value) {
+fn make_nullable(schema: &mut Value) {
     let nothing = json!("null");
     let Some(fields) = schema.as_object_mut() else {
         return;
@@ -46,7 +46,7 @@ fn let_be_null(schema: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::let_optional_be_null;
+    use super::make_optional_nullable;
     use serde_json::json;
 
     #[test]
@@ -61,7 +61,7 @@ mod tests {
                 "list": { "type": "array", "items": { "properties": { "inner": { "type": "boolean" } } } },
             },
         });
-        let_optional_be_null(&mut schema);
+        make_optional_nullable(&mut schema);
         let list = json!({ "type": ["array", "null"], "items": { "properties": { "inner": { "type": ["boolean", "null"] } } } });
         assert_eq!(
             schema.get("properties").cloned().unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! Schemas of the OpenAPI documents: the schemas that operations, handlers and errors refer to.
 
-use super::bodies::let_optional_be_null;
+use super::bodies::make_optional_nullable;
 use super::webhooks;
 use crate::domain::fields::Component;
 use crate::http::error::ErrorView;
@@ -21,7 +21,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     let mut schemas: Map<String, Value> = schemas.collect();
     for body in routes(true).filter_map(|route| route.body) {
         if let Some(schema) = schemas.get_mut(body.component.name()) {
-            let_optional_be_null(schema);
+            make_optional_nullable(schema);
         }
     }
     schemas

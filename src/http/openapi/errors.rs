@@ -25,7 +25,7 @@ pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
     for code in codes {
         show(code.as_str(), example(route, *code));
         if *code == Code::Forbidden && route.auth() == Auth::Sandbox && !route.takes_any_host {
-            show("forbidden_host", body(*code, hosts::NOT_OURS, None));
+            show("forbidden_host", body(*code, hosts::HOST_REFUSED, None));
         }
     }
     Value::Object(examples)

@@ -33,7 +33,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             )],
             refusals: &[Code::InvalidTransition],
             recent_password: RecentPassword::Always,
-            handler: Handler::Session(|call, member| Box::pin(begin(call, member))),
+            handler: Handler::Session(|call, member| Box::pin(start_setup(call, member))),
             ..PRIVATE
         },
         Route {
@@ -50,7 +50,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             )],
             refusals: &[Code::InvalidCredentials, Code::InvalidTransition, Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
-            handler: Handler::Session(|call, member| Box::pin(confirm(call, member))),
+            handler: Handler::Session(|call, member| Box::pin(confirm_setup(call, member))),
             ..PRIVATE
         },
         Route {
@@ -63,14 +63,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             answers: &[RouteAnswer::empty(204, "Turned off.")],
             refusals: &[Code::InvalidCredentials, Code::InvalidTransition, Code::TooManyAttempts],
             recent_password: RecentPassword::Always,
-            handler: Handler::Session(|call, member| Box::pin(end(call, member))),
+            handler: Handler::Session(|call, member| Box::pin(turn_off(call, member))),
             ..PRIVATE
         },
     ],
 };
 
 /// POST /dashboard/api/session/second-factor
-async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
+async fn start_setup(call: Call, member: Member) -> Result<Reply, Error> {
     let begun = call.front.service.begin_second_factor(&member).await?;
     let json = to_raw_value(&NewSecondFactorView {
         object: "second_factor",
@@ -82,11 +82,11 @@ async fn begin(call: Call, member: Member) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/session/second-factor/confirm
-async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
+async fn confirm_setup(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = read_code_attempt(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
-    let client = ClientIdentity::of_client(&call).client;
+    let client = ClientIdentity::for_client(&call).client;
     let confirming =
         async move { service.confirm_second_factor(now, real_now, &member, code, client).await };
     let codes = attempt.run_counted(&front.throttle, confirming).await?;
@@ -94,13 +94,13 @@ async fn confirm(call: Call, member: Member) -> Result<Reply, Error> {
 }
 
 /// POST /dashboard/api/session/second-factor/off
-async fn end(call: Call, member: Member) -> Result<Reply, Error> {
+async fn turn_off(call: Call, member: Member) -> Result<Reply, Error> {
     let (code, attempt) = read_code_attempt(&call, &member)?;
     let (front, real_now) = (&call.front, call.front.clock.real_now());
     let (service, now) = (Arc::clone(&front.service), call.now);
     let ending = async move { service.end_own_second_factor(now, real_now, &member, code).await };
     attempt.run_counted(&front.throttle, ending).await?;
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }
 
 /// Parses a body that contains only a second-factor code. Returns the code, and an attempt of the user with the code.
@@ -113,7 +113,7 @@ fn read_code_attempt(
     let code = code.ok_or_else(needed)?;
     let mark = call.front.service.credentials(&member.user().email)?.mark();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
-    let turn = ClientIdentity::of_member(member);
+    let turn = ClientIdentity::for_member(member);
     let attempt = CodeAttempt::new(&call.front, &turn, mark, Some(&code))?;
     Ok((code, attempt))
 }

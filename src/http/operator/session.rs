@@ -69,7 +69,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     check_same_site(&call.front, &call.headers)?;
     let SignIn { email, password, code } = SignIn::read(&call.body_fields()?)?;
     let front = &call.front;
-    let turn = ClientIdentity::of_client(&call);
+    let turn = ClientIdentity::for_client(&call);
     let proven = password::prove(front, &turn, &email, password).await?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given =
@@ -95,7 +95,7 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
         call.front.service.sign_out(cookie).await?;
     }
     let clear = cookie_header(&call.front.public_url, "", 0);
-    Ok(Reply::nothing().with(SET_COOKIE, &clear))
+    Ok(Reply::no_content().with(SET_COOKIE, &clear))
 }
 
 /// Formats the `Set-Cookie` header of the session, valid for this many seconds.

@@ -125,7 +125,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// POST /dashboard/api/setup
 async fn set_up(call: Call) -> Result<Reply, Error> {
     let made = create_first_operator(&call, &call.body_fields()?).await?;
-    answer(StatusCode::CREATED, &made)
+    user_reply(StatusCode::CREATED, &made)
 }
 
 /// Creates the first operator from a body with `token`, `email` and `password`.
@@ -139,7 +139,7 @@ pub(in crate::http) async fn create_first_operator(
     let SetUp { token, email, password } = SetUp::read(body)?;
     let service = &call.front.service;
     password::check_setup_token(call, &token)?;
-    let hash = password::hash(&call.front, &ClientIdentity::of_client(call), password).await?;
+    let hash = password::hash(&call.front, &ClientIdentity::for_client(call), password).await?;
     service.create_first_operator(call.now, token, email, hash).await
 }
 
@@ -159,11 +159,11 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
         })?,
         account: input.account,
     };
-    let turn = ClientIdentity::of_member(&operator);
+    let turn = ClientIdentity::for_member(&operator);
     let hash = password::hash(&call.front, &turn, input.password).await?;
     let (service, actor) = (&call.front.service, operator.actor());
     let made = service.create_user(call.now, actor, new, hash).await?;
-    answer(StatusCode::CREATED, &made)
+    user_reply(StatusCode::CREATED, &made)
 }
 
 /// PATCH /dashboard/api/users/{id}
@@ -172,21 +172,21 @@ async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
     let id = call.uuid("user")?;
     let hash = match password {
         Some(password) => {
-            let turn = ClientIdentity::of_member(&operator);
+            let turn = ClientIdentity::for_member(&operator);
             Some(password::hash(&call.front, &turn, password).await?)
         }
         None => None,
     };
     let (service, actor) = (&call.front.service, operator.actor());
     let changed = service.change_user(call.now, actor, id, disabled, hash).await?;
-    answer(StatusCode::OK, &changed)
+    user_reply(StatusCode::OK, &changed)
 }
 
 /// DELETE /dashboard/api/users/{id}/second-factor
 async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply, Error> {
     let (service, id) = (&call.front.service, call.uuid("user")?);
     service.turn_second_factor_off(call.now, &operator, id).await?;
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }
 
 /// PUT /dashboard/api/session/password
@@ -194,40 +194,40 @@ async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error>
     let ChangePassword { password: old, new_password: new, code } =
         ChangePassword::read(&call.body_fields()?)?;
     let front = &call.front;
-    let (turn, email) = (ClientIdentity::of_member(&member), &member.user().email);
+    let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
     let replaced = password::prove_and_hash_new(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(name_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = SignInCredentials {
         proven,
         code,
-        client: ClientIdentity::of_client(&call).client,
+        client: ClientIdentity::for_client(&call).client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let changing = async move { service.change_own_password(now, given, hash).await };
     attempt.run_counted(&front.throttle, changing).await?;
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }
 
 /// POST /dashboard/api/session/confirm
 async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let ConfirmPassword { password, code } = ConfirmPassword::read(&call.body_fields()?)?;
     let front = &call.front;
-    let (turn, email) = (ClientIdentity::of_member(&member), &member.user().email);
+    let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
     let proven = password::prove(front, &turn, email, password).await;
     let proven = proven.map_err(name_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = SignInCredentials {
         proven,
         code,
-        client: ClientIdentity::of_client(&call).client,
+        client: ClientIdentity::for_client(&call).client,
         real_now: front.clock.real_now(),
     };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let confirming = async move { service.confirm_password(now, &member, given).await };
     attempt.run_counted(&front.throttle, confirming).await?;
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }
 
 /// Names the field `password` in the error of a wrong password. A signed-in user may learn which field is wrong.
@@ -246,6 +246,6 @@ fn view((user, account): &UserWithAccount) -> Result<Json, Error> {
     Ok(render::operator::user(user, account.as_deref())?)
 }
 
-fn answer(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
+fn user_reply(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
     Ok(Reply { status, ..Reply::ok(view(user)?) })
 }

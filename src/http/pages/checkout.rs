@@ -79,13 +79,13 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let (invoice, account) = (&checkout.invoice, &checkout.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     let has_controls = call.front.sandbox.is_some();
-    let parent = call.query.text("parent").and_then(origin);
+    let parent = call.query.text("parent").and_then(parse_origin);
     let mut view = CheckoutView::new(&checkout, token, speech, call.now, has_controls);
     view.parent = parent.filter(|parent| account.allows_origin(Some(parent)));
     match (invoice.status, &invoice.coin) {
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
             let state = invoice.status.as_str();
-            render_page(&call, &view, state, Some(WAITING_SECONDS), view.after_deadline())
+            render_page(&call, &view, state, Some(WAITING_SECONDS), view.expired_page())
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
@@ -96,11 +96,11 @@ async fn show(call: Call) -> Result<Reply, Error> {
             render_page(&call, &view, state, Some(WAITING_SECONDS), view.first_payment(coin))
         }
         (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
-            let top_up = view.top_up(coin, rest);
+            let top_up = view.top_up_page(coin, rest);
             render_page(&call, &view, "more", Some(WAITING_SECONDS), top_up)
         }
         (InvoiceStatus::Detected, Some(coin)) if let Some(rest) = checkout.rest => {
-            let top_up = view.top_up(coin, rest);
+            let top_up = view.top_up_page(coin, rest);
             let state = invoice.status.as_str();
             render_page(&call, &view, state, Some(WAITING_SECONDS), top_up)
         }
@@ -117,7 +117,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
         ) => {
             let state = invoice.status.as_str();
             let again = view.is_pending().then_some(WAITING_SECONDS);
-            render_page(&call, &view, state, again, view.outcome())
+            render_page(&call, &view, state, again, view.outcome_page())
         }
     }
 }
@@ -144,11 +144,11 @@ fn render_page(
         words: view.speech.words,
         state,
         live: view.updates(again.unwrap_or(SETTLED_SECONDS)),
-        hidden: view.hidden(),
-        trial: view.simulation(),
+        hidden: view.hidden_fields(),
+        trial: view.simulation_buttons(),
         body,
     };
-    let policy = call.policy.framed_by(&account.allowed_origins);
+    let policy = call.policy.restrict_framing(&account.allowed_origins);
     page_reply(StatusCode::OK, policy, frame, live)
 }
 
@@ -157,7 +157,7 @@ async fn select(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;
-    let picked = service.select_at_checkout(call.now, call.id(), token, asset.to_owned()).await;
+    let picked = service.select_checkout_coin(call.now, call.id(), token, asset.to_owned()).await;
     let is_over =
         |refusal: &Refusal| matches!(refusal.code, Code::PaymentInFlight | Code::InvoiceClosed);
     match picked {
@@ -190,7 +190,7 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
         "late" => SimulatedAmount::Exact,
         case => case.parse().map_err(|_| wrong("must be exact, under, over, late or clock"))?,
     };
-    service.simulate_at_checkout(now, id, token, case).await?;
+    service.simulate_checkout_payment(now, id, token, case).await?;
     back_to_page(&call, &form)
 }
 
@@ -224,7 +224,7 @@ fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
 /// `None` if the token in the form does not open the checkout.
 pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<String> {
     let form = FormFields::parse(body).ok()?;
-    let is_opened = service.opens_checkout(id, form.text("token").ok()?);
+    let is_opened = service.token_opens_checkout(id, form.text("token").ok()?);
     is_opened.then(|| page_address(id, &form).ok()).flatten()
 }
 
@@ -233,13 +233,13 @@ pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<St
 fn page_address(id: &str, form: &FormFields) -> Result<String, Refusal> {
     let token = form.text("token")?;
     let lang = super::lang_query(form.text("lang")?);
-    let parent = origin(form.text("parent")?);
+    let parent = parse_origin(form.text("parent")?);
     let parent = parent_query(parent.as_deref());
     Ok(format!("{id}?token={token}{lang}{parent}"))
 }
 
 /// Returns the origin if the text is an origin in the exact form that browsers send.
-fn origin(text: &str) -> Option<String> {
+fn parse_origin(text: &str) -> Option<String> {
     let origin = SiteUrl::parse(text).ok()?.origin();
     (origin == text && text.is_ascii()).then_some(origin)
 }

@@ -39,7 +39,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// GET /docs
 async fn show(call: Call) -> Result<Reply, Error> {
-    let page = call.front.reference_page(page)?;
+    let page = call.front.reference_page(render_reference)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }
@@ -52,7 +52,7 @@ async fn show_guide(call: Call) -> Result<Reply, Error> {
 }
 
 /// Renders the API reference of this server.
-fn page(front: &Front) -> Result<Bytes, Error> {
+fn render_reference(front: &Front) -> Result<Bytes, Error> {
     let is_sandbox = front.sandbox.is_some();
     let mut documents = vec![front.interface_document()];
     if is_sandbox {

@@ -107,7 +107,7 @@ impl CustomerRequest {
 }
 
 /// Renders an error page.
-pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply {
+pub(in crate::http) fn error_page(context: &ErrorContext<'_>, error: Error) -> Reply {
     let request_id = &*context.request_id.to_string();
     let customer = context.customer.as_ref();
     let account = customer.and_then(|customer| customer.account(context));
@@ -115,8 +115,8 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
     let language = speech.map_or(Language::English, |speech| speech.language);
     let words = Words::for_language(language);
     let policy = match (&account, context.form.page) {
-        (Some(account), Some(policy)) => policy.framed_by(&account.allowed_origins),
-        (None, Some(policy)) => policy.unframed(),
+        (Some(account), Some(policy)) => policy.restrict_framing(&account.allowed_origins),
+        (None, Some(policy)) => policy.forbid_framing(),
         (_, None) => PagePolicy::ALONE,
     };
     reply_with_body(error, request_id, |refusal, status| {
@@ -127,13 +127,13 @@ pub(in crate::http) fn error(context: &ErrorContext<'_>, error: Error) -> Reply 
             heading,
             message: match customer {
                 Some(_) => advice.to_owned(),
-                None => super::sentence(&refusal.message),
+                None => super::to_sentence(&refusal.message),
             },
             request_id,
             back: customer.and_then(|customer| customer.back_link(context)),
         };
         page_reply(status, policy, frame, body)
-            .unwrap_or_else(|_| Reply { status, ..Reply::nothing() })
+            .unwrap_or_else(|_| Reply { status, ..Reply::no_content() })
     })
 }
 

@@ -27,7 +27,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 /// GET /
 async fn show(call: Call) -> Result<Reply, Error> {
     if call.front.sandbox.is_none() {
-        let reply = Reply { status: StatusCode::FOUND, ..Reply::nothing() };
+        let reply = Reply { status: StatusCode::FOUND, ..Reply::no_content() };
         return Ok(with_page_headers(reply).with(LOCATION, "./dashboard"));
     }
     auth::admit_to_sandbox(&call.front, &call.headers)?;

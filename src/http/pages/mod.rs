@@ -16,7 +16,7 @@ use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use crate::domain::account::Account;
-use crate::domain::color::{csp_style_source, text_on};
+use crate::domain::color::{csp_style_source, text_color_on};
 use crate::domain::language::Language;
 use crate::domain::time::Time;
 use crate::domain::url::{SiteOrAppUrl, SiteUrl};
@@ -24,7 +24,7 @@ use crate::service::Error;
 use crate::web::templates::{ExitLink, Frame, LanguageLink, Moment, Page, Shop};
 use crate::web::words::Words;
 use askama::Template;
-pub(super) use error::{ErrorContext, error};
+pub(super) use error::{ErrorContext, error_page};
 use hyper::header::{
     ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -88,7 +88,7 @@ fn shop_frame<'a>(
 ) -> Frame<'a> {
     let logo = account.branding.logo_url.as_deref();
     let color = account.branding.color.as_deref();
-    let on_color = color.and_then(|color| Some((color, text_on(color)?)));
+    let on_color = color.and_then(|color| Some((color, text_color_on(color)?)));
     let link = |language: &Language| {
         let words = Words::for_language(*language);
         LanguageLink {
@@ -150,7 +150,7 @@ fn with_page_headers(reply: Reply) -> Reply {
 }
 
 /// Turns the message of a refusal into a sentence, with a capital letter and a full stop.
-fn sentence(message: &str) -> String {
+fn to_sentence(message: &str) -> String {
     let mut characters = message.chars();
     let first = characters.next().map(|first| first.to_uppercase());
     let rest = characters.as_str().trim_end_matches('.');
@@ -159,7 +159,7 @@ fn sentence(message: &str) -> String {
 
 /// Redirects with status 303 to `location`, which is relative to the requested page.
 fn see_other(location: &str) -> Reply {
-    let reply = Reply { status: StatusCode::SEE_OTHER, ..Reply::nothing() };
+    let reply = Reply { status: StatusCode::SEE_OTHER, ..Reply::no_content() };
     with_page_headers(reply).with(hyper::header::LOCATION, location)
 }
 
@@ -205,13 +205,13 @@ fn non_empty(text: Option<&str>) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{moment, sentence};
+    use super::{moment, to_sentence};
     use crate::domain::time::Time;
 
     #[test]
-    fn times_and_refusals_are_readable() {
+    fn times_and_messages_are_formatted_for_people() {
         assert_eq!(moment(Time(1_795_253_400_007)).text, "2026-11-21 09:30 UTC");
-        assert_eq!(sentence("no such invoice"), "No such invoice.");
-        assert_eq!(sentence(""), ".");
+        assert_eq!(to_sentence("no such invoice"), "No such invoice.");
+        assert_eq!(to_sentence(""), ".");
     }
 }

@@ -3,7 +3,7 @@
 //! Invariant: the form is shown only if the token of the link is valid.
 
 use super::form::FormFields;
-use super::{page_reply, sentence, service_frame};
+use super::{page_reply, service_frame, to_sentence};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::user::PASSWORD_CHARS_MIN;
 use crate::http::operator::users::create_first_operator;
@@ -36,7 +36,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/setup",
             summary: "Makes the first operator.",
-            handler: Handler::Open(|call| Box::pin(finish(call))),
+            handler: Handler::Open(|call| Box::pin(create_operator(call))),
             ..PAGE
         },
     ],
@@ -46,11 +46,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn show(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_setup_token(&call, token)?;
-    form(&call, token, "", None)
+    render_form(&call, token, "", None)
 }
 
 /// POST /setup
-async fn finish(call: Call) -> Result<Reply, Error> {
+async fn create_operator(call: Call) -> Result<Reply, Error> {
     let sent = FormFields::parse(&call.body)?;
     let (token, email) = (sent.text("token")?, sent.text("email")?);
     password::check_setup_token(&call, token)?;
@@ -63,15 +63,20 @@ async fn finish(call: Call) -> Result<Reply, Error> {
             page_reply(StatusCode::OK, call.policy, frame, done)
         }
         Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
-            form(&call, token, email, Some(&refusal))
+            render_form(&call, token, email, Some(&refusal))
         }
         Err(error) => Err(error),
     }
 }
 
 /// Renders the set-up form. `problem` is the error in the form that the user submitted.
-fn form(call: &Call, token: &str, email: &str, problem: Option<&Refusal>) -> Result<Reply, Error> {
-    let problem = problem.map(|refusal| sentence(&refusal.message));
+fn render_form(
+    call: &Call,
+    token: &str,
+    email: &str,
+    problem: Option<&Refusal>,
+) -> Result<Reply, Error> {
+    let problem = problem.map(|refusal| to_sentence(&refusal.message));
     let status = match problem {
         None => StatusCode::OK,
         Some(_) => StatusCode::BAD_REQUEST,

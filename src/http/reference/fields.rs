@@ -3,7 +3,7 @@
 //! Invariant: the name of a field in a nested object starts with the name of the outer field. An object with its own
 //! schema is linked, and its fields are not repeated.
 
-use super::text;
+use super::text_field;
 use crate::web::reference::Field;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ impl<'a> Schemas<'a> {
             kind: String::new(),
             objects: Vec::new(),
             is_required,
-            about: text(schema, "description"),
+            about: text_field(schema, "description"),
             rules: Vec::new(),
             values_are: "",
             values: Vec::new(),
@@ -130,7 +130,7 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
             _ => kinds.push(kind.to_owned()),
         }
     }
-    if types_are_missing(schema) {
+    if has_no_types(schema) {
         for alternative in alternatives(schema) {
             describe(alternative, kinds, field);
         }
@@ -139,7 +139,7 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     add_values(schema, field);
 }
 
-fn types_are_missing(schema: &Value) -> bool {
+fn has_no_types(schema: &Value) -> bool {
     schema.get("type").is_none()
 }
 

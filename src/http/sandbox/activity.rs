@@ -61,7 +61,7 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let resumed = resumed.or(call.query.text("since"));
     let activity = call.front.service.activity();
     let news = sandbox.subscribe(activity.map(Arc::as_ref));
-    let oldest = activity.map_or(0, |activity| activity.before_oldest());
+    let oldest = activity.map_or(0, |activity| activity.number_before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
     let listener =
         ActivityListener { front: Arc::clone(&call.front), news, last: last.unwrap_or(oldest) };
@@ -99,7 +99,7 @@ impl EventSource for ActivityListener {
 /// Returns an item of the activity in the wire format, `None` if its event no longer exists.
 fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Option<String>, Error> {
     match happened {
-        ActivityEntry::Call(call) => event_text(number, &ActivityView::Call(view(call))),
+        ActivityEntry::Call(call) => event_text(number, &ActivityView::Call(call_view(call))),
         ActivityEntry::Event(id) => match front.service.event_of_any_account(id)? {
             Some(body) => {
                 let body = masked::mask_body(&body);
@@ -109,7 +109,7 @@ fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Opti
             None => Ok(None),
         },
         ActivityEntry::Attempt(attempted) => {
-            event_text(number, &ActivityView::Delivery(delivery(attempted)))
+            event_text(number, &ActivityView::Delivery(attempt_view(attempted)))
         }
     }
 }
@@ -119,7 +119,7 @@ fn event_text(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>
     Ok(Some(event(activity.kind(), &number.to_string(), &data)))
 }
 
-fn view(call: &Answered) -> CallView<'_> {
+fn call_view(call: &Answered) -> CallView<'_> {
     CallView {
         kind: "call",
         request_id: &call.request_id,
@@ -130,13 +130,13 @@ fn view(call: &Answered) -> CallView<'_> {
         status: call.status,
         ms: call.ms,
         key: call.key.as_deref(),
-        sent: part(&call.sent),
-        answered: part(&call.answered),
+        sent: shown_body(&call.sent),
+        answered: shown_body(&call.answered),
     }
 }
 
 /// Returns a body in the form that the stream shows. Secrets are hidden before a long body is cut.
-fn part(part: &RecordedBody) -> BodyView<'_> {
+fn shown_body(part: &RecordedBody) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);
         return BodyView { text: Cow::Owned(text), cut: false };
@@ -154,7 +154,7 @@ fn part(part: &RecordedBody) -> BodyView<'_> {
     }
 }
 
-fn delivery(attempted: &RecordedAttempt) -> AttemptView<'_> {
+fn attempt_view(attempted: &RecordedAttempt) -> AttemptView<'_> {
     let headers = attempted.headers.iter();
     AttemptView {
         kind: "delivery",
@@ -163,7 +163,7 @@ fn delivery(attempted: &RecordedAttempt) -> AttemptView<'_> {
         number: attempted.number,
         url: &attempted.url,
         headers: headers.map(|(name, value)| (*name, value.as_str())).collect(),
-        sent: part(&attempted.sent),
+        sent: shown_body(&attempted.sent),
         at: attempted.at,
         status: attempted.status,
         ms: attempted.ms,

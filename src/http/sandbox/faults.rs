@@ -58,7 +58,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/faults",
             summary: "Ends every fault.",
             answers: DONE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(end_all(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(clear(call, sandbox))),
             ..PLAIN
         },
     ],
@@ -70,7 +70,7 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let mut pretended = call.front.service.faults();
     pretended.pool_empty |= input.pool.flatten().is_some();
     pretended.rates_stale |= input.rates.flatten().is_some();
-    let fault = fault(input, &sandbox.faults)?;
+    let fault = read_fault(input, &sandbox.faults)?;
     if fault.is_none() && !names_state {
         let message = "give status, delayMs or dropAnswer with times, or pool, or rates";
         return Err(Refusal::new(Code::InvalidRequest, message).into());
@@ -82,15 +82,15 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     answer_state(&call, &sandbox)
 }
 
-async fn end_all(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front.service.set_faults(Faults::default());
     sandbox.faults.clear();
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }
 
 /// Returns the fault that the body describes for the next calls. Returns `None` if the body describes no fault of
 /// calls.
-fn fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
+fn read_fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,
         Some(text) => Some(faults.find_operation(&text).ok_or_else(|| {

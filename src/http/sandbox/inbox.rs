@@ -109,7 +109,7 @@ async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
     call.front.unless_closed(delay).await;
     let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
-    Ok(Reply { status, ..Reply::nothing() })
+    Ok(Reply { status, ..Reply::no_content() })
 }
 
 async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
@@ -144,10 +144,10 @@ async fn configure(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
         times: input.times.and_then(|times| u64::try_from(times).ok()),
     };
     sandbox.control.inboxes().configure(call.id(), behaviour);
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }
 
 async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.inboxes().clear_inbox(call.id());
-    Ok(Reply::nothing())
+    Ok(Reply::no_content())
 }

@@ -15,9 +15,9 @@ use std::borrow::Cow;
 const HIDDEN: &str = "(hidden)";
 
 /// Names of fields whose values are hidden. Comparison ignores case and punctuation.
-const NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
+const SECRET_NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
 /// Texts that mark a field as secret if the name of the field contains one of them.
-const PARTS: [&str; 9] = [
+const SECRET_NAME_PARTS: [&str; 9] = [
     "password",
     "passphrase",
     "passwd",
@@ -29,12 +29,12 @@ const PARTS: [&str; 9] = [
     "seedphrase",
 ];
 /// Beginnings of secret keys and tokens of this service, and of links for authenticator apps.
-const BEGINNINGS: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
+const SECRET_PREFIXES: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
 /// Texts in the name of a field whose values may have the form of a key, 32 bytes in hexadecimal, but are none.
-const HASHES: [&str; 4] = ["txid", "hash", "block", "signature"];
+const HASH_NAME_PARTS: [&str; 4] = ["txid", "hash", "block", "signature"];
 /// Names of fields that contain sentences of the service. Twelve words in such a field are not the phrase of a
 /// wallet.
-const SENTENCES: [&str; 3] = ["message", "warnings", "error"];
+const SENTENCE_NAMES: [&str; 3] = ["message", "warnings", "error"];
 
 /// Returns a body with its secrets hidden.
 pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
@@ -44,7 +44,7 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
             false => Cow::Borrowed(text),
         };
     };
-    hide("", &mut value);
+    mask_field("", &mut value);
     // The text is returned unchanged if no secret was found. If a name is repeated, the parser keeps only the last
     // value, so the two texts differ.
     match serde_json::to_string(&value) {
@@ -109,7 +109,7 @@ fn mask_query(text: &str) -> String {
 }
 
 /// Replaces secrets in the value of the field `name` by a placeholder.
-fn hide(name: &str, value: &mut Value) {
+fn mask_field(name: &str, value: &mut Value) {
     match value {
         Value::Null | Value::Bool(_) => {}
         Value::String(text) if is_public_credential(text) => {}
@@ -125,12 +125,12 @@ fn hide(name: &str, value: &mut Value) {
                 *value = HIDDEN.into();
                 return;
             }
-            values.iter_mut().for_each(|value| hide(name, value));
+            values.iter_mut().for_each(|value| mask_field(name, value));
         }
         Value::Object(fields) => {
             let is_hidden = is_hidden(name);
             let masked = std::mem::take(fields).into_iter().map(|(own, mut value)| {
-                hide(if is_hidden { name } else { &own }, &mut value);
+                mask_field(if is_hidden { name } else { &own }, &mut value);
                 match is_secret("", &own) {
                     true => (HIDDEN.to_owned(), value),
                     false => (own, value),
@@ -153,7 +153,8 @@ fn plain_name(name: &str) -> String {
 /// Returns `true` if values of a field with this name are always hidden.
 fn is_hidden(name: &str) -> bool {
     let name = plain_name(name);
-    NAMES.contains(&name.as_str()) || PARTS.iter().any(|part| name.contains(part))
+    SECRET_NAMES.contains(&name.as_str())
+        || SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Returns `true` if this text of the field `name` looks like a secret.
@@ -164,8 +165,8 @@ fn is_secret(name: &str, text: &str) -> bool {
     }
     match WalletSecret::find_in_argument(text) {
         None => false,
-        Some(WalletSecret::Phrase) => !SENTENCES.contains(&name.as_str()),
-        Some(WalletSecret::Hex) => !HASHES.iter().any(|hash| name.contains(hash)),
+        Some(WalletSecret::Phrase) => !SENTENCE_NAMES.contains(&name.as_str()),
+        Some(WalletSecret::Hex) => !HASH_NAME_PARTS.iter().any(|hash| name.contains(hash)),
         Some(_) => true,
     }
 }
@@ -173,18 +174,18 @@ fn is_secret(name: &str, text: &str) -> bool {
 /// Returns `true` if a text contains a secret key or token of this service.
 fn has_key(text: &str) -> bool {
     let mut pieces = text.split(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
-    let begins = |piece: &str| BEGINNINGS.iter().any(|begin| piece.starts_with(begin));
+    let begins = |piece: &str| SECRET_PREFIXES.iter().any(|begin| piece.starts_with(begin));
     pieces.any(|piece| begins(piece) && !is_public_credential(piece))
 }
 
 /// Returns `true` if a text that is not JSON may contain a secret.
 fn may_contain_secret(text: &str) -> bool {
     let plain = plain_name(text);
-    let names = || PARTS.iter().chain(&NAMES);
+    let names = || SECRET_NAME_PARTS.iter().chain(&SECRET_NAMES);
     let is_written_otherwise = text.contains("\\u") || text.contains('%');
     is_written_otherwise
         || names().any(|name| plain.contains(name))
-        || BEGINNINGS.iter().any(|begin| text.contains(begin))
+        || SECRET_PREFIXES.iter().any(|begin| text.contains(begin))
         || WalletSecret::find_in_text(text).is_some()
 }
 

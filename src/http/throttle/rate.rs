@@ -23,12 +23,12 @@ impl Bucket {
     }
 
     /// Counts one attempt.
-    pub(super) fn take(&mut self, rate: &Rate, now: Time) {
+    pub(super) fn count_attempt(&mut self, rate: &Rate, now: Time) {
         self.full_at = self.full_at.max(now).plus_ms(rate.cost_ms);
     }
 
     /// Undoes the count of one attempt.
-    pub(super) fn give_back(&mut self, rate: &Rate) {
+    pub(super) fn undo_attempt(&mut self, rate: &Rate) {
         self.full_at = self.full_at.plus_ms(rate.cost_ms.saturating_neg());
     }
 }

@@ -85,10 +85,10 @@ impl Target {
     /// the key.
     pub(super) fn key(&self, client: &str) -> ThrottleKey {
         match self {
-            Target::User(mark, _) => mark_key("user", mark, client),
-            Target::Code(mark, _) => mark_key("code", mark, client),
-            Target::OwnCode(mark) => mark_key("own code", mark, client),
-            Target::RecoveryCode(mark) => mark_key("recovery", mark, client),
+            Target::User(mark, _) => user_target_key("user", mark, client),
+            Target::Code(mark, _) => user_target_key("code", mark, client),
+            Target::OwnCode(mark) => user_target_key("own code", mark, client),
+            Target::RecoveryCode(mark) => user_target_key("recovery", mark, client),
             Target::Nobody(email) => {
                 let email = email.to_lowercase();
                 key(&format!("email {} {email} {client}", email.len()))
@@ -99,7 +99,7 @@ impl Target {
 }
 
 /// Returns the key of a target that belongs to a user. `mark` identifies the user and the present password.
-fn mark_key(what: &str, mark: &CredentialMark, client: &str) -> ThrottleKey {
+fn user_target_key(what: &str, mark: &CredentialMark, client: &str) -> ThrottleKey {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))
 }

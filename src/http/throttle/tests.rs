@@ -2,7 +2,8 @@
 
 use super::target::{BY_EMAIL_MS, BY_USER, GUESSES_OF_ALL_MAX};
 use super::{
-    ClientKind, FREE, FailureCounts, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN, wait_ms,
+    ClientKind, FREE_FAILURES, FailureCounts, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN,
+    wait_ms,
 };
 use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
 use crate::service::operator::members::CredentialMark;
@@ -35,7 +36,7 @@ fn email_target(email: &str) -> Target {
 fn attempt(counts: &mut FailureCounts, target: &Target, client: &str, now: i64) -> bool {
     let wait_ms = counts.wait_ms(target, client, Time(now));
     if wait_ms <= 0 {
-        counts.count(target, client, Time(now));
+        counts.count_failure(target, client, Time(now));
     }
     wait_ms <= 0
 }
@@ -53,17 +54,17 @@ fn allowed_attempts(
 }
 
 #[test]
-fn waits_double_up_to_a_quarter_of_an_hour() {
+fn wait_doubles_up_to_fifteen_minutes() {
     let waits: Vec<i64> = (0..10).map(|times| wait_ms(times, WAIT_MS_MIN)).collect();
     assert_eq!(waits, [0, 0, 0, 0, 0, 0, 2_000, 4_000, 8_000, 16_000]);
     assert_eq!(wait_ms(u32::MAX, WAIT_MS_MIN), WAIT_MS_MAX);
 }
 
 #[test]
-fn few_failures_are_free_for_each_email() {
+fn first_failures_at_each_email_cause_no_wait() {
     for target in [user_target(1), email_target("A@x"), Target::SetUp] {
         let mut counts = FailureCounts::new(limits());
-        for _ in 0..=FREE {
+        for _ in 0..=FREE_FAILURES {
             assert!(attempt(&mut counts, &target, "a", 1_000));
         }
         assert_eq!(counts.wait_ms(&target, "a", Time(1_000)), 2_000);
@@ -89,7 +90,7 @@ fn disconnected_attempt_is_not_counted() {
             assert!(attempt(&mut counts, &target, "a", 0));
             counts.undo_attempt(&target, "a", Time(0));
         }
-        for _ in 0..=FREE {
+        for _ in 0..=FREE_FAILURES {
             assert!(attempt(&mut counts, &target, "a", 0));
         }
         assert!(!attempt(&mut counts, &target, "a", 0));
@@ -106,7 +107,7 @@ fn right_password_does_not_reset_code_failures() {
     let code = Target::Code(mark(1), ClientKind::Unknown);
     let (recovery, own) = (Target::RecoveryCode(mark(1)), Target::OwnCode(mark(1)));
     let mut counts = FailureCounts::new(limits());
-    for _ in 0..=FREE {
+    for _ in 0..=FREE_FAILURES {
         assert!(attempt(&mut counts, &user_target(1), "a", 0));
         counts.record_success(&user_target(1), "a");
         assert!(attempt(&mut counts, &code, "a", 0));
@@ -117,7 +118,7 @@ fn right_password_does_not_reset_code_failures() {
         let one = |client: i64| i64::from(attempt(counts, &code, &format!("{now} {client}"), now));
         clients.map(one).sum()
     };
-    let before = i64::from(FREE) + 1;
+    let before = i64::from(FREE_FAILURES) + 1;
     assert_eq!(made(&mut counts, 0), BY_USER.burst - before, "all clients");
     // A right code undoes its own count, but not the counts of other attempts.
     counts.record_success(&code, "z");
@@ -169,7 +170,7 @@ fn code_guesses_are_limited_across_clients() {
 fn old_failures_expire() {
     let mut counts = FailureCounts::new(limits());
     for now in [0, 2_000 + WAIT_MS_MAX + 1] {
-        for _ in 0..=FREE {
+        for _ in 0..=FREE_FAILURES {
             assert!(attempt(&mut counts, &user_target(1), "a", now));
         }
         assert!(!attempt(&mut counts, &user_target(1), "a", now));
@@ -187,7 +188,7 @@ fn long_guessing_does_not_lock_out_other_clients() {
 }
 
 #[test]
-fn guesses_of_many_clients_spare_known_clients() {
+fn guesses_of_many_clients_do_not_block_known_clients() {
     let mut counts = FailureCounts::new(limits());
     let mut made = 0;
     for client in 0..10_000 {
@@ -197,7 +198,7 @@ fn guesses_of_many_clients_spare_known_clients() {
     assert!(counts.users.strictly.len() <= 301, "what is kept is bounded");
     assert!(!attempt(&mut counts, &user_target(1), "new", 0));
     assert!(!attempt(&mut counts, &user_target(1), "own", 0), "unless it is known");
-    for _ in 0..=FREE {
+    for _ in 0..=FREE_FAILURES {
         assert!(attempt(&mut counts, &known_client_target(), "own", 0));
     }
     assert!(!attempt(&mut counts, &known_client_target(), "own", 0), "strictly as all");
@@ -227,7 +228,7 @@ fn one_client_is_limited_across_emails() {
 #[test]
 fn new_password_resets_failures() {
     let mut counts = FailureCounts::new(limits());
-    for _ in 0..=FREE {
+    for _ in 0..=FREE_FAILURES {
         assert!(attempt(&mut counts, &user_target(1), "own", 0));
     }
     assert!(!attempt(&mut counts, &user_target(1), "own", 0));
@@ -235,10 +236,10 @@ fn new_password_resets_failures() {
 }
 
 #[test]
-fn flood_is_bounded_and_keeps_failures_of_users() {
+fn many_guesses_do_not_erase_earlier_failures() {
     let mut counts = FailureCounts::new(limits());
     for target in [user_target(1), email_target("early@x")] {
-        for _ in 0..=FREE {
+        for _ in 0..=FREE_FAILURES {
             assert!(attempt(&mut counts, &target, "a", 0));
         }
     }
@@ -253,7 +254,7 @@ fn flood_is_bounded_and_keeps_failures_of_users() {
     for target in [user_target(1), email_target("early@x")] {
         assert!(!attempt(&mut counts, &target, "a", 0), "not forgotten");
     }
-    for _ in 0..=FREE {
+    for _ in 0..=FREE_FAILURES {
         assert!(attempt(&mut counts, &user_target(1), "own", 0), "not kept out");
     }
     assert!(!attempt(&mut counts, &user_target(1), "own", 0), "and counted");

@@ -69,7 +69,7 @@ fn only_the_permitted_addresses_of_a_name_are_connected_to() {
 }
 
 #[test]
-fn unusual_notations_and_real_names_are_guarded() {
+fn unusual_notations_and_looked_up_names_are_guarded() {
     let server = Server::start_answering(&response_with_body("200 OK", "ok"));
     let port = server.address.port();
     let production = Outbound::new(Guard::new(false, Vec::new()), LONG_MS);

@@ -91,7 +91,7 @@ fn address_sources(db: &Reader<'_>) -> Result<HashMap<i64, AddressSource>, Error
         let branches = wallets.filter_map(|wallet| wallet.receiving_branch()).collect();
         origins.insert(row.seq, AddressSource::Branches(branches));
     }
-    for (seq, mode, pool) in derived::simulated(db)? {
+    for (seq, mode, pool) in derived::simulated_wallets(db)? {
         if let Some(chain) = Chain::first_of_each_pool().find(|chain| chain.address_pool() == pool)
         {
             origins.insert(seq, AddressSource::Simulated(mode, chain));

@@ -30,7 +30,7 @@ pub fn check_history(
             noted.retain(|head| (head.seq, head.link) != (row.seq, walk.link));
         })?;
         walk.verify_older_rows().into_iter().for_each(&mut *report);
-        noted.retain(|head| !walk.is_first(head));
+        noted.retain(|head| !walk.is_log_start(head));
         for head in noted {
             report(missing_head_finding(db, &head)?);
         }
@@ -62,7 +62,7 @@ impl LogVerifier {
     }
 
     /// Returns `true` if a head is the start of the log, before its first chained row.
-    fn is_first(&self, head: &LogHead) -> bool {
+    fn is_log_start(&self, head: &LogHead) -> bool {
         (head.seq, head.link) == self.first
     }
 
@@ -124,7 +124,7 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Erro
     let mut restored = None;
     for (at, detail) in audit_log::of_action(db, RESTORE)? {
         let detail: Value = serde_json::from_str(&detail)?;
-        let seq = |of: &str| Some(noted_head(&detail, of, head.log)?.seq);
+        let seq = |of: &str| Some(head_from_detail(&detail, of, head.log)?.seq);
         let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);
         // If the replaced file could not be read, its head is unknown. Any head may then have been in this file.
         let was_replaced = seq("replaced").is_none_or(|replaced| head.seq <= replaced);
@@ -145,7 +145,7 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Erro
 }
 
 /// Returns the head of a log from the detail of a restore. `of` is `copy` or `replaced`.
-fn noted_head(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
+fn head_from_detail(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
     let mut heads = heads.iter().filter_map(|head| head.as_str()?.parse::<LogHead>().ok());
     heads.find(|head| head.log == log)

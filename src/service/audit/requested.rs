@@ -10,10 +10,13 @@ use serde_json::Value;
 
 /// Rule 8: each transfer has the terms that were requested and approved. Its amount in coin follows from amount, rate
 /// and network fee.
-pub(super) fn check_terms(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+pub(super) fn check_transfer_terms(
+    db: &Reader<'_>,
+    report: &mut dyn FnMut(Finding),
+) -> Result<(), Error> {
     Ok(noted::transfers(db, |transfer| {
         let about = format!("{} {}", transfer.kind, transfer.id);
-        for (is, should) in differences(&transfer) {
+        for (is, should) in term_differences(&transfer) {
             let about = about.clone();
             report(Finding { rule: 8, about, is, should });
         }
@@ -21,7 +24,7 @@ pub(super) fn check_terms(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> R
 }
 
 /// Returns each wrong value of a transfer, with the right value.
-fn differences(of: &AuditedTransfer) -> Vec<(String, String)> {
+fn term_differences(of: &AuditedTransfer) -> Vec<(String, String)> {
     let mut found = Vec::new();
     if of.requests != 1 {
         let is = format!("requested {} times in the audit log", of.requests);

@@ -45,7 +45,7 @@ pub(super) fn check_transfers(
         };
         after = last.seq;
         for transfer in &page {
-            if let Some(told) = newest_object(db, transfer.account, &transfer.id)? {
+            if let Some(told) = newest_event_object(db, transfer.account, &transfer.id)? {
                 let stored = parse_object(render::transfer(transfer)?.get());
                 let about = format!("{} {}", transfer.kind, transfer.id);
                 // If the attached transaction was gone after the event, another transaction may have replaced it.
@@ -71,7 +71,7 @@ pub(super) fn check_deposits(
         };
         after = last.seq;
         for deposit in &page {
-            if let Some(told) = newest_object(db, deposit.account, &deposit.id)? {
+            if let Some(told) = newest_event_object(db, deposit.account, &deposit.id)? {
                 let rendered =
                     render::customer::deposit(deposit, deposit.gross, &OnChain::default())?;
                 let about = format!("deposit {}", deposit.id);
@@ -90,7 +90,7 @@ pub(super) fn check_invoice(
     (payments, quotes): (&[Payment], &[Quote]),
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
-    let Some(told) = newest_object(db, invoice.account, &invoice.id)? else {
+    let Some(told) = newest_event_object(db, invoice.account, &invoice.id)? else {
         return Ok(());
     };
     let about = format!("invoice {}", invoice.id);
@@ -160,7 +160,11 @@ fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool 
 }
 
 /// Returns the object in the newest event about the object with this id.
-fn newest_object(db: &Reader<'_>, account: i64, id: &str) -> Result<Option<EventObject>, Error> {
+fn newest_event_object(
+    db: &Reader<'_>,
+    account: i64,
+    id: &str,
+) -> Result<Option<EventObject>, Error> {
     let Some(body) = events::newest_body(db, account, id)? else {
         return Ok(None);
     };

@@ -23,7 +23,7 @@ use crate::store::{
     Tx, chain_blocks, chains, observations, observations_on_chain, read_backs, rescans,
 };
 pub use items::BatchLimit;
-use items::{live_key, starts_at_cursor};
+use items::{live_observation_key, starts_at_cursor};
 use std::sync::Arc;
 
 /// Position in a step at which the next batch starts.
@@ -64,8 +64,8 @@ impl Service {
                     service.apply_items(tx, now, &step, cursor, ((item, output), bound))
                 }
                 BatchStart::Confirm(after) => match cursor {
-                    Some(cursor) => service.settle_touched_once(tx, now, || {
-                        service.confirm(tx, now, &cursor, after, bound)
+                    Some(cursor) => service.settle_touched_invoices(tx, now, || {
+                        service.confirm_batch(tx, now, &cursor, after, bound)
                     }),
                     None => Ok(BatchStart::Done),
                 },
@@ -86,11 +86,11 @@ impl Service {
         if !starts_at_cursor(tx, step, cursor.as_ref())? {
             return Ok(BatchStart::Done);
         }
-        let next = self.settle_touched_once(tx, now, || {
+        let next = self.settle_touched_invoices(tx, now, || {
             if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
                 (from, &step.outcome, &cursor)
             {
-                self.unconfirm_above(tx, now, step.chain, cursor.reached.block.height)?;
+                self.unconfirm_blocks_above(tx, now, step.chain, cursor.reached.block.height)?;
             }
             self.apply_batch(tx, now, step, from, bound)
         })?;
@@ -102,7 +102,7 @@ impl Service {
     }
 
     /// Takes back the confirmation of all observations in blocks above a height.
-    fn unconfirm_above(
+    fn unconfirm_blocks_above(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -111,7 +111,7 @@ impl Service {
     ) -> Result<(), Error> {
         let above = observations_on_chain::confirmed_above(tx, chain, height)?;
         self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
-        self.unconfirm_sent_above(tx, chain, height)?;
+        self.unconfirm_transfers_above(tx, chain, height)?;
         // An observation whose confirmation could not be taken back is also removed from its block. Each later step
         // tries to take the confirmation back again.
         Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
@@ -127,12 +127,12 @@ impl Service {
         change: ObservationChange<'_>,
     ) -> Result<(), Error> {
         observations.into_iter().try_for_each(|(txid, position)| {
-            self.change_by_key(tx, now, &live_key(chain, txid, position), change)
+            self.change_by_key(tx, now, &live_observation_key(chain, txid, position), change)
         })
     }
 
     /// Takes back the confirmation of observations that are no longer in their blocks.
-    fn unconfirm(
+    fn unconfirm_observations(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -140,7 +140,7 @@ impl Service {
         missing: &[(String, u32)],
     ) -> Result<(), Error> {
         for (txid, position) in missing {
-            let place = live_key(chain, txid.clone(), *position);
+            let place = live_observation_key(chain, txid.clone(), *position);
             let known = observations::by_key(tx, &place)?;
             if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
                 self.change_by_key(tx, now, &place, ObservationChange::Seen)?;
@@ -182,8 +182,8 @@ impl Service {
                 read_backs::set_until_height(tx, chain, to.block.height)?;
             }
             ChainStepOutcome::RolledBackTo(fork) => {
-                self.settle_touched_once(tx, now, || {
-                    self.unconfirm_above(tx, now, chain, fork.height)
+                self.settle_touched_invoices(tx, now, || {
+                    self.unconfirm_blocks_above(tx, now, chain, fork.height)
                 })?;
                 chain_blocks::remove_above(tx, chain, fork.height)?;
                 move_cursor_back(&mut cursor, fork);
@@ -193,9 +193,11 @@ impl Service {
                 cursor.stopped = Some(why.clone());
                 chain_cursors::put(tx, &cursor)?;
             }
-            ChainStepOutcome::Forward(forward) => self.apply_forward(tx, now, cursor, forward)?,
+            ChainStepOutcome::Forward(forward) => {
+                self.apply_forward_step(tx, now, cursor, forward)?
+            }
             ChainStepOutcome::Rescanned(rescanned) => {
-                self.apply_rescan(tx, now, cursor, rescanned)?
+                self.apply_rescan_step(tx, now, cursor, rescanned)?
             }
             ChainStepOutcome::ClaimChecked(claimed) => {
                 self.end_claim(tx, now, claimed)?;
@@ -217,7 +219,7 @@ impl Service {
         Ok(())
     }
 
-    fn apply_forward(
+    fn apply_forward_step(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -225,8 +227,8 @@ impl Service {
         forward: &ForwardStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        self.settle_touched_once(tx, now, || {
-            self.unconfirm(tx, now, chain, &forward.missing)?;
+        self.settle_touched_invoices(tx, now, || {
+            self.unconfirm_observations(tx, now, chain, &forward.missing)?;
             for txid in &forward.vanished {
                 observations_on_chain::mark_vanished(tx, chain, txid, now)?;
             }
@@ -238,7 +240,7 @@ impl Service {
             self.change_observations(tx, now, chain, unbooked, ObservationChange::Seen)
         })?;
         for read in &forward.sent {
-            self.record_sent_report(tx, now, chain, read)?;
+            self.record_node_report(tx, now, chain, read)?;
         }
         for conflict in &forward.conflicts {
             self.record_conflict(tx, now, chain, conflict)?;
@@ -259,7 +261,7 @@ impl Service {
         Ok(())
     }
 
-    fn apply_rescan(
+    fn apply_rescan_step(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -273,7 +275,9 @@ impl Service {
         let Some(to) = &rescanned.to else {
             return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
         };
-        self.settle_touched_once(tx, now, || self.unconfirm(tx, now, chain, &rescanned.missing))?;
+        self.settle_touched_invoices(tx, now, || {
+            self.unconfirm_observations(tx, now, chain, &rescanned.missing)
+        })?;
         for conflict in &rescanned.conflicts {
             self.record_conflict(tx, now, chain, conflict)?;
         }
@@ -288,8 +292,8 @@ impl Service {
         if rescanned.is_last {
             rescans::end_running(tx, chain, now)?;
             if rescanned.restarts {
-                self.settle_touched_once(tx, now, || {
-                    self.unconfirm_above(tx, now, chain, block.height)
+                self.settle_touched_invoices(tx, now, || {
+                    self.unconfirm_blocks_above(tx, now, chain, block.height)
                 })?;
                 chain_blocks::remove_above(tx, chain, block.height)?;
                 (cursor.reached, cursor.complete) = (to.clone(), block.clone());
@@ -301,7 +305,7 @@ impl Service {
 
     /// Confirms observations with enough confirmations, starting after the given observation, up to the limit of the
     /// batch.
-    fn confirm(
+    fn confirm_batch(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -316,18 +320,18 @@ impl Service {
         let height = cursor.reached.block.height;
         let complete = (!chain.has_outputs()).then_some(cursor.complete.height);
         let mut needs = NeededConfirmations::default();
-        bound.begin();
+        bound.begin_batch();
         loop {
             let some =
                 observations_on_chain::unconfirmed_up_to(tx, chain, height, after, OUTPUTS_MAX)?;
             let is_last = some.len() < OUTPUTS_MAX;
             for waiting in some {
-                let needed = needs.needed(tx, waiting.asset, waiting.payer)?;
+                let needed = needs.needed_confirmations(tx, waiting.asset, waiting.payer)?;
                 if is_deep_enough(needed, waiting.height, height, complete) {
                     if !bound.take_one() {
                         return Ok(BatchStart::Confirm(after));
                     }
-                    let place = live_key(chain, waiting.txid, waiting.position);
+                    let place = live_observation_key(chain, waiting.txid, waiting.position);
                     self.change_by_key(tx, now, &place, ObservationChange::Confirmed)?;
                 }
                 after = waiting.seq;

@@ -31,7 +31,7 @@ pub(super) fn next_balance_batch(
     if now.since_ms(looked_at) < LOOK_EVERY_MS {
         return Ok(None);
     }
-    let accounts = unexplained::next(db, chain, &from, ACCOUNTS_MAX)?;
+    let accounts = unexplained::next_addresses(db, chain, &from, ACCOUNTS_MAX)?;
     let is_last = accounts.len() < ACCOUNTS_MAX;
     // After the last address, the next check starts at the first.
     let after = accounts.last().filter(|_| !is_last).cloned();
@@ -50,7 +50,7 @@ pub(super) fn store_balance_check(
         return Ok(unexplained::save_search_position(tx, chain, &walk.from, now)?);
     };
     for (address, balance) in walk.accounts.iter().zip(held) {
-        let known = known_received(tx, asset, address, *height)?;
+        let known = known_received_amount(tx, asset, address, *height)?;
         if *balance > known {
             let found = UnexplainedBalance {
                 asset,
@@ -75,7 +75,7 @@ pub(super) fn store_balance_check(
 }
 
 /// Returns the total amount known to have reached an address in a coin, in blocks up to this height.
-pub(super) fn known_received(
+pub(super) fn known_received_amount(
     db: &Reader<'_>,
     asset: &Asset,
     address: &str,

@@ -77,7 +77,7 @@ impl Service {
             return Ok(());
         };
         let ended = match &claimed.found {
-            Ok(reached) => self.record_claimed(tx, now, &claim, reached)?,
+            Ok(reached) => self.record_claimed_payment(tx, now, &claim, reached)?,
             Err(why) => Err(why.clone()),
         };
         let (outcome, reason) = match ended {
@@ -95,14 +95,14 @@ impl Service {
     }
 
     /// Records a payment that the node verified. Returns its observation, or the reason why the payment was refused.
-    fn record_claimed(
+    fn record_claimed_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,
         claim: &Claim,
         reached: &ChainPosition,
     ) -> Result<Result<(ClaimOutcome, i64), String>, Error> {
-        if let Some(known) = find_claimed(tx, claim)? {
+        if let Some(known) = find_claimed_observation(tx, claim)? {
             return Ok(Ok((ClaimOutcome::Known, known)));
         }
         let of_transaction = current_observations(tx, claim.asset.chain, &claim.txid)?;
@@ -184,13 +184,13 @@ fn read_claim(
 /// open.
 fn check_claim(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
     let chain = claim.asset.chain;
-    if !is_ours(db, chain, &claim.address)? {
+    if !is_our_address(db, chain, &claim.address)? {
         let problem = "must be an address that this server has assigned";
         return Err(Refusal::field("address", problem).into());
     }
-    let problem = if find_claimed(db, claim)?.is_some() {
+    let problem = if find_claimed_observation(db, claim)?.is_some() {
         "it is known already: another equal one in this transaction is claimed with the next ordinal"
-    } else if claims::is_open(db, claim)? {
+    } else if claims::has_equal_open_claim(db, claim)? {
         "it is claimed already: its node is asked with the next step of the chain"
     } else if claims::count_open(db, chain)? >= OPEN_MAX {
         "too many claims wait for the chain's node already: claim it later"
@@ -202,7 +202,7 @@ fn check_claim(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
 
 /// Returns an observation with the position from its claim, if a claim recorded the payment before the node reported
 /// it. Otherwise returns the observation unchanged.
-pub(super) fn at_claimed_position<'s>(
+pub(super) fn with_claimed_position<'s>(
     tx: &Tx<'_>,
     seen: &'s Observation,
 ) -> Result<Cow<'s, Observation>, Error> {
@@ -228,7 +228,7 @@ fn current_observations(
 
 /// Returns the observation that a claim describes, if it exists. If several observations are equal, the claim's
 /// ordinal selects one.
-fn find_claimed(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
+fn find_claimed_observation(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64>, Error> {
     let is_it = |of: &StoredObservation| {
         of.seen.asset == claim.asset
             && of.seen.address == claim.address
@@ -268,7 +268,7 @@ fn write_claim_audit_entry(
 
 /// Returns `true` if the address belongs to this file. The address filter of a scan also lets a few other addresses
 /// pass.
-pub(super) fn is_ours(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
+pub(super) fn is_our_address(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
     Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
         || pool_addresses::has(db, chain, address)?)
 }

@@ -27,7 +27,7 @@ pub(super) struct NeededConfirmations {
 impl NeededConfirmations {
     /// Returns the number of confirmations that a payment in this coin needs. Without a payer there is no amount at
     /// stake.
-    pub(super) fn needed(
+    pub(super) fn needed_confirmations(
         &mut self,
         db: &Reader<'_>,
         asset: &'static Asset,
@@ -105,17 +105,17 @@ impl Service {
 
 impl OnChainReader<'_> {
     /// Returns the state of each payment on its chain.
-    pub(in crate::service) fn read_each(
+    pub(in crate::service) fn read_states(
         &mut self,
         db: &Reader<'_>,
         payments: &[Payment],
     ) -> Result<Vec<OnChain>, Error> {
-        payments.iter().map(|one| self.read(db, one)).collect()
+        payments.iter().map(|one| self.read_state(db, one)).collect()
     }
 
     /// Returns the state of a payment or deposit on its chain. All fields of the state are `None` if the chain is
     /// simulated or has no cursor.
-    pub(in crate::service) fn read<'s>(
+    pub(in crate::service) fn read_state<'s>(
         &mut self,
         db: &Reader<'_>,
         shown: impl Into<ConfirmablePayment<'s>>,
@@ -141,7 +141,7 @@ impl OnChainReader<'_> {
         }
         let block = observations::by_seq(db, shown.observation)?.seen.block;
         let height = cursor.reached.block.height;
-        let needed = self.needs.needed(db, shown.asset, Some(shown.payer))?;
+        let needed = self.needs.needed_confirmations(db, shown.asset, Some(shown.payer))?;
         Ok(OnChain {
             confirmations: Some(block.map_or(0, |block| block_confirmations(block.height, height))),
             confirmations_needed: Some(needed),

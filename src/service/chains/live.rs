@@ -114,7 +114,7 @@ impl LiveMode {
     }
 
     /// Returns `true` if a wallet of the chain has this address, and the address has no owner.
-    pub(in crate::service) fn is_spare(&self, chain: Chain, address: &str) -> bool {
+    pub(in crate::service) fn is_spare_address(&self, chain: Chain, address: &str) -> bool {
         self.spare.find_index(chain, address).is_some()
     }
 
@@ -233,7 +233,7 @@ impl Service {
         text: &str,
     ) -> Result<Result<String, String>, Error> {
         let of_any = |networks: &[Network]| {
-            let parsed = address::parse_on_any(chain, networks, text);
+            let parsed = address::parse_on_any_network(chain, networks, text);
             parsed.map(|(_, canonical)| canonical)
         };
         let parsed = if self.is_simulated(mode) {

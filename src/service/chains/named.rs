@@ -6,7 +6,7 @@ use crate::domain::asset::Chain;
 use crate::domain::following::{ChainState, PolledAddress};
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::wallet::Wallet;
-use crate::service::transfers::each_destination;
+use crate::service::transfers::for_each_destination;
 use crate::service::{Error, Service};
 use crate::store::addresses::{self, LiveAddress};
 use crate::store::wallets::WalletRow;
@@ -47,7 +47,7 @@ struct OpenPoolAddresses {
 
 impl PolledAddresses {
     /// Returns the addresses of customers, and those of invoices whose deadline passed less than 30 days ago.
-    fn open_of_chain(
+    fn open_addresses_of_chain(
         &self,
         db: &Reader<'_>,
         now: Time,
@@ -104,10 +104,10 @@ impl Service {
     ) -> Result<Vec<PolledAddress>, Error> {
         let chain = known.chain;
         let mut named = PollList::default();
-        for one in self.live.open_addresses.open_of_chain(db, now, chain)? {
+        for one in self.live.open_addresses.open_addresses_of_chain(db, now, chain)? {
             named.push(one.address, one.since, false);
         }
-        each_destination(db, chain, &mut |address| named.push(address, now, false))?;
+        for_each_destination(db, chain, &mut |address| named.push(address, now, false))?;
         let complete = known.complete.as_ref().map_or(0, |block| block.height);
         observations_on_chain::each_open_address(db, chain, complete, |address| {
             named.push(address, now, false);

@@ -78,7 +78,7 @@ impl LiveMode {
 impl Service {
     /// Returns `true` if an address can be handed out for this coin. In live mode its chain must be followed, and the
     /// coin must exist on that network and have a wallet. Always `true` in simulated mode.
-    pub(in crate::service) fn can_hand_out(
+    pub(in crate::service) fn can_hand_out_address(
         &self,
         db: &Reader<'_>,
         mode: Mode,

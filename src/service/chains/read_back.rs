@@ -21,20 +21,24 @@ pub(super) fn oldest_undated_time(
     now: Time,
     chain: Chain,
 ) -> Result<Option<Time>, Error> {
-    let for_transfers =
-        transfers::oldest_undated_approval(db, chain)?.map(|at| at.max(earliest_read_back(now)));
+    let for_transfers = transfers::oldest_undated_approval(db, chain)?
+        .map(|at| at.max(earliest_read_back_time(now)));
     let for_addresses =
-        read_backs::undated_since(db, chain)?.map(|at| read_back_start(chain, now, at));
+        read_backs::start_time_without_height(db, chain)?.map(|at| read_back_start(chain, now, at));
     Ok([for_transfers, for_addresses].into_iter().flatten().min())
 }
 
-fn earliest_read_back(now: Time) -> Time {
+fn earliest_read_back_time(now: Time) -> Time {
     now.plus_ms(-READ_BACK_MS_MAX)
 }
 
 /// Returns the time from which a chain is read for addresses that were given out at `given_out`.
 fn read_back_start(chain: Chain, now: Time, given_out: Time) -> Time {
-    if chain.is_queried_by_address() { given_out } else { given_out.max(earliest_read_back(now)) }
+    if chain.is_queried_by_address() {
+        given_out
+    } else {
+        given_out.max(earliest_read_back_time(now))
+    }
 }
 
 impl Service {

@@ -87,7 +87,7 @@ impl SpareAddresses {
     /// Returns the next indexes of a wallet to derive, or `None` if all are derived.
     ///
     /// Calls `unused` once for each wallet, and again if the wallet's next index went back or the wallet changed.
-    fn next_to_derive(
+    fn next_indexes_to_derive(
         &self,
         row: &WalletRow,
         unused: impl FnOnce(Range<u32>) -> Result<Vec<Range<u32>>, Error>,
@@ -178,7 +178,8 @@ impl Service {
         let rows = self.read(|db| Ok(wallets::all(db)?))?;
         let pool = chain.address_pool();
         for row in rows.iter().filter(|of| of.wallet.chain.address_pool() == pool) {
-            let Some(range) = spare.next_to_derive(row, |below| self.unowned_ranges(row, below))?
+            let Some(range) =
+                spare.next_indexes_to_derive(row, |below| self.unowned_ranges(row, below))?
             else {
                 continue;
             };
@@ -259,7 +260,8 @@ mod tests {
         unused: &[Range<u32>],
     ) -> Vec<Range<u32>> {
         let (row, mut found) = (wallet_row(next), Vec::<Range<u32>>::new());
-        while let Some(range) = spare.next_to_derive(&row, |_| Ok(unused.to_vec())).unwrap() {
+        while let Some(range) = spare.next_indexes_to_derive(&row, |_| Ok(unused.to_vec())).unwrap()
+        {
             assert!(u32::try_from(range.len()).unwrap() <= AT_ONCE);
             spare.insert(&row, range.clone(), vec![0; range.len()]);
             match found.last_mut() {

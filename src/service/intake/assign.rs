@@ -43,7 +43,7 @@ impl Service {
     /// payment is gone from its chain or already has an outcome. `invalid_request` if the payment is worth too little
     /// or too much. `coin_unavailable` if the invoice has no quote of the coin and can get none, or if the coin has
     /// no rate.
-    pub fn assign_unmatched(
+    pub fn assign_unmatched_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -97,7 +97,8 @@ impl Service {
             .filter(|invoice| invoice.mode == seen.mode)
             .ok_or_else(|| Refusal::not_found("invoice"))?;
         let account = invoice.account;
-        let quote = self.quote_unrequested(tx, now, &mut invoice, seen.asset, &seen.address)?;
+        let quote =
+            self.quote_unrequested_coin(tx, now, &mut invoice, seen.asset, &seen.address)?;
         let recorded =
             self.record_payment(tx, now, &invoice, &quote, (observed.seq, seen), None)?;
         let payment = recorded.map_err(|_| {

@@ -69,7 +69,7 @@ impl Service {
             created_at,
             confirmed_at: None,
         };
-        deposit.fee = fee_on(tx, &deposit)?;
+        deposit.fee = deposit_fee(tx, &deposit)?;
         deposit.seq = deposits::insert(tx, &deposit)?;
         Ok(Ok(deposit))
     }
@@ -83,7 +83,7 @@ impl Service {
     ) -> Result<Deposit, Error> {
         if deposit.fixed_at.is_none() {
             self.fix_value(tx, now, &mut deposit)?;
-            deposit.fee = fee_on(tx, &deposit)?;
+            deposit.fee = deposit_fee(tx, &deposit)?;
             deposits::save_terms(tx, &deposit)?;
         }
         Ok(deposit)
@@ -140,7 +140,7 @@ impl Service {
         if confirms && !was_confirmed {
             self.fix_value(tx, now, &mut deposit)?;
             // The fee follows the account's fee rate at the time of booking.
-            deposit.fee = fee_on(tx, &deposit)?;
+            deposit.fee = deposit_fee(tx, &deposit)?;
             deposits::save_terms(tx, &deposit)?;
         }
         let booking = Booking {
@@ -154,7 +154,7 @@ impl Service {
         let step = PaymentChange { value: deposit.gross, was_confirmed, before, next };
         book_change(tx, now, &booking, step)?;
         if confirms {
-            let on_chain = self.on_chain_reader().read(tx, &deposit)?;
+            let on_chain = self.on_chain_reader().read_state(tx, &deposit)?;
             let object = render::customer::deposit(&deposit, deposit.net_amount()?, &on_chain)?;
             let subject = EventSubject {
                 account: deposit.account,
@@ -170,6 +170,6 @@ impl Service {
 }
 
 /// Returns the fee on a deposit at the current fee rate of its account.
-fn fee_on(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
+fn deposit_fee(tx: &Tx<'_>, deposit: &Deposit) -> Result<Cents, Error> {
     Ok(deposit.gross.fee(accounts::by_seq(tx, deposit.account)?.fee)?)
 }

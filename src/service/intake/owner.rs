@@ -148,7 +148,7 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
 }
 
 /// Returns `true` if the block was mined before the chain was watched.
-fn is_before_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+fn is_mined_before_watch(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     match &seen.block {
         Some(block) if seen.mode.is_live() => {
             Ok(read_backs::covers(db, seen.asset.chain, block.height)?)
@@ -189,7 +189,7 @@ pub(super) fn find_recipient(
             let address_of = (Some(customer.account), None);
             let matched = if is_newly_made {
                 Recipient::Nobody(UnmatchedReason::Coinbase)
-            } else if is_before_watched(db, seen)? {
+            } else if is_mined_before_watch(db, seen)? {
                 Recipient::Nobody(UnmatchedReason::Unwatched)
             } else {
                 Recipient::Customer(customer)

@@ -18,7 +18,7 @@ use crate::domain::unmatched::UnmatchedReason;
 use crate::service::rates::NoRate;
 use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
-use crate::store::ledger::{Booking, BookingSource, book, unreversed};
+use crate::store::ledger::{Booking, BookingSource, book, unreversed_entries};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
@@ -215,9 +215,9 @@ pub(super) fn book_change(
         let fee = accounts::by_seq(tx, booking.account)?.fee;
         ledger::confirmation_postings(step.value, fee)?
     } else if confirms {
-        ledger::reversals(&unreversed(tx, booking.source)?, restored)?
+        ledger::reversals(&unreversed_entries(tx, booking.source)?, restored)?
     } else if step.before == PaymentState::Confirmed {
-        ledger::reversals(&unreversed(tx, booking.source)?, undone)?
+        ledger::reversals(&unreversed_entries(tx, booking.source)?, undone)?
     } else {
         Vec::new()
     };

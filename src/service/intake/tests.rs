@@ -124,7 +124,7 @@ fn change_deposit_state(
     next: PaymentState,
 ) -> Deposit {
     let of = ObservationOwner::Deposit(Box::new(of));
-    expect_deposit(write(service, move |service, tx| service.change_owned(tx, now, of, next)))
+    expect_deposit(write(service, move |service, tx| service.change_with_owner(tx, now, of, next)))
 }
 
 /// Returns the height of the block of an observation.
@@ -231,7 +231,7 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
     let id = unmatched.id.clone();
     // The unmatched payment changes state. Once a rate is known, the payment can be assigned to the customer.
     let confirmed = write(&real, move |service, tx| {
-        service.change_owned(
+        service.change_with_owner(
             tx,
             NOW,
             ObservationOwner::Unmatched(unmatched),
@@ -245,7 +245,7 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
         let to = Assignee::Customer(account.clone(), "ada".to_owned());
         let id = id.clone();
         block_on(service.write(move |service, tx| {
-            service.assign_unmatched(tx, NOW, "operator@sandbox.test", &id, &to)
+            service.assign_unmatched_payment(tx, NOW, "operator@sandbox.test", &id, &to)
         }))
     };
     let none = refusal_of(give(&real));

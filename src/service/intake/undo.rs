@@ -20,7 +20,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`. `invalid_transition` if the payment has no outcome, or if it was assigned and has been confirmed.
-    pub fn undo_unmatched(
+    pub fn undo_outcome(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -31,7 +31,9 @@ impl Service {
         let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         let (account, from) = match unmatched.outcome {
             None => return Err(invalid_transition("it has no outcome that could be undone")),
-            Some(UnmatchedResolution::Assigned) => self.remove_assigned(tx, now, &unmatched)?,
+            Some(UnmatchedResolution::Assigned) => {
+                self.remove_assigned_payment(tx, now, &unmatched)?
+            }
             Some(UnmatchedResolution::Returned | UnmatchedResolution::Dismissed) => {
                 (None, Value::Null)
             }
@@ -47,7 +49,7 @@ impl Service {
 
     /// Removes the payment or deposit that an assignment created. Returns its account and the detail for the audit
     /// log.
-    fn remove_assigned(
+    fn remove_assigned_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,

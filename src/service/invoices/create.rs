@@ -65,7 +65,7 @@ impl Service {
                     check_may_create(db, &accounts::by_seq(db, account)?, mode)?;
                     Err(refusal.into())
                 };
-                let kept = self.check_early(now, slot.as_ref(), &body, check)?;
+                let kept = self.check_before_write(now, slot.as_ref(), &body, check)?;
                 return kept.ok_or_else(not_written_error);
             }
         };
@@ -145,7 +145,7 @@ impl Service {
             let made = self.existing_response(tx, mode, drawn)?;
             return made.ok_or_else(not_written_error);
         }
-        self.record_invoice(tx, now, invoice, object, EventType::InvoiceCreated)?;
+        self.record_invoice_event(tx, now, invoice, object, EventType::InvoiceCreated)?;
         let mut warnings = drawn.warnings.clone();
         warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
         let answer = self.render_with_warnings(invoice, object, &warnings)?;
@@ -194,7 +194,7 @@ impl Service {
             invoice_steps::insert_status(tx, seq, invoice.status, now)?;
         }
         let object = render::invoice(&invoice, &self.links, &[])?;
-        self.record_invoice(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
+        self.record_invoice_event(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
         let answer = self.render_with_warnings(&invoice, &object, &warnings)?;
         Ok((CreateOutcome::Created, answer))
     }

@@ -74,7 +74,7 @@ fn next_expiry_follows_the_rule_for_each_invoice() {
 fn earliest_expiry(db: &Reader<'_>) -> Result<Option<Time>, Error> {
     let scanned = chains::lagging_chains(db)?;
     let mut first: Option<Time> = None;
-    for seq in audit::invoices(db, 0, 1000)? {
+    for seq in audit::invoice_seqs(db, 0, 1000)? {
         let invoice = invoices::by_seq(db, seq)?;
         if invoice.status.is_open() {
             let quotes = quotes::of_invoice(db, seq)?;

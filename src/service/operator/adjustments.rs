@@ -37,7 +37,7 @@ impl Service {
         });
         let entry = read_adjustment(&body, now);
         let check = |_: &Reader<'_>| Ok(entry.as_ref().map(drop).map_err(Refusal::clone)?);
-        if let Some(kept) = self.check_early(now, slot.as_ref(), &body, check)? {
+        if let Some(kept) = self.check_before_write(now, slot.as_ref(), &body, check)? {
             return Ok(kept);
         }
         self.write(move |_, tx| {

@@ -31,7 +31,7 @@ pub(super) fn use_up_code(
             return Err(Refusal::for_param(Code::SecondFactorRequired, "code", CODE_MISSING).into());
         }
         Some(EnteredCode::OfApp(digits)) => {
-            let secret = users::second_factor(tx, user.seq)?.map(TotpSecret);
+            let secret = users::second_factor_secret(tx, user.seq)?.map(TotpSecret);
             match secret.and_then(|secret| secret.matching_step(digits, real_now)) {
                 Some(step) => {
                     let newest = TotpSecret::newest_step(real_now);

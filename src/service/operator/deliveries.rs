@@ -17,7 +17,7 @@ use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log;
 use crate::service::page::{self, Page};
-use crate::service::webhooks::{DeliveryAttempt, body, headers, receiver_queue};
+use crate::service::webhooks::{DeliveryAttempt, receiver_queue, request_body, request_headers};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::delivery_pages::{
     self, Delivery, DeliveryPosition, ResendQuery, ResendableDelivery,
@@ -87,7 +87,7 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read_snapshot(|db| {
             let position = |id: &str| delivery_pages::position(db, account, mode, id);
-            let before = page::find_before(wanted.before.as_deref(), position)?;
+            let before = page::find_page_start(wanted.before.as_deref(), position)?;
             let event = match &wanted.event {
                 None => None,
                 Some(id) => Some(events::seq_of(db, account, mode, id)?.ok_or_else(|| {
@@ -128,14 +128,15 @@ impl Service {
             let invoice = source.invoice.as_deref();
             let format = format.unwrap_or(WebhookFormat::Event);
             // If the current format has no body for this event, the delivery was sent in the event format.
-            let (format, body) = match body(&source.body, format, invoice)? {
+            let (format, body) = match request_body(&source.body, format, invoice)? {
                 Some(body) => (format, body),
                 None => (WebhookFormat::Event, source.body),
             };
             let attempts = attempts.iter().map(|(number, attempt)| {
                 let signed = attempt.signed.as_ref();
                 let signed = signed.filter(|signed| signed.format == format);
-                let sent = signed.map(|signed| headers(&delivery.event, &signed.signatures));
+                let sent =
+                    signed.map(|signed| request_headers(&delivery.event, &signed.signatures));
                 AttemptDetailView {
                     base: attempt_view(*number, attempt),
                     headers: OmittedIfNone(sent.map(|sent| sent.into_iter().collect())),

@@ -66,7 +66,7 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let find = |id: &str| not_found_as_none(owned_invoice(db, scope, id));
-            let before = page::find_before(search.before.as_deref(), find)?;
+            let before = page::find_page_start(search.before.as_deref(), find)?;
             let wanted = invoices::InvoiceSearch {
                 status: search.status,
                 currency: search.currency,
@@ -116,7 +116,7 @@ impl Service {
                 (quotes::of_invoice(db, invoice.seq)?, payments::of_invoice(db, invoice.seq)?);
             let judged: Vec<PaymentFacts> = payments.iter().map(PaymentFacts::from).collect();
             let sums = Sums::new(&invoice.terms(), &judged);
-            let on_chain = self.on_chain_reader().read_each(db, &payments)?;
+            let on_chain = self.on_chain_reader().read_states(db, &payments)?;
             let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
             let network = match &invoice.coin {
                 Some(coin) => self.test_network(db, invoice.mode, coin.asset.chain)?,
@@ -150,7 +150,7 @@ impl Service {
             let history = InvoiceHistory {
                 invoice: &invoice,
                 quotes: &quotes::of_invoice(db, invoice.seq)?,
-                on_chain: &self.on_chain_reader().read_each(db, &payments)?,
+                on_chain: &self.on_chain_reader().read_states(db, &payments)?,
                 payments: &payments,
                 steps: &invoice_steps::of_invoice(db, invoice.seq)?,
                 booked: &ledger::of_invoice(db, invoice.seq)?,
@@ -165,7 +165,7 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.
-    pub fn cancel_owned(
+    pub fn cancel_owned_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -13,7 +13,7 @@ use crate::domain::second_factor;
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::user::{PASSWORD_MS_MAX, Role, SESSION_MS, User};
-use crate::service::{Error, QuotaOwner, Scope, Service, random};
+use crate::service::{Error, QuotaOwner, Scope, Service, random_bytes};
 use crate::store::{Reader, Tx, accounts, known_clients, sessions, users};
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Member {
     }
 
     /// Returns the SHA-256 of the session cookie.
-    pub(super) fn session(&self) -> &[u8; 32] {
+    pub(super) fn session_hash(&self) -> &[u8; 32] {
         &self.session
     }
 
@@ -250,7 +250,7 @@ impl Service {
         now: Time,
         given: SignInCredentials,
     ) -> Result<NewSession, Error> {
-        let cookie = hex(&random::<32>()?);
+        let cookie = hex(&random_bytes::<32>()?);
         let hash = apikey::hash(&cookie);
         let expires_at = now.plus_ms(SESSION_MS);
         let member = self.write(move |_, tx| {

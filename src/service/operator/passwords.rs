@@ -1,6 +1,6 @@
 //! Hashes passwords with argon2id, and verifies them in a time that does not reveal whether the user exists.
 
-use crate::service::{Error, random};
+use crate::service::{Error, random_bytes};
 use argon2::password_hash::{self, Output, PasswordHash, Salt, SaltString};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
@@ -31,7 +31,7 @@ impl Hasher {
     /// [`Error::Failed`] if the system provides no random bytes.
     pub fn hash(&mut self, password: &str) -> Result<String, Error> {
         let failed = |error| Error::Failed(format!("the password was not hashed: {error}"));
-        let salt = SaltString::encode_b64(&random::<16>()?).map_err(failed)?;
+        let salt = SaltString::encode_b64(&random_bytes::<16>()?).map_err(failed)?;
         let params = Params::default();
         let hash = PasswordHash {
             algorithm: Algorithm::Argon2id.ident(),

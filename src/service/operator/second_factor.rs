@@ -11,7 +11,7 @@ use crate::domain::second_factor::{EnteredCode, RECOVERY_CODES, TotpSecret, reco
 use crate::domain::time::Time;
 use crate::domain::user::User;
 use crate::service::audit_log::record_user_change;
-use crate::service::{Error, Service, random};
+use crate::service::{Error, Service, random_bytes};
 use crate::store::{Reader, Tx, recovery_codes, sessions, used_steps, users};
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Service {
         self: &Arc<Self>,
         member: &Member,
     ) -> Result<NewSecret, Error> {
-        let (user, secret) = (member.user().clone(), TotpSecret(random()?));
+        let (user, secret) = (member.user().clone(), TotpSecret(random_bytes()?));
         self.write(move |_, tx| {
             if !users::begin_second_factor(tx, user.seq, &secret.0)? {
                 return Err(already_on_error());
@@ -57,17 +57,17 @@ impl Service {
         code: EnteredCode,
         client: String,
     ) -> Result<Vec<String>, Error> {
-        let (user, session) = (member.user().clone(), *member.session());
+        let (user, session) = (member.user().clone(), *member.session_hash());
         let mut codes = Vec::with_capacity(RECOVERY_CODES);
         for _ in 0..RECOVERY_CODES {
-            codes.push(recovery_code(random()?));
+            codes.push(recovery_code(random_bytes()?));
         }
         self.write(move |_, tx| {
             let user = current_user(tx, &user)?;
             if user.second_factor_at.is_some() {
                 return Err(already_on_error());
             }
-            let Some(secret) = users::second_factor(tx, user.seq)? else {
+            let Some(secret) = users::second_factor_secret(tx, user.seq)? else {
                 let message =
                     "start a second factor first: POST /dashboard/api/session/second-factor";
                 return Err(Refusal::new(Code::InvalidTransition, message).into());
@@ -147,7 +147,7 @@ impl Service {
 
     /// Returns the number of unused recovery codes of a member.
     pub fn recovery_codes_left(&self, member: &Member) -> Result<i64, Error> {
-        self.read(|db| Ok(recovery_codes::count_left(db, member.user().seq)?))
+        self.read(|db| Ok(recovery_codes::count_unused(db, member.user().seq)?))
     }
 }
 
@@ -163,7 +163,7 @@ pub fn turn_off(
     mut user: User,
     now: Time,
 ) -> Result<UserWithAccount, Error> {
-    if users::second_factor(tx, user.seq)?.is_some() {
+    if users::second_factor_secret(tx, user.seq)?.is_some() {
         delete_second_factor(tx, actor, &user, now)?;
         sessions::delete_of_user(tx, user.seq)?;
         user.second_factor_at = None;

@@ -12,7 +12,7 @@ use crate::domain::render::summary::{
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
-use crate::service::accounts::balances_of;
+use crate::service::accounts::account_balances;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::summary;
 use crate::store::{Reader, accounts, file, keys, transfers};
@@ -34,7 +34,7 @@ impl Service {
         let (seq, mode) = (scope.account(), scope.mode());
         self.read_snapshot(|db| {
             let account = accounts::by_seq(db, seq)?;
-            let balances = balances_of(db, &account, mode)?;
+            let balances = account_balances(db, &account, mode)?;
             let open = summary::open_invoices(db, seq, mode)?;
             let recent = summary::recent_invoices(db, seq, mode, now.plus_ms(-RECENT_MS))?;
             Ok(to_raw_value(&AccountSummaryView {
@@ -58,17 +58,17 @@ impl Service {
             let count = |kind| to_review.iter().filter(|one| one.kind == kind).count();
             Ok(to_raw_value(&SummaryView {
                 mode,
-                accounts_pending: summary::pending_accounts(db)?,
+                accounts_pending: summary::count_pending_accounts(db)?,
                 payouts: open_transfers(db, None, mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, None, mode, TransferKind::Refund)?,
-                transfers_unknown: summary::unknown_transfers(db, mode)?,
+                transfers_unknown: summary::count_unknown_transfers(db, mode)?,
                 transfers_to_review: to_review.len(),
                 payouts_to_review: count(TransferKind::Payout),
                 refunds_to_review: count(TransferKind::Refund),
                 transfers_without_signer: self.transfers_without_signer(db, mode)?,
-                servers_waiting: summary::waiting_servers(db)?,
-                servers_unknown: summary::unknown_servers(db)?,
-                unmatched_payments: summary::unmatched_payments(db, mode)?,
+                servers_waiting: summary::count_waiting_servers(db)?,
+                servers_unknown: summary::count_unknown_servers(db)?,
+                unmatched_payments: summary::count_unmatched_payments(db, mode)?,
                 failing_endpoints: summary::count_failing_endpoints(db, mode)?,
                 maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
                 nothing_on_offer: self.no_coin_reason(db, now, mode)?,
@@ -96,7 +96,7 @@ impl Service {
         if self.is_simulated(mode) || self.live.has_signer() {
             return Ok(0);
         }
-        Ok(transfers::waiting_for_signer(db)?)
+        Ok(transfers::count_waiting_for_signer(db)?)
     }
 }
 

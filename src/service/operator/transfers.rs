@@ -100,7 +100,7 @@ impl Service {
     ) -> Result<Page, Error> {
         self.read(|db| {
             let find = |id: &str| not_found_as_none(owned_transfer(db, scope, wanted.kind, id));
-            let before = page::find_before(wanted.before.as_deref(), find)?;
+            let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
@@ -128,7 +128,7 @@ impl Service {
                 let found = not_found_as_none(find(db, wanted.kind, id))?;
                 Ok::<_, Error>(found.filter(|found| found.mode == mode))
             };
-            let before = page::find_before(wanted.before.as_deref(), find)?;
+            let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let found = if wanted.needs_review {
@@ -174,7 +174,7 @@ impl Service {
 
     /// Returns a payout or refund by its ID, with the fields for the operator.
     #[cfg(test)]
-    pub(crate) fn transfer_of_operator(
+    pub(crate) fn transfer_for_operator(
         &self,
         now: Time,
         kind: TransferKind,
@@ -201,7 +201,7 @@ impl Service {
             let begun = sending_start(db, &transfer)?;
             let is_asked = member.is_operator() && transfer.status == TransferStatus::Requested;
             let approval = if is_asked {
-                let proposal = self.proposal(db, now, &transfer)?;
+                let proposal = self.approval_proposal(db, now, &transfer)?;
                 Some((proposal, self.sender_conditions(db, now, &transfer)?))
             } else {
                 None
@@ -252,7 +252,7 @@ impl Service {
         request: MoveRequest,
     ) -> Result<Json, Error> {
         if request.action == TransferAction::Approve {
-            self.derive_upcoming()?;
+            self.derive_upcoming_addresses()?;
         }
         let (actor, id) = (actor.to_owned(), id.to_owned());
         self.write(move |service, tx| {

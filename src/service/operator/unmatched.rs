@@ -53,7 +53,7 @@ impl Service {
     pub fn unmatched_payments(&self, now: Time, wanted: &UnmatchedQuery) -> Result<Page, Error> {
         self.read_snapshot(|db| {
             let find = |id: &str| unmatched_payments::by_id(db, id);
-            let before = page::find_before(wanted.before.as_deref(), find)?;
+            let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let only_open = wanted.looked == UnmatchedFilter::Open;
             let page = PageBounds::with_one_more(before.map(|found| found.seq), wanted.limit);
             let found = unmatched_payments::page(db, only_open, page)?;
@@ -69,7 +69,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`. `invalid_transition` if the payment has another outcome.
-    pub fn resolve_unmatched(
+    pub fn resolve_unmatched_payment(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -11,7 +11,7 @@ use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::domain::user::{Role, User};
 use crate::service::audit_log::record_user_change;
-use crate::service::{Error, Service, random};
+use crate::service::{Error, Service, random_bytes};
 use crate::store::{Reader, Tx, accounts, file, sessions, users};
 use std::sync::Arc;
 
@@ -39,13 +39,13 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] if the file or the system's randomness fails.
     pub fn create_setup_link(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
-        let token = hex(&random::<32>()?);
+        let token = hex(&random_bytes::<32>()?);
         let hash = apikey::hash(&token);
         self.write_and_wait(move |_, tx| {
             if users::has_operator(tx)? {
                 return Ok(None);
             }
-            file::set_setup(tx, Some((&hash, now.plus_ms(SETUP_MS))))?;
+            file::set_setup_link(tx, Some((&hash, now.plus_ms(SETUP_MS))))?;
             Ok(Some(token))
         })
     }
@@ -72,7 +72,7 @@ impl Service {
     ) -> Result<UserWithAccount, Error> {
         self.write(move |_, tx| {
             check_setup_token(tx, now, &token)?;
-            file::set_setup(tx, None)?;
+            file::set_setup_link(tx, None)?;
             let user = create(tx, &email, &password_hash, Role::Operator, None, now)?;
             record_user_change(tx, BY_SETUP, "user.create", &user, now)?;
             Ok((user, None))
@@ -145,7 +145,7 @@ impl Service {
 /// token.
 fn check_setup_token(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
     // The link also ends when an operator is created on the command line.
-    let found = file::setup(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
+    let found = file::setup_link(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
     let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash(token) && now < end);
     if is_right {
         return Ok(());

@@ -79,7 +79,7 @@ pub fn addresses(
     funded: bool,
     from: u32,
 ) -> Result<Option<(Vec<AddressReceipt>, u32)>, Error> {
-    let rows = wallets::funded(db, row, from, PAGE_ADDRESSES)?;
+    let rows = wallets::funded_addresses(db, row, from, PAGE_ADDRESSES)?;
     let Some(last) = rows.last() else {
         return Ok(None);
     };

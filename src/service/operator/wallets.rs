@@ -51,7 +51,7 @@ impl WalletToAdd {
 
     /// Allows `next` to be any distance above the known indexes, if `is_sure`.
     #[must_use]
-    pub fn with_sure(self, is_sure: bool) -> WalletToAdd {
+    pub fn allow_any_next(self, is_sure: bool) -> WalletToAdd {
         WalletToAdd { is_sure, ..self }
     }
 
@@ -126,7 +126,7 @@ pub fn gap_limits(db: &Reader<'_>) -> Result<Vec<(String, u32)>, Error> {
 /// Returns the number of consecutive unused addresses that the owner's wallet software must scan past.
 fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
     let mut gaps = IndexGaps::starting_at(row.first_index);
-    wallets::each_used(db, row, |index| gaps.record_used(index))?;
+    wallets::each_paid_index(db, row, |index| gaps.record_used(index))?;
     Ok(gaps.needed_gap_limit(row.next_index))
 }
 
@@ -137,7 +137,7 @@ fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
 /// As [`add`].
 pub fn preview(db: &Reader<'_>, wanted: &WalletToAdd) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
-    let known = find_known(db, wallet)?;
+    let known = find_known_wallet(db, wallet)?;
     let (_, next_index) = wanted.indexes_and_next(db, known.as_ref())?;
     Ok(to_raw_value(&WalletCheckView {
         chain: wallet.chain.address_pool(),
@@ -173,7 +173,7 @@ pub fn first_index_of_new_wallet(db: &Reader<'_>) -> Result<u32, Error> {
 /// network. `invalid_request` for `next` as [`WalletIndexes::next_index`].
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
-    let known = find_known(tx, wallet)?;
+    let known = find_known_wallet(tx, wallet)?;
     let (reached, next_index) = wanted.indexes_and_next(tx, known.as_ref())?;
     let id = known.as_ref().map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
     let new = NewWallet {
@@ -209,7 +209,7 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<
 ///
 /// `invalid_request` if the wallet has handed out addresses with another script, or if its chain is followed on
 /// another network. The same applies if only one of the two wallets is of a main network.
-fn find_known(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
+fn find_known_wallet(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {
         Some(row) if row.wallet.network.is_main() != wallet.network.is_main() => {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: rates are computed the same way as in live mode.
 
-use super::market;
+use super::coin_market;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinMarket, NoRateReason, file_rate};
@@ -23,7 +23,7 @@ struct CoinState {
 
 impl CoinState {
     /// Returns `true` if the operator's file has a rate of the coin.
-    fn is_in_file(&self) -> bool {
+    fn has_file_rate(&self) -> bool {
         file_rate(&self.market.figures).is_some()
     }
 }
@@ -33,7 +33,7 @@ fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
     let each =
         symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
     each.map(|(coin, currency)| {
-        let market = market(db, coin, currency, now)?;
+        let market = coin_market(db, coin, currency, now)?;
         Ok(CoinState { coin, currency, market })
     })
     .collect()
@@ -65,9 +65,10 @@ impl Service {
     ) -> Result<Vec<(&'static str, Currency, NoRateReason)>, Error> {
         let (states, off) =
             self.read_snapshot(|db| Ok((coin_states(db, now)?, coins_off::all(db)?)))?;
-        let is_by_file = states.iter().any(CoinState::is_in_file);
+        let is_by_file = states.iter().any(CoinState::has_file_rate);
         let is_needed = |state: &CoinState| {
-            !coins_off::is_off_everywhere(&off, state.coin) && (!is_by_file || state.is_in_file())
+            !coins_off::is_off_everywhere(&off, state.coin)
+                && (!is_by_file || state.has_file_rate())
         };
         let states = states.into_iter().filter(is_needed);
         let without = states.filter_map(|state| {

@@ -84,7 +84,7 @@ fn coin_without_fresh_rate_cannot_be_selected() {
         let id = id.clone();
         move |service: &Service, tx: &Tx<'_>| {
             let mut invoice = invoices::by_id(tx, &id)?.unwrap();
-            service.quote_unrequested(tx, NOW, &mut invoice, bitcoin(), "somewhere")
+            service.quote_unrequested_coin(tx, NOW, &mut invoice, bitcoin(), "somewhere")
         }
     };
     let none = refusal_of(real.write_and_wait(quote.clone()));

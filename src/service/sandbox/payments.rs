@@ -66,7 +66,7 @@ impl Service {
         let amount = target.amount_or_due(SandboxPayment::amount(fields)?)?;
         let txid = txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?;
         let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
-        let same = known.iter().find(|known| is_to_target(known, &target));
+        let same = known.iter().find(|known| pays_target(known, &target));
         let last = known.last().map(|last| last.seen.position);
         let position = match (same, last) {
             (Some(same), _) => same.seen.position,
@@ -166,7 +166,7 @@ impl Service {
         let place = ObservationKey { mode: target.mode, chain: target.asset.chain, txid, position };
         let known = observations::by_key(tx, &place)?;
         let amount = match &known {
-            Some(known) if !is_to_target(known, &target) => {
+            Some(known) if !pays_target(known, &target) => {
                 let problem = "is the position of another output of this transaction";
                 return Err(Refusal::field("position", problem).into());
             }
@@ -296,7 +296,7 @@ fn find_observation(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservatio
 }
 
 /// Returns `true` if the output has the target's address and coin.
-fn is_to_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
+fn pays_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
 }
 

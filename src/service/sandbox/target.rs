@@ -3,7 +3,7 @@
 //! `intake` finds the owner of the address later. Invariant: if nothing is due at an address, coin and amount must be
 //! given.
 
-use crate::domain::address::{Network, parse_on_any};
+use crate::domain::address::{Network, parse_on_any_network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::ChainFamily;
 use crate::domain::fields::Fields;
@@ -124,7 +124,7 @@ fn target_at_address(
     let asset = asset.transpose()?;
     // The same address can be written in several ways.
     let parsed = asset.map(|asset| {
-        parse_on_any(asset.chain, &Network::BOTH, address)
+        parse_on_any_network(asset.chain, &Network::BOTH, address)
             .map_err(|problem| Refusal::field("address", format!("is {problem}")))
     });
     let canonical = match &parsed {

@@ -90,12 +90,12 @@ fn is_watched(of: &Transfer, now: Time) -> bool {
 fn is_exact_amount(of: &Transfer, seen: &Observation) -> bool {
     of.status == TransferStatus::Processing
         && of.txid.is_none()
-        && is_amount_of(of, (seen.amount, seen.seen_at))
+        && is_amount_of_transfer(of, (seen.amount, seen.seen_at))
 }
 
 /// Returns `true` if an arrival has exactly the amount of a transfer, and was first seen after the approval of the
 /// transfer.
-fn is_amount_of(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
+fn is_amount_of_transfer(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
     of.approved_at.is_some_and(|at| seen_at >= start_of_second(at))
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
@@ -132,7 +132,7 @@ impl Service {
             seen_at: seen.seen_at.min(now),
             block: seen.block.clone(),
         };
-        let is_amount = |of: &Transfer| is_amount_of(of, (seen.amount, seen.seen_at));
+        let is_amount = |of: &Transfer| is_amount_of_transfer(of, (seen.amount, seen.seen_at));
         let is_awaited = |of: &Transfer| of.status.is_open() && of.txid.is_none() && is_amount(of);
         let is_late = !to.iter().any(is_awaited);
         for transfer in to {
@@ -174,7 +174,7 @@ impl Service {
     }
 
     /// Dismisses a transaction that was proposed for a transfer.
-    pub(super) fn dismiss(
+    pub(super) fn dismiss_proposal(
         &self,
         tx: &Tx<'_>,
         now: Time,

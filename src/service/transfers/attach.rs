@@ -7,7 +7,7 @@ use crate::domain::observation::{Observation, ObservationKey};
 use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::{SentOutput, SentState};
+use crate::domain::transfer::on_chain::{AttachedState, SentOutput};
 use crate::domain::transfer::share::assign_outputs;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
@@ -24,7 +24,7 @@ impl Service {
     ///
     /// `invalid_transition` if a person attaches the transaction and each known output to the destination counts for
     /// another transfer.
-    pub(in crate::service) fn attach(
+    pub(in crate::service) fn attach_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -34,7 +34,7 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let (mode, chain) = (of.mode, of.asset.chain);
         if from == TxidSource::Person {
-            check_not_taken(tx, of, txid)?;
+            check_has_free_output(tx, of, txid)?;
         }
         let mut after = of.clone();
         after.attach_txid(txid, from, now);
@@ -55,7 +55,7 @@ impl Service {
     }
 
     /// Detaches the transaction of a transfer in status `processing`.
-    pub(super) fn detach(
+    pub(super) fn detach_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -125,8 +125,8 @@ impl Service {
         };
         let block_height = seen.block.as_ref().map(|block| block.height);
         known.state = match block_height {
-            Some(_) => SentState::Mined,
-            None => SentState::Mempool,
+            Some(_) => AttachedState::Mined,
+            None => AttachedState::Mempool,
         };
         known.block_height = block_height;
         known.first_seen_at = known.first_seen_at.or(Some(seen.seen_at));
@@ -172,7 +172,7 @@ impl Service {
         (mode, chain, txid): (Mode, Chain, &str),
     ) -> Result<(), Error> {
         let outputs = sent_outputs::of_transaction(tx, mode, chain, txid)?;
-        let attached = transfers::attached(tx, mode, chain, txid)?;
+        let attached = transfers::with_attached_txid(tx, mode, chain, txid)?;
         let shares = assign_outputs(&outputs, &attached);
         for (output, share) in outputs.iter().zip(&shares) {
             if output.transfer != *share {
@@ -211,7 +211,7 @@ impl Service {
         chain: Chain,
         (txid, by): (&str, &str),
     ) -> Result<(), Error> {
-        for transfer in transfers::attached(tx, Mode::Live, chain, txid)? {
+        for transfer in transfers::with_attached_txid(tx, Mode::Live, chain, txid)? {
             let proposed = transfer_proposals::of_transfer(tx, transfer.seq)?;
             let mut of_other = proposed.iter().filter(|one| one.txid == by);
             let paid = of_other.try_fold(Units::ZERO, |sum, one| sum.plus(one.amount));
@@ -227,7 +227,7 @@ impl Service {
             let is_enough = paid.ok() >= needed || free >= needed;
             if transfer.status == TransferStatus::Processing && needed.is_some() && is_enough {
                 let from = transfer.dispatch.txid_from.unwrap_or(TxidSource::Chain);
-                self.attach(tx, now, StepActor::Chain, &transfer, (by, from))?;
+                self.attach_transaction(tx, now, StepActor::Chain, &transfer, (by, from))?;
             }
         }
         Ok(())
@@ -273,7 +273,7 @@ fn has_output_to(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<bool, Error> 
 }
 
 /// Refuses a transaction whose known outputs to the destination all count for other transfers.
-fn check_not_taken(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
+fn check_has_free_output(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
     let mut is_known = false;
     for output in outputs.iter().filter(|output| pays_destination(output, of)) {

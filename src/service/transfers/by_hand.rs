@@ -39,9 +39,11 @@ impl Service {
             of.check_action(action)?;
         }
         let step = match action {
-            TransferAction::Pay => return self.attach_entered(tx, now, by, of, request),
-            TransferAction::Detach => return self.detach(tx, now, by, of),
-            TransferAction::Dismiss => return self.dismiss(tx, now, by, of, &request),
+            TransferAction::Pay => {
+                return self.attach_entered_transaction(tx, now, by, of, request);
+            }
+            TransferAction::Detach => return self.detach_transaction(tx, now, by, of),
+            TransferAction::Dismiss => return self.dismiss_proposal(tx, now, by, of, &request),
             TransferAction::Resolve | TransferAction::Adjust => {
                 return self.end_review(tx, now, by, of, &request);
             }
@@ -72,7 +74,7 @@ impl Service {
     ///
     /// Settles the transfer at once if its chain is simulated or the person gives a reason. The transfer is also
     /// settled at once if there is no node and the person accepts an unverified transaction.
-    fn attach_entered(
+    fn attach_entered_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -106,7 +108,7 @@ impl Service {
         }
         let given = given.ok_or_else(missing)?;
         if self.live.has_node(chain) {
-            return self.attach(tx, now, by, of, (&given, TxidSource::Person));
+            return self.attach_transaction(tx, now, by, of, (&given, TxidSource::Person));
         }
         if !request.unverified {
             let problem = format!(

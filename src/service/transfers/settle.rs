@@ -10,7 +10,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{
-    AttachedTransaction, OnChainState, ReviewKind, SentOutput, SentState, TransferReview,
+    AttachedState, AttachedTransaction, OnChainState, ReviewKind, SentOutput, TransferReview,
 };
 use crate::domain::transfer::outgoing::{TransferFacts, TransferVerdict, assess_transfer};
 use crate::domain::transfer::request::MoveRequest;
@@ -23,7 +23,7 @@ use crate::store::{
 use serde_json::json;
 
 /// Stored facts about a transfer.
-pub(in crate::service) struct StoredFacts {
+pub(in crate::service) struct StoredTransferFacts {
     is_watched: bool,
     transaction: Option<AttachedTransaction>,
     pub(super) outputs: Vec<SentOutput>,
@@ -32,7 +32,7 @@ pub(in crate::service) struct StoredFacts {
     now: Time,
 }
 
-impl StoredFacts {
+impl StoredTransferFacts {
     /// Returns the verdict on a transfer that follows from these facts.
     pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
         let open: Vec<TransferReview> = self.reviews.iter().filter(is_open).cloned().collect();
@@ -47,7 +47,7 @@ impl StoredFacts {
         assess_transfer(of, &facts)
     }
 
-    fn find_open(&self, kind: ReviewKind) -> Option<&TransferReview> {
+    fn find_open_review(&self, kind: ReviewKind) -> Option<&TransferReview> {
         let mut open = self.reviews.iter().filter(is_open);
         open.find(|review| review.kind == kind)
     }
@@ -83,7 +83,7 @@ pub(in crate::service) fn read_facts(
     now: Time,
     of: &Transfer,
     (is_real, has_node): (bool, bool),
-) -> Result<StoredFacts, Error> {
+) -> Result<StoredTransferFacts, Error> {
     let (mode, chain) = (of.mode, of.asset.chain);
     let (transaction, outputs) = match &of.txid {
         None => (None, Vec::new()),
@@ -98,7 +98,7 @@ pub(in crate::service) fn read_facts(
     } else {
         now
     };
-    Ok(StoredFacts {
+    Ok(StoredTransferFacts {
         is_watched: if is_real { has_node } else { transaction.is_some() },
         transaction,
         outputs,
@@ -115,7 +115,7 @@ impl Service {
         db: &Reader<'_>,
         now: Time,
         of: &Transfer,
-    ) -> Result<StoredFacts, Error> {
+    ) -> Result<StoredTransferFacts, Error> {
         let is_real = !self.is_simulated(of.mode);
         read_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
     }
@@ -159,10 +159,12 @@ impl Service {
                 Ok(())
             }
             TransferStatus::Paid if of.dispatch.settled_by == Some(SettledBy::Chain) => {
-                let open = facts.find_open(ReviewKind::Gone);
+                let open = facts.find_open_review(ReviewKind::Gone);
                 let txid = of.txid.as_deref().unwrap_or_default();
                 match (verdict.is_covered, open, facts.is_booked_back()) {
-                    (true, Some(open), _) => end_automatically(tx, now, of, open, CONFIRMED_AGAIN),
+                    (true, Some(open), _) => {
+                        end_review_automatically(tx, now, of, open, CONFIRMED_AGAIN)
+                    }
                     (true, None, true) => {
                         let problem = format!(
                             "transaction {txid} is confirmed again, after its amount was booked back"
@@ -254,7 +256,7 @@ impl Service {
         let Some(known) = sent_transactions::by_txid(db, of.mode, chain, txid)? else {
             return Ok(false);
         };
-        let is_mined = known.state == SentState::Mined;
+        let is_mined = known.state == AttachedState::Mined;
         let height = match known.is_reverted {
             true => known.block_height,
             false => known.gone_height.filter(|_| !is_mined),
@@ -303,7 +305,7 @@ impl Service {
 }
 
 /// Ends a review without a decision by a person, and writes the end to the audit log.
-fn end_automatically(
+fn end_review_automatically(
     tx: &Tx<'_>,
     now: Time,
     of: &Transfer,

@@ -7,7 +7,7 @@ use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::transfer::on_chain::SentState;
+use crate::domain::transfer::on_chain::AttachedState;
 use crate::domain::transfer::request::MoveRequest;
 use crate::domain::transfer::step::{SimulatedChainState, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
@@ -46,27 +46,27 @@ impl Service {
         }
         if !is_sent {
             let txid = simulated_txid(at.asset.chain, &id::new(now).to_string());
-            at = self.attach(tx, now, by, &at, (&txid, TxidSource::Signer))?;
+            at = self.attach_transaction(tx, now, by, &at, (&txid, TxidSource::Signer))?;
         }
         let txid = at.txid.clone().unwrap_or_default();
         match case {
             SimulatedChainState::OtherAddress => {
-                self.simulate_not_paying(tx, now, &at, (&txid, SentState::Mempool))?
+                self.simulate_nonpaying_transaction(tx, now, &at, (&txid, AttachedState::Mempool))?
             }
             SimulatedChainState::Dropped => {
-                self.simulate_not_paying(tx, now, &at, (&txid, SentState::Absent))?
+                self.simulate_nonpaying_transaction(tx, now, &at, (&txid, AttachedState::Absent))?
             }
             SimulatedChainState::Seen
             | SimulatedChainState::Confirmed
             | SimulatedChainState::Short => {
-                self.simulate_paying(tx, now, &at, (&txid, case))?;
+                self.simulate_paying_transaction(tx, now, &at, (&txid, case))?;
             }
         }
         Ok(transfers::by_seq(tx, of.seq)?)
     }
 
     /// Simulates a transaction that pays the whole or half of the amount to the destination.
-    fn simulate_paying(
+    fn simulate_paying_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -91,7 +91,7 @@ impl Service {
         } else if state == Some(PaymentState::Dropped) {
             self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked()?;
         }
-        self.set_transaction_state(tx, now, of, (txid, SentState::Mempool))?;
+        self.set_transaction_state(tx, now, of, (txid, AttachedState::Mempool))?;
         let state = observations::by_key(tx, &place)?.map(|known| known.state);
         match (case, state) {
             (SimulatedChainState::Confirmed, Some(PaymentState::Seen)) => {
@@ -107,12 +107,12 @@ impl Service {
 
     /// Simulates a transaction that does not pay the destination: it is in the mempool and pays another address, or
     /// it is gone.
-    fn simulate_not_paying(
+    fn simulate_nonpaying_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
         of: &Transfer,
-        (txid, state): (&str, SentState),
+        (txid, state): (&str, AttachedState),
     ) -> Result<(), Error> {
         let place = simulated_output(of, txid, (Units::ZERO, now)).key();
         let known = observations::by_key(tx, &place)?;
@@ -127,7 +127,7 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         of: &Transfer,
-        (txid, state): (&str, SentState),
+        (txid, state): (&str, AttachedState),
     ) -> Result<(), Error> {
         let chain = of.asset.chain;
         let known = sent_transactions::by_txid(tx, of.mode, chain, txid)?;

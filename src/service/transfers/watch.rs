@@ -4,12 +4,12 @@ use super::arrivals::{WATCHED_MS, open_review};
 use crate::domain::asset::{AssetKind, Chain, Mode};
 use crate::domain::chain::{CHAINS, Depth};
 use crate::domain::following::{
-    BalanceChange, SentLookup, SentLookupAnswer, SentTransaction, SpendConflict,
+    BalanceChange, SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup,
     UnsettledTransaction,
 };
 use crate::domain::time::Time;
 use crate::domain::transfer::Transfer;
-use crate::domain::transfer::on_chain::{AttachedTransaction, ReviewKind, SentState};
+use crate::domain::transfer::on_chain::{AttachedState, AttachedTransaction, ReviewKind};
 use crate::service::chains::order_rescan_unless_covered;
 use crate::service::{Error, Service};
 use crate::store::{
@@ -34,24 +34,24 @@ impl Service {
     }
 
     /// Records a node's report about an attached transaction.
-    pub(in crate::service) fn record_sent_report(
+    pub(in crate::service) fn record_node_report(
         &self,
         tx: &Tx<'_>,
         now: Time,
         chain: Chain,
-        read: &SentLookup,
+        read: &TransactionLookup,
     ) -> Result<(), Error> {
         sent_transactions::note_asked(tx, chain, &read.txid, now)?;
         let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
             return Ok(());
         };
         match &read.found {
-            SentLookupAnswer::Present(found) => {
-                return self.record_present(tx, now, chain, (known, found));
+            TransactionAnswer::Present(found) => {
+                return self.record_present_transaction(tx, now, chain, (known, found));
             }
-            SentLookupAnswer::Absent => mark_absent(&mut known),
-            SentLookupAnswer::CannotTell => {
-                if known.state == SentState::Mempool {
+            TransactionAnswer::Absent => mark_absent(&mut known),
+            TransactionAnswer::CannotTell => {
+                if known.state == AttachedState::Mempool {
                     mark_absent(&mut known);
                 }
                 if !known.is_read_back {
@@ -59,18 +59,18 @@ impl Service {
                     order_read_back(tx, now, chain, &read.txid)?;
                 }
             }
-            SentLookupAnswer::Gone { by, block } => {
+            TransactionAnswer::Gone { by, block } => {
                 mark_absent(&mut known);
                 known.gone_by = by.clone().or(Some("another transaction".to_owned()));
                 known.gone_height = Some(block.height);
             }
-            SentLookupAnswer::ReplacedBy { by, block } => {
+            TransactionAnswer::ReplacedBy { by, block } => {
                 self.follow_replacement(tx, now, chain, (&read.txid, by))?;
                 mark_absent(&mut known);
                 known.gone_by = Some(by.clone());
                 known.gone_height = Some(block.height);
             }
-            SentLookupAnswer::Unanswered(problem) => {
+            TransactionAnswer::Unanswered(problem) => {
                 known.problem = Some(format!("transaction {} {problem}", read.txid));
             }
         }
@@ -78,7 +78,7 @@ impl Service {
         self.assign_outputs(tx, now, (Mode::Live, chain, &read.txid))
     }
 
-    fn record_present(
+    fn record_present_transaction(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -86,8 +86,8 @@ impl Service {
         (mut known, found): (AttachedTransaction, &SentTransaction),
     ) -> Result<(), Error> {
         known.state = match found.block {
-            Some(_) => SentState::Mined,
-            None => SentState::Mempool,
+            Some(_) => AttachedState::Mined,
+            None => AttachedState::Mempool,
         };
         known.block_height = found.block.as_ref().map(|block| block.height);
         known.is_reverted = !found.is_done && found.block.is_some();
@@ -123,7 +123,7 @@ impl Service {
         else {
             return Ok(());
         };
-        if known.state == SentState::Mined {
+        if known.state == AttachedState::Mined {
             return Ok(());
         }
         mark_absent(&mut known);
@@ -160,7 +160,7 @@ impl Service {
     }
 
     /// Removes all sent transactions and proposals from the blocks above this height.
-    pub(in crate::service) fn unconfirm_sent_above(
+    pub(in crate::service) fn unconfirm_transfers_above(
         &self,
         tx: &Tx<'_>,
         chain: Chain,
@@ -173,8 +173,8 @@ impl Service {
 
 /// Marks a transaction that was seen before as absent, which means in no block and not in the mempool.
 fn mark_absent(known: &mut AttachedTransaction) {
-    if known.state != SentState::Unseen {
-        (known.state, known.block_height) = (SentState::Absent, None);
+    if known.state != AttachedState::Unseen {
+        (known.state, known.block_height) = (AttachedState::Absent, None);
     }
 }
 
@@ -191,7 +191,7 @@ fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<Strin
 
 /// Orders a rescan starting at the approval, for a transaction that a node cannot look up by ID.
 fn order_read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
-    let attached = transfers::attached(tx, Mode::Live, chain, txid)?;
+    let attached = transfers::with_attached_txid(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
     let watched_from = watched_from.filter_map(|transfer| transfer.dispatch.watched_from);
     let from = watched_from.min();
@@ -205,7 +205,7 @@ pub(in crate::service) fn transactions_to_query(
 ) -> Result<Vec<UnsettledTransaction>, Error> {
     let mut open = Vec::new();
     for known in sent_transactions::next_to_ask_for(db, chain, ASKED_MAX)? {
-        let attached = transfers::attached(db, Mode::Live, chain, &known.txid)?;
+        let attached = transfers::with_attached_txid(db, Mode::Live, chain, &known.txid)?;
         let mut native_to = Vec::new();
         let mut candidates = Vec::new();
         if !chain.has_outputs() {
@@ -249,7 +249,7 @@ pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreEr
 }
 
 /// Calls `each` with every watched destination on the chains that share a pool.
-pub(in crate::service) fn each_destination(
+pub(in crate::service) fn for_each_destination(
     db: &Reader<'_>,
     chain: Chain,
     each: &mut impl FnMut(String),

@@ -33,6 +33,6 @@ values! {
     pub fn count(db) -> (count: i64) = "select count(*) as count from addresses where wallet is not null";
 
     /// Returns the `seq`, mode and pool of every simulated wallet.
-    pub fn simulated(db) -> Vec<(seq: i64, mode: Mode, pool: String)> =
+    pub fn simulated_wallets(db) -> Vec<(seq: i64, mode: Mode, pool: String)> =
         "select seq, mode, pool from wallets where network = 'simulated'";
 }

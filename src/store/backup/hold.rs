@@ -96,7 +96,7 @@ impl BackupCopy {
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written, or `next` has an index for a chain without a wallet.
-    pub fn prevent_repeats(
+    pub fn prepare_for_restore(
         &self,
         now: Time,
         next: &[NextIndex],
@@ -114,7 +114,7 @@ impl BackupCopy {
             tell(Progress::Note(&warning));
             warnings.push(warning);
         }
-        let held = prevent_repeats_in(&mut conn, &mut replaced, next, now);
+        let held = prepare_in_transaction(&mut conn, &mut replaced, next, now);
         let mut held = held.map_err(|error| self.explain_disk_full(error))?;
         held.warnings = warnings;
         conn.close().map_err(|(_, error)| error)?;
@@ -123,7 +123,7 @@ impl BackupCopy {
 }
 
 /// Makes all changes to the copy in one transaction.
-fn prevent_repeats_in(
+fn prepare_in_transaction(
     conn: &mut Connection,
     replaced: &mut ReplacedFile,
     next: &[NextIndex],

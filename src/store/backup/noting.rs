@@ -15,7 +15,7 @@ impl BackupCopy {
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file.
-    pub fn replaced_heads(&self) -> Result<Vec<LogHead>, StoreError> {
+    pub fn replaced_log_heads(&self) -> Result<Vec<LogHead>, StoreError> {
         if !self.to.exists() {
             return Ok(Vec::new());
         }
@@ -33,7 +33,7 @@ impl BackupCopy {
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written.
-    pub fn note(&self, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
+    pub fn add_audit_entry(&self, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
         let mut conn = open_unshared(&self.temporary)?;
         let tx = conn.transaction()?;
         let states = states::hashes_after_restore(&tx)?;

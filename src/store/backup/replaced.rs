@@ -115,14 +115,14 @@ impl ReplacedFile {
         let mut replaced = ReplacedFile::default();
         if !path.exists() {
             replaced.unread = Some("does not exist".to_owned());
-        } else if let Err(error) = replaced.fill(path, copy, tell) {
+        } else if let Err(error) = replaced.read_rows(path, copy, tell) {
             replaced.unread = Some(format!("cannot be read ({error})"));
         }
         replaced
     }
 
     /// Reads the most important rows first, because later reads of a damaged file may fail.
-    fn fill(
+    fn read_rows(
         &mut self,
         path: &Path,
         copy: &Connection,

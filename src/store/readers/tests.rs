@@ -34,7 +34,7 @@ fn with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
 }
 
 #[test]
-fn read_of_a_moved_file_is_refused_and_refuses_writes() {
+fn read_of_a_moved_file_fails_and_stops_writes() {
     let go = |path: &Path| std::fs::remove_file(path).unwrap();
     let replace = |path: &Path| {
         let other = with_suffix(path, "-other");

@@ -97,10 +97,10 @@ fn watcher_statements_scan_no_table() {
         invoices::BY_SEQ.sql(),
         invoices::update_row::SQL,
         ledger::INSERT.sql(),
-        ledger::unreversed::SQL,
+        ledger::unreversed_entries::SQL,
         observations::by_key::SQL,
         observations::mark_unbookable::SQL,
-        observations::move_to_free_place::SQL,
+        observations::move_to_free_position::SQL,
         observations::insert::SQL,
         observations::of_transaction::SQL,
         observations::put_in_block::SQL,
@@ -135,7 +135,7 @@ fn transfers_to_send_are_found_by_index() {
 
 // An account may have many transfers, so each list needs an index with all its conditions.
 #[test]
-fn lists_of_transfers_read_only_fitting_rows() {
+fn lists_of_transfers_are_read_by_index() {
     for (sql, found) in [
         (transfers::page_of_account::SQL, "account=? AND mode=? AND kind=? AND seq<?"),
         (
@@ -163,7 +163,7 @@ commands! {
 
 /// Returns the number of virtual machine steps of each statement of the expiry worker. The file has this many open
 /// invoices, which all wait for a chain that lags.
-fn steps_of_expiry(invoices: i64) -> Vec<i32> {
+fn expiry_statement_steps(invoices: i64) -> Vec<i32> {
     let conn = Connection::open_in_memory().unwrap();
     migrate::create_schema(&conn, migrate::NEWEST).unwrap();
     conn.pragma_update(None, "foreign_keys", false).unwrap();
@@ -199,7 +199,7 @@ fn invoices_that_wait_for_a_lagging_chain_are_not_read() {
         let mut lines = plan.iter();
         assert!(lines.any(|line| line.contains("INDEX invoices_open")), "{sql}: {plan:?}");
     }
-    let (few, many) = (steps_of_expiry(10), steps_of_expiry(3_000));
+    let (few, many) = (expiry_statement_steps(10), expiry_statement_steps(3_000));
     assert_eq!(few, many);
     assert!(many.iter().all(|steps| (1..200).contains(steps)), "{many:?}");
 }

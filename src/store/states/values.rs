@@ -103,12 +103,12 @@ pub struct ValueState {
     pub link: HashLink,
 }
 
-fn state(name: String, fields: &[(&str, Cell)]) -> ValueState {
+fn value_state(name: String, fields: &[(&str, Cell)]) -> ValueState {
     let mut form = HashedFields::default();
     for (name, cell) in fields {
         form.add(name, HashedValue::from(cell));
     }
-    let link = HashLink::for_value(&name, &form);
+    let link = HashLink::hash_of_value(&name, &form);
     ValueState { name, link }
 }
 
@@ -117,7 +117,7 @@ macro_rules! hashed {
     ($name:ident = $read:ident($subject:literal, $($column:ident $(= $sql:literal)?),+ $(,)?) $text:literal) => {
         rows! {
             fn $read(subject = $subject, $($column $(= $sql)?),+) -> ValueState {
-                Ok(state(subject, &[$((stringify!($column), $column)),+]))
+                Ok(value_state(subject, &[$((stringify!($column), $column)),+]))
             }
             $name = select $text;
         }
@@ -214,7 +214,7 @@ pub fn pool_hash(
     POOL.each(db, params, |address| {
         form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
-    Ok(HashLink::for_value(&super::pool_import_name(pool, first, last), &form))
+    Ok(HashLink::hash_of_value(&super::pool_import_name(pool, first, last), &form))
 }
 
 /// Returns the number of addresses of each pool that are outside the given ranges.

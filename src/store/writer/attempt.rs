@@ -32,7 +32,7 @@ impl Tx<'_> {
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Result<T, E>, StoreError> {
         if let Some(needs_own_savepoint) = self.needs_own_savepoint {
-            return self.attempt_in_shared(needs_own_savepoint, work);
+            return self.attempt_in_shared_savepoint(needs_own_savepoint, work);
         }
         savepoint(self)?;
         let touched = self.count_touched();
@@ -48,7 +48,7 @@ impl Tx<'_> {
     }
 
     /// Runs [`Tx::attempt`] for a job in a shared savepoint.
-    fn attempt_in_shared<T, E>(
+    fn attempt_in_shared_savepoint<T, E>(
         &self,
         needs_own_savepoint: &Cell<bool>,
         work: impl FnOnce() -> Result<T, E>,

@@ -53,7 +53,7 @@ impl WriterThread {
                 conn.execute_batch("pragma wal_checkpoint(truncate)")
             });
             if let Err(error) = moved {
-                self.health.observe(&error);
+                self.health.refuse_after_error(&error);
                 log::warn!("last checkpoint failed: error={error}");
             }
         }
@@ -81,7 +81,7 @@ impl WriterThread {
                 log::warn!("last checkpoint failed: error={error}");
             }
         }
-        self.health.refuse_moved();
+        self.health.refuse_moved_file();
     }
 
     /// Refuses writes from now on, because another program has locked the database. A command only logs this.
@@ -91,7 +91,7 @@ impl WriterThread {
             let holder = path.and_then(lock_holder::find_holder);
             let holder = holder.unwrap_or_else(|| "the system does not tell which".to_owned());
             if self.file.alone {
-                self.health.refuse(WriteRefusal::Locked, &holder);
+                self.health.refuse_writes(WriteRefusal::Locked, &holder);
             } else {
                 // A command writes only once or twice, and never checks whether the lock was released.
                 log::error!("write refused: reason={} holder={holder}", WriteRefusal::Locked);
@@ -119,7 +119,7 @@ impl WriterThread {
                     self.health.accept_writes();
                 }
             }
-            Err(error) => self.health.observe(&error),
+            Err(error) => self.health.refuse_after_error(&error),
         }
     }
 
@@ -137,13 +137,13 @@ impl WriterThread {
     }
 
     /// Checks after a full disk whether there is free space again.
-    fn check_room(&self) {
+    fn check_free_space(&self) {
         if self.health.refusal() != Some(WriteRefusal::DiskFull) {
             return;
         }
         match self.file.conn.execute_batch(PROBE) {
             Ok(()) => self.health.accept_writes(),
-            Err(error) => self.health.observe(&error),
+            Err(error) => self.health.refuse_after_error(&error),
         }
         if !self.file.conn.is_autocommit() {
             // A rollback that fails is noticed by the next check.
@@ -154,11 +154,11 @@ impl WriterThread {
     /// Checks locks and free space while the writer is idle. Truncates a log that grew because of a long read.
     pub(super) fn check_disk(&self) {
         self.check_lock();
-        self.check_room();
+        self.check_free_space();
         if self.may_checkpoint() && self.is_log_large() {
             let cut = self.has_litestream().and_then(|is_copied| match is_copied {
                 true => Ok(false),
-                false => self.cut_log(),
+                false => self.truncate_log(),
             });
             self.log_failure(cut.map(drop));
         }
@@ -187,14 +187,14 @@ impl WriterThread {
                 if written < LOG_PAGES_MAX || moved == written {
                     Ok(())
                 } else if self.has_litestream()? {
-                    if written >= LEFT_PAGES_MAX && self.cut_log()? {
+                    if written >= LEFT_PAGES_MAX && self.truncate_log()? {
                         log::warn!(
                             "write-ahead log cut off, Litestream does not run: pages={written}"
                         );
                     }
                     Ok(())
                 } else if self.is_log_large() {
-                    self.cut_log().map(drop)
+                    self.truncate_log().map(drop)
                 } else {
                     self.run_checkpoint("pragma wal_checkpoint(passive)").map(drop)
                 }
@@ -207,7 +207,7 @@ impl WriterThread {
     }
 
     /// Checkpoints and truncates the log, without waiting for other users of the file. Returns `true` on success.
-    fn cut_log(&self) -> rusqlite::Result<bool> {
+    fn truncate_log(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let cut = self.run_checkpoint("pragma wal_checkpoint(truncate)");
         self.file.conn.busy_timeout(WRITER_BUSY)?;
@@ -222,7 +222,7 @@ impl WriterThread {
 
     fn log_failure(&self, moved: rusqlite::Result<()>) {
         if let Err(error) = moved {
-            self.health.observe(&error);
+            self.health.refuse_after_error(&error);
             log::warn!("write-ahead log not checkpointed: error={error}");
         }
     }

@@ -114,7 +114,7 @@ struct BlockingJob {
 
 impl BlockingJob {
     /// Submits a job that runs `before` and then blocks. Returns when the job blocks.
-    fn run(
+    fn submit_and_wait(
         store: &Store,
         before: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
     ) -> BlockingJob {
@@ -158,7 +158,7 @@ fn fail() -> Result<(), StoreError> {
 fn failed_job_rolls_back_its_own_rows_only() {
     let folder = TempFile::new();
     let (store, told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let answers = [
         submit(&store, |tx| insert_account(tx, "a")),
         submit(&store, |tx| insert_account(tx, "b").and_then(|()| fail())),
@@ -205,7 +205,7 @@ fn answer_comes_after_the_commit() {
     let folder = TempFile::new();
     let (store, told) = folder.open();
     let (beside, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let mut first = submit(&store, |tx| insert_account(tx, "a"));
     let (second, running) = BlockingJob::submit(&store, |tx| insert_account(tx, "b"));
     assert_eq!(held.release(), Ok(()));
@@ -241,7 +241,7 @@ fn changes_are_passed_after_the_commit_and_before_the_answer() {
 fn full_queue_refuses_a_job() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let waiting: Vec<AnswerReceiver> =
         (0..WAITING_MAX).map(|_| submit(&store, |_| Ok(()))).collect();
     assert_eq!(store.waiting_count(), WAITING_MAX);
@@ -260,7 +260,7 @@ fn full_queue_refuses_a_job() {
 fn waiting_jobs_run_before_the_file_is_closed() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let count = BATCH_MAX + 10;
     let job = |number: usize| submit(&store, move |tx| insert_account(tx, &number.to_string()));
     let waiting: Vec<AnswerReceiver> = (0..count).map(job).collect();
@@ -274,10 +274,10 @@ fn waiting_jobs_run_before_the_file_is_closed() {
 }
 
 #[test]
-fn job_may_own_the_last_store() {
+fn job_may_own_the_last_clone_of_the_store() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let own = store.clone();
     let answered = submit(&store, move |tx| {
         let _own = own;

@@ -21,7 +21,7 @@ const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
 const URL: &str = "https://shop.example/{{x}}?'&";
 const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
 
-fn hostile() -> String {
+fn hostile_text() -> String {
     HOSTILE.to_owned()
 }
 
@@ -29,30 +29,30 @@ fn words() -> &'static Words {
     Words::for_language(Language::English)
 }
 
-fn way_out() -> Option<ExitLink<'static>> {
+fn exit_link() -> Option<ExitLink<'static>> {
     Some(ExitLink { kind: HOSTILE, url: SiteOrAppUrl::parse(URL)?, text: HOSTILE })
 }
 
-fn hidden() -> HiddenFields {
-    HiddenFields { token: hostile(), lang: Some(HOSTILE), parent: Some(hostile()) }
+fn hidden_fields() -> HiddenFields {
+    HiddenFields { token: hostile_text(), lang: Some(HOSTILE), parent: Some(hostile_text()) }
 }
 
-fn left() -> Option<TimeLeft> {
-    Some(TimeLeft { seconds: 10, text: hostile() })
+fn time_left() -> Option<TimeLeft> {
+    Some(TimeLeft { seconds: 10, text: hostile_text() })
 }
 
-fn coins() -> CoinOptions<'static> {
+fn coin_options() -> CoinOptions<'static> {
     let coin = || CoinOption {
         id: HOSTILE,
         name: HOSTILE,
         symbol: HOSTILE,
-        logo: hostile(),
-        network: hostile(),
-        network_text: hostile(),
+        logo: hostile_text(),
+        network: hostile_text(),
+        network_text: hostile_text(),
         is_for_tests: true,
-        due: hostile(),
+        due: hostile_text(),
     };
-    CoinOptions { invoice_id: HOSTILE, hidden: hidden(), coins: vec![coin(), coin()] }
+    CoinOptions { invoice_id: HOSTILE, hidden: hidden_fields(), coins: vec![coin(), coin()] }
 }
 
 /// Number of times that the options of two coins, with their form, show the hostile text.
@@ -62,10 +62,10 @@ const COINS: usize = 2 * 8 + 4;
 #[track_caller]
 fn assert_escaped(body: impl Template, times: usize) {
     let shop = Shop { name: HOSTILE, logo: SiteUrl::parse(URL).ok() };
-    let link = LanguageLink { href: hostile(), tag: HOSTILE, name: HOSTILE, is_current: true };
+    let link = LanguageLink { href: hostile_text(), tag: HOSTILE, name: HOSTILE, is_current: true };
     let frame = Frame {
-        title: hostile(),
-        root: hostile(),
+        title: hostile_text(),
+        root: hostile_text(),
         shop: Some(shop),
         is_for_tests: true,
         refresh_seconds: Some(10),
@@ -88,12 +88,15 @@ fn assert_escaped(body: impl Template, times: usize) {
     assert_eq!(rest.matches('"').count() % 2, 0, "{page}");
 }
 
-fn live<Body: Template>(body: Body, trial: Option<SimulationButtons>) -> LiveCheckout<Body> {
+fn live_checkout<Body: Template>(
+    body: Body,
+    trial: Option<SimulationButtons>,
+) -> LiveCheckout<Body> {
     LiveCheckout {
         words: words(),
         state: HOSTILE,
-        live: PageUpdates { poll_seconds: 10, events: Some(hostile()) },
-        hidden: hidden(),
+        live: PageUpdates { poll_seconds: 10, events: Some(hostile_text()) },
+        hidden: hidden_fields(),
         trial,
         body,
     }
@@ -103,62 +106,62 @@ fn live<Body: Template>(body: Body, trial: Option<SimulationButtons>) -> LiveChe
 fn checkout_page_escapes_every_field() {
     let choose = || CoinChoicePage {
         words: words(),
-        heading: hostile(),
+        heading: hostile_text(),
         description: Some(HOSTILE),
-        left: left(),
-        coins: coins(),
-        way_out: way_out(),
+        left: time_left(),
+        coins: coin_options(),
+        way_out: exit_link(),
     };
     assert_escaped(choose(), 3 + COINS + 2);
-    let no_coins = CoinOptions { coins: Vec::new(), ..coins() };
+    let no_coins = CoinOptions { coins: Vec::new(), ..coin_options() };
     let without = CoinChoicePage { coins: no_coins, ..choose() };
     assert_escaped(without, 3 + 2);
     let trial = SimulationButtons {
-        invoice_id: hostile(),
+        invoice_id: hostile_text(),
         cases: vec![(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
     };
-    let whole = live(choose(), Some(trial));
+    let whole = live_checkout(choose(), Some(trial));
     assert_escaped(whole, 3 + COINS + 2 + 2 + 4 + 4);
-    assert_escaped(live(choose(), None), 3 + COINS + 2 + 2);
+    assert_escaped(live_checkout(choose(), None), 3 + COINS + 2 + 2);
 }
 
 #[test]
 fn payment_page_escapes_every_field() {
     let unconfirmed = |explorer| UnconfirmedPayment {
-        amount: hostile(),
-        depth: hostile(),
+        amount: hostile_text(),
+        depth: hostile_text(),
         progress: Some((1, 2)),
-        wait: Some(hostile()),
+        wait: Some(hostile_text()),
         txid: HOSTILE,
         explorer,
     };
     let pay = || PaymentPage {
         words: words(),
         invoice_id: HOSTILE,
-        price: hostile(),
+        price: hostile_text(),
         description: Some(HOSTILE),
-        heading: hostile(),
-        left: left(),
+        heading: hostile_text(),
+        left: time_left(),
         received: None,
         unconfirmed: Vec::new(),
         qr: Qr::encode(HOSTILE),
-        qr_label: hostile(),
+        qr_label: hostile_text(),
         scan: HOSTILE,
-        uri: Some(hostile()),
-        due: hostile(),
-        exact: hostile(),
+        uri: Some(hostile_text()),
+        due: hostile_text(),
+        exact: hostile_text(),
         symbol: HOSTILE,
         address: HOSTILE,
-        only_network: hostile(),
-        steps: [hostile(), hostile(), hostile()],
-        rate: hostile(),
-        until: Moment { moment: hostile(), text: hostile() },
-        other_coins: Some(coins()),
-        way_out: way_out(),
+        only_network: hostile_text(),
+        steps: [hostile_text(), hostile_text(), hostile_text()],
+        rate: hostile_text(),
+        until: Moment { moment: hostile_text(), text: hostile_text() },
+        other_coins: Some(coin_options()),
+        way_out: exit_link(),
     };
     assert_escaped(pay(), 21 + COINS + 2);
     let top_up = PaymentPage {
-        received: Some(hostile()),
+        received: Some(hostile_text()),
         unconfirmed: vec![unconfirmed(None)],
         other_coins: None,
         uri: None,
@@ -172,10 +175,10 @@ fn payment_page_escapes_every_field() {
         heading: HOSTILE,
         message: HOSTILE,
         description: Some(HOSTILE),
-        facts: vec![(HOSTILE, hostile()), (HOSTILE, hostile())],
+        facts: vec![(HOSTILE, hostile_text()), (HOSTILE, hostile_text())],
         unconfirmed: [None, SiteUrl::parse(URL).ok()].map(unconfirmed).into(),
         asks_for_sent: true,
-        way_out: way_out(),
+        way_out: exit_link(),
     };
     assert_escaped(state, 4 + 4 + 2 * 5 + 2);
 }
@@ -185,9 +188,9 @@ fn other_pages_escape_every_field() {
     let problem = ErrorPage {
         words: words(),
         heading: HOSTILE,
-        message: hostile(),
+        message: hostile_text(),
         request_id: HOSTILE,
-        back: Some(hostile()),
+        back: Some(hostile_text()),
     };
     assert_escaped(problem, 4);
     let link = || LinkPage {
@@ -197,22 +200,22 @@ fn other_pages_escape_every_field() {
         name: HOSTILE,
         description: Some(HOSTILE),
         problem: Some(HOSTILE),
-        amount_label: hostile(),
-        example: hostile(),
+        amount_label: hostile_text(),
+        example: hostile_text(),
         price: Price::Named(HOSTILE),
     };
     assert_escaped(link(), 10);
-    let price = Price::Fixed(hostile());
+    let price = Price::Fixed(hostile_text());
     assert_escaped(LinkPage { price, ..link() }, 8);
     let code = LinkQr {
         words: words(),
         lang: Some(HOSTILE),
         id: HOSTILE,
         name: HOSTILE,
-        price: Some(hostile()),
+        price: Some(hostile_text()),
         qr: Qr::encode(HOSTILE),
-        qr_label: hostile(),
-        url: hostile(),
+        qr_label: hostile_text(),
+        url: hostile_text(),
     };
     assert_escaped(code, 6);
     let setup = SetupForm {
@@ -228,7 +231,7 @@ fn other_pages_escape_every_field() {
 #[test]
 fn parent_origin_is_escaped_and_scripts_are_files() {
     let frame =
-        Frame { parent: Some(hostile()), script: Some("folder/file.js"), ..Frame::default() };
+        Frame { parent: Some(hostile_text()), script: Some("folder/file.js"), ..Frame::default() };
     let body = SetupDone { email: "" };
     let page = Page { frame, body }.render().unwrap_or_default();
     let named = format!("<meta name=\"coffer-parent\" content=\"{ESCAPED}\">");

@@ -164,7 +164,7 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
 }
 
 #[test]
-fn new_queue_begins_with_one_attempt_beside_many() {
+fn new_queue_among_many_queues_begins_with_one_attempt() {
     let mut receivers = ReceiverStates::default();
     let hanging = queue_names("hanging", QUEUES_FEW, "1");
     let begun: Vec<usize> = hanging.iter().map(|name| fill_queue(&mut receivers, name)).collect();

@@ -96,7 +96,7 @@ pub(super) fn start_watch(service: &Arc<Service>, chain: Chain, ours: &[String])
 
 /// Returns the number of histories for each coin, and the first seed. Both come from the environment.
 #[expect(clippy::disallowed_methods, reason = "the length of a test is no setting")]
-fn requested_histories() -> (u64, u64) {
+fn history_count_and_seed() -> (u64, u64) {
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
     let many = number("COFFER_HISTORIES").map_or(HISTORIES, |many| many / 2);
     (many, number("COFFER_SEED").unwrap_or(1))
@@ -112,7 +112,7 @@ fn history_count(asset: &str, many: u64) -> u64 {
 
 /// Runs the random histories of a coin.
 fn run_histories(asset: &str) {
-    let (many, first) = requested_histories();
+    let (many, first) = history_count_and_seed();
     let many = history_count(asset, many);
     let mut counts = HistoryCounts::default();
     for seed in first..first + many {
@@ -137,14 +137,14 @@ fn print_line(text: &str) {
 fn run_history(asset: &str, seed: u64) -> HistoryCounts {
     let mut history = ChainHistory::new(asset, seed);
     for _ in 0..STEPS {
-        history.act_randomly();
+        history.perform_random_action();
         history.follow_once(true);
     }
-    history.settle_all();
+    history.finalize_all();
     let seen = history.assert_matches_chain();
     // A complete rescan, during which the process is killed, results in the same outputs and balances.
     let books = history.shop.merchant_balances();
-    history.rescan_all();
+    history.rescan_chain();
     assert_eq!(history.assert_matches_chain(), seen, "seed {seed}");
     assert_eq!(history.shop.merchant_balances(), books, "seed {seed}");
     if !seed.is_multiple_of(RESTORED_ONCE_IN) || !history.has_copy() {
@@ -152,16 +152,16 @@ fn run_history(asset: &str, seed: u64) -> HistoryCounts {
     }
     let mut restored = history.restore_copy();
     if seed.is_multiple_of(2 * RESTORED_ONCE_IN) {
-        restored.settle_all();
-        restored.rescan_all();
+        restored.finalize_all();
+        restored.rescan_chain();
     } else {
-        restored.rescan_all();
-        restored.settle_all();
+        restored.rescan_chain();
+        restored.finalize_all();
     }
     // The restored file has the same outputs, although it lacks some of the addresses.
     assert_eq!(restored.assert_matches_chain(), seen, "seed {seed}");
     let books = restored.shop.merchant_balances();
-    restored.rescan_all();
+    restored.rescan_chain();
     assert_eq!(restored.assert_matches_chain(), seen, "seed {seed}");
     assert_eq!(restored.shop.merchant_balances(), books, "seed {seed}");
     restored.counts

@@ -14,8 +14,8 @@ use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::time::{MINUTE_MS, Time};
-use crate::service::random;
-use head::{HeadAge, lag_problem, unread_problem};
+use crate::service::random_bytes;
+use head::{HeadAge, lag_problem, unread_blocks_problem};
 use log::Level;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -187,7 +187,7 @@ impl FollowerState {
         let stepped = match self.prepare_addresses() {
             // No request was sent to the node, so the node's last problem is still reported.
             Ok(false) => return Some(Pause::fixed(Duration::ZERO)),
-            Ok(true) => self.step_connected_node(),
+            Ok(true) => self.make_step_with_node(),
             Err(failed) => Err(failed),
         };
         match stepped {
@@ -203,7 +203,7 @@ impl FollowerState {
         }
     }
 
-    fn step_connected_node(&mut self) -> Result<ChainProgress, StepError> {
+    fn make_step_with_node(&mut self) -> Result<ChainProgress, StepError> {
         if self.connected.is_none() {
             self.connected = self.connect.node_after_failures(0);
         }
@@ -246,7 +246,7 @@ impl FollowerState {
         if self.watch.must_load_addresses() {
             self.watch.load_addresses().map(|()| false)
         } else {
-            self.watch.derive_ahead()
+            self.watch.derive_more_addresses()
         }
     }
 
@@ -326,7 +326,7 @@ impl FollowerState {
         let is_behind = matches!(failed, StepError::Node(NodeError::Behind));
         if !is_behind || self.failures > 2 {
             let problem = match self.watch.unread {
-                Some(unread) if is_behind => unread_problem(unread),
+                Some(unread) if is_behind => unread_blocks_problem(unread),
                 Some(_) | None => failed.to_string(),
             };
             self.report_lacking_block(is_behind);
@@ -370,7 +370,7 @@ impl FollowerState {
 
 /// Shortens a pause by up to a quarter at random, so that not all chains poll at once.
 fn with_jitter(pause: Duration) -> Duration {
-    let [dice] = random::<1>().unwrap_or([0]);
+    let [dice] = random_bytes::<1>().unwrap_or([0]);
     let share = pause.checked_div(1024).unwrap_or_default();
     pause.saturating_sub(share.saturating_mul(u32::from(dice)))
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 /// A request of an operation, without credential and path.
 #[derive(Clone)]
-pub struct Case {
+pub struct RequestCase {
     pub name: String,
     /// Body to send, or an empty string for none.
     pub body: String,
@@ -34,8 +34,8 @@ fn value_of_wrong_type() -> Value {
     json!([[{ "a": 1 }]])
 }
 
-pub fn case_with_body(name: &str, body: &str) -> Case {
-    Case {
+pub fn case_with_body(name: &str, body: &str) -> RequestCase {
+    RequestCase {
         name: name.to_owned(),
         body: body.to_owned(),
         query: String::new(),
@@ -47,7 +47,7 @@ pub fn case_with_body(name: &str, body: &str) -> Case {
 
 /// Returns the requests with which an operation is tested, made from its valid body. If `is_brief` is `true`, returns
 /// only those that show the order of the checks.
-pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<Case> {
+pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<RequestCase> {
     let sent = valid.map_or_else(String::new, Value::to_string);
     let base = case_with_body("valid", &sent);
     let mut all = vec![base.clone()];
@@ -70,14 +70,16 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
             format!("{name}=1&{name}=1"),
         ]
     });
-    all.extend(queries.chain(["surprise=1".to_owned(), "%zz".to_owned()]).map(|query| Case {
-        name: format!("?{}", shorten(&query)),
-        query,
-        ..base.clone()
-    }));
+    all.extend(
+        queries.chain(["surprise=1".to_owned(), "%zz".to_owned()]).map(|query| RequestCase {
+            name: format!("?{}", shorten(&query)),
+            query,
+            ..base.clone()
+        }),
+    );
     if operation.path.contains('{') {
         let ids = ["x", "%07", "..%2f", "01a1fd55-7a80-7af2-9132-00000000FFFF"];
-        all.extend(ids.map(|id| Case {
+        all.extend(ids.map(|id| RequestCase {
             name: format!("path with {id}"),
             id: Some(id),
             ..base.clone()
@@ -85,7 +87,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
     }
     if operation.is_idempotent {
         let keys = [String::new(), "é".to_owned(), "k".repeat(300)];
-        all.extend(keys.map(|key| Case {
+        all.extend(keys.map(|key| RequestCase {
             name: format!("Idempotency-Key: {}", shorten(&key)),
             idempotency_key: Some(key),
             ..base.clone()
@@ -97,7 +99,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
             ("unknown credential", Credential::Unknown),
             ("no credential", Credential::Absent),
         ];
-        all.extend(credentials.map(|(name, credential)| Case {
+        all.extend(credentials.map(|(name, credential)| RequestCase {
             name: name.to_owned(),
             credential,
             ..base.clone()
@@ -111,7 +113,7 @@ fn faulty_bodies(
     fields: &[String],
     valid: Option<&Map<String, Value>>,
     is_brief: bool,
-) -> Vec<Case> {
+) -> Vec<RequestCase> {
     let valid = valid.cloned().unwrap_or_default();
     let with = |name: &str, value: Value| {
         let mut body = valid.clone();
@@ -150,7 +152,7 @@ fn faulty_bodies(
 }
 
 /// Returns cases with a body that is missing, incomplete, too large or no JSON object.
-fn malformed_bodies(valid: &str) -> Vec<Case> {
+fn malformed_bodies(valid: &str) -> Vec<RequestCase> {
     let cut = valid.get(..valid.len().saturating_sub(1)).unwrap_or("");
     vec![
         case_with_body("no body", ""),

@@ -1,6 +1,6 @@
 //! Sends the requests of operations in every situation and writes the golden text of the responses.
 
-use super::case::{Case, body_with_other_faults, case_with_body, cases};
+use super::case::{RequestCase, body_with_other_faults, case_with_body, cases};
 use super::document::Operation;
 use super::observed::{audit_rows, describe_response, last_audit_seq};
 use super::world::{Owner, SeededSandbox};
@@ -221,7 +221,7 @@ impl ResponseRecorder {
     fn send_case(
         &self,
         operation: &Operation,
-        case: &Case,
+        case: &RequestCase,
         situation: Situation,
     ) -> (Response, String) {
         let is_locked = situation == Situation::Locked;

@@ -1,6 +1,6 @@
 //! A sandbox with one object of each kind and credentials of all callers.
 
-use super::case::{Case, Credential};
+use super::case::{Credential, RequestCase};
 use super::document::Operation;
 use super::objects::SeededObjects;
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
@@ -94,7 +94,7 @@ impl SeededSandbox {
         }
     }
 
-    pub fn send(&self, operation: &Operation, case: &Case, owner: Owner) -> Response {
+    pub fn send(&self, operation: &Operation, case: &RequestCase, owner: Owner) -> Response {
         let live = operation.path.contains("payout") && operation.path.contains("/v1/")
             || operation.id == "createAccountPayout"
             || operation.id == "getAccountPayout";
@@ -151,7 +151,7 @@ impl SeededSandbox {
         })
     }
 
-    fn request_path(&self, operation: &Operation, case: &Case, owner: Owner) -> String {
+    fn request_path(&self, operation: &Operation, case: &RequestCase, owner: Owner) -> String {
         let mut collection = "";
         let parts = operation.path.split('/').map(|part| {
             let before = std::mem::replace(&mut collection, part);

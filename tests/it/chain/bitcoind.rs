@@ -1,7 +1,7 @@
 //! Regtest behaviour in which the newest bitcoind differs from other nodes. The tests are skipped without a bitcoind.
 
 use super::counter::{UtxoShop, foreign_address};
-use super::watch::{LIMITS, WatchList, paid_in_blocks, payment_tuples, utxo_client};
+use super::watch::{LIMITS, WatchList, block_payment_tuples, payment_tuples, utxo_client};
 use crate::support::payer::Payer;
 use crate::support::regtest::Regtest;
 use coffer::chain::{Node, NodeError};
@@ -55,7 +55,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     assert!(head.is_complete);
     let mined = head.block.height - 2;
     let blocks = seen.blocks(mined, head.block.height, &watch).unwrap();
-    assert_eq!((blocks.len(), paid_in_blocks(&blocks)), (3, expected));
+    assert_eq!((blocks.len(), block_payment_tuples(&blocks)), (3, expected));
     // Without a transaction index, the node still finds the blocks of unspent outputs.
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);

@@ -83,7 +83,7 @@ impl ClaimShop {
     }
 }
 
-fn claim(running: &RunningServer, body: &Value) -> Response {
+fn post_claim(running: &RunningServer, body: &Value) -> Response {
     running.operator_request("POST", CLAIMS, body)
 }
 
@@ -173,13 +173,13 @@ fn claimed_contract_payment_is_booked_once() {
     let of = |txid: &Value, address: &Value| json!({ "txid": txid, "address": address, "amount": "0.01" });
     let right = of(&paid, one);
     let mut running = shop.start(&blind);
-    let asked = claim(&running, &right).expect(201).json();
+    let asked = post_claim(&running, &right).expect(201).json();
     assert_eq!(asked["outcome"], Value::Null);
-    claim(&running, &right).assert_error(409, "invalid_transition", None);
+    post_claim(&running, &right).assert_error(409, "invalid_transition", None);
     let unknown = json!(format!("0x{:064x}", 7));
     // The last of these claims names an address that the transaction did not pay.
     for wrong in [of(&failed, one), of(&unknown, one), of(&young, one), of(&paid, two)] {
-        claim(&running, &wrong).expect(201);
+        post_claim(&running, &wrong).expect(201);
     }
     running.process.kill();
     drop(running);
@@ -201,10 +201,10 @@ fn claimed_contract_payment_is_booked_once() {
     shop.assert_audit_clean();
     // The payment was booked by the first claim, and the transaction has no second payment of this amount to this
     // address.
-    claim(&running, &right).assert_error(409, "invalid_transition", None);
+    post_claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();
-    claim(&running, &again).expect(201);
+    post_claim(&running, &again).expect(201);
     running.process.kill();
     drop(running);
     assert_rescans_keep_observation(&shop, &seen);
@@ -239,7 +239,7 @@ fn invalid_claim_names_the_wrong_field() {
     ] {
         let mut body = right.clone();
         body[field] = value;
-        claim(&running, &body).assert_error(400, "invalid_request", Some(field));
+        post_claim(&running, &body).assert_error(400, "invalid_request", Some(field));
     }
     for chain in ["base", "bitcoin"] {
         let path = format!("/dashboard/api/chains/{chain}/claims");

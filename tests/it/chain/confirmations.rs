@@ -62,7 +62,7 @@ impl<'t> ConfirmationShop<'t> {
     }
 
     #[track_caller]
-    fn read_as_operator(&self, invoice: &Value, what: &str) -> Value {
+    fn operator_invoice_view(&self, invoice: &Value, what: &str) -> Value {
         let (account, id) = (&self.till.served.account, invoice["id"].as_str().unwrap());
         let path = format!("/dashboard/api/accounts/{account}/invoices/{id}{what}");
         self.running.operator_request("GET", &path, &NULL).expect(200).json()
@@ -72,7 +72,7 @@ impl<'t> ConfirmationShop<'t> {
     /// invoice.
     #[track_caller]
     fn assert_confirmations(&self, invoice: &Value, count: u32, needed: Value) {
-        let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
+        let payment = self.operator_invoice_view(invoice, "")["payments"][0].clone();
         let both =
             |of: &Value| [&of["confirmations"], &of["confirmationsNeeded"]].map(Value::clone);
         assert_eq!(both(&payment), [json!(count), needed.clone()], "{payment}");
@@ -99,7 +99,7 @@ impl<'t> ConfirmationShop<'t> {
     /// Returns the payment steps in the timeline of an invoice.
     #[track_caller]
     fn payment_steps(&self, invoice: &Value) -> Vec<Value> {
-        let timeline = self.read_as_operator(invoice, "/timeline")["data"].clone();
+        let timeline = self.operator_invoice_view(invoice, "/timeline")["data"].clone();
         let told = timeline.as_array().unwrap().iter();
         told.filter(|entry| entry["kind"] == "payment").cloned().collect()
     }
@@ -120,7 +120,7 @@ impl<'t> ConfirmationShop<'t> {
     #[track_caller]
     fn assert_paid(&self, invoice: &Value) {
         self.till.wait_for_event("invoice.confirmed", invoice);
-        let payment = self.read_as_operator(invoice, "")["payments"][0].clone();
+        let payment = self.operator_invoice_view(invoice, "")["payments"][0].clone();
         assert_eq!(payment["state"], "confirmed");
         for of in [&payment, &self.payment_steps(invoice).last().unwrap()["payment"]] {
             assert_eq!([&of["confirmations"], &of["confirmationsNeeded"]], [&NULL; 2]);
@@ -155,7 +155,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     counter.assert_confirmations(&small, 1, json!(3));
     counter.assert_confirmations(&large, 1, json!(12));
     assert!(counter.checkout_page(&small).contains("TEST."));
-    let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
+    let payment = counter.operator_invoice_view(&small, "")["payments"][0].clone();
     assert_eq!(payment["explorerUrl"], NULL, "explorers of the main network are not linked");
     node.mine(1);
     counter.restart_and_read(103);
@@ -164,7 +164,7 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     counter.restart_and_read(104);
     counter.assert_paid(&small);
     counter.assert_confirmations(&large, 3, json!(12));
-    assert_eq!(counter.read_as_operator(&large, "")["testNetwork"], "regtest");
+    assert_eq!(counter.operator_invoice_view(&large, "")["testNetwork"], "regtest");
     node.mine(8);
     counter.restart_and_read(112);
     counter.assert_confirmations(&large, 11, json!(12));
@@ -195,7 +195,7 @@ fn assert_operator_setting_applies(
     counter.restart_and_read(117);
     counter.till.wait_for_event("invoice.detected", &invoice);
     counter.assert_confirmations(&invoice, 4, json!(200));
-    let payment = counter.read_as_operator(paid, "")["payments"][0].clone();
+    let payment = counter.operator_invoice_view(paid, "")["payments"][0].clone();
     assert_eq!(payment["state"], "confirmed", "the confirmed payment stays confirmed");
     set(counter, 5);
     counter.assert_confirmations(&invoice, 4, json!(5));
@@ -236,14 +236,14 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     let listed = counter.call("GET", "/v1/deposits", &NULL)["data"][0].clone();
     let url = format!("https://etherscan.io/tx/{}", txid.as_str().unwrap());
     assert_eq!(listed["explorerUrl"], url);
-    let payment = counter.read_as_operator(&small, "")["payments"][0].clone();
+    let payment = counter.operator_invoice_view(&small, "")["payments"][0].clone();
     let url = format!("https://etherscan.io/tx/{}", payment["txid"].as_str().unwrap());
     assert_eq!(payment["explorerUrl"], url);
     let page = counter.checkout_page(&small);
     assert!(page.contains(&format!("href=\"{url}\"")), "{page}");
     // The shop allows test networks, but the node is on the main network.
     assert!(!page.contains("TEST."), "{page}");
-    assert_eq!(counter.read_as_operator(&small, "")["testNetwork"], NULL);
+    assert_eq!(counter.operator_invoice_view(&small, "")["testNetwork"], NULL);
     // The customer's payments now sum to 2400 EUR more, so all unconfirmed payments of this customer need finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
     assert_confirmed_when_final(&node, &mut counter, first, [&small, &large]);

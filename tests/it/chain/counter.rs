@@ -59,13 +59,13 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn open(node: &'a Regtest, coin: &'static str, script: &'static str) -> UtxoShop<'a> {
         let payer = Payer::with_coins(node, COINS);
-        UtxoShop::open_at(payer, node, (&node.url(), 900), (coin, script))
+        UtxoShop::open_with_url(payer, node, (&node.url(), 900), (coin, script))
     }
 
     /// Opens a shop that reads the node at this URL. The server detects payments up to `ahead` indexes above the next
     /// index.
     #[track_caller]
-    pub fn open_at(
+    pub fn open_with_url(
         payer: Payer<'a>,
         node: &'a Regtest,
         (url, ahead): (&str, u32),

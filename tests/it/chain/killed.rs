@@ -43,7 +43,7 @@ pub(super) trait RandomPayer {
 }
 
 /// Returns a random amount in base units.
-fn amount(dice: &mut Dice) -> u64 {
+fn random_amount(dice: &mut Dice) -> u64 {
     20_000 + u64::try_from(dice.roll(3_000_000)).unwrap()
 }
 
@@ -72,7 +72,7 @@ impl RandomPayer for LitecoindPayer {
             let mut amounts = Map::new();
             for address in to {
                 let address = self.node.to_litecoin_address(self.chain, address);
-                amounts.insert(address, format!("0.{:08}", amount(dice)).into());
+                amounts.insert(address, format!("0.{:08}", random_amount(dice)).into());
             }
             self.sent.push(self.node.call_text("sendmany", json!(["", amounts])));
         }
@@ -116,7 +116,7 @@ struct BitcoindPayer<'a> {
 impl RandomPayer for BitcoindPayer<'_> {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         for _ in 0..TIMES {
-            let paid = to.iter().map(|address| (address.as_str(), amount(dice)));
+            let paid = to.iter().map(|address| (address.as_str(), random_amount(dice)));
             let paid: Vec<_> = paid.collect();
             self.payer.pay(&paid);
         }
@@ -260,7 +260,7 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
         till.served.wait_for_query(&all, &["1"]);
         running.process.kill();
     }
-    let count = assert_file_agrees(till, payer, to.drain(..).collect());
+    let count = assert_file_matches_node(till, payer, to.drain(..).collect());
     assert!(count >= 200 * kills / 2, "{count}");
     let besides = 2 * rounds;
     eprintln!(
@@ -271,7 +271,11 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
 
 /// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
-fn assert_file_agrees(till: &TestnetShop, payer: &impl RandomPayer, to: BTreeSet<String>) -> usize {
+fn assert_file_matches_node(
+    till: &TestnetShop,
+    payer: &impl RandomPayer,
+    to: BTreeSet<String>,
+) -> usize {
     let file = till.served.open_file();
     // Later blocks become final step by step, and each step drops some of the lost transactions.
     for _ in 0..BURIALS_MAX {
@@ -296,7 +300,7 @@ fn assert_file_agrees(till: &TestnetShop, payer: &impl RandomPayer, to: BTreeSet
 }
 
 #[track_caller]
-fn kill_on_utxo_chain(
+fn kill_server_on_utxo_chain(
     chain: &'static str,
     asset: &'static str,
     url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
@@ -313,7 +317,7 @@ fn kill_on_utxo_chain(
 }
 
 #[track_caller]
-fn kill_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
+fn kill_server_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'static str) {
     let Some(node) = Node::start(id, &format!("kills within a block of {chain}")) else {
         return;
     };
@@ -329,12 +333,12 @@ fn kill_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'static s
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_litecoin() {
-    kill_on_utxo_chain("litecoin", "LTC", |node| (None, node.url()));
+    kill_server_on_utxo_chain("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_dogecoin() {
-    kill_on_utxo_chain("dogecoin", "DOGE", RpcProxy::start_dogecoin);
+    kill_server_on_utxo_chain("dogecoin", "DOGE", RpcProxy::start_dogecoin);
 }
 
 #[test]
@@ -351,15 +355,15 @@ fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_ether_and_tokens() {
-    kill_on_evm_chain(11_155_111, "ethereum", "USDC-ERC20", "ETH");
+    kill_server_on_evm_chain(11_155_111, "ethereum", "USDC-ERC20", "ETH");
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_base_tokens() {
-    kill_on_evm_chain(84_532, "base", "USDC-BASE", "");
+    kill_server_on_evm_chain(84_532, "base", "USDC-BASE", "");
 }
 
 #[test]
 fn kill_within_a_block_neither_loses_nor_doubles_polygon_tokens() {
-    kill_on_evm_chain(80_002, "polygon", "USDC-POLYGON", "");
+    kill_server_on_evm_chain(80_002, "polygon", "USDC-POLYGON", "");
 }

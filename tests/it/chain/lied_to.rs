@@ -134,7 +134,7 @@ fn doctor_output(till: &TestnetShop) -> String {
 /// Injects the false responses of each case in turn, then stops them. Asserts that nothing false is booked.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "prints the memory of the server")]
-fn play_lies(
+fn run_lie_cases(
     till: &TestnetShop,
     (liar, chain): (&RpcProxy, &str),
     cases: Vec<LieCase>,
@@ -199,7 +199,7 @@ fn deposit_address(till: &TestnetShop, chain: &str, asset: &str) -> String {
 }
 
 #[track_caller]
-fn play_utxo_lies(
+fn run_utxo_lie_cases(
     chain: &str,
     asset: &'static str,
     url: impl Fn(&Litecoind) -> (Option<RpcProxy>, String),
@@ -216,17 +216,17 @@ fn play_utxo_lies(
     node.mine(5);
     let to = node.to_litecoin_address(chain, &deposit_address(&till, chain, asset));
     let cases = lies::utxo_cases(&before, &node.script_of(&to), chain == "litecoin");
-    play_lies(&till, (&liar, chain), cases, &UtxoPayer { node, asset, to });
+    run_lie_cases(&till, (&liar, chain), cases, &UtxoPayer { node, asset, to });
 }
 
 #[test]
 fn lies_of_a_litecoin_node_are_not_booked() {
-    play_utxo_lies("litecoin", "LTC", |node| (None, node.url()));
+    run_utxo_lie_cases("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
 fn lies_of_a_dogecoin_node_are_not_booked() {
-    play_utxo_lies("dogecoin", "DOGE", RpcProxy::start_dogecoin);
+    run_utxo_lie_cases("dogecoin", "DOGE", RpcProxy::start_dogecoin);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     let to = ["USDC-ERC20", "ETH"].map(|asset| deposit_address(&till, "ethereum", asset));
     let cases = lies::evm_cases(&before, &token, &to[0]);
     let payer = EvmPayer { node, token, to };
-    play_lies(&till, (&liar, "ethereum"), cases, &payer);
+    run_lie_cases(&till, (&liar, "ethereum"), cases, &payer);
 }
 
 /// Only `coffer doctor` waits for a node that sends one byte at a time, and its wait ends with a timeout.

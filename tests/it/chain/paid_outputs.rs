@@ -35,7 +35,7 @@ fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
     let payer = Payer::with_coins(&node, COINS);
     if let Some(server) = Electrumx::start(&node, &[], UNTESTED) {
         let url = server.url();
-        play_history(UtxoShop::open_at(payer, &node, (&url, 15), ("BTC", "wpkh")));
+        play_history(UtxoShop::open_with_url(payer, &node, (&url, 15), ("BTC", "wpkh")));
     }
 }
 
@@ -46,7 +46,7 @@ fn play_history(mut counter: UtxoShop<'_>) {
     play_replacements(&mut counter);
     play_reorgs(&mut counter);
     play_late_payments(&mut counter);
-    play_own_transfers(&mut counter);
+    play_transfers_within_shop(&mut counter);
     play_ignored_outputs(&mut counter);
     counter.assert_ledger_matches_chain();
     // A rescan of all blocks changes nothing.
@@ -232,7 +232,7 @@ fn play_late_payments(counter: &mut UtxoShop<'_>) {
 /// Plays transfers between addresses of the shop, which are not booked as payments. The server sees some of the first
 /// transactions in the mempool, and others only in a block.
 #[track_caller]
-fn play_own_transfers(counter: &mut UtxoShop<'_>) {
+fn play_transfers_within_shop(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(3);
     let [paid, swept, unpaid] = &dues[..] else { unreachable!("three were made") };
     let ours = counter.customer_address("bob").unwrap_or_else(|| unpaid.address.clone());

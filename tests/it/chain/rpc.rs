@@ -173,7 +173,7 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
         rpc.batch::<u64>(&numbered_calls(4)).is_ok(),
         "batches of four, two and one, and no failure"
     );
-    assert_eq!((node.requests().len(), rpc.epoch()), (2 + 4, 0));
+    assert_eq!((node.requests().len(), rpc.failure_epoch()), (2 + 4, 0));
     // After 32 calls without a batch, the client tries a batch of two again, which costs one more request.
     for _ in 0..8 {
         assert!(rpc.batch::<u64>(&numbered_calls(4)).is_ok());
@@ -191,7 +191,7 @@ fn three_failures_switch_to_the_next_url_and_back() {
     let mut rpc = rpc_client(&[bad.url(), good.url()]);
     let mut ask = || {
         let answer = rpc.call::<String>("a", &json!([])).ok();
-        (answer, rpc.epoch())
+        (answer, rpc.failure_epoch())
     };
     for failures in 1..=3 {
         assert_eq!(ask(), (None, failures));
@@ -200,7 +200,7 @@ fn three_failures_switch_to_the_next_url_and_back() {
         assert_eq!(ask(), (Some("good".to_owned()), 3));
     }
     for _ in 0..3 {
-        rpc.distrust();
+        rpc.distrust_node();
     }
     assert!(rpc.call::<String>("a", &json!([])).is_err());
     assert_eq!(bad.requests().len(), 4);

@@ -37,9 +37,9 @@ trait ScenarioPayer {
     fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]);
     /// Reorganises the newest blocks. Their transactions are confirmed again in another order, except the transaction
     /// `gone`.
-    fn reorganise_without(&self, gone: &str);
+    fn reorganise_and_drop(&self, gone: &str);
     /// Sends to this address several payments that the server must ignore.
-    fn send_ignored(&self, to: &str);
+    fn send_ignored_payments(&self, to: &str);
     /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, returns
     /// those of `booked` instead and compares the balances.
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
@@ -102,7 +102,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         let mut mixed = vec![(self.deposit_address("mixed"), twenty)];
         mixed.extend(customer.map(|to| (to, twenty / 4)));
         payer.send_all(&mixed);
-        payer.send_ignored(self.deposit_address("stray"));
+        payer.send_ignored_payments(self.deposit_address("stray"));
         payer.mine_empty(1);
         let strays = usize::from(!payer.has_mempool());
         let count = 6 + 2 + mixed.len() + strays;
@@ -139,7 +139,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         for name in ["back", "gone"] {
             assert_eq!(told[name], "detected", "{name}");
         }
-        self.payer.reorganise_without(&gone);
+        self.payer.reorganise_and_drop(&gone);
         let count = count + 3;
         let told = self.run_server_until(&confirmed_condition(count));
         assert_eq!(told["back"], "detected");

@@ -164,7 +164,7 @@ fn paid_assets(chain: &str) -> &'static [&'static str] {
 
 /// Waits until the newest block of every chain was read.
 #[track_caller]
-fn wait_until_read(till: &TestnetShop, sides: &[SoakChain]) {
+fn wait_until_chains_read(till: &TestnetShop, sides: &[SoakChain]) {
     let heights: Vec<String> = sides
         .iter()
         .map(|side| format!("(chain = '{}' and height = {})", side.chain, side.payer.height()))
@@ -229,7 +229,7 @@ fn play_random_event(side: &mut SoakChain, dice: &mut Dice) {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
-fn all_chains_with_faults_and_kills_are_booked_exactly() {
+fn faults_and_kills_neither_lose_nor_double_payments() {
     let Some((mut sides, tokens)) = start_chains() else {
         return;
     };
@@ -265,7 +265,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
         }
         if dice.once_in(4) {
             sides.iter().for_each(|side| side.front.clear_faults());
-            wait_until_read(&till, &sides);
+            wait_until_chains_read(&till, &sides);
             if !may_kill {
                 memory.push(anonymous_memory_kb(&running));
             }
@@ -273,7 +273,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
     }
     sides.iter().for_each(|side| side.front.clear_faults());
     if time.is_some() {
-        wait_until_read(&till, &sides);
+        wait_until_chains_read(&till, &sides);
         memory.push(anonymous_memory_kb(&running));
         let (first, last) = (memory[0], memory[memory.len() - 1]);
         eprintln!("soak: anonymous memory in kB, in the second half: {memory:?}");
@@ -281,7 +281,7 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
         assert_no_thread_spins(&running);
     }
     drop(running);
-    let count = assert_file_agrees(&till, &sides);
+    let count = assert_file_matches_nodes(&till, &sides);
     let seconds = begun.elapsed().as_secs();
     eprintln!(
         "soak: {seconds} s, {rounds} rounds, {kills} kills; {count} payments came, each is in the file once"
@@ -290,14 +290,14 @@ fn all_chains_with_faults_and_kills_are_booked_exactly() {
 
 /// Asserts that the file has each payment exactly once, and returns their number.
 #[track_caller]
-fn assert_file_agrees(till: &TestnetShop, sides: &[SoakChain]) -> usize {
+fn assert_file_matches_nodes(till: &TestnetShop, sides: &[SoakChain]) -> usize {
     let file = till.served.open_file();
     for _ in 0..BURIALS_MAX {
         for side in sides {
             side.payer.mine_empty(DEEP);
         }
         let mut running = till.start();
-        wait_until_read(till, sides);
+        wait_until_chains_read(till, sides);
         assert!(running.process.close_input());
         let seen = "select count(*) from observations where state = 'seen'";
         let seen: u32 = file.query_row(seen, [], |row| row.get(0)).unwrap();

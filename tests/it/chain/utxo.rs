@@ -1,7 +1,7 @@
 //! A litecoind in regtest, read by JSON-RPC: blocks, mempool, replacements and reorgs. The tests include pruned
 //! nodes, nodes without an index, and the RPC subset of Dogecoin.
 
-use super::watch::{LIMITS, WatchList, paid_in_blocks, payment_tuples, utxo_client};
+use super::watch::{LIMITS, WatchList, block_payment_tuples, payment_tuples, utxo_client};
 use crate::support::litecoind::Litecoind;
 use crate::support::rpc_proxy::RpcProxy;
 use coffer::chain::utxo::Utxo;
@@ -91,7 +91,7 @@ fn assert_moved_to_block(
     assert_eq!(blocks[1].block, head.block);
     assert_eq!(blocks[2].parent, head.block.hash);
     assert_eq!(blocks[2].block.hash, hash);
-    let mut received = paid_in_blocks(&blocks);
+    let mut received = block_payment_tuples(&blocks);
     received.sort();
     assert_eq!(received, expected);
     let gone = seen.mempool(waited, watch).unwrap();
@@ -181,7 +181,10 @@ fn reorg_unconfirms_an_indexed_transaction() {
     assert_eq!(seen.block_of(&paid), Ok(None));
     let blocks = seen.blocks(101, 103, &watch).unwrap();
     assert_eq!(blocks[1].block.hash, hashes[0]);
-    assert_eq!(paid_in_blocks(&blocks).iter().map(|one| &one.0).collect::<Vec<_>>(), [&bumped]);
+    assert_eq!(
+        block_payment_tuples(&blocks).iter().map(|one| &one.0).collect::<Vec<_>>(),
+        [&bumped]
+    );
 
     // The first branch becomes active again, because it is longer by one block.
     node.call("invalidateblock", json!([hashes[0]]));
@@ -219,7 +222,7 @@ fn pruned_node_suffices_and_may_restart() {
     let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
     let head = seen.head().unwrap();
     let received =
-        paid_in_blocks(&seen.blocks(head.block.height, head.block.height, &watch).unwrap());
+        block_payment_tuples(&seen.blocks(head.block.height, head.block.height, &watch).unwrap());
     assert_eq!(received[0].0, paid);
     // The client continues after the node restarts.
     node.stop();
@@ -252,8 +255,8 @@ fn dogecoin_rpc_subset_suffices() {
         let kept = received.into_iter();
         kept.map(|(txid, position, _, amount)| (txid, position, amount)).collect()
     };
-    assert_eq!(amounts(paid_in_blocks(&blocks)), amounts(paid_in_blocks(&expected)));
-    let written = paid_in_blocks(&blocks);
+    assert_eq!(amounts(block_payment_tuples(&blocks)), amounts(block_payment_tuples(&expected)));
+    let written = block_payment_tuples(&blocks);
     assert!(written.iter().all(|one| one.2.starts_with('n')), "{written:?}");
     assert_eq!(proxy.call_count("getblock"), 8 + 1, "the numeric verbosity is tried once");
 }

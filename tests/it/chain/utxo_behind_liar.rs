@@ -1,6 +1,6 @@
 //! False responses of a node of a UTXO chain. The client rejects each response as a whole.
 
-use super::watch::{LIMITS, WatchList, paid_in_blocks, utxo_client};
+use super::watch::{LIMITS, WatchList, block_payment_tuples, utxo_client};
 use crate::support::litecoind::Litecoind;
 use crate::support::rpc_proxy::{RpcFault as Fault, RpcProxy};
 use coffer::chain::rpc::Limits;
@@ -39,15 +39,15 @@ fn start_lying_node(limits: Limits) -> Option<LyingNode> {
 }
 
 impl LyingNode {
-    fn blocks(&mut self) -> Result<Vec<BlockRead>, NodeError> {
+    fn read_blocks(&mut self) -> Result<Vec<BlockRead>, NodeError> {
         self.seen.blocks(100, 102, &self.watch)
     }
 
     #[track_caller]
-    fn assert_honest(&mut self) {
+    fn assert_honest_reads(&mut self) {
         self.liar.clear_faults();
-        let blocks = self.blocks().unwrap();
-        let received = paid_in_blocks(&blocks);
+        let blocks = self.read_blocks().unwrap();
+        let received = block_payment_tuples(&blocks);
         assert_eq!(received.len(), 1);
         assert_eq!((&received[0].0, received[0].3), (&self.paid, 100_000_000));
         let waiting = self.seen.mempool(&[], &self.watch).unwrap();
@@ -67,15 +67,15 @@ impl LyingNode {
         self.liar.inject(method, lie);
         let told = format!("{:?}", ask(self));
         assert!(told.starts_with(&format!("Err({expected}")), "{method}: {told}");
-        self.assert_honest();
+        self.assert_honest_reads();
     }
 }
 
-fn patch(name: &'static str, value: Value) -> Fault {
+fn replace_result_field(name: &'static str, value: Value) -> Fault {
     Fault::change(move |_, answer| answer["result"][name] = value.clone())
 }
 
-fn patch_block(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
+fn change_middle_block(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
     Fault::change(move |_, answer| {
         if answer["result"]["height"] == 101 {
             change(&mut answer["result"]);
@@ -83,7 +83,7 @@ fn patch_block(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
     })
 }
 
-fn mutate(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
+fn change_newest_outputs(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
     Fault::change(move |_, answer| {
         if answer["result"]["height"] == 102 {
             for output in answer["result"]["tx"][1]["vout"].as_array_mut().unwrap() {
@@ -102,24 +102,24 @@ fn block_that_was_not_requested_is_rejected() {
     let Some(mut scene) = start_lying_node(LIMITS) else {
         return;
     };
-    scene.assert_honest();
+    scene.assert_honest_reads();
     let other = "ab".repeat(32);
     for (lie, expected) in [
-        (patch("hash", json!(other)), "Lied"),
-        (patch("hash", json!("ab")), "Lied"),
-        (patch("hash", Value::Null), "Lied"),
-        (patch("height", json!(7)), "Lied"),
-        (patch("height", json!(-1)), "Lied"),
-        (patch("height", parse("101.0")), "Lied"),
-        (patch("height", parse("1e999999")), "Lied"),
-        (patch("time", parse("99999999999999999999")), "Lied"),
-        (patch("time", json!(u64::MAX)), "Lied"),
-        (patch("confirmations", json!(-1)), "Behind"),
-        (patch("nTx", json!(77)), "Lied"),
-        (patch("tx", json!([])), "Lied"),
-        (patch("tx", json!({})), "Lied"),
-        (patch("tx", json!([7])), "Lied"),
-        (patch("tx", json!([null])), "Lied"),
+        (replace_result_field("hash", json!(other)), "Lied"),
+        (replace_result_field("hash", json!("ab")), "Lied"),
+        (replace_result_field("hash", Value::Null), "Lied"),
+        (replace_result_field("height", json!(7)), "Lied"),
+        (replace_result_field("height", json!(-1)), "Lied"),
+        (replace_result_field("height", parse("101.0")), "Lied"),
+        (replace_result_field("height", parse("1e999999")), "Lied"),
+        (replace_result_field("time", parse("99999999999999999999")), "Lied"),
+        (replace_result_field("time", json!(u64::MAX)), "Lied"),
+        (replace_result_field("confirmations", json!(-1)), "Behind"),
+        (replace_result_field("nTx", json!(77)), "Lied"),
+        (replace_result_field("tx", json!([])), "Lied"),
+        (replace_result_field("tx", json!({})), "Lied"),
+        (replace_result_field("tx", json!([7])), "Lied"),
+        (replace_result_field("tx", json!([null])), "Lied"),
         (Fault::result(Value::Null), "Lied"),
         (Fault::result(json!("00ff")), "Lied"),
         (Fault::error(-5, "Block not found"), "Behind"),
@@ -127,27 +127,32 @@ fn block_that_was_not_requested_is_rejected() {
         (Fault::error(-28, "Loading block index..."), "Unreachable"),
         (Fault::error(-32601, "Method not found"), "Wrong"),
         (Fault::error(-32005, "limit exceeded"), "Limited"),
-        (patch_block(move |block| block["previousblockhash"] = json!("cd".repeat(32))), "Lied"),
         (
-            patch_block(|block| drop(block.as_object_mut().unwrap().remove("previousblockhash"))),
+            change_middle_block(move |block| block["previousblockhash"] = json!("cd".repeat(32))),
             "Lied",
         ),
         (
-            patch_block(|block| {
+            change_middle_block(|block| {
+                drop(block.as_object_mut().unwrap().remove("previousblockhash"))
+            }),
+            "Lied",
+        ),
+        (
+            change_middle_block(|block| {
                 let twice = block["tx"][0].clone();
                 block["tx"].as_array_mut().unwrap().push(twice);
             }),
             "Lied",
         ),
-        (mutate(|output| output["value"] = parse("-1")), "Lied"),
-        (mutate(|output| output["value"] = parse("0.000000001")), "Lied"),
-        (mutate(|output| output["value"] = parse("1e400")), "Lied"),
-        (mutate(|output| output["value"] = json!("1")), "Lied"),
-        (mutate(|output| output["n"] = json!(0)), "Lied"),
-        (mutate(|output| output["n"] = Value::Null), "Lied"),
-        (mutate(|output| output["scriptPubKey"]["hex"] = json!("0g")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = parse("-1")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = parse("0.000000001")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = parse("1e400")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = json!("1")), "Lied"),
+        (change_newest_outputs(|output| output["n"] = json!(0)), "Lied"),
+        (change_newest_outputs(|output| output["n"] = Value::Null), "Lied"),
+        (change_newest_outputs(|output| output["scriptPubKey"]["hex"] = json!("0g")), "Lied"),
     ] {
-        scene.assert_fails(("getblock", lie), expected, |scene| scene.blocks().map(drop));
+        scene.assert_fails(("getblock", lie), expected, |scene| scene.read_blocks().map(drop));
     }
 }
 
@@ -158,15 +163,19 @@ fn inconsistent_head_is_rejected() {
     };
     let other = scene.node.call_text("getblockhash", json!([50]));
     for (method, lie, expected) in [
-        ("getblockchaininfo", patch("blocks", json!(103)), "Lied"),
-        ("getblockchaininfo", patch("blocks", json!("102")), "Lied"),
-        ("getblockchaininfo", patch("bestblockhash", json!(other)), "Lied"),
-        ("getblockchaininfo", patch("bestblockhash", json!("ab".repeat(32))), "Behind"),
-        ("getnetworkinfo", patch("connections", json!(-1)), "Lied"),
-        ("getblockheader", patch("height", json!(50)), "Behind"),
-        ("getblockheader", patch("hash", json!("ab".repeat(32))), "Lied"),
-        ("getblockheader", patch("confirmations", json!(0)), "Behind"),
-        ("getblockheader", patch("time", json!(u64::MAX)), "Lied"),
+        ("getblockchaininfo", replace_result_field("blocks", json!(103)), "Lied"),
+        ("getblockchaininfo", replace_result_field("blocks", json!("102")), "Lied"),
+        ("getblockchaininfo", replace_result_field("bestblockhash", json!(other)), "Lied"),
+        (
+            "getblockchaininfo",
+            replace_result_field("bestblockhash", json!("ab".repeat(32))),
+            "Behind",
+        ),
+        ("getnetworkinfo", replace_result_field("connections", json!(-1)), "Lied"),
+        ("getblockheader", replace_result_field("height", json!(50)), "Behind"),
+        ("getblockheader", replace_result_field("hash", json!("ab".repeat(32))), "Lied"),
+        ("getblockheader", replace_result_field("confirmations", json!(0)), "Behind"),
+        ("getblockheader", replace_result_field("time", json!(u64::MAX)), "Lied"),
     ] {
         scene.assert_fails((method, lie), expected, |scene| scene.seen.head().map(drop));
     }
@@ -181,9 +190,9 @@ fn inconsistent_head_is_rejected() {
         ("getblockchaininfo", "initialblockdownload", json!(true)),
         ("getblockchaininfo", "headers", json!(103)),
     ] {
-        scene.liar.inject(method, patch(name, value));
+        scene.liar.inject(method, replace_result_field(name, value));
         assert_eq!(scene.seen.head().map(|head| head.is_complete), Ok(false), "{name}");
-        scene.assert_honest();
+        scene.assert_honest_reads();
     }
 }
 
@@ -194,7 +203,7 @@ fn each_head_request_checks_the_network_again() {
     let Some(mut scene) = start_lying_node(LIMITS) else {
         return;
     };
-    scene.assert_honest();
+    scene.assert_honest_reads();
     for (first, text) in [
         (BITCOIN, "it is a node of bitcoin (regtest)"),
         (MAIN, "it is a node of main, and was one of regtest"),
@@ -207,9 +216,9 @@ fn each_head_request_checks_the_network_again() {
         scene.liar.inject("getblockhash", Fault::change(first));
         let refused = Err(NodeError::Wrong(text.to_owned()));
         assert_eq!(scene.seen.head().map(drop), refused, "at each head request");
-        assert_eq!(scene.blocks().map(drop), refused, "after the first rejection");
+        assert_eq!(scene.read_blocks().map(drop), refused, "after the first rejection");
         assert_eq!(scene.seen.network().map(drop), refused);
-        scene.assert_honest();
+        scene.assert_honest_reads();
     }
 }
 
@@ -222,15 +231,15 @@ fn inconsistent_mempool_is_rejected() {
         ("getrawmempool", Fault::result(json!(["x"])), "Lied"),
         ("getrawmempool", Fault::result(json!([7])), "Lied"),
         ("getrawmempool", Fault::result(Value::Null), "Lied"),
-        ("getrawtransaction", patch("txid", json!("ab".repeat(32))), "Lied"),
-        ("getrawtransaction", patch("vin", Value::Null), "Lied"),
+        ("getrawtransaction", replace_result_field("txid", json!("ab".repeat(32))), "Lied"),
+        ("getrawtransaction", replace_result_field("vin", Value::Null), "Lied"),
         (
             "getrawtransaction",
-            patch("vout", json!([{ "value": 1, "scriptPubKey": { "hex": "" } }])),
+            replace_result_field("vout", json!([{ "value": 1, "scriptPubKey": { "hex": "" } }])),
             "Lied",
         ),
         ("getmempoolentry", Fault::error(-1, "no"), "Unreachable"),
-        ("getmempoolentry", patch("time", json!("now")), "Lied"),
+        ("getmempoolentry", replace_result_field("time", json!("now")), "Lied"),
     ] {
         scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
         scene.assert_fails((method, lie), expected, |scene| {
@@ -242,9 +251,9 @@ fn inconsistent_mempool_is_rejected() {
     scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
     scene.liar.inject("getmempoolentry", Fault::error(-5, "Transaction not in mempool"));
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
-    scene.assert_honest();
+    scene.assert_honest_reads();
     let asked = scene.liar.call_count("getrawtransaction");
-    scene.assert_honest();
+    scene.assert_honest_reads();
     assert_eq!(
         scene.liar.call_count("getrawtransaction"),
         asked,
@@ -255,7 +264,7 @@ fn inconsistent_mempool_is_rejected() {
     scene.liar.inject("getrawmempool", Fault::result(json!([])));
     let gone = scene.seen.mempool(std::slice::from_ref(&there), &scene.watch).unwrap();
     assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![there]));
-    scene.assert_honest();
+    scene.assert_honest_reads();
 }
 
 #[test]
@@ -279,14 +288,16 @@ fn broken_slow_or_endless_response_is_an_error() {
         });
     }
     for lie in [Fault::Dropped(1), Fault::Truncated(30)] {
-        scene.assert_fails(("getblockhash", lie), "Unreachable", |scene| scene.blocks().map(drop));
+        scene.assert_fails(("getblockhash", lie), "Unreachable", |scene| {
+            scene.read_blocks().map(drop)
+        });
     }
     scene.liar.inject("getblockhash", Fault::Reversed);
-    let paid = |blocks: Vec<_>| paid_in_blocks(&blocks).len();
-    assert_eq!(scene.blocks().map(paid), Ok(1));
+    let paid = |blocks: Vec<_>| block_payment_tuples(&blocks).len();
+    assert_eq!(scene.read_blocks().map(paid), Ok(1));
     // The client skips a large unknown field, but counts its bytes towards the size limit.
     let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
-    scene.assert_fails(("getblock", huge), "Limited", |scene| scene.blocks().map(drop));
+    scene.assert_fails(("getblock", huge), "Limited", |scene| scene.read_blocks().map(drop));
 }
 
 #[test]
@@ -304,14 +315,14 @@ fn node_without_its_newest_block_is_behind() {
     scene.liar.inject("getblockhash", Fault::change(behind));
     assert_eq!(scene.seen.hash_at(102), Ok(None));
     assert_eq!(scene.seen.head(), Err(NodeError::Behind));
-    assert_eq!(scene.blocks().map(|blocks| blocks.len()), Ok(2));
+    assert_eq!(scene.read_blocks().map(|blocks| blocks.len()), Ok(2));
     assert_eq!(scene.seen.blocks(102, 102, &scene.watch), Err(NodeError::Behind));
-    scene.assert_honest();
+    scene.assert_honest_reads();
     // The index returns a transaction of a block that is not on the active chain.
-    let stale = patch("blockhash", json!("ab".repeat(32)));
+    let stale = replace_result_field("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));
-    scene.assert_honest();
+    scene.assert_honest_reads();
     assert_eq!(scene.seen.block_of(&scene.paid).unwrap().unwrap().height, 102);
 }
 
@@ -327,5 +338,5 @@ fn oversized_mempool_is_limited() {
     let told = scene.seen.mempool(&[], &scene.watch);
     assert!(matches!(told, Err(NodeError::Limited(_))), "{told:?}");
     assert_eq!(scene.liar.call_count("getrawtransaction"), 50_000);
-    scene.assert_honest();
+    scene.assert_honest_reads();
 }

@@ -97,7 +97,7 @@ pub fn payment_tuples(received: &[ReceivedOutput]) -> Vec<(String, u32, String, 
 }
 
 /// Returns transaction, position, address and amount in base units of each payment in `blocks`.
-pub fn paid_in_blocks(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
+pub fn block_payment_tuples(blocks: &[BlockRead]) -> Vec<(String, u32, String, u128)> {
     blocks.iter().flat_map(|block| payment_tuples(&block.received)).collect()
 }
 

@@ -23,7 +23,7 @@ const HIDDEN: [&str; 3] = ["anna@example.com", "only the shop", "<b>"];
 
 /// Creates an invoice with all fields that a page may show, and with some fields that a page must not show.
 #[track_caller]
-fn create_full_invoice(shop: &Shop) -> Value {
+fn create_invoice_with_all_fields(shop: &Shop) -> Value {
     let more = json!({
         "description": "Two <b>books</b>",
         "redirectUrl": "https://shop.example/thanks?a=1&b=2",
@@ -37,7 +37,7 @@ fn create_full_invoice(shop: &Shop) -> Value {
 #[test]
 fn selected_coin_shows_its_address() {
     let shop = Shop::open();
-    let invoice = create_full_invoice(&shop);
+    let invoice = create_invoice_with_all_fields(&shop);
     let page = get_checkout_page(&shop, &invoice).assert_shows(
         200,
         &[
@@ -79,7 +79,7 @@ fn selected_coin_shows_its_address() {
 #[test]
 fn page_shows_seen_and_confirmed_payment_and_return_link() {
     let shop = Shop::open();
-    let invoice = create_full_invoice(&shop);
+    let invoice = create_invoice_with_all_fields(&shop);
     let payment = shop.pay(json!({ "invoice": invoice["id"], "asset": "LTC" }));
     let page = get_checkout_page(&shop, &invoice);
     let page = page.assert_shows(200, &["Your payment was seen", "http-equiv=\"refresh\""]);

@@ -170,7 +170,7 @@ fn each_client_of_a_link_is_rate_limited() {
 }
 
 #[test]
-fn networks_have_separate_rate_limits() {
+fn client_networks_have_separate_rate_limits() {
     let config = Config {
         link_invoices_per_minute: 1,
         trusted_proxy: vec!["127.0.0.1".parse().unwrap()],

@@ -78,7 +78,7 @@ fn checkout_session_returns_the_checkout_url() {
 }
 
 #[test]
-fn checkout_session_requires_own_invoice_in_mode_of_key() {
+fn checkout_session_requires_invoice_of_account_and_mode() {
     let shop = Shop::open();
     let test = shop.create_invoice("20.00", json!({}))["id"].clone();
     let live = json!({ "amount": "20.00", "currency": "EUR" });

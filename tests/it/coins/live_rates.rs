@@ -69,7 +69,7 @@ impl RunningServer {
 impl RunningServer {
     /// Returns the number of missing rates in `/metrics`.
     #[track_caller]
-    pub(super) fn missing_rates(&self) -> String {
+    pub(super) fn missing_rate_count(&self) -> String {
         let metrics = self.operator_request("GET", "/metrics", &Value::Null).expect(200);
         let mut lines = metrics.text.lines();
         let line = lines.find_map(|line| line.strip_prefix("coffer_rates_missing "));
@@ -132,7 +132,7 @@ fn rate_is_the_median_despite_an_outlier() {
                 .readiness_details()
                 .contains("rates: 14 missing; LTC in EUR: no source has reported a rate\n")
         );
-        assert_eq!(running.missing_rates(), "14");
+        assert_eq!(running.missing_rate_count(), "14");
         let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
         assert!(said.contains("ok: source of rates binance\n"), "{said}");
         assert!(
@@ -154,7 +154,7 @@ fn disabled_coin_needs_no_rate() {
     let now = || {
         let verbose = running.readiness_details();
         let line = verbose.lines().find_map(|line| line.split_once("rates: "));
-        (running.missing_rates(), line.unwrap().1.to_owned())
+        (running.missing_rate_count(), line.unwrap().1.to_owned())
     };
     let of = |count: usize, coin: &str| {
         let why = "no source has reported a rate";
@@ -259,7 +259,7 @@ fn hanging_source_does_not_delay_others() {
 }
 
 #[test]
-fn sources_are_not_asked_without_a_live_key() {
+fn rate_sources_are_not_queried_without_a_live_key() {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";

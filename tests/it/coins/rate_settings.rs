@@ -63,7 +63,7 @@ fn coin_not_in_the_rate_file_needs_no_rate() {
     let setting = format!("fixed:{}", path.display());
     let running = served.start(&["--rates", &setting]);
     served.wait_for_query("select count(*) || '' from rate_figures", &["1"]);
-    assert_eq!(running.missing_rates(), "0");
+    assert_eq!(running.missing_rate_count(), "0");
     assert!(running.readiness_details().contains("rates: ok\n"), "{}", running.readiness_details());
     let said = run_doctor(&served.file, &setting);
     assert!(!said.contains("wrong: rates"), "{said}");

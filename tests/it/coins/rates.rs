@@ -58,7 +58,7 @@ fn quote_keeps_its_rate_source() {
 }
 
 #[test]
-fn payment_in_time_uses_quoted_rate_and_late_one_current_rate() {
+fn late_payment_uses_current_rate_instead_of_quoted() {
     let shop = Shop::open();
     for (key, is_stale, age) in
         [(TEST, false, "0"), (LIVE, false, "0"), (TEST, true, "0"), (LIVE, true, JUST_STALE)]
@@ -139,7 +139,7 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
 
 /// Values of older files have no rate source. The upgrade attributes them to the fixed table.
 #[test]
-fn older_file_uses_the_fixed_table_as_source() {
+fn upgraded_rates_get_the_fixed_table_as_source() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));

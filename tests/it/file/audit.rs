@@ -29,7 +29,7 @@ pub fn findings(file: &Path) -> Vec<String> {
 }
 
 /// Opens a sandbox whose file has every kind of row.
-pub fn full_shop() -> Shop {
+pub fn shop_with_every_feature() -> Shop {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
@@ -119,7 +119,7 @@ const FAULTS: [PlantedFault; 36] = [
 
 #[test]
 fn audit_accepts_a_file_with_every_feature() {
-    let shop = full_shop();
+    let shop = shop_with_every_feature();
     assert_eq!(findings(shop.file()), Vec::<String>::new(), "beside the running server");
     let scratch = Scratch::new();
     let copy = scratch.path("copy.db");
@@ -131,7 +131,7 @@ fn audit_accepts_a_file_with_every_feature() {
 
 #[test]
 fn audit_finds_each_planted_fault() {
-    let shop = full_shop();
+    let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let original = scratch.path("original.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -191,7 +191,7 @@ fn audit_accepts_a_just_overdue_open_invoice() {
 
 #[test]
 fn audit_finds_a_broken_reference_and_a_damaged_file() {
-    let shop = full_shop();
+    let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -210,7 +210,7 @@ fn audit_finds_a_broken_reference_and_a_damaged_file() {
 
 #[test]
 fn audit_names_damaged_pages() {
-    let shop = full_shop();
+    let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let file = scratch.path("copy.db");
     let source = Connection::open(shop.file()).unwrap();

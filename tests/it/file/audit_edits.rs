@@ -1,6 +1,6 @@
 //! Edits by a person with write access to the file. `coffer audit` reports every edit.
 
-use super::audit::{findings, full_shop};
+use super::audit::{findings, shop_with_every_feature};
 use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::process::Command;
 /// Edits a copy of a file with every kind of row, and asserts a finding with this beginning and end.
 #[track_caller]
 fn assert_edit_found(edit: &str, begin: &str, end: &str) {
-    let shop = full_shop();
+    let shop = shop_with_every_feature();
     let scratch = Scratch::new();
     let file = scratch.path("edited.db");
     let source = Connection::open(shop.file()).unwrap();
@@ -131,7 +131,7 @@ fn replaced_address_of_an_open_invoice_is_found() {
 
 #[test]
 fn audit_derives_addresses_unless_disabled() {
-    let shop = full_shop();
+    let shop = shop_with_every_feature();
     for (more, last) in [
         (&[][..], " addresses derived again in "),
         (&["--skip-addresses"], "addresses not derived again"),

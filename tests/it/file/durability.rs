@@ -25,7 +25,7 @@ const CLIENTS: usize = 32;
 type AcknowledgedInvoice = (String, String);
 
 /// Guard that tells the clients, when dropped, that no further process follows.
-struct EndGuard<'a>(&'a CurrentProcess);
+struct ClientStopGuard<'a>(&'a CurrentProcess);
 
 /// Number and URL of the current process, for clients that wait for the next one.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl CurrentProcess {
     }
 
     /// Waits for a process with a higher number. Returns its number and URL, `None` if no process follows.
-    fn wait_after(&self, number: usize) -> Option<(usize, String)> {
+    fn wait_for_newer(&self, number: usize) -> Option<(usize, String)> {
         let present = self.present.lock().unwrap();
         let later = self.changed.wait_while(present, |now| now.0 <= number);
         let (number, url) = later.unwrap().clone();
@@ -51,7 +51,7 @@ impl CurrentProcess {
     }
 }
 
-impl Drop for EndGuard<'_> {
+impl Drop for ClientStopGuard<'_> {
     fn drop(&mut self) {
         self.0.announce(None);
     }
@@ -65,7 +65,7 @@ fn create_invoices(
     answered: &Sender<AcknowledgedInvoice>,
 ) {
     let agent = agent();
-    let Some((mut number, mut url)) = generation.wait_after(0) else {
+    let Some((mut number, mut url)) = generation.wait_for_newer(0) else {
         return;
     };
     loop {
@@ -85,7 +85,7 @@ fn create_invoices(
                 answered.send((key, id)).unwrap();
                 break;
             }
-            let Some(later) = generation.wait_after(number) else {
+            let Some(later) = generation.wait_for_newer(number) else {
                 return;
             };
             (number, url) = later;
@@ -122,7 +122,7 @@ fn kill_repeatedly(
     let body = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &body).expect(200);
-    let _generations = EndGuard(generation);
+    let _generations = ClientStopGuard(generation);
     generation.announce(Some(url));
     let mut acknowledged = BTreeMap::new();
     let mut kills = 0;
@@ -133,7 +133,7 @@ fn kill_repeatedly(
             process.kill();
             kills = kills.saturating_add(1);
             assert_acknowledged_writes_stored(file, &acknowledged);
-            process = start_next(path, generation);
+            process = start_next_process(path, generation);
         }
     }
     assert_eq!(kills, KILLS);
@@ -142,7 +142,7 @@ fn kill_repeatedly(
 }
 
 /// Starts the next process on the same file.
-fn start_next(path: &str, generation: &CurrentProcess) -> Process {
+fn start_next_process(path: &str, generation: &CurrentProcess) -> Process {
     let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
     generation.announce(Some(url));
     process

@@ -1,7 +1,7 @@
 //! The hash chain over the ledger and the audit log: the audit finds edits, and a chain head that a person noted
 //! proves all earlier rows.
 
-use super::audit::{findings, full_shop};
+use super::audit::{findings, shop_with_every_feature};
 use super::old_files::{downgraded_copy, start_on_file, text_column};
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
@@ -55,7 +55,7 @@ fn assert_edit_found(original: &Path, statement: &str, about: &str) {
 
 #[test]
 fn each_edited_column_of_a_chained_row_is_found() {
-    let (shop, scratch) = (full_shop(), Scratch::new());
+    let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let file = scratch.path("file.db");
     copy_file(shop.file(), &file);
     for (table, columns, other) in [
@@ -107,7 +107,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
 
 #[test]
 fn audit_proves_rows_up_to_a_noted_chain_head() {
-    let (shop, scratch) = (full_shop(), Scratch::new());
+    let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let copy = scratch.path("copy.db");
     let noted = chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
     assert_eq!(noted, chain_heads("audit", &copy, &[]));
@@ -133,8 +133,8 @@ fn audit_proves_rows_up_to_a_noted_chain_head() {
 }
 
 #[test]
-fn audit_explains_a_head_lost_by_restore() {
-    let (shop, scratch) = (full_shop(), Scratch::new());
+fn audit_explains_a_chain_head_lost_by_restore() {
+    let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let (copy, file) = (scratch.path("copy.db"), scratch.path("file.db"));
     let kept = chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
     shop.fund_balance(LIVE, "40.00", "EUR");
@@ -154,8 +154,8 @@ fn audit_explains_a_head_lost_by_restore() {
 }
 
 #[test]
-fn sandbox_reset_starts_a_new_chain() {
-    let shop = full_shop();
+fn sandbox_reset_starts_a_new_hash_chain() {
+    let shop = shop_with_every_feature();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     assert_eq!(findings(shop.file()), Vec::<String>::new());
     let empty = chain_heads("audit", shop.file(), &[]);
@@ -166,8 +166,8 @@ fn sandbox_reset_starts_a_new_chain() {
 }
 
 #[test]
-fn rows_of_an_older_file_form_the_first_link() {
-    let (shop, scratch) = (full_shop(), Scratch::new());
+fn rows_of_an_older_file_form_the_first_chain_link() {
+    let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let file = scratch.path("old.db");
     drop(downgraded_copy(shop.file(), &file, 25));
     let rows = text_column(&file, "select max(seq) || '' from ledger");
@@ -195,7 +195,7 @@ fn rows_of_an_older_file_form_the_first_link() {
 }
 
 #[test]
-fn commands_beside_a_server_continue_its_chain() {
+fn commands_beside_a_server_continue_its_hash_chain() {
     let shop = Shop::open();
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -18,7 +18,7 @@ const WRITERS: usize = 8;
 const COPIES: usize = 4;
 
 /// Builds a command of the binary on this file.
-fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
+fn coffer_command(command: &str, file: &Path, more: &[&str]) -> Command {
     let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
     coffer.args([command, "--log", "warn", "--file"]);
     coffer.arg(file).args(more);
@@ -28,20 +28,20 @@ fn coffer(command: &str, file: &Path, more: &[&str]) -> Command {
 /// Runs a command that must succeed, and returns its output.
 #[track_caller]
 pub(super) fn run_coffer(command: &str, file: &Path, more: &[&str]) -> String {
-    let output = coffer(command, file, more).output().unwrap();
-    assert!(output.status.success(), "{command}: {}", printed(&output));
+    let output = coffer_command(command, file, more).output().unwrap();
+    assert!(output.status.success(), "{command}: {}", stdout_text(&output));
     String::from_utf8(output.stdout).unwrap()
 }
 
 /// Runs a command that must fail, and returns its error.
 #[track_caller]
 pub(super) fn run_failing(command: &str, file: &Path, more: &[&str]) -> String {
-    let output = coffer(command, file, more).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{command}: {}", printed(&output));
-    printed(&output)
+    let output = coffer_command(command, file, more).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{command}: {}", stdout_text(&output));
+    stdout_text(&output)
 }
 
-fn printed(output: &Output) -> String {
+fn stdout_text(output: &Output) -> String {
     String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned()
 }
 
@@ -57,7 +57,7 @@ fn post_json(url: &str, path: &str, key: Option<&str>, body: &Value) -> Value {
 
 /// Creates an invoice in BTC and returns its address.
 #[track_caller]
-fn new_address(url: &str, key: &str) -> String {
+fn create_invoice_address(url: &str, key: &str) -> String {
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "BTC" });
     let invoice = post_json(url, "/v1/invoices", Some(key), &body);
     invoice["depositAddress"].as_str().unwrap().to_owned()
@@ -111,11 +111,11 @@ fn killed_backup_leaves_no_copy() {
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..50 {
-        new_address(&url, TEST);
+        create_invoice_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
     for _ in 0..10 {
-        let mut child = coffer("backup", &file, &[path_text(&copy), "--force"])
+        let mut child = coffer_command("backup", &file, &[path_text(&copy), "--force"])
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -139,7 +139,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..20 {
-        new_address(&url, TEST);
+        create_invoice_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
     // The test holds the lock of another backup that is in progress, so the temporary file of that backup stays.
@@ -155,7 +155,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     for _ in 0..5 {
         let all: Vec<_> = (0..4)
             .map(|_| {
-                let mut backup = coffer("backup", &file, &[path_text(&copy), "--force"]);
+                let mut backup = coffer_command("backup", &file, &[path_text(&copy), "--force"]);
                 let quiet = backup.stdout(Stdio::null()).stderr(Stdio::null());
                 quiet.spawn().unwrap()
             })
@@ -183,7 +183,7 @@ fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> 
     let payout = format!("/sandbox/payouts/{}", body["id"].as_str().unwrap());
     post_json(url, &payout, None, &json!({ "action": "approve" }));
     for key in [TEST, LIVE] {
-        handed_out.insert(new_address(url, key));
+        handed_out.insert(create_invoice_address(url, key));
     }
     let imported = "insert into pool_addresses (pool, address, state, imported_at) values ('solana', 'a', 'free', 0)";
     Connection::open(file).unwrap().execute_batch(imported).unwrap();
@@ -192,7 +192,7 @@ fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> 
 }
 
 #[test]
-fn restore_of_an_older_copy_repeats_nothing() {
+fn restored_copy_reuses_no_address_and_resends_nothing() {
     let scratch = Scratch::new();
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
@@ -204,7 +204,7 @@ fn restore_of_an_older_copy_repeats_nothing() {
     post_json(&url, &payout, None, &json!({ "action": "pay" }));
     for _ in 0..20 {
         for key in [TEST, LIVE] {
-            handed_out.insert(new_address(&url, key));
+            handed_out.insert(create_invoice_address(&url, key));
         }
     }
     let in_use = run_failing("restore", &file, &[path_text(&copy), "--force"]);
@@ -228,16 +228,16 @@ fn restore_of_an_older_copy_repeats_nothing() {
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     for _ in 0..40 {
         for key in [TEST, LIVE] {
-            assert!(handed_out.insert(new_address(&url, key)), "handed out twice");
+            assert!(handed_out.insert(create_invoice_address(&url, key)), "handed out twice");
         }
     }
-    assert_stays_held(&url, &file, &payout);
+    assert_payout_stays_held(&url, &file, &payout);
 }
 
 /// Asserts that a payout of a restored file stays held until an operator decides, and that no webhook or payout is
 /// sent again.
 #[track_caller]
-fn assert_stays_held(url: &str, file: &Path, payout: &str) {
+fn assert_payout_stays_held(url: &str, file: &Path, payout: &str) {
     let conn = Connection::open(file).unwrap();
     let sending = || -> Option<String> {
         conn.query_row("select sending from transfers", [], |row| row.get(0)).unwrap()
@@ -261,7 +261,7 @@ fn restore_rejects_a_wrong_copy() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     {
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-        new_address(&url, TEST);
+        create_invoice_address(&url, TEST);
         assert!(process.close_input());
     }
     run_coffer("backup", &file, &[path_text(&copy)]);

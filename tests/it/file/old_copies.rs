@@ -164,7 +164,7 @@ fn read_only_folder_is_read_with_its_wal() {
 }
 
 #[test]
-fn next_command_removes_files_of_a_killed_one() {
+fn next_command_removes_files_of_a_killed_command() {
     let place = TestFolders::new();
     let file = place.old_file("v2");
     let named = |number: u32| {

@@ -153,7 +153,7 @@ fn assert_upgraded(version: &str) {
 }
 
 #[test]
-fn upgraded_file_has_the_schema_of_a_new_one() {
+fn upgraded_file_has_the_schema_of_a_new_file() {
     let scratch = Scratch::new();
     let new = scratch.path("new.db");
     let files = OLD.map(|version| scratch.copy_old_file(version, &format!("{version}.db")));

@@ -23,7 +23,7 @@ fn run_sqlite3(file: &Path, statements: &str) -> Option<String> {
 
 /// Creates a file with rows in most tables, upgraded from an older version.
 #[track_caller]
-fn create_full_file(scratch: &Scratch) -> PathBuf {
+fn create_populated_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.copy_old_file("v3", "shop.db");
     let (mut process, _) = start_on_file(&file);
     assert!(process.close_input());
@@ -87,7 +87,7 @@ fn null_check_queries(file: &Path) -> Vec<(String, String, String)> {
 #[test]
 fn check_constraints_treat_null_like_older_sqlite() {
     let scratch = Scratch::new();
-    let file = create_full_file(&scratch);
+    let file = create_populated_file(&scratch);
     let checks = null_check_queries(&file);
     assert!(checks.len() > 100, "{}", checks.len());
     let queries: String = checks.iter().map(|(_, _, query)| query.as_str()).collect();
@@ -130,9 +130,9 @@ fn row_counts(file: &Path) -> Vec<(String, i64)> {
 }
 
 #[test]
-fn older_sqlite_checks_and_copies_a_full_file() {
+fn older_sqlite_checks_and_copies_a_populated_file() {
     let scratch = Scratch::new();
-    let (file, copy) = (create_full_file(&scratch), scratch.path("copy.db"));
+    let (file, copy) = (create_populated_file(&scratch), scratch.path("copy.db"));
     let Some(found) = run_sqlite3(&file, "pragma integrity_check") else {
         return;
     };

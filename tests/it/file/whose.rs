@@ -134,7 +134,7 @@ fn only_a_sandbox_opens_an_empty_file() {
 }
 
 #[test]
-fn start_of_the_wrong_kind_upgrades_nothing() {
+fn server_of_the_wrong_kind_upgrades_no_file() {
     let scratch = Scratch::new();
     for version in ["v1", "v2"] {
         let file = scratch.copy_old_file(version, &format!("{version}.db"));

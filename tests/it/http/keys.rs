@@ -12,7 +12,7 @@ fn call_route(shop: &Shop, route: &Route, headers: &[(&str, &str)], id: &str) ->
 }
 
 /// Returns the routes that require a secret key.
-fn secret_routes() -> impl Iterator<Item = &'static Route> {
+fn secret_key_routes() -> impl Iterator<Item = &'static Route> {
     routes(true).filter(|route| route.auth() == Auth::Secret)
 }
 
@@ -20,8 +20,8 @@ fn secret_routes() -> impl Iterator<Item = &'static Route> {
 fn merchant_routes_require_a_secret_key() {
     let shop = Shop::open();
     let id = shop.create_invoice("20.00", json!({}))["id"].as_str().unwrap().to_owned();
-    assert!(secret_routes().count() >= 11);
-    for route in secret_routes() {
+    assert!(secret_key_routes().count() >= 11);
+    for route in secret_key_routes() {
         let answer = call_route(&shop, route, &[], &id);
         answer.assert_error(401, "unauthorized", None);
         assert_eq!(answer.headers["www-authenticate"], "Bearer", "{}", route.operation);
@@ -77,7 +77,7 @@ fn objects_of_the_other_mode_are_not_found() {
         shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].as_str().unwrap().to_owned();
     let events = shop.get("/v1/events", Some(TEST)).json();
     let event = events["data"][0]["id"].as_str().unwrap();
-    let with_id: Vec<_> = secret_routes().filter(|route| route.path.contains("{id}")).collect();
+    let with_id: Vec<_> = secret_key_routes().filter(|route| route.path.contains("{id}")).collect();
     assert!(with_id.len() >= 4);
     for route in &with_id {
         let object = if route.path.contains("events") { event } else { &id };

@@ -13,7 +13,7 @@ fn connect(shop: &Shop) -> TcpStream {
 }
 
 /// Sends bytes unchanged and reads until the server closes the connection.
-fn exchange(shop: &Shop, request: &[u8]) -> String {
+fn send_bytes(shop: &Shop, request: &[u8]) -> String {
     let mut stream = connect(shop);
     stream.write_all(request).unwrap();
     let mut answer = Vec::new();
@@ -48,24 +48,28 @@ fn assert_refused(answer: &str, status: u16, code: &str) -> Value {
 fn body_is_limited_to_64_kib() {
     let shop = Shop::open();
     let body = |length: usize| format!("{{\"x\":\"{}\"}}", "a".repeat(length - 8));
-    assert_refused(&exchange(&shop, &post_bytes("", &body(65_536))), 400, "invalid_request");
-    let over = exchange(&shop, &post_bytes("", &body(65_537)));
+    assert_refused(&send_bytes(&shop, &post_bytes("", &body(65_536))), 400, "invalid_request");
+    let over = send_bytes(&shop, &post_bytes("", &body(65_537)));
     assert_refused(&over, 413, "payload_too_large");
     assert!(over.contains("connection: close"), "{over}");
     let chunk = format!("{:x}\r\n{}\r\n0\r\n\r\n", 65_537, body(65_537));
     let head = format!(
         "POST /v1/invoices HTTP/1.1\r\nHost: a\r\nX-API-Key: {TEST}\r\nTransfer-Encoding: chunked\r\n\r\n"
     );
-    assert_refused(&exchange(&shop, format!("{head}{chunk}").as_bytes()), 413, "payload_too_large");
+    assert_refused(
+        &send_bytes(&shop, format!("{head}{chunk}").as_bytes()),
+        413,
+        "payload_too_large",
+    );
 }
 
 #[test]
 fn headers_are_limited_to_16_kib() {
     let shop = Shop::open();
     let long = |length: usize| post_bytes(&format!("X-Long: {}\r\n", "a".repeat(length)), "{}");
-    assert_refused(&exchange(&shop, &long(15_000)), 400, "invalid_request");
-    assert_refused(&exchange(&shop, &long(17_000)), 431, "headers_too_large");
-    let far_over = exchange(&shop, &long(100_000));
+    assert_refused(&send_bytes(&shop, &long(15_000)), 400, "invalid_request");
+    assert_refused(&send_bytes(&shop, &long(17_000)), 431, "headers_too_large");
+    let far_over = send_bytes(&shop, &long(100_000));
     assert!(far_over.starts_with("HTTP/1.1 431 "), "{far_over}");
 }
 
@@ -93,10 +97,10 @@ fn slow_request_times_out() {
     let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
     let mut half = post_bytes("", &"a".repeat(100));
     half.truncate(half.len() - 50);
-    assert_refused(&exchange(&shop, &half), 408, "request_timeout");
-    let nothing = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: ");
+    assert_refused(&send_bytes(&shop, &half), 408, "request_timeout");
+    let nothing = send_bytes(&shop, b"GET /livez HTTP/1.1\r\nHost: ");
     assert!(nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"), "{nothing}");
-    let silent = exchange(&shop, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let silent = send_bytes(&shop, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(silent.starts_with("HTTP/1.1 200"), "the next request is waited for as long: {silent}");
     // The time limit of a request does not include a delay of the response by the server itself.
     shop.post("/sandbox/faults", None, json!({ "delayMs": 1000, "times": 1 })).expect(200);
@@ -110,7 +114,7 @@ fn connection_serves_many_requests_in_order() {
         |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {TEST}\r\n\r\n");
     let last = "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".to_owned();
     let pipelined = [one("/v1/balances"), one("/nowhere"), one("/v1/merchant"), last].concat();
-    let answers = exchange(&shop, pipelined.as_bytes());
+    let answers = send_bytes(&shop, pipelined.as_bytes());
     let statuses: Vec<&str> = answers.matches("HTTP/1.1 200 OK").collect();
     assert_eq!((statuses.len(), answers.matches("HTTP/1.1 404").count()), (3, 1), "{answers}");
     assert!(answers.find("pending") < answers.find("not_found"), "{answers}");

@@ -160,7 +160,7 @@ fn run_coffer_user(file: &Path, args: &[&str], password: &str) {
 }
 
 #[test]
-fn password_set_on_command_line_ends_the_wait() {
+fn password_set_on_command_line_ends_the_rate_limit() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let server = Server::start(Config {

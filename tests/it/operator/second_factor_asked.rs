@@ -180,7 +180,7 @@ fn unverified_code_does_not_make_a_client_known() {
 }
 
 #[test]
-fn factor_is_required_wherever_the_password_is() {
+fn second_factor_is_required_with_every_password() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     let begin = |cookie: &str| server.request(cookie, "POST", FACTOR, &NULL);

@@ -210,7 +210,7 @@ fn payouts_and_refunds_are_counted_until_final() {
 }
 
 #[test]
-fn other_waiting_work_is_counted_until_decided() {
+fn accounts_and_unmatched_payments_are_counted_until_decided() {
     let interface = OperatorInterface::open();
     interface.assert_waiting(&[]);
     let account = interface.send_ok("POST", "accounts", json!({ "name": "Corner Shop" }));

@@ -195,7 +195,7 @@ fn invalid_assignment_changes_nothing() {
 }
 
 #[test]
-fn assignment_takes_no_address() {
+fn assignment_uses_no_new_address() {
     let operator = OperatorSession::open();
     let shop = &operator.shop;
     let addresses = || shop.query_text("select cast(count(*) as text) from addresses");

@@ -176,7 +176,7 @@ fn each_reorg_of_a_payment_books_an_adjustment() {
 }
 
 #[test]
-fn dropped_payment_reverts_only_itself() {
+fn dropped_payment_leaves_other_payments_booked() {
     let (shop, id) = create_waiting_invoice();
     let first = shop.pay_in_full(json!({ "invoice": id }));
     shop.pay_in_full(json!({ "invoice": id }));
@@ -236,7 +236,7 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
 }
 
 #[test]
-fn last_selected_coin_returns_when_all_payments_are_dropped() {
+fn newest_selected_coin_returns_when_all_payments_drop() {
     let shop = Shop::open();
     let id = shop.create_invoice("100.00", json!({}))["id"].as_str().unwrap().to_owned();
     shop.select_asset(&id, "LTC");

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 const TPUB: &str = "tpubDDaRj4Gb7q8V1P8hETLKbMRQyWRAkL1Sph3mQdTFgJHQefHqXajb6sXWyvKfEQo46xJYKA29vMhEUsBgf7QpEYL17aJwAQ7NDb8koR13eMV";
 
 /// Derives the address at an index of a key.
-pub fn derive(chain: Chain, key: &str, index: u32) -> String {
+pub fn derive_address(chain: Chain, key: &str, index: u32) -> String {
     let wallet = read(chain, key, &WalletHints::default()).unwrap();
     let branch = wallet.receiving_branch().unwrap();
     branch.derive_address(index).unwrap().address
@@ -51,7 +51,7 @@ pub const NODES: [&str; 3] = [
 
 /// Stores a cursor, so that the chain counts as watched up to the present.
 #[track_caller]
-pub fn watch(shop: &ProductionFile, chain: &str) {
+pub fn set_watched(shop: &ProductionFile, chain: &str) {
     let network = match chain {
         "base" => "8453",
         "polygon" => "137",
@@ -93,7 +93,7 @@ pub fn addresses_of(shop: &ProductionFile, url: &str, reference: &str) -> Vec<(S
     made.iter().map(|made| (text(&made["family"]), text(&made["address"]))).collect()
 }
 
-pub fn pair(family: &str, address: String) -> (String, String) {
+pub fn address_entry(family: &str, address: String) -> (String, String) {
     (family.to_owned(), address)
 }
 
@@ -107,11 +107,11 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     add_wallet(&shop, "evm", EVM);
     assert_eq!(of("early"), [], "no chain is watched");
     // All EVM chains have the same address, so one watched chain is enough.
-    watch(&shop, "base");
-    let evm = |index| pair("evm", derive(Chain::Ethereum, EVM, index));
-    let utxo = |index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index));
+    set_watched(&shop, "base");
+    let evm = |index| address_entry("evm", derive_address(Chain::Ethereum, EVM, index));
+    let utxo = |index| address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, index));
     assert_eq!(of("early"), [evm(0)]);
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     assert_eq!(of("early"), [evm(0), utxo(0)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
@@ -139,7 +139,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
 fn concurrent_requests_get_each_index_once_despite_kills() {
     let shop = open_shop();
     add_wallet(&shop, "bitcoin", ZPUB);
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     let number = AtomicU32::new(0);
     let mut handed_out = BTreeSet::new();
     for _ in 0..4 {
@@ -157,7 +157,8 @@ fn concurrent_requests_get_each_index_once_despite_kills() {
         }
         server.kill();
     }
-    let expected: BTreeSet<_> = (0..400).map(|index| derive(Chain::Bitcoin, ZPUB, index)).collect();
+    let expected: BTreeSet<_> =
+        (0..400).map(|index| derive_address(Chain::Bitcoin, ZPUB, index)).collect();
     assert_eq!(handed_out, expected);
     assert_eq!(findings(&shop.file()), Vec::<String>::new());
 }
@@ -172,7 +173,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     parse_output(&run_wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
     let added = parse_output(&run_wallet(&file, &[&args[..], &["7000"]].concat(), EVM));
     let evm = added[0]["id"].as_str().unwrap();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     let copy = file.with_extension("copy");
     let (mut server, url) = start_server(&file, &NODES);
     addresses_of(&shop, &url, "early");
@@ -191,7 +192,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     assert!(planned.contains(&line.replace(" go on", " would go on")), "{planned}");
     let (_server, url) = start_server(&file, &NODES);
     let made = addresses_of(&shop, &url, "later");
-    assert_eq!(made, [pair("utxo", derive(Chain::Bitcoin, ZPUB, 1002))]);
+    assert_eq!(made, [address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, 1002))]);
     let listed = parse_output(&run_wallet(&file, &["list"], ""));
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
@@ -199,10 +200,10 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
 }
 
 #[test]
-fn live_coin_requires_its_watched_chain() {
+fn live_coin_requires_a_watched_chain() {
     let shop = open_shop();
     add_wallet(&shop, "evm", EVM);
-    watch(&shop, "base");
+    set_watched(&shop, "base");
     let (_server, url) = start_server(&shop.file(), &NODES);
     let create = |asset: &str| {
         let order = json!({ "amount": "20.00", "currency": "EUR", "asset": asset });
@@ -223,7 +224,7 @@ fn live_coin_requires_its_watched_chain() {
 #[test]
 fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
     let shop = open_shop();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     let file = shop.file();
     let copy = file.with_extension("copy");
     run_coffer(&file, &["backup", copy.to_str().unwrap()]);
@@ -246,7 +247,8 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         execute(&shop, "delete from addresses; delete from wallets");
         run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
-    let expected = [0, 1000, 2000].map(|index| pair("utxo", derive(Chain::Bitcoin, ZPUB, index)));
+    let expected = [0, 1000, 2000]
+        .map(|index| address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, index)));
     assert_eq!(handed_out, expected);
     // A next index above the minimum is accepted unchanged.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
@@ -265,7 +267,7 @@ fn live_mode_uses_only_the_followed_network() {
     assert_eq!(added()[0]["handsOut"], false);
     let main = add_wallet(&shop, "bitcoin", ZPUB);
     added();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     let (_server, url) = start_server(&file, &NODES);
     // The command rejects a wallet of another network. It also rejects the key of the main network in the encoding of
     // a test network.
@@ -279,15 +281,15 @@ fn live_mode_uses_only_the_followed_network() {
     let hands_out = |one: &Value| one["handsOut"] == true;
     assert_eq!(listed.iter().map(hands_out).collect::<Vec<_>>(), [false, true]);
     assert_eq!(listed[1]["id"], json!(main));
-    let first = derive(Chain::Bitcoin, ZPUB, 0);
-    assert_eq!(addresses_of(&shop, &url, "ada"), [pair("utxo", first)]);
+    let first = derive_address(Chain::Bitcoin, ZPUB, 0);
+    assert_eq!(addresses_of(&shop, &url, "ada"), [address_entry("utxo", first)]);
     // When the wallet is retired, the wallet of the test network does not replace it.
     parse_output(&run_wallet(&file, &["retire", &main], ""));
     assert_eq!(addresses_of(&shop, &url, "bob"), []);
 }
 
 #[test]
-fn last_added_wallet_is_used_whatever_the_clock() {
+fn newest_wallet_is_used_whatever_the_clock() {
     let shop = open_shop();
     let file = shop.file();
     let first = add_wallet(&shop, "bitcoin", ZPUB);
@@ -311,7 +313,7 @@ fn last_added_wallet_is_used_whatever_the_clock() {
 fn customer_lists_only_watched_chains() {
     let shop = open_shop();
     add_wallet(&shop, "evm", EVM);
-    watch(&shop, "base");
+    set_watched(&shop, "base");
     let (_server, url) = start_server(&shop.file(), &NODES);
     let told = |key: &str, method: &str| {
         let path = "/v1/customers/ada/addresses";
@@ -333,7 +335,7 @@ fn customer_lists_only_watched_chains() {
     };
     assert_eq!(told(&shop.live, "POST"), expected(&["base"]));
     assert_eq!(told(&shop.live, "GET"), expected(&["base"]));
-    watch(&shop, "polygon");
+    set_watched(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
     // The server no longer watches the chain.
     execute(&shop, "delete from chain_blocks; delete from chain_cursors");
@@ -347,15 +349,15 @@ fn customer_lists_only_watched_chains() {
 fn wallet_script_can_change_until_an_address_is_handed_out() {
     let shop = open_shop();
     let file = shop.file();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     let add =
         |script: &str| run_wallet(&file, &["add", "bitcoin", "--yes", "--script", script], XPUB);
     let [wrong, right] = ["pkh", "wpkh"].map(|script| parse_output(&add(script))[0].clone());
     assert_eq!((&right["id"], &right["script"]), (&wrong["id"], &json!("wpkh")));
-    let address = derive(Chain::Bitcoin, ZPUB, 0);
+    let address = derive_address(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(right["addresses"][0], json!(address));
     let (_server, url) = start_server(&file, &NODES);
-    assert_eq!(addresses_of(&shop, &url, "ada"), [pair("utxo", address)]);
+    assert_eq!(addresses_of(&shop, &url, "ada"), [address_entry("utxo", address)]);
     for script in ["pkh", "tr"] {
         let refused = add(script);
         let said = String::from_utf8(refused.stderr).unwrap();

@@ -1,6 +1,8 @@
 //! The next index of a wallet: its owner moves it, but never to an index that was or may have been assigned.
 
-use super::live_addresses::{NODES, addresses_of, derive, open_shop, run_coffer, watch};
+use super::live_addresses::{
+    NODES, addresses_of, derive_address, open_shop, run_coffer, set_watched,
+};
 use crate::file::audit::findings;
 use crate::file::old_files::{downgraded_copy, text_column};
 use crate::operator::wallets::{EVM, ZPUB, parse_output, run_wallet};
@@ -59,14 +61,14 @@ fn audit_entries(file: &Path) -> Vec<String> {
 }
 
 fn address_at(index: u32) -> Vec<(String, String)> {
-    vec![("utxo".to_owned(), derive(Chain::Bitcoin, ZPUB, index))]
+    vec![("utxo".to_owned(), derive_address(Chain::Bitcoin, ZPUB, index))]
 }
 
 #[test]
 fn next_index_is_lowered_if_no_later_index_was_used() {
     let shop = open_shop();
     let file = shop.file();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     for far in ["100001", LAST] {
         assert_rejected(&file, &["--next", far], &["next must be at most 100000,", "--force"]);
     }
@@ -115,7 +117,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
 fn exhausted_wallet_reports_no_free_index() {
     let shop = open_shop();
     let file = shop.file();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     move_index(&file, &["--next", LAST, "--force"]);
     let (_server, url) = start_server(&file, &NODES);
     assert_eq!(addresses_of(&shop, &url, "ada"), address_at(2_147_483_647));
@@ -137,7 +139,7 @@ fn exhausted_wallet_reports_no_free_index() {
 fn next_index_never_falls_below_the_restore_gap() {
     let shop = open_shop();
     let file = shop.file();
-    watch(&shop, "bitcoin");
+    set_watched(&shop, "bitcoin");
     let copy = file.with_extension("copy");
     let kept = |file: &Path| {
         let copy = copy.to_str().unwrap();

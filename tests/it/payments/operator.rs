@@ -63,7 +63,7 @@ impl OperatorSession {
         self.shop.send_in_session(&self.cookie, "POST", &path, body)
     }
 
-    pub fn undo(&self, id: &str) -> Response {
+    pub fn undo_outcome(&self, id: &str) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/undo");
         self.shop.send_in_session(&self.cookie, "POST", &path, &Value::Null)
     }

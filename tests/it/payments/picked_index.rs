@@ -21,7 +21,7 @@ fn equal_counts(count: usize) -> (String, String) {
 
 /// Creates an invoice by a payment link. Returns its id and the path of its checkout.
 #[track_caller]
-fn create_by_link(shop: &Shop, link: &Value) -> (String, String) {
+fn create_invoice_by_link(shop: &Shop, link: &Value) -> (String, String) {
     let path = format!("/l/{}", link["id"].as_str().unwrap());
     let made = shop.submit(&path, &[], "");
     assert_eq!(made.status, 303, "{}", made.text);
@@ -36,9 +36,9 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     let interface = LinkClient::sign_in(&shop);
     let link = interface
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let (id, checkout) = create_by_link(&shop, &link);
+    let (id, checkout) = create_invoice_by_link(&shop, &link);
     for _ in 0..20 {
-        create_by_link(&shop, &link);
+        create_invoice_by_link(&shop, &link);
         shop.create_invoice("3.50", json!({}));
     }
     shop.get_page(&checkout).assert_shows(200, &["Choose a coin"]);
@@ -97,7 +97,7 @@ fn concurrent_selections_use_no_index_twice() {
     let interface = LinkClient::sign_in(&shop);
     let link = interface
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
-    let invoices: Vec<String> = (0..25).map(|_| create_by_link(&shop, &link).0).collect();
+    let invoices: Vec<String> = (0..25).map(|_| create_invoice_by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
     // Two requests select the coin of each invoice.
     let picked = concurrent_responses(|| {

@@ -2,7 +2,7 @@
 
 use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
-use crate::payments::live_addresses::watch;
+use crate::payments::live_addresses::set_watched;
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::surfpool::address_without_key;
@@ -153,7 +153,7 @@ impl ServedShop {
         let sql = "update accounts set customers_enabled = 1, status = 'active'";
         file.execute(sql, []).unwrap();
         drop(file);
-        watch(&shop, "solana");
+        set_watched(&shop, "solana");
         let (server, url) = start_server(&shop.file(), &[]);
         let body = json!({ "email": "operator@shop.test", "password": "sandbox" }).to_string();
         let begun = send(&agent(), "POST", &format!("{url}/dashboard/api/session"), &[], &body);

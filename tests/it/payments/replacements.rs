@@ -25,7 +25,7 @@ fn post_replacement(shop: &Shop, payment: &str, more: Value) -> Response {
 }
 
 #[track_caller]
-fn replacement_id(shop: &Shop, payment: &str, more: Value) -> String {
+fn post_and_get_id(shop: &Shop, payment: &str, more: Value) -> String {
     let seen = post_replacement(shop, payment, more).expect(200).json();
     seen["id"].as_str().unwrap().to_owned()
 }
@@ -33,7 +33,7 @@ fn replacement_id(shop: &Shop, payment: &str, more: Value) -> String {
 #[test]
 fn replacement_may_have_fewer_outputs() {
     let (shop, invoice, [first, second]) = create_two_output_payment();
-    let new = replacement_id(&shop, &first, json!({ "txid": "two" }));
+    let new = post_and_get_id(&shop, &first, json!({ "txid": "two" }));
     shop.move_payment(&second, "dropped");
     shop.assert_audit_clean();
     shop.move_payment(&new, "confirmed");
@@ -46,7 +46,7 @@ fn replacement_may_have_fewer_outputs() {
     );
     // A reorg confirms the first transaction again, with both outputs.
     shop.move_payment(&new, "orphaned");
-    let back = replacement_id(&shop, &new, json!({ "txid": "one" }));
+    let back = post_and_get_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first, "the first transaction returns");
     shop.move_payment(&second, "seen");
     for payment in [&first, &second] {
@@ -64,9 +64,9 @@ fn replacement_may_have_fewer_outputs() {
 fn returning_transaction_sends_no_further_event() {
     let (shop, invoice, [first, second]) = create_two_output_payment();
     shop.move_payment(&second, "dropped");
-    let new = replacement_id(&shop, &first, json!({ "txid": "two" }));
+    let new = post_and_get_id(&shop, &first, json!({ "txid": "two" }));
     shop.advance("1h");
-    let back = replacement_id(&shop, &new, json!({ "txid": "one" }));
+    let back = post_and_get_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
     // The payment still counts as in time, and no event reported its absence.
     shop.assert_invoice(&invoice, "detected", "created detected", "", ["0.00", "59.40"]);

@@ -1,6 +1,8 @@
 //! Restores of older copies: no live address is assigned twice, and no transfer is paid twice.
 
-use super::live_addresses::{NODES, addresses_of, derive, open_shop, run_coffer, watch};
+use super::live_addresses::{
+    NODES, addresses_of, derive_address, open_shop, run_coffer, set_watched,
+};
 use crate::file::audit::findings;
 use crate::file::old_files::text_column;
 use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, run_wallet};
@@ -107,7 +109,7 @@ impl RestoredShop {
     }
 
     /// Returns the ids of the orders that the signer received.
-    fn sent_orders(&self) -> Vec<String> {
+    fn signer_order_ids(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
         let orders = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         orders.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
@@ -161,11 +163,11 @@ impl RestoredShop {
     /// Asserts that a transfer on hold is not sent automatically, then cancels it as an operator.
     #[track_caller]
     fn cancel_held_transfers(&mut self) {
-        let sent = self.sent_orders();
+        let sent = self.signer_order_ids();
         let mut running = self.start(true);
         self.hand_out_addresses(&running);
         assert!(running.process.close_input());
-        assert_eq!(self.sent_orders(), sent);
+        assert_eq!(self.signer_order_ids(), sent);
         let running = self.start(false);
         let held = "select id from transfers where status in ('requested', 'approved')";
         for id in text_column(&self.served.file, held) {
@@ -205,7 +207,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
         shop.restore_copy(&copy);
         shop.cancel_held_transfers();
     }
-    let sent = shop.sent_orders();
+    let sent = shop.signer_order_ids();
     assert_eq!(sent.len(), RESTORES);
     assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), RESTORES, "an order was sent twice");
     let mut found = findings(&shop.served.file);
@@ -219,7 +221,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
 }
 
 #[track_caller]
-fn add(file: &Path, args: &[&str], key: &str) -> String {
+fn add_wallet(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();
     let added = parse_output(&run_wallet(file, &args, key)).remove(0);
     added["id"].as_str().unwrap().to_owned()
@@ -231,11 +233,11 @@ fn add(file: &Path, args: &[&str], key: &str) -> String {
 fn shop_with_old_copy() -> (ProductionFile, PathBuf, String) {
     let shop = open_shop();
     let file = shop.file();
-    let id = add(&file, &["bitcoin"], ZPUB);
-    watch(&shop, "bitcoin");
+    let id = add_wallet(&file, &["bitcoin"], ZPUB);
+    set_watched(&shop, "bitcoin");
     let copy = file.with_extension("copy");
     run_coffer(&file, &["backup", copy.to_str().unwrap()]);
-    add(&file, &["bitcoin", "--next", "5000"], ZPUB);
+    add_wallet(&file, &["bitcoin", "--next", "5000"], ZPUB);
     (shop, copy, id)
 }
 
@@ -271,10 +273,10 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     let low = run_wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
     let low = String::from_utf8(low.stderr).unwrap();
     assert!(low.contains("next must be at least 8000"), "{low}");
-    add(&file, &["bitcoin", "--next", "8000"], ZPUB);
+    add_wallet(&file, &["bitcoin", "--next", "8000"], ZPUB);
     let (_server, url) = start_server(&file, &NODES);
     let made = addresses_of(&shop, &url, "ada");
-    assert_eq!(made[0].1, derive(Chain::Bitcoin, ZPUB, 8000));
+    assert_eq!(made[0].1, derive_address(Chain::Bitcoin, ZPUB, 8000));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -314,7 +316,7 @@ fn unreadable_replaced_file_is_reported_and_index_can_be_set() {
 fn wallet_missing_from_the_copy_continues_when_added_again() {
     let (shop, copy, _) = shop_with_old_copy();
     let file = shop.file();
-    let late = add(&file, &["litecoin", "--script", "wpkh", "--next", "1500"], XPUB);
+    let late = add_wallet(&file, &["litecoin", "--script", "wpkh", "--next", "1500"], XPUB);
     let (printed, _) = run_restore(&file, &copy, &[], 0);
     let line = format!(
         "live litecoin wallet {late} is not in the copy: it is retired, and goes on from index 2500 once it is added again \
@@ -324,7 +326,7 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
     let listed = parse_output(&run_wallet(&file, &["list"], ""));
     let late_row = listed.iter().find(|row| row["id"] == late.as_str()).unwrap();
     assert!(late_row["retiredAt"].is_string(), "{late_row}");
-    assert_eq!(add(&file, &["litecoin", "--script", "wpkh"], XPUB), late);
+    assert_eq!(add_wallet(&file, &["litecoin", "--script", "wpkh"], XPUB), late);
     let next =
         text_column(&file, "select cast(next_index as text) from wallets where pool = 'litecoin'");
     assert_eq!(next, ["2500"]);

@@ -207,7 +207,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
 }
 
 #[test]
-fn own_transfers_book_nothing() {
+fn transfers_within_the_shop_book_nothing() {
     let mut five = FiveOutputs::create();
     five.apply_step(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");

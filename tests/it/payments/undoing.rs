@@ -26,7 +26,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     );
     assert_eq!(shown["candidate"], Value::Null);
     operator.assert_audit_clean();
-    assert!(is_open(&operator.undo(&lost).expect(200).json()));
+    assert!(is_open(&operator.undo_outcome(&lost).expect(200).json()));
     operator.assert_audit_clean();
     // The invoice, its quotes and its timeline are as they were before the assignment.
     assert_eq!(shop.get_invoice(invoice_id(&invoice)), before);
@@ -34,7 +34,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         || (select count(*) from invoice_steps where payment is not null)";
     assert_eq!(shop.query_text(left), "LTC00");
     assert_eq!(operator.unmatched_count(), "1");
-    operator.undo(&lost).assert_error(409, "invalid_transition", None);
+    operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
     // The assignment of a confirmed payment cannot be undone, because later ledger entries depend on it.
     let other = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
@@ -46,12 +46,12 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(operator.read_unmatched(&lost)["canBeUndone"], false);
-    let refused = operator.undo(&lost);
+    let refused = operator.undo_outcome(&lost);
     refused.assert_error(409, "invalid_transition", None);
     assert!(refused.text.contains("has been confirmed"), "{}", refused.text);
     // After a reorg, the assignment still cannot be undone: the ledger keeps the entries and their reversal.
     shop.move_payment(&payment, "orphaned");
-    operator.undo(&lost).assert_error(409, "invalid_transition", None);
+    operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
     shop.move_payment(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&other))["status"], "confirmed");
     operator.assert_audit_clean();
@@ -77,13 +77,13 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     // The first payment creates a quote, which the second payment and a repeated assignment use.
     let first = strays.each_ref().map(|stray| operator.assign_and_get_id(stray, &mine));
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
-    operator.undo(&strays[0]).expect(200);
+    operator.undo_outcome(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.assert_audit_clean();
     // After an undo, the same assignment can be made again.
     operator.assign_and_get_id(&strays[0], &mine);
     for stray in &strays {
-        operator.undo(stray).expect(200);
+        operator.undo_outcome(stray).expect(200);
     }
     assert_eq!(shop.query_text(quotes), "ETH00");
     operator.assert_audit_clean();
@@ -94,7 +94,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     let path = format!("/v1/invoices/{}/select", invoice_id(&invoice));
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "USDC-BASE" }));
     picked.expect(200);
-    operator.undo(&strays[0]).expect(200);
+    operator.undo_outcome(&strays[0]).expect(200);
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE00");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], "USDC-BASE");
     operator.assert_audit_clean();
@@ -112,7 +112,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
         let lost = operator.pay_foreign_address(amount);
         operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
         shop.advance("2h");
-        operator.undo(&lost).expect(200);
+        operator.undo_outcome(&lost).expect(200);
         assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "expired");
         assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], Value::Null);
         operator.assert_audit_clean();
@@ -122,7 +122,7 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
     shop.move_payment(&payment, "dropped");
-    operator.undo(&lost).expect(200);
+    operator.undo_outcome(&lost).expect(200);
     shop.move_payment(&lost, "seen");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "created");
     operator.assert_audit_clean();
@@ -138,13 +138,13 @@ fn customer_assignment_can_be_undone_until_confirmed() {
     let lost = operator.pay_foreign_address("0.001");
     let deposit = operator.assign_and_get_id(&lost, &ada);
     assert_eq!(operator.read_unmatched(&lost)["deposit"], json!(deposit));
-    assert!(is_open(&operator.undo(&lost).expect(200).json()));
+    assert!(is_open(&operator.undo_outcome(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
     shop.get(&path, Some(TEST)).assert_error(404, "not_found", None);
     operator.assert_audit_clean();
     let deposit = operator.assign_and_get_id(&lost, &ada);
     shop.move_payment(&deposit, "confirmed");
-    operator.undo(&lost).assert_error(409, "invalid_transition", None);
+    operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "59.40");
     operator.assert_audit_clean();
@@ -166,7 +166,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
     let mine = json!({ "invoice": shop.create_invoice("60.00", json!({}))["id"] });
     operator.assign(&lost, &mine).assert_error(409, "invalid_transition", None);
     operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
-    assert!(is_open(&operator.undo(&lost).expect(200).json()));
+    assert!(is_open(&operator.undo_outcome(&lost).expect(200).json()));
     let dismissed =
         operator.resolve(&lost, &json!({ "note": "a test of ours" })).expect(200).json();
     assert_eq!(dismissed["outcome"], "dismissed");
@@ -175,7 +175,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
         "invalid_transition",
         None,
     );
-    operator.undo(&lost).expect(200);
+    operator.undo_outcome(&lost).expect(200);
     for (body, param) in [
         (json!({}), "note"),
         (json!({ "returnTxid": "" }), "returnTxid"),
@@ -186,7 +186,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
         operator.resolve(&lost, &body).assert_error(400, "invalid_request", Some(param));
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
-        operator.undo(unknown).assert_error(404, "not_found", None);
+        operator.undo_outcome(unknown).assert_error(404, "not_found", None);
     }
     let path = format!("/dashboard/api/unmatched-payments/{lost}/undo");
     let merchant = shop.merchant_cookie();

@@ -1,6 +1,6 @@
 //! Unwatched chains, for which no address is assigned.
 
-use super::live_addresses::{NODES, addresses_of, execute, open_shop, pair, watch};
+use super::live_addresses::{NODES, address_entry, addresses_of, execute, open_shop, set_watched};
 use crate::file::old_files::text_column;
 use crate::process::serve::{call, start_server};
 use crate::support::installation::Installation;
@@ -22,8 +22,8 @@ fn unwatched_chain_hands_out_no_pool_address() {
     let free = "select state from pool_addresses";
     assert_eq!(addresses_of(&shop, &url, "ada"), []);
     assert_eq!(text_column(&shop.file(), free), ["free"]);
-    watch(&shop, "solana");
-    let given = [pair("solana", address)];
+    set_watched(&shop, "solana");
+    let given = [address_entry("solana", address)];
     assert_eq!(addresses_of(&shop, &url, "ada"), given);
     // The address stays listed after the chain is stopped.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";

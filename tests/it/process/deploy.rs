@@ -11,7 +11,7 @@ mod solana_addresses;
 use std::path::{Path, PathBuf};
 
 /// Returns the path of a file in `examples/deploy`.
-fn example(name: &str) -> PathBuf {
+fn deploy_example_path(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/deploy");
     folder.join(name)
 }
@@ -19,7 +19,7 @@ fn example(name: &str) -> PathBuf {
 /// Returns the text of a file in `examples/deploy` with replacements, each of which must match.
 #[track_caller]
 fn example_with_changes(name: &str, changes: &[(&str, &str)]) -> String {
-    let text = std::fs::read_to_string(example(name)).unwrap();
+    let text = std::fs::read_to_string(deploy_example_path(name)).unwrap();
     changes.iter().fold(text, |text, (old, new)| {
         assert!(text.contains(old), "{old} is not in {name}");
         text.replace(old, new)
@@ -28,7 +28,7 @@ fn example_with_changes(name: &str, changes: &[(&str, &str)]) -> String {
 
 /// Returns the `sh` blocks of `examples/deploy/README.md`. The label of a block is a terminal or a case of recovery.
 fn guide_blocks() -> Vec<(String, String)> {
-    let page = std::fs::read_to_string(example("README.md")).unwrap();
+    let page = std::fs::read_to_string(deploy_example_path("README.md")).unwrap();
     let blocks = page.split("\n```sh").skip(1).map(|rest| {
         let (kind, rest) = rest.split_once('\n').unwrap();
         let block = rest.split("```").next().unwrap();

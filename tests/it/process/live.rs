@@ -29,7 +29,7 @@ fn start_listener(answer: &'static [u8]) -> SocketAddr {
 }
 
 #[test]
-fn running_server_is_live_and_ended_one_is_not() {
+fn running_server_is_live_and_stopped_server_is_not() {
     let (mut server, url) = start_sandbox("127.0.0.1:0", &[]);
     let address = url.strip_prefix("http://").unwrap();
     let port = address.rsplit_once(':').unwrap().1;
@@ -50,7 +50,7 @@ fn running_server_is_live_and_ended_one_is_not() {
 }
 
 #[test]
-fn other_responses_are_not_live() {
+fn server_with_other_response_is_not_live() {
     let address = start_listener(b"HTTP/1.1 503 Service Unavailable\r\n\r\nno").to_string();
     let (code, printed, _) = run_live_check(&address, &[]);
     let expected = format!("wrong: {address} is not ready: 503 Service Unavailable; mend: ");

@@ -200,7 +200,7 @@ fn key_has_a_burst_of_a_hundred_invoices() {
 }
 
 #[test]
-fn file_has_one_server_and_one_kind() {
+fn file_allows_one_server_of_one_kind() {
     let shop = ProductionFile::new();
     let file = shop.file();
     let (_server, _) = start_server(&file, &[]);

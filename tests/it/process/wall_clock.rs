@@ -134,7 +134,7 @@ fn clock_jump_does_not_affect_deadlines() {
         let noon = time_in_2040("12:00:00");
         let before = shop.create_invoice("one");
         shop.time.jump(jump_ms);
-        shop.time.pass(2_000);
+        shop.time.advance(2_000);
         shop.wake_until(AHEAD, &jump_ms.to_string());
         let ready = shop.clock_status();
         let side = if jump_ms < 0 { "behind" } else { "ahead of" };
@@ -159,14 +159,14 @@ fn clock_jump_does_not_affect_deadlines() {
             .unwrap();
         assert!(Time(latest) <= noon.plus_ms(12_000), "due as before");
         shop.time.jump(-jump_ms);
-        shop.time.pass(1_000);
+        shop.time.advance(1_000);
         shop.wake_until(AHEAD, "believed");
         assert_eq!(
             (shop.invoice_status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
         );
         // The invoice expires when the server's time reaches the deadline.
-        shop.time.pass(MINUTE_MS);
+        shop.time.advance(MINUTE_MS);
         shop.wake_until("select count(*) || '' from invoices where status = 'expired'", "2");
         drop(shop.server);
         assert!(findings(&shop.served.file).is_empty());
@@ -179,14 +179,14 @@ fn clock_jump_is_adopted_after_an_hour() {
         let shop = ClockedServer::open(Time(0));
         let noon = time_in_2040("12:00:00");
         let lost = shop.create_invoice("one");
-        shop.time.pass(2 * MINUTE_MS);
+        shop.time.advance(2 * MINUTE_MS);
         shop.wake_until("select status from invoices", "expired");
         shop.time.jump(jump_ms);
-        shop.time.pass(1_000);
+        shop.time.advance(1_000);
         shop.wake_until(AHEAD, &jump_ms.to_string());
-        shop.time.pass(HOUR_MS - 1_000);
+        shop.time.advance(HOUR_MS - 1_000);
         assert_eq!(shop.now(), noon.plus_ms(HOUR_MS + 2 * MINUTE_MS));
-        shop.time.pass(1_000);
+        shop.time.advance(1_000);
         shop.wake_until(AHEAD, "believed");
         let adopted = noon.plus_ms(HOUR_MS + 2 * MINUTE_MS + 1_000 + jump_ms);
         assert_eq!(shop.now(), adopted);
@@ -206,7 +206,7 @@ fn operator_accepts_the_wall_clock() {
     let mut shop = ClockedServer::open(Time(0));
     for jump_ms in [YEAR_MS, -YEAR_MS] {
         shop.time.jump(jump_ms);
-        shop.time.pass(2_000);
+        shop.time.advance(2_000);
         let before = shop.now();
         shop.wake_until(AHEAD, &jump_ms.to_string());
         let said = shop.run_doctor(&["--accept-clock"]);
@@ -237,13 +237,13 @@ fn time_at_start_continues_from_the_file() {
     let shop = ClockedServer::open(seen);
     assert_eq!(shop.now(), seen);
     shop.wake_until(AHEAD, &(-8 * HOUR_MS).to_string());
-    shop.time.pass(2 * HOUR_MS);
+    shop.time.advance(2 * HOUR_MS);
     assert_eq!(shop.now(), seen.plus_ms(2 * HOUR_MS), "an hour is not enough");
     let said = shop.clock_status();
     assert!(said.contains("28800 s behind") && said.contains("once it has passed"), "{said}");
     // A jump simulates that network time corrects the wall clock.
     shop.time.jump(9 * HOUR_MS);
-    shop.time.pass(1_000);
+    shop.time.advance(1_000);
     shop.wake_until(AHEAD, "believed");
     assert_eq!(
         (shop.now(), shop.clock_status().as_str()),

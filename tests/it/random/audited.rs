@@ -56,7 +56,7 @@ fn operations() -> impl Iterator<Item = &'static RandomOperation> + Clone {
 type OperationCounts = BTreeMap<&'static str, (u64, u64)>;
 
 /// Returns the name of an operation that has not succeeded yet, if there is one.
-fn first_unsuccessful(counts: &OperationCounts) -> Option<&'static str> {
+fn first_unsuccessful_operation(counts: &OperationCounts) -> Option<&'static str> {
     let done = |name: &str| counts.get(name).is_some_and(|count| count.0 > 0);
     operations().map(|operation| operation.name).find(|name| !done(name))
 }
@@ -81,7 +81,7 @@ fn run_random_operation(caller: &mut Caller, counts: &mut OperationCounts) {
         is_it
     });
     let chosen = chosen.unwrap();
-    caller.start_operation(chosen.name);
+    caller.set_operation_name(chosen.name);
     let count = counts.entry(chosen.name).or_default();
     count.1 += 1;
     if let Some(answer) = (chosen.run)(caller) {
@@ -99,7 +99,7 @@ fn run_connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> Op
     for done in 0..share {
         run_random_operation(&mut caller, &mut counts);
         if number == 0 && done % (share / (AUDITS + 1)).max(1) == 0 {
-            caller.start_operation("audit");
+            caller.set_operation_name("audit");
             assert_audit_clean(scene.shop.file());
         }
     }
@@ -107,10 +107,15 @@ fn run_connection(scene: &AuditedShop, seed: u64, number: u64, share: u64) -> Op
 }
 
 /// Runs more operations until each kind has succeeded.
-fn run_until_all_done(scene: &AuditedShop, seed: u64, number: u64, counts: &mut OperationCounts) {
+fn run_until_all_succeeded(
+    scene: &AuditedShop,
+    seed: u64,
+    number: u64,
+    counts: &mut OperationCounts,
+) {
     let mut caller = Caller::new(scene, seed, number);
     for _ in 0..MORE_MAX {
-        if first_unsuccessful(counts).is_none() {
+        if first_unsuccessful_operation(counts).is_none() {
             return;
         }
         run_random_operation(&mut caller, counts);
@@ -142,8 +147,8 @@ fn audit_accepts_every_random_history() {
             *count = (count.0 + done, count.1 + tried);
         }
     });
-    run_until_all_done(&scene, seed, connections, &mut counts);
-    assert_eq!(first_unsuccessful(&counts), None, "{counts:?}");
+    run_until_all_succeeded(&scene, seed, connections, &mut counts);
+    assert_eq!(first_unsuccessful_operation(&counts), None, "{counts:?}");
     assert_audit_clean(&file);
     // All deadlines and deliveries fall due within these 30 days.
     scene.shop.advance("30d");

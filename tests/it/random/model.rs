@@ -91,8 +91,8 @@ impl ModelHistory {
             4 | 5 => return self.advance_clock(),
             6 => self.change_fee(),
             7..=10 => self.pay_invoice(at),
-            20 => self.pay_several(at),
-            21 => self.move_between_own(at),
+            20 => self.pay_several_outputs(at),
+            21 => self.move_between_own_addresses(at),
             _ => self.move_payment(at),
         }
         self.assert_invoice_matches(at);
@@ -128,7 +128,7 @@ impl ModelHistory {
             events: Vec::new(),
             addresses: BTreeMap::new(),
         };
-        self.world.create(invoice, coin);
+        self.world.create_invoice(invoice, coin);
     }
 
     fn select_coin(&mut self, at: usize) {
@@ -137,14 +137,14 @@ impl ModelHistory {
         let invoice = &self.world.invoices[at];
         let path = format!("/v1/invoices/{}/select", invoice.id);
         let answer = self.shop.post(&path, account_key(invoice.live), json!({ "asset": coin.id }));
-        assert_outcome(&answer, 200, self.world.select(at, coin));
+        assert_outcome(&answer, 200, self.world.select_coin(at, coin));
     }
 
     fn cancel_invoice(&mut self, at: usize) {
         self.record_step(format!("cancel {at}"));
         let path = format!("/sandbox/invoices/{}/cancel", self.world.invoices[at].id);
         let answer = self.shop.post(&path, None, json!({}));
-        assert_outcome(&answer, 200, self.world.cancel(at));
+        assert_outcome(&answer, 200, self.world.cancel_invoice(at));
     }
 
     fn simulate_payment(&mut self, at: usize) {
@@ -167,14 +167,14 @@ impl ModelHistory {
                 let units = coin.units_for(due, invoice.currency);
                 let now = self.world.now;
                 let last = invoice.payments.len();
-                let paid = self.world.pay(at, coin, units, now);
+                let paid = self.world.add_payment(at, coin, units, now);
                 paid.and_then(|_| self.world.move_payment(at, last, "confirmed"))
             }
         };
         assert_outcome(&answer, 200, outcome);
         if outcome.is_ok() {
             let (id, txid) = invariants::last_payment(self.shop.file());
-            self.world.set_last_ids(at, id, txid);
+            self.world.set_last_payment_ids(at, id, txid);
         }
     }
 
@@ -189,7 +189,7 @@ impl ModelHistory {
         let seconds = self.dice.pick(&[0, 1, 20, 60]);
         self.record_step(format!("advance {seconds} s"));
         self.shop.advance(&format!("{seconds}s"));
-        self.world.advance(self.world.now + seconds * 1_000);
+        self.world.advance_clock(self.world.now + seconds * 1_000);
         (0..self.world.invoices.len()).for_each(|at| self.assert_invoice_matches(at));
         self.assert_balances_match();
     }
@@ -235,7 +235,7 @@ impl ModelHistory {
         self.record_step(format!("pay {at} {wanted:?} {body}"));
         let answer = self.shop.post("/sandbox/payments", None, body);
         let now = self.world.now;
-        let outcome = outcome.and_then(|coin| self.world.pay(at, coin, units, now));
+        let outcome = outcome.and_then(|coin| self.world.add_payment(at, coin, units, now));
         assert_outcome(&answer, 201, outcome.map(drop));
         self.store_payment_ids(at, &answer, outcome);
     }
@@ -271,7 +271,7 @@ impl ModelHistory {
             return;
         }
         let text = |name: &str| answer[name].as_str().unwrap().to_owned();
-        self.world.set_last_ids(at, text("id"), text("txid"));
+        self.world.set_last_payment_ids(at, text("id"), text("txid"));
     }
 
     fn move_payment(&mut self, at: usize) {

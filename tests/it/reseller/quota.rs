@@ -113,7 +113,7 @@ fn concurrent_orders_respect_the_quota() {
 }
 
 #[test]
-fn new_account_has_no_quota_and_upgraded_one_keeps_ordering() {
+fn new_account_has_no_quota_and_upgraded_account_can_order() {
     let scratch = Scratch::new();
     let file = scratch.path("old.db");
     let conn = Connection::open(&file).unwrap();

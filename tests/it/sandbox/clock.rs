@@ -95,7 +95,7 @@ fn advance_runs_each_deadline_at_its_own_time() {
 }
 
 #[test]
-fn invoice_waiting_again_expires_with_a_running_clock() {
+fn dropped_payment_fails_invoice_when_running_clock_reaches_deadline() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox, "types": ["invoice.failed"] }] }));
@@ -230,7 +230,7 @@ fn reset_restores_the_seed_and_real_time() {
 }
 
 #[test]
-fn kept_file_continues_at_its_clock() {
+fn kept_file_continues_at_its_recorded_time() {
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let shop = Shop::with_config(config.clone());

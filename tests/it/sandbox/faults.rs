@@ -73,7 +73,7 @@ fn delayed_call_is_executed() {
 }
 
 #[test]
-fn empty_pool_and_stale_rates_last_until_ended() {
+fn faults_of_pool_and_rates_stay_until_cleared() {
     let shop = Shop::open();
     let body = json!({ "pool": "empty", "rates": "stale" });
     let state = shop.post(FAULTS, None, body).expect(200).json();

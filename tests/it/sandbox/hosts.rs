@@ -25,7 +25,7 @@ fn send_lines(shop: &Shop, lines: &[&str]) -> u16 {
 }
 
 /// Sends `GET /livez` with this host.
-fn livez_status(url: &str, host: &str) -> Response {
+fn request_livez(url: &str, host: &str) -> Response {
     send(&agent(), "GET", &format!("{url}/livez"), &[("Host", host)], "")
 }
 
@@ -53,7 +53,7 @@ fn foreign_host_reaches_only_the_inbox() {
 }
 
 #[test]
-fn rebound_page_reads_and_changes_nothing() {
+fn dns_rebinding_page_reads_and_changes_nothing() {
     let shop = Shop::open();
     shop.create_invoice("20.00", json!({ "orderId": "secret-order" }));
     let faults = json!({ "status": 500, "times": 1 }).to_string();
@@ -87,7 +87,7 @@ fn local_host_names_are_accepted() {
         "shop.localhost",
         "host.docker.INTERNAL",
     ] {
-        livez_status(shop.url(), host).expect(200);
+        request_livez(shop.url(), host).expect(200);
     }
     for host in [
         "localhost.evil.example",
@@ -102,7 +102,7 @@ fn local_host_names_are_accepted() {
         "user@localhost",
         ".localhost",
     ] {
-        livez_status(shop.url(), host).assert_error(403, "forbidden", None);
+        request_livez(shop.url(), host).assert_error(403, "forbidden", None);
     }
 }
 
@@ -133,16 +133,16 @@ fn public_url_and_settings_add_hosts() {
     let arguments = ["--public-url", "https://Pay.Example.com/x"];
     let (_process, line) = start_with_environment(&arguments, Some(".dev.example, 192.0.2.7"));
     for host in ["pay.example.com", "dev.example", "a.dev.example:1", "192.0.2.7"] {
-        livez_status(&line, host).expect(200);
+        request_livez(&line, host).expect(200);
     }
     for host in ["example.com", "evildev.example", "192.0.2.8"] {
-        livez_status(&line, host).assert_error(403, "forbidden", None);
+        request_livez(&line, host).assert_error(403, "forbidden", None);
     }
     let (_process, line) =
         start_with_environment(&["--allow-host", "one.example"], Some("two.example"));
-    livez_status(&line, "ONE.example.").expect(200);
-    livez_status(&line, "two.example").assert_error(403, "forbidden", None);
-    livez_status(&line, "a.one.example").assert_error(403, "forbidden", None);
+    request_livez(&line, "ONE.example.").expect(200);
+    request_livez(&line, "two.example").assert_error(403, "forbidden", None);
+    request_livez(&line, "a.one.example").assert_error(403, "forbidden", None);
     for wrong in ["*", "a.example:80", "https://a.example", "a.example,b c"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let output = command.args(["sandbox", "--allow-host", wrong]);
@@ -180,10 +180,10 @@ fn non_loopback_sandbox_accepts_addresses_but_no_names() {
         ..Config::sandbox()
     });
     for host in ["192.0.2.1:80", "[2001:db8::1]:80", "0.0.0.0", "coffer:8080"] {
-        livez_status(shop.url(), host).expect(200);
+        request_livez(shop.url(), host).expect(200);
     }
     for host in ["evil.example", "3221225985", "192.0.2.1.evil.example"] {
-        livez_status(shop.url(), host).assert_error(403, "forbidden", None);
+        request_livez(shop.url(), host).assert_error(403, "forbidden", None);
     }
 }
 
@@ -191,7 +191,7 @@ fn non_loopback_sandbox_accepts_addresses_but_no_names() {
 fn production_server_accepts_every_host() {
     let served = Installation::new();
     let running = served.start(&[]);
-    livez_status(&running.url, "pay.example.com").expect(200);
+    request_livez(&running.url, "pay.example.com").expect(200);
     let (_process, url) = start_sandbox("127.0.0.1:0", &[]);
-    livez_status(&url, "pay.example.com").assert_error(403, "forbidden", None);
+    request_livez(&url, "pay.example.com").assert_error(403, "forbidden", None);
 }

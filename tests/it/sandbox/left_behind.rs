@@ -49,7 +49,7 @@ fn stopped_sandbox_leaves_no_files() {
 }
 
 #[test]
-fn next_sandbox_removes_files_of_killed_ones_only() {
+fn next_sandbox_removes_files_of_killed_sandboxes_only() {
     let folder = Scratch::new();
     let (mut killed, _) = start_in_folder(&folder);
     let (mut in_use, url) = start_in_folder(&folder);

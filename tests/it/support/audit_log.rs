@@ -20,17 +20,17 @@ pub fn record_direct_writes(file: &Path) {
         let (name, is) = rest.split_once(" is ").unwrap();
         let (name, link) = match is.split_once("of hash ") {
             Some((_, hash)) => (name.to_owned(), hash.split([';', ',']).next().unwrap().to_owned()),
-            None => pool_link(&conn, name.strip_prefix("pool ").unwrap()),
+            None => hash_link_of_pool(&conn, name.strip_prefix("pool ").unwrap()),
         };
         states.insert(name, Value::from(link));
     }
     if !states.is_empty() {
-        append_row(&conn, &Value::Object(states).to_string());
+        append_audit_row(&conn, &Value::Object(states).to_string());
     }
 }
 
 /// Returns the name and the hash link of all addresses of a pool, as for an import of all addresses at once.
-fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
+fn hash_link_of_pool(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();
     let rows = rows.query_map([pool], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -40,12 +40,12 @@ fn pool_link(conn: &Connection, pool: &str) -> (String, String) {
     for (_, address) in &rows {
         form.add("address", HashedValue::Text(address.as_bytes()));
     }
-    let link = HashLink::for_value(&name, &form).to_string();
+    let link = HashLink::hash_of_value(&name, &form).to_string();
     (name, link)
 }
 
 /// Appends a row to the audit log table.
-fn append_row(conn: &Connection, states: &str) {
+fn append_audit_row(conn: &Connection, states: &str) {
     conn.execute_batch("begin immediate").unwrap();
     let last = "select seq, hex(link) from audit_log order by seq desc limit 1";
     let (seq, link) = conn

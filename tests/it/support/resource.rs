@@ -51,7 +51,7 @@ impl ResourceShape {
     /// Asserts that each nullable field had both null and another value in the checked objects, and each flag both
     /// true and false.
     #[track_caller]
-    pub fn assert_all_seen(&self) {
+    pub fn assert_nulls_and_flags_seen(&self) {
         for field in &self.fields {
             let of_field = || self.seen.iter().filter(|(name, _)| *name == field.name);
             let has = |shown: &str| of_field().any(|(_, seen)| seen == shown);

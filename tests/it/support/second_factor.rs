@@ -106,7 +106,7 @@ impl OperatorServer {
     }
 
     pub fn advance_ms(&self, ms: i64) {
-        self.time.pass(ms);
+        self.time.advance(ms);
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 

@@ -81,7 +81,7 @@ fn event_data_equals_the_object_when_sent() {
 }
 
 #[test]
-fn refund_event_has_the_invoice_as_it_was_then() {
+fn refund_event_has_the_invoice_at_event_time() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     send_to_inboxes(&shop);

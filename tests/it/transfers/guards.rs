@@ -69,7 +69,7 @@ impl ApprovalShop {
 
     /// Returns the detail of the newest audit entry.
     #[track_caller]
-    fn last_audit_detail(&self) -> Value {
+    fn newest_audit_detail(&self) -> Value {
         let log =
             self.running.operator_request("GET", "/dashboard/api/audit-log?limit=1", &Value::Null);
         log.expect(200).json()["data"][0]["detail"].clone()
@@ -129,7 +129,7 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
             &json!("hand")
         ]
     );
-    assert_eq!(shop.last_audit_detail()["insistedOn"], json!([]));
+    assert_eq!(shop.newest_audit_detail()["insistedOn"], json!([]));
     assert_eq!(shop.proposed_terms(&path), Value::Null, "the payout is approved");
 }
 
@@ -161,7 +161,7 @@ fn rate_far_from_the_market_needs_acceptance() {
     let path = shop.request_payout(BTC);
     let approved = shop.approve(&path, &json!({ "rate": "100000", "acceptRate": true }));
     assert_eq!(approved["rate"], "100000");
-    assert_eq!(shop.last_audit_detail()["insistedOn"], json!(["rate"]));
+    assert_eq!(shop.newest_audit_detail()["insistedOn"], json!(["rate"]));
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.000005", "source": "default" }));
     set(json!({ "SOL": "0.01" })).expect(200);
     assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.01", "source": "setting" }));
-    assert_eq!(shop.last_audit_detail()["networkFees"]["SOL"]["amount"], "0.01");
+    assert_eq!(shop.newest_audit_detail()["networkFees"]["SOL"]["amount"], "0.01");
     let path = shop.request_payout(SOLANA);
     let approved = shop.approve(&path, &json!({}));
     assert_eq!(
@@ -240,7 +240,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     let path = shop.request_payout(SOLANA);
     shop.approval_error(&path, &json!({}), "networkFee");
     shop.approve(&path, &json!({ "acceptFee": true }));
-    assert_eq!(shop.last_audit_detail()["insistedOn"], json!(["networkFee"]));
+    assert_eq!(shop.newest_audit_detail()["insistedOn"], json!(["networkFee"]));
 }
 
 #[test]

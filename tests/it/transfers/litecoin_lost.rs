@@ -10,7 +10,7 @@ use serde_json::json;
 /// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
 fn assert_needs_force(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer) {
-    let failed = merchant.apply(of, &json!({ "action": "fail" }));
+    let failed = merchant.apply_action(of, &json!({ "action": "fail" }));
     failed.assert_error(409, "invalid_transition", Some("force"));
 }
 
@@ -102,10 +102,10 @@ fn prove_transactions_lost(
     merchant.mine_and_read(1);
     for (of, _) in lost {
         let before = merchant.available_cents();
-        let failed = merchant.apply(of, &json!({ "action": "fail" })).expect(200);
+        let failed = merchant.apply_action(of, &json!({ "action": "fail" })).expect(200);
         assert_eq!(failed.json()["status"], "failed");
         assert!(merchant.available_cents() > before);
-        merchant.assert_end_reported_once(of, "failed");
+        merchant.assert_one_final_event(of, "failed");
     }
     merchant.assert_audit_clean();
 }
@@ -151,7 +151,7 @@ fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
             merchant.wait_for_review(bumped, "paid", "were sent");
             let review = newest_review(&merchant, bumped, "overpaid");
             let end = json!({ "action": "resolve", "review": review, "reason": "a tip" });
-            merchant.apply(bumped, &end).expect(200);
+            merchant.apply_action(bumped, &end).expect(200);
             merchant.restart_and_read();
         }
         merchant.assert_paid(bumped, &raised.txid);
@@ -193,7 +193,11 @@ fn reorganise_and_return(
         merchant.wait_for_review(of, "paid", "is not confirmed any more");
         let id = newest_review(merchant, of, "gone");
         let resolved = json!({ "action": "resolve", "review": id, "reason": "fine" });
-        merchant.apply(of, &resolved).assert_error(409, "invalid_transition", Some("action"));
+        merchant.apply_action(of, &resolved).assert_error(
+            409,
+            "invalid_transition",
+            Some("action"),
+        );
     }
     // In a deep reorg the node does not return transactions to its mempool.
     for (_, made) in paid {
@@ -250,8 +254,8 @@ fn reorganise_and_lose(
 fn resolve_by_adjustment(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) {
     let id = newest_review(merchant, of, kind);
     let adjusted = json!({ "action": "adjust", "review": id, "reason": "looked at its chain" });
-    merchant.apply(of, &adjusted).expect(200);
-    let again = merchant.apply(of, &adjusted);
+    merchant.apply_action(of, &adjusted).expect(200);
+    let again = merchant.apply_action(of, &adjusted);
     again.assert_error(400, "invalid_request", Some("review"));
 }
 
@@ -268,7 +272,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             merchant.wait_for_state(of, ["processing", "waiting"]);
             assert_needs_force(&merchant, of);
             let forced = json!({ "action": "fail", "force": true });
-            merchant.apply(of, &forced).expect(200);
+            merchant.apply_action(of, &forced).expect(200);
         }
         // These transfers have no transaction: the operator entered no id, and the signer sent nothing.
         let unsent = round.map(|who| merchant.new_processing(who, None));
@@ -276,15 +280,15 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             if of.by == SentBy::Signer {
                 merchant.write_signer_response(of, r#"{"sent": false, "reason": "low funds"}"#);
                 merchant.wait_for_review(of, "processing", "the signer sent nothing: low funds");
-                merchant.apply(of, &json!({ "action": "fail" })).expect(200);
+                merchant.apply_action(of, &json!({ "action": "fail" })).expect(200);
             } else {
                 let forced = json!({ "action": "fail", "force": true });
-                merchant.apply(of, &forced).expect(200);
+                merchant.apply_action(of, &forced).expect(200);
             }
         }
         let cancelled = merchant.request_transfer((round[0].0, SentBy::Hand), None, None);
         merchant.approve(&cancelled);
-        merchant.apply(&cancelled, &json!({ "action": "cancel" })).expect(200);
+        merchant.apply_action(&cancelled, &json!({ "action": "cancel" })).expect(200);
         let before = merchant.available_cents();
         for (_, made) in &attached {
             merchant.payer.send(made);

@@ -117,14 +117,14 @@ fn assert_held_before_sending(
     for of in [requested, approved] {
         for action in ["approve", "reassign", "process", "reject", "cancel", "fail", "pay"] {
             let body = json!({ "action": action });
-            let held = merchant.apply(of, &body);
+            let held = merchant.apply_action(of, &body);
             assert_eq!(held.status, 409, "{action}: {}", held.text);
         }
-        merchant.apply(of, &json!({ "action": "release" })).expect(200);
+        merchant.apply_action(of, &json!({ "action": "release" })).expect(200);
     }
     // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
-    merchant.apply(requested, &reason).expect(200);
+    merchant.apply_action(requested, &reason).expect(200);
     if approved.by == SentBy::Signer {
         // A transaction paid the destination after the copy was taken. The signer does not start until the operator
         // decides.
@@ -132,10 +132,10 @@ fn assert_held_before_sending(
         merchant.wait_for_state(approved, ["approved", "waiting"]);
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
-        merchant.apply(approved, &by_hand).expect(200);
+        merchant.apply_action(approved, &by_hand).expect(200);
     }
     let process = json!({ "action": "process" });
-    merchant.apply(approved, &process).expect(200);
+    merchant.apply_action(approved, &process).expect(200);
     merchant.apply_pay(approved, &made.txid).expect(200);
 }
 
@@ -151,13 +151,13 @@ fn assert_held_while_processing(
     assert_eq!(proposed_txids(&now), [made.txid.as_str()]);
     merchant.wait_for_review(&copied.unsent, "processing", held);
     for of in [processing, &copied.unsent] {
-        let released = merchant.apply(of, &json!({ "action": "release" }));
+        let released = merchant.apply_action(of, &json!({ "action": "release" }));
         released.assert_error(409, "invalid_transition", Some("action"));
-        let failed = merchant.apply(of, &json!({ "action": "fail" }));
+        let failed = merchant.apply_action(of, &json!({ "action": "fail" }));
         failed.assert_error(409, "invalid_transition", Some("force"));
     }
     let forced = json!({ "action": "fail", "force": true });
-    merchant.apply(&copied.unsent, &forced).expect(200);
+    merchant.apply_action(&copied.unsent, &forced).expect(200);
     merchant.apply_pay(processing, &made.txid).expect(200);
     merchant.restart_and_read();
     merchant.assert_paid(processing, &made.txid);

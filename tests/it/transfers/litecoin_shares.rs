@@ -26,12 +26,12 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
             let review = &paid["reviews"][0];
             assert_eq!(review["kind"], "overpaid");
             let end = |action: &str| json!({ "action": action, "review": review["id"], "reason": "a tip" });
-            let adjusted = merchant.apply(of, &end("adjust"));
+            let adjusted = merchant.apply_action(of, &end("adjust"));
             adjusted.assert_error(409, "invalid_transition", Some("action"));
             let unsaid = json!({ "action": "resolve", "review": review["id"] });
-            let unsaid = merchant.apply(of, &unsaid);
+            let unsaid = merchant.apply_action(of, &unsaid);
             unsaid.assert_error(400, "invalid_request", Some("reason"));
-            merchant.apply(of, &end("resolve")).expect(200);
+            merchant.apply_action(of, &end("resolve")).expect(200);
             merchant.restart_and_read();
             merchant.assert_paid(of, &made.txid);
         }
@@ -97,7 +97,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
         let taken = merchant.apply_pay(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
-        merchant.apply(&third, &json!({ "action": "fail", "force": true })).expect(200);
+        merchant.apply_action(&third, &json!({ "action": "fail", "force": true })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -129,7 +129,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         assert_eq!((merchant.signer_starts(&next), merchant.signer_starts(&held)), (1, 0));
         // When the operator dismisses the transaction, the signer starts and sends the transfer.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
-        merchant.apply(&held, &dismissed).expect(200);
+        merchant.apply_action(&held, &dismissed).expect(200);
         assert!(polling::wait_until(|| merchant.signer_starts(&held) == 1));
         let right = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.enter_txid(&held, &right.txid);
@@ -137,7 +137,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         merchant.assert_paid(&held, &right.txid);
         merchant.assert_paid(&next, &own.txid);
         merchant.wait_for_review(&busy, "processing", "nobody knows whether the signer sent it");
-        merchant.apply(&busy, &json!({ "action": "fail", "force": true })).expect(200);
+        merchant.apply_action(&busy, &json!({ "action": "fail", "force": true })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -149,7 +149,7 @@ fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     let (by_hand, by_signer) = (("refunds", SentBy::Hand), ("refunds", SentBy::Signer));
     let failed = merchant.new_processing(by_hand, None);
     let forced = json!({ "action": "fail", "force": true });
-    merchant.apply(&failed, &forced).expect(200);
+    merchant.apply_action(&failed, &forced).expect(200);
     let waits = merchant.new_processing(by_hand, Some(&failed.to));
     // While a transfer is in progress, the server polls its chain more often.
     merchant.restart_and_read();

@@ -80,14 +80,14 @@ fn account_key() -> Xpriv {
 impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn open(node: &'n Litecoind) -> LitecoinMerchant<'n> {
-        LitecoinMerchant::open_at(node, |node| node.url())
+        LitecoinMerchant::open_with_url(node, |node| node.url())
     }
 
     /// Opens a shop that reads an Electrum server, or the node itself where the machine has no ElectrumX.
     #[track_caller]
     pub fn open_by_electrum(node: &'n Litecoind) -> (LitecoinMerchant<'n>, Option<Electrumx>) {
         let mut server = None;
-        let merchant = LitecoinMerchant::open_at(node, |node| {
+        let merchant = LitecoinMerchant::open_with_url(node, |node| {
             server = Electrumx::start(node, &[], "transfers by an Electrum server");
             server.as_ref().map_or_else(|| node.url(), Electrumx::url)
         });
@@ -96,7 +96,7 @@ impl<'n> LitecoinMerchant<'n> {
 
     /// Opens a shop that reads the node at the URL that `url` returns. `url` is called when the node has blocks.
     #[track_caller]
-    fn open_at(
+    fn open_with_url(
         node: &'n Litecoind,
         url: impl FnOnce(&Litecoind) -> String,
     ) -> LitecoinMerchant<'n> {
@@ -185,7 +185,7 @@ impl<'n> LitecoinMerchant<'n> {
         let body = json!({
             "action": "approve", "rate": "100", "acceptRate": true, "networkFee": "0.001", "sentBy": by,
         });
-        self.apply(of, &body).expect(200);
+        self.apply_action(of, &body).expect(200);
     }
 
     /// Requests and approves a transfer, and starts to process it by hand or waits until its signer runs.
@@ -205,7 +205,9 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn start_processing(&self, of: &LitecoinTransfer) {
         match of.by {
-            SentBy::Hand => drop(self.apply(of, &json!({ "action": "process" })).expect(200)),
+            SentBy::Hand => {
+                drop(self.apply_action(of, &json!({ "action": "process" })).expect(200))
+            }
             SentBy::Signer => assert!(polling::wait_until(|| self.signer_starts(of) == 1)),
         }
     }
@@ -244,14 +246,14 @@ impl<'n> LitecoinMerchant<'n> {
     }
 
     #[track_caller]
-    pub fn apply(&self, of: &LitecoinTransfer, body: &Value) -> Response {
+    pub fn apply_action(&self, of: &LitecoinTransfer, body: &Value) -> Response {
         let path = format!("/dashboard/api/{}/{}", of.kind, of.id);
         self.running.operator_request("POST", &path, body)
     }
 
     #[track_caller]
     pub fn apply_pay(&self, of: &LitecoinTransfer, txid: &str) -> Response {
-        self.apply(of, &json!({ "action": "pay", "txid": txid }))
+        self.apply_action(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     /// Kills the server, starts it again, and waits until it has read all blocks and the mempool.

@@ -58,13 +58,13 @@ impl LitecoinMerchant<'_> {
     pub fn assert_paid(&self, of: &LitecoinTransfer, txid: &str) {
         let paid = self.wait_for_state(of, ["paid", "settled"]);
         assert_eq!(paid["txid"], txid);
-        self.assert_end_reported_once(of, "paid");
+        self.assert_one_final_event(of, "paid");
         assert!(self.signer_starts(of) <= 1);
     }
 
     /// Asserts that exactly one event reports the final status of a transfer.
     #[track_caller]
-    pub fn assert_end_reported_once(&self, of: &LitecoinTransfer, end: &str) {
+    pub fn assert_one_final_event(&self, of: &LitecoinTransfer, end: &str) {
         let kind = of.kind.trim_end_matches('s');
         let told = format!("select group_concat(type) from events where object_id = '{}'", of.id);
         self.till.served.wait_for_query(&told, &[&format!("{kind}.{end}")]);

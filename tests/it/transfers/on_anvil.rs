@@ -222,7 +222,7 @@ impl EthMerchant {
     fn approve(&self, of: &EthTransfer, sent_by: &str) {
         let mut approval = approval_body();
         approval["sentBy"] = sent_by.into();
-        self.apply(of, &approval).expect(200);
+        self.apply_action(of, &approval).expect(200);
     }
 
     #[track_caller]
@@ -246,7 +246,7 @@ impl EthMerchant {
     fn new_processing_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
         let sent = self.new_approved_to(of, "hand", to);
         let process = json!({ "action": "process" });
-        self.apply(&sent, &process).expect(200);
+        self.apply_action(&sent, &process).expect(200);
         sent
     }
 
@@ -278,13 +278,13 @@ impl EthMerchant {
     }
 
     #[track_caller]
-    fn apply(&self, of: &EthTransfer, body: &Value) -> Response {
+    fn apply_action(&self, of: &EthTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
     fn apply_pay(&self, of: &EthTransfer, txid: &str) -> Response {
-        self.apply(of, &json!({ "action": "pay", "txid": txid }))
+        self.apply_action(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     #[track_caller]
@@ -371,7 +371,10 @@ impl EthMerchant {
         let open = reviews.find(|review| review["endedAt"].is_null());
         let open = open.unwrap();
         assert_eq!(open["kind"], kind, "{read:#}");
-        self.apply(of, &json!({ "action": action, "review": open["id"], "reason": "looked at" }))
+        self.apply_action(
+            of,
+            &json!({ "action": action, "review": open["id"], "reason": "looked at" }),
+        )
     }
 
     #[track_caller]

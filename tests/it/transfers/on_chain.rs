@@ -46,7 +46,7 @@ fn transfer_state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
 
 /// Sends an action of the operator.
 #[track_caller]
-fn apply(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
+fn apply_action(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
     let cookie = shop.sign_in("operator@sandbox.test");
     let path = format!("/dashboard/api/{kind}/{id}");
     shop.send("POST", &path, &[("cookie", &cookie)], &body.to_string())
@@ -133,17 +133,21 @@ fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
             json!({ "action": "adjust", "review": review }),
             json!({ "action": "adjust", "review": "x", "reason": "gone" }),
         ] {
-            apply(&shop, kind, &id, &wrong).expect(400);
+            apply_action(&shop, kind, &id, &wrong).expect(400);
         }
         let resolved = json!({ "action": "resolve", "review": review, "reason": "fine" });
-        apply(&shop, kind, &id, &resolved).assert_error(409, "invalid_transition", Some("action"));
+        apply_action(&shop, kind, &id, &resolved).assert_error(
+            409,
+            "invalid_transition",
+            Some("action"),
+        );
         assert_eq!(shop.balance_fields(LIVE, "EUR"), before);
         let adjusted = json!({ "action": "adjust", "review": review, "reason": "never arrived" });
-        let after = apply(&shop, kind, &id, &adjusted).expect(200).json();
+        let after = apply_action(&shop, kind, &id, &adjusted).expect(200).json();
         assert_eq!(after["status"], "paid");
         assert_ne!(shop.balance_fields(LIVE, "EUR"), before);
         // A repeated request changes nothing.
-        apply(&shop, kind, &id, &adjusted).expect(400);
+        apply_action(&shop, kind, &id, &adjusted).expect(400);
         assert_eq!(findings(shop.file()), Vec::<String>::new());
     }
 }
@@ -158,7 +162,7 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
         let newest = || read_transfer(&shop, kind, &id)["reviews"][0].clone();
         let adjust = |review: &Value| {
             let body = json!({ "action": "adjust", "review": review["id"], "reason": "lost" });
-            apply(&shop, kind, &id, &body).expect(200);
+            apply_action(&shop, kind, &id, &body).expect(200);
         };
         for _ in 0..2 {
             simulate_transaction(&shop, kind, &id, "dropped");
@@ -183,16 +187,16 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
 }
 
 #[test]
-fn payment_after_the_end_is_reviewed_once() {
+fn payment_of_an_ended_transfer_is_reviewed_once() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = new_approved(&shop, kind);
         simulate_transaction(&shop, kind, &id, "seen");
-        apply(&shop, kind, &id, &json!({ "action": "fail", "force": true })).expect(200);
+        apply_action(&shop, kind, &id, &json!({ "action": "fail", "force": true })).expect(200);
         simulate_transaction(&shop, kind, &id, "confirmed");
         let review = read_transfer(&shop, kind, &id)["reviews"][0]["id"].clone();
         let adjusted = json!({ "action": "adjust", "review": review, "reason": "it arrived" });
-        apply(&shop, kind, &id, &adjusted).expect(200);
+        apply_action(&shop, kind, &id, &adjusted).expect(200);
         for again in ["seen", "confirmed"] {
             simulate_transaction(&shop, kind, &id, again);
             assert_eq!(read_transfer(&shop, kind, &id)["reviews"].as_array().unwrap().len(), 1);
@@ -202,7 +206,7 @@ fn payment_after_the_end_is_reviewed_once() {
 }
 
 #[test]
-fn own_transaction_cannot_be_resolved_by_a_reason() {
+fn late_transaction_is_not_resolved_by_a_reason_alone() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
         let id = new_approved(&shop, kind);
@@ -212,7 +216,11 @@ fn own_transaction_cannot_be_resolved_by_a_reason() {
         let arrived = read_transfer(&shop, kind, &id)["reviews"][0].clone();
         assert_eq!(arrived["kind"], "arrived", "{arrived}");
         let resolve = json!({ "action": "resolve", "review": arrived["id"], "reason": "fine" });
-        apply(&shop, kind, &id, &resolve).assert_error(409, "invalid_transition", Some("action"));
+        apply_action(&shop, kind, &id, &resolve).assert_error(
+            409,
+            "invalid_transition",
+            Some("action"),
+        );
     }
 }
 
@@ -230,7 +238,7 @@ fn output_is_released_when_another_transaction_pays_its_transfer() {
     simulate_transaction(&shop, "refunds", &second, "seen");
     let own = read_transfer(&shop, "refunds", &second)["txid"].clone();
     let word = json!({ "action": "pay", "reason": "inside an exchange", "txid": "an-order" });
-    apply(&shop, "refunds", &second, &word).expect(200);
+    apply_action(&shop, "refunds", &second, &word).expect(200);
     let counted = |txid: &Value| {
         let counted = "select ifnull((select t.id from transfers t where t.seq = s.transfer), '-') \
             from sent_outputs s join observations o on o.seq = s.observation where o.txid = ";

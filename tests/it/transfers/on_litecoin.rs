@@ -63,7 +63,7 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
 }
 
 #[test]
-fn sent_amount_without_a_txid_settles() {
+fn exact_payment_settles_without_a_txid() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.new_processing(who, None));

@@ -125,23 +125,23 @@ impl SolanaMerchant {
     fn approve(&self, of: &SolanaTransfer) {
         let mut approval = approval_body();
         approval["sentBy"] = "hand".into();
-        self.apply(of, &approval).expect(200);
+        self.apply_action(of, &approval).expect(200);
     }
 
     #[track_caller]
-    fn process(&self, of: &SolanaTransfer) {
-        self.apply(of, &json!({ "action": "process" })).expect(200);
+    fn start_processing(&self, of: &SolanaTransfer) {
+        self.apply_action(of, &json!({ "action": "process" })).expect(200);
     }
 
     #[track_caller]
-    fn apply(&self, of: &SolanaTransfer, body: &Value) -> Response {
+    fn apply_action(&self, of: &SolanaTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
     fn enter_txid(&self, of: &SolanaTransfer, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
-        self.apply(of, &body).expect(200);
+        self.apply_action(of, &body).expect(200);
     }
 
     #[track_caller]
@@ -186,7 +186,7 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
     all.iter().for_each(|sent| merchant.approve(sent));
     merchant.restart_and_read();
     for sent in &all {
-        merchant.process(sent);
+        merchant.start_processing(sent);
         assert_eq!(merchant.read_transfer(sent)["paymentUri"], Value::Null);
     }
     merchant.restart_and_read();
@@ -234,7 +234,7 @@ fn final_failed_transaction_is_provably_lost() {
     let both = both.map(|(kind, asset)| merchant.request_transfer(kind, asset));
     for sent in &both {
         merchant.approve(sent);
-        merchant.process(sent);
+        merchant.start_processing(sent);
         let mut failing = payment_steps(sent.asset, &sent.to, sent.units);
         failing.as_array_mut().unwrap().push(json!(["fail"]));
         let txid = merchant.node.send(None, &failing);
@@ -243,13 +243,13 @@ fn final_failed_transaction_is_provably_lost() {
     merchant.mine_and_read(2);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted and moved nothing");
-        let refused = merchant.apply(sent, &json!({ "action": "fail" }));
+        let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
         refused.assert_error(409, "invalid_transition", Some("force"));
     }
     merchant.mine_and_read(FINAL);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
-        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
     }
     merchant.assert_audit_clean();
 }
@@ -265,7 +265,7 @@ fn destination_is_the_credited_account_or_its_owner() {
     let to_owner = merchant.request_transfer_to("refunds", USDC, other);
     for sent in [&to_account, &to_owner] {
         merchant.approve(sent);
-        merchant.process(sent);
+        merchant.start_processing(sent);
     }
     // Neither transaction is correct: one pays the amount in another coin, the other pays one base unit less.
     let wrong = merchant.node.pay(USDT, &to_owner.to, to_owner.units);

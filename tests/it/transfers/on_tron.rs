@@ -125,7 +125,7 @@ impl TronMerchant {
     fn new_processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         let sent = self.request_transfer(kind, asset);
         self.approve(&sent);
-        self.apply(&sent, &json!({ "action": "process" })).expect(200);
+        self.apply_action(&sent, &json!({ "action": "process" })).expect(200);
         sent
     }
 
@@ -133,18 +133,18 @@ impl TronMerchant {
     fn approve(&self, of: &TronTransfer) {
         let mut approval = approval_body();
         approval["sentBy"] = "hand".into();
-        self.apply(of, &approval).expect(200);
+        self.apply_action(of, &approval).expect(200);
     }
 
     #[track_caller]
-    fn apply(&self, of: &TronTransfer, body: &Value) -> Response {
+    fn apply_action(&self, of: &TronTransfer, body: &Value) -> Response {
         self.running().operator_request("POST", &of.path, body)
     }
 
     #[track_caller]
     fn enter_txid(&self, of: &TronTransfer, txid: &str) {
         let body = json!({ "action": "pay", "txid": txid });
-        self.apply(of, &body).expect(200);
+        self.apply_action(of, &body).expect(200);
     }
 
     #[track_caller]
@@ -183,7 +183,7 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     all.iter().for_each(|sent| merchant.approve(sent));
     merchant.restart_and_read();
     for sent in &all {
-        merchant.apply(sent, &json!({ "action": "process" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "process" })).expect(200);
         let read = merchant.read_transfer(sent);
         assert_eq!(read["paymentUri"], Value::Null, "{read:#}");
     }
@@ -253,14 +253,14 @@ fn final_reverted_transaction_is_provably_lost() {
                 "needs_review",
                 "reverted and moved nothing",
             );
-            let refused = merchant.apply(sent, &json!({ "action": "fail" }));
+            let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
     merchant.mine_and_read(1);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
-        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
     }
     merchant.assert_audit_clean();
 }

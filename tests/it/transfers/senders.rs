@@ -84,7 +84,7 @@ impl SignerShop {
     }
 
     #[track_caller]
-    fn apply(&self, path: &str, body: Value) -> crate::support::Response {
+    fn apply_action(&self, path: &str, body: Value) -> crate::support::Response {
         self.running.operator_request("POST", path, &body)
     }
 
@@ -119,13 +119,13 @@ fn transfers_above_the_daily_signer_limit_are_sent_by_hand() {
     refused.assert_error(400, "invalid_request", Some("sentBy"));
     assert!(refused.text.contains("was given 1000.00 EUR"), "{}", refused.text);
     // A cancelled transfer no longer counts towards the limit.
-    shop.apply(&second, json!({ "action": "cancel" })).expect(200);
+    shop.apply_action(&second, json!({ "action": "cancel" })).expect(200);
     assert_eq!(
         shop.approve(&path, json!({ "sentBy": "signer" })).expect(200).json()["sentBy"],
         "signer"
     );
     let back = json!({ "action": "reassign", "sentBy": "signer" });
-    assert_eq!(shop.apply(&over, back).expect(200).json()["sentBy"], "signer");
+    assert_eq!(shop.apply_action(&over, back).expect(200).json()["sentBy"], "signer");
     // A day later, only the two transfers of 0.01 EUR count towards the limit.
     let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
     shop.served.open_file().execute(day, []).unwrap();
@@ -169,23 +169,31 @@ fn person_cannot_send_a_signer_transfer_until_reassigned() {
     let (path, sent_by) = shop.approve_refund("2.00");
     assert_eq!(sent_by, "signer");
     let process = json!({ "action": "process" });
-    shop.apply(&path, process.clone()).assert_error(409, "invalid_transition", Some("action"));
+    shop.apply_action(&path, process.clone()).assert_error(
+        409,
+        "invalid_transition",
+        Some("action"),
+    );
     for (body, param) in [
         (json!({ "action": "reassign" }), "sentBy"),
         (json!({ "action": "reassign", "sentBy": "me" }), "sentBy"),
         (json!({ "action": "reassign", "sentBy": "hand", "rate": "1" }), "rate"),
         (json!({ "action": "process", "sentBy": "hand" }), "sentBy"),
     ] {
-        shop.apply(&path, body).assert_error(400, "invalid_request", Some(param));
+        shop.apply_action(&path, body).assert_error(400, "invalid_request", Some(param));
     }
     let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
-    assert_eq!(shop.apply(&path, by_hand.clone()).expect(200).json()["sentBy"], "hand");
-    shop.apply(&path, by_hand.clone()).assert_error(409, "invalid_transition", Some("sentBy"));
-    shop.apply(&path, process).expect(200);
-    shop.apply(&path, by_hand).assert_error(409, "invalid_transition", Some("action"));
+    assert_eq!(shop.apply_action(&path, by_hand.clone()).expect(200).json()["sentBy"], "hand");
+    shop.apply_action(&path, by_hand.clone()).assert_error(
+        409,
+        "invalid_transition",
+        Some("sentBy"),
+    );
+    shop.apply_action(&path, process).expect(200);
+    shop.apply_action(&path, by_hand).assert_error(409, "invalid_transition", Some("action"));
     let requested = shop.request_refund("3.00");
     let early = json!({ "action": "reassign", "sentBy": "hand" });
-    shop.apply(&requested, early).assert_error(409, "invalid_transition", Some("action"));
+    shop.apply_action(&requested, early).assert_error(409, "invalid_transition", Some("action"));
 }
 
 #[test]
@@ -199,7 +207,7 @@ fn transfer_without_a_node_is_sent_by_hand() {
     let approved = shop.approve(&path, json!({})).expect(200).json();
     assert_eq!(approved["sentBy"], "hand");
     let reassign = json!({ "action": "reassign", "sentBy": "signer" });
-    shop.apply(&path, reassign).assert_error(400, "invalid_request", Some("sentBy"));
+    shop.apply_action(&path, reassign).assert_error(400, "invalid_request", Some("sentBy"));
 }
 
 #[test]
@@ -278,9 +286,9 @@ fn release_of_a_held_transfer_sets_its_sender() {
     assert_eq!(shop.served.open_file().execute(hold, []).unwrap(), 1);
     // A transfer on hold accepts no other action, whatever fields the request has.
     for body in [json!({ "action": "approve" }), json!({ "action": "approve", "rate": "0.01" })] {
-        shop.apply(&requested, body).assert_error(409, "invalid_transition", Some("action"));
+        shop.apply_action(&requested, body).assert_error(409, "invalid_transition", Some("action"));
     }
-    shop.apply(&held[0], json!({ "action": "reassign" })).assert_error(
+    shop.apply_action(&held[0], json!({ "action": "reassign" })).assert_error(
         409,
         "invalid_transition",
         Some("action"),
@@ -290,7 +298,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
         if !sent_by.is_null() {
             body["sentBy"] = sent_by;
         }
-        shop.apply(path, body)
+        shop.apply_action(path, body)
     };
     release(&requested, json!("hand")).assert_error(400, "invalid_request", Some("sentBy"));
     let after = release(&requested, Value::Null).expect(200).json();
@@ -299,7 +307,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     let by_hand = release(&held[0], json!("hand")).expect(200).json();
     assert_eq!([&by_hand["status"], &by_hand["sentBy"]], ["approved", "hand"]);
     let process = json!({ "action": "process" });
-    shop.apply(&held[0], process.clone()).expect(200);
+    shop.apply_action(&held[0], process.clone()).expect(200);
     // A transfer that is assigned to the signer again counts towards the limit as of the new assignment.
     shop.set_limit(json!("840.00"));
     for (path, asked, sent_by) in [
@@ -312,6 +320,10 @@ fn release_of_a_held_transfer_sets_its_sender() {
         assert_eq!([&after["status"], &after["sentBy"]], ["approved", sent_by], "{path}");
         release(path, Value::Null).assert_error(409, "invalid_transition", Some("action"));
     }
-    shop.apply(&held[1], process.clone()).assert_error(409, "invalid_transition", Some("action"));
-    shop.apply(&held[4], process).expect(200);
+    shop.apply_action(&held[1], process.clone()).assert_error(
+        409,
+        "invalid_transition",
+        Some("action"),
+    );
+    shop.apply_action(&held[4], process).expect(200);
 }

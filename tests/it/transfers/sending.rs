@@ -109,7 +109,7 @@ fn apply_action(service: &Arc<Service>, id: &str, body: serde_json::Value) -> St
 }
 
 #[test]
-fn signer_response_settles_nothing_and_counts_once() {
+fn signer_response_is_stored_once_and_settles_nothing() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
@@ -122,9 +122,9 @@ fn signer_response_settles_nothing_and_counts_once() {
             refused.assert_error(409, "invalid_transition", Some("action"));
         }
         let ended = if is_sent {
-            block_on(service.record_sent(NOW, PAYOUT, &id, &solana_txid(1))).unwrap()
+            block_on(service.record_sent_transaction(NOW, PAYOUT, &id, &solana_txid(1))).unwrap()
         } else {
-            block_on(service.record_not_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
+            block_on(service.record_nothing_sent(NOW, PAYOUT, &id, ("no funds", false))).unwrap()
         };
         assert_eq!(ended.status, TransferStatus::Processing);
         assert!(shop.event_types(&id, LIVE).is_empty());
@@ -136,11 +136,11 @@ fn signer_response_settles_nothing_and_counts_once() {
         assert_eq!((ended.txid, ended.sending), left);
         // The signer command has responded, so it is not run again.
         assert_eq!(
-            error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.record_sent_transaction(NOW, PAYOUT, &id, "x"))),
             "invalid_transition"
         );
         assert_eq!(
-            error_code(block_on(service.record_not_sent(NOW, PAYOUT, &id, ("x", true)))),
+            error_code(block_on(service.record_nothing_sent(NOW, PAYOUT, &id, ("x", true)))),
             "invalid_transition"
         );
         assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
@@ -164,7 +164,8 @@ fn signer_retry_runs_after_ten_minutes() {
     let service = production_service(&shop);
     let id = create_started_payout(&shop, &service);
     let later = |minutes: i64| NOW.plus_ms(minutes * 60_000);
-    let retry = |at| block_on(service.record_not_sent(at, PAYOUT, &id, ("fees are high", true)));
+    let retry =
+        |at| block_on(service.record_nothing_sent(at, PAYOUT, &id, ("fees are high", true)));
     assert_eq!(retry(NOW).unwrap().sending, Some(SendingState::Retry));
     assert_eq!(service.next_signer_retry(NOW).unwrap(), Some(later(10)));
     for minutes in [0, 9] {
@@ -211,11 +212,12 @@ fn unknown_outcome_waits_for_a_person() {
     ] {
         let id = create_started_payout(&shop, &service);
         assert_eq!(
-            error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "no id"))),
+            error_code(block_on(service.record_sent_transaction(NOW, PAYOUT, &id, "no id"))),
             "invalid_request"
         );
         // No transaction can have this id. The service stores the id, but settles nothing.
-        let answered = block_on(service.record_sent(NOW, PAYOUT, &id, "deadbeef")).unwrap();
+        let answered =
+            block_on(service.record_sent_transaction(NOW, PAYOUT, &id, "deadbeef")).unwrap();
         let reason = answered.dispatch.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(signer_command_state(&shop, &id), "unknown");
@@ -223,7 +225,7 @@ fn unknown_outcome_waits_for_a_person() {
         assert!(service.transfers_to_send(NOW, 9).unwrap().is_empty());
         for late in [
             error_code(block_on(service.begin_sending(NOW, PAYOUT, &id))),
-            error_code(block_on(service.record_sent(NOW, PAYOUT, &id, "x"))),
+            error_code(block_on(service.record_sent_transaction(NOW, PAYOUT, &id, "x"))),
             error_code(block_on(service.record_unknown_outcome(NOW, PAYOUT, &id, "x"))),
         ] {
             assert_eq!(late, "invalid_transition");

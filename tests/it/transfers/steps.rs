@@ -111,7 +111,7 @@ fn reset_deletes_payouts_and_refunds() {
 }
 
 #[test]
-fn approval_fixes_rate_fee_and_coin_amount() {
+fn approval_sets_rate_fee_and_coin_amount() {
     let shop = Shop::open();
     let id = request_transfer(&shop, "payouts");
     let approved = shop.apply_actions("payouts", &id, &["approve"]);

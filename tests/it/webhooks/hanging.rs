@@ -65,7 +65,7 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
 }
 
 #[test]
-fn new_origin_is_served_after_hanging_ones_time_out() {
+fn new_origin_is_served_after_hanging_origins_time_out() {
     let shop = Shop::with_config(Config {
         // The timeout is long enough for the origin to count as slow.
         webhook_timeout_ms: 1_200,

@@ -25,7 +25,7 @@ fn shop_with_endpoints(urls: &[String]) -> Shop {
 
 /// Creates this many invoices. Returns the time from each request to its delivery.
 #[track_caller]
-fn latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
+fn measure_latencies(shop: &Shop, receiver: &Receiver, count: usize) -> Vec<Duration> {
     let already = receiver.requests().len();
     let mut asked = HashMap::new();
     for _ in 0..count {
@@ -57,10 +57,10 @@ fn hanging_receiver_does_not_slow_down_another() {
     for _ in 0..ROUNDS {
         // Each round uses a new sandbox, which has no statistics about the receivers.
         let quiet = shop_with_endpoints(&[alone.url()]);
-        without.extend(latencies(&quiet, &alone, EVENTS));
+        without.extend(measure_latencies(&quiet, &alone, EVENTS));
         let hanging = Receiver::start_replying(Reply::Hang);
         let crowded = shop_with_endpoints(&[hanging.url(), beside.url()]);
-        with.extend(latencies(&crowded, &beside, EVENTS));
+        with.extend(measure_latencies(&crowded, &beside, EVENTS));
         assert!(!hanging.requests().is_empty(), "it was tried");
         drop(hanging);
     }
@@ -87,7 +87,7 @@ fn hanging_path_does_not_delay_another_path_of_the_host() {
 }
 
 #[test]
-fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
+fn hundred_hanging_receivers_do_not_stop_a_responding_receiver() {
     let (good, hanging) =
         (Receiver::start_replying(Reply::Status(200)), Receiver::start_replying(Reply::Hang));
     let mut urls = vec![hanging.url(); 100];
@@ -96,7 +96,7 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_one() {
     // The deliveries must arrive before the first hanging attempt times out, while all hanging receivers hold their
     // slots.
     let begun = Instant::now();
-    latencies(&shop, &good, 20);
+    measure_latencies(&shop, &good, 20);
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
     // Each hanging receiver got an attempt.
     hanging.wait_for_requests(100);
@@ -126,7 +126,7 @@ fn reset_discards_hanging_attempts() {
 }
 
 #[test]
-fn hanging_receivers_beyond_all_senders_do_not_delay_fast_ones() {
+fn more_hanging_receivers_than_senders_do_not_delay_others() {
     let config = Config {
         // The timeout is longer than the test, so a hanging attempt never frees its slot.
         webhook_timeout_ms: 600_000,

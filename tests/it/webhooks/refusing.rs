@@ -69,7 +69,7 @@ fn receiver_pauses_after_twenty_failures_and_others_do_not() {
 }
 
 #[test]
-fn success_ends_the_pauses() {
+fn successful_delivery_ends_the_pauses() {
     let receiver =
         Receiver::start_scripted(|number, _| Reply::Status(if number == 19 { 200 } else { 500 }));
     let good = Receiver::start_replying(Reply::Status(200));

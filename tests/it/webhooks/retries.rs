@@ -254,6 +254,6 @@ fn server_stops_despite_hanging_receiver_and_resends() {
 }
 
 #[test]
-fn receiver_has_ten_seconds() {
+fn receiver_has_ten_seconds_to_respond() {
     assert_eq!(Config::sandbox().webhook_timeout_ms, 10_000);
 }

@@ -2,7 +2,7 @@
 
 use super::super::connection::unexpected_error;
 use super::super::hex::Hash256;
-use super::{HistoryEntry, HistoryItem, ScriptHistory, Server};
+use super::{HistoryEntry, HistoryItemJson, ScriptHistory, Server};
 use crate::chain::NodeError;
 use crate::chain::rpc::MethodError;
 use serde_json::{Value, json};
@@ -207,7 +207,7 @@ impl Server {
         }
         let params = changed.iter().map(|(script, _)| json!([script])).collect();
         let method = "blockchain.scripthash.get_history";
-        let response = self.call_all::<Vec<HistoryItem>>(0, method, params)?;
+        let response = self.call_all::<Vec<HistoryItemJson>>(0, method, params)?;
         for ((script, status), response) in changed.iter().zip(response) {
             let entries = match response {
                 Ok(response) => Some(self.parse_history(response)?),

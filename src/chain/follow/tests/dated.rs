@@ -12,7 +12,7 @@ fn create_paced_chain(asset: &str, every_ms: i64) -> Scene {
         time = time.plus_ms(every_ms);
         scene.memory.lock().unwrap().mine(time, |_| true);
     }
-    while scene.forward().to.block.height < 100 {}
+    while scene.step_forward().to.block.height < 100 {}
     scene
 }
 
@@ -36,7 +36,7 @@ fn find_by_time(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
 }
 
 #[test]
-fn time_maps_to_first_block_not_earlier_less_margin() {
+fn search_finds_first_block_since_time_minus_margin() {
     let mut scene = create_paced_chain("LTC", HOUR_MS);
     let at = |hours: i64, more_ms: i64| NOW.plus_ms(hours * HOUR_MS + more_ms);
     for (time, expected) in [
@@ -71,7 +71,7 @@ fn decreasing_block_times_hide_no_later_block() {
         let time = NOW.plus_ms((number * 10 + ahead) * MINUTE_MS);
         scene.memory.lock().unwrap().mine(time, |_| true);
     }
-    while scene.forward().to.block.height < 200 {}
+    while scene.step_forward().to.block.height < 200 {}
     for number in 1..=200_u32 {
         let came = NOW.plus_ms(i64::from(number) * 10 * MINUTE_MS);
         let found = height_at(&mut scene, came);
@@ -92,5 +92,5 @@ fn chain_is_followed_if_node_has_no_block_times() {
     );
     scene.known.undated = None;
     scene.mine(1);
-    assert_eq!(scene.forward().to.block.height, 101);
+    assert_eq!(scene.step_forward().to.block.height, 101);
 }

@@ -1,6 +1,6 @@
 //! Tests the second read of final blocks, also with two nodes on different branches behind one URL.
 
-use super::{FollowOutcome, Scene, heights, open_observation};
+use super::{FollowOutcome, Scene, found_heights, open_observation};
 use crate::chain::Node;
 use crate::chain::memory::{MemoryNode, SplitNode};
 use crate::domain::following::{ChainStepOutcome, ForwardStep};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 impl Scene {
     /// Makes one step in which the second node answers for final blocks.
     #[track_caller]
-    fn forward_with(&mut self, both: &mut SplitNode) -> ForwardStep {
+    fn step_forward_with(&mut self, both: &mut SplitNode) -> ForwardStep {
         let read = self.known.cursor.as_ref().unwrap().block.height;
         both.below.store(read, Ordering::SeqCst);
         let FollowOutcome::Step(step) = self.try_step_from(Some(both)).unwrap() else {
@@ -55,12 +55,12 @@ fn final_block_on_another_branch_is_not_stored() {
         if reads_all_first {
             // The scene reads up to the head before the second node answers. Every fifth hash is stored.
             scene.known.complete = None;
-            while scene.forward().to.block.height < 34 {}
+            while scene.step_forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();
         }
         let mut disputes = 0;
         for _ in 0..8 {
-            let forward = scene.forward_with(&mut both);
+            let forward = scene.step_forward_with(&mut both);
             let branch = scene.memory.lock().unwrap().active.clone();
             let complete = scene.known.complete.clone().unwrap();
             let at = usize::try_from(complete.height).unwrap();
@@ -76,15 +76,15 @@ fn final_block_on_another_branch_is_not_stored() {
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
         // The chain is still followed at its head.
         scene.mine(3);
-        let forward = scene.forward_with(&mut both);
+        let forward = scene.step_forward_with(&mut both);
         assert_eq!(forward.to.block.height, 37);
         assert!(forward.disputed.is_some());
         // Once the nodes agree, further final blocks are read and their payments are found.
         let mut found = Vec::new();
         for _ in 0..6 {
-            let forward = scene.forward();
+            let forward = scene.step_forward();
             assert_eq!(forward.disputed, None);
-            found.extend(heights(&forward));
+            found.extend(found_heights(&forward));
         }
         assert_eq!((scene.complete_height(), found), (29, vec![Some(15)]), "{txid}");
     }
@@ -93,9 +93,9 @@ fn final_block_on_another_branch_is_not_stored() {
 #[test]
 fn lost_final_block_is_disputed_until_node_has_it() {
     let (mut scene, mut both, txid) = create_split_scene();
-    while scene.forward().to.block.height < 34 {}
+    while scene.step_forward().to.block.height < 34 {}
     while scene.complete_height() < 26 {
-        scene.forward();
+        scene.step_forward();
     }
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.hash_at(26).unwrap().unwrap();
@@ -107,7 +107,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     scene.known.open = vec![known];
     scene.mine(4);
     for _ in 0..3 {
-        let forward = scene.forward();
+        let forward = scene.step_forward();
         let why = forward.disputed.unwrap();
         assert!(why.contains(&theirs.hash) && why.contains(&own.hash), "{why}");
         assert!(forward.missing.is_empty() && forward.complete.is_none());
@@ -116,12 +116,12 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 38);
     scene.known.open = Vec::new();
     scene.known.complete = Some(own);
-    assert_eq!(scene.forward().disputed, None);
+    assert_eq!(scene.step_forward().disputed, None);
     assert_eq!(scene.complete_height(), 30);
 }
 
 #[test]
-fn only_final_blocks_read_again_are_complete() {
+fn only_final_blocks_read_twice_count_as_complete() {
     let mut scene = Scene::new("ETH", 20);
     let complete = |scene: &Scene| scene.known.complete.as_ref().unwrap().height;
     assert_eq!(complete(&scene), 12);
@@ -129,13 +129,13 @@ fn only_final_blocks_read_again_are_complete() {
     scene.mine(1);
     scene.node.hides = true;
     // The head does not report the payment. The second read finds it once its block is final.
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     assert!(forward.found.is_empty());
     assert_eq!((forward.to.block.height, complete(&scene)), (21, 13));
     let mut found = Vec::new();
     for _ in 0..4 {
         scene.mine(3);
-        found.extend(heights(&scene.forward()));
+        found.extend(found_heights(&scene.step_forward()));
     }
     assert_eq!((found.as_slice(), complete(&scene)), (&[Some(21)][..], 25));
 }
@@ -145,7 +145,7 @@ fn payment_absent_from_second_read_is_missing_unless_node_has_it() {
     let mut scene = Scene::new("ETH", 20);
     let txid = scene.send("a", 500);
     scene.mine(1);
-    scene.forward();
+    scene.step_forward();
     let block = scene.memory.lock().unwrap().tip().block.clone();
     let mut known = open_observation(&txid, "a");
     known.block = Some(block.clone());
@@ -153,7 +153,7 @@ fn payment_absent_from_second_read_is_missing_unless_node_has_it() {
     other.block = Some(block);
     scene.known.open = vec![known, other];
     scene.mine(8);
-    scene.forward();
-    let missing = scene.forward().missing;
+    scene.step_forward();
+    let missing = scene.step_forward().missing;
     assert_eq!(missing, [("0xother".to_owned(), 0)]);
 }

@@ -4,33 +4,33 @@ use super::{NOW, Scene, open_observation};
 use crate::chain::NodeError;
 use crate::chain::memory::MemoryTransaction;
 use crate::domain::following::{
-    SentLookup, SentLookupAnswer, SentTransaction, SpendConflict, UnsettledTransaction,
+    SentTransaction, SpendConflict, TransactionAnswer, TransactionLookup, UnsettledTransaction,
 };
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::MINUTE_MS;
 
 /// Returns a sent transaction of which only the id is known.
-pub(super) fn sent_with_id_only(txid: &str) -> UnsettledTransaction {
+pub(super) fn tx_with_id_only(txid: &str) -> UnsettledTransaction {
     UnsettledTransaction { txid: txid.to_owned(), ..UnsettledTransaction::default() }
 }
 
 /// Returns a sent transaction whose inputs a node has reported.
-pub(super) fn sent_with_inputs(txid: &str, spends: &[InputSource]) -> UnsettledTransaction {
-    UnsettledTransaction { spends: spends.to_vec(), ..sent_with_id_only(txid) }
+pub(super) fn tx_with_inputs(txid: &str, spends: &[InputSource]) -> UnsettledTransaction {
+    UnsettledTransaction { spends: spends.to_vec(), ..tx_with_id_only(txid) }
 }
 
 /// Returns the only lookup result of a step.
 #[track_caller]
-pub(super) fn only_result(reads: &[SentLookup]) -> &SentLookupAnswer {
+pub(super) fn only_result(reads: &[TransactionLookup]) -> &TransactionAnswer {
     let [read] = reads else { unreachable!("one was asked for: {reads:?}") };
     &read.found
 }
 
 #[track_caller]
-pub(super) fn only_present(reads: &[SentLookup]) -> &SentTransaction {
+pub(super) fn only_found_transaction(reads: &[TransactionLookup]) -> &SentTransaction {
     match only_result(reads) {
-        SentLookupAnswer::Present(found) => found,
+        TransactionAnswer::Present(found) => found,
         other => unreachable!("{other:?}"),
     }
 }
@@ -47,9 +47,9 @@ fn tip_block(scene: &Scene) -> Block {
 fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
-    scene.known.sent = vec![sent_with_id_only(&txid)];
-    let forward = scene.forward();
-    let found = only_present(&forward.sent);
+    scene.known.sent = vec![tx_with_id_only(&txid)];
+    let forward = scene.step_forward();
+    let found = only_found_transaction(&forward.sent);
     assert_eq!((&found.block, found.time), (&None, Some(NOW)));
     assert!(found.is_done && !found.is_final);
     assert_eq!((found.spends.as_slice(), found.nonce), (&[first_output("a")][..], None));
@@ -61,36 +61,37 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
     let later = NOW.plus_ms(MINUTE_MS);
     scene.memory.lock().unwrap().mine(later, |_| true);
     let block = tip_block(&scene);
-    let forward = scene.forward();
-    let found = only_present(&forward.sent);
+    let forward = scene.step_forward();
+    let found = only_found_transaction(&forward.sent);
     assert_eq!((found.block.as_ref(), found.time), (Some(&block), Some(later)));
     assert_eq!(forward.found, found.received);
     // Beyond the horizon of 200 blocks the transaction is final.
     for (blocks, is_final) in [(199, false), (1, true)] {
         scene.mine(blocks);
         while scene.known.cursor.as_ref().unwrap().block != tip_block(&scene) {
-            let sent = scene.forward().sent;
+            let sent = scene.step_forward().sent;
             let is_read = scene.known.cursor.as_ref().unwrap().block == tip_block(&scene);
             assert_eq!(sent.is_empty(), !is_read, "only at the head it is asked");
         }
-        assert_eq!(only_present(&scene.forward().sent).is_final, is_final);
+        assert_eq!(only_found_transaction(&scene.step_forward().sent).is_final, is_final);
     }
 }
 
 #[test]
-fn only_node_with_index_reports_absent() {
+fn only_node_with_index_reports_absence() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
     scene.mine(1);
-    scene.forward();
+    scene.step_forward();
     for (has_index, nowhere) in
-        [(true, SentLookupAnswer::Absent), (false, SentLookupAnswer::CannotTell)]
+        [(true, TransactionAnswer::Absent), (false, TransactionAnswer::CannotTell)]
     {
         scene.node.has_index = has_index;
-        scene.known.sent = vec![sent_with_id_only(&"f".repeat(64))];
-        assert_eq!(only_result(&scene.forward().sent), &nowhere);
-        scene.known.sent = vec![sent_with_id_only(&txid)];
-        let is_told = matches!(only_result(&scene.forward().sent), SentLookupAnswer::Present(_));
+        scene.known.sent = vec![tx_with_id_only(&"f".repeat(64))];
+        assert_eq!(only_result(&scene.step_forward().sent), &nowhere);
+        scene.known.sent = vec![tx_with_id_only(&txid)];
+        let is_told =
+            matches!(only_result(&scene.step_forward().sent), TransactionAnswer::Present(_));
         assert_eq!(is_told, has_index);
     }
     // A reorg removes the transaction, the nodes drop it, and it is sent again. A lookup in the mempool needs no
@@ -99,9 +100,9 @@ fn only_node_with_index_reports_absent() {
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    assert_eq!(only_result(&scene.forward().sent), &SentLookupAnswer::CannotTell);
+    assert_eq!(only_result(&scene.step_forward().sent), &TransactionAnswer::CannotTell);
     scene.node.has_index = true;
-    assert_eq!(only_result(&scene.forward().sent), &SentLookupAnswer::Absent);
+    assert_eq!(only_result(&scene.step_forward().sent), &TransactionAnswer::Absent);
     scene.node.has_index = false;
     let mut memory = scene.memory.lock().unwrap();
     let again = MemoryTransaction {
@@ -115,15 +116,15 @@ fn only_node_with_index_reports_absent() {
     assert!(memory.can_include(&again));
     memory.send(again);
     drop(memory);
-    assert_eq!(only_present(&scene.forward().sent).block, None);
+    assert_eq!(only_found_transaction(&scene.step_forward().sent).block, None);
 }
 
 #[test]
 fn conflict_is_found_in_mempool_and_in_blocks() {
     let mut scene = Scene::new("LTC", 20);
     let first = scene.send("a", 500);
-    scene.known.sent = vec![sent_with_inputs(&first, &[first_output("a")])];
-    let forward = scene.forward();
+    scene.known.sent = vec![tx_with_inputs(&first, &[first_output("a")])];
+    let forward = scene.step_forward();
     assert_eq!(forward.conflicts, [], "its own input is no conflict");
     // The other transaction pays no watched address, so it is found only by the watched output that it spends.
     let mut other = scene.memory.lock().unwrap().mempool[0].clone();
@@ -133,14 +134,14 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
     let conflict =
         |block: Option<Block>| SpendConflict { txid: first.clone(), by: other.txid.clone(), block };
     for _ in 0..2 {
-        let forward = scene.forward();
+        let forward = scene.step_forward();
         assert_eq!(forward.conflicts, [conflict(None)]);
-        assert_eq!(only_result(&forward.sent), &SentLookupAnswer::Absent);
+        assert_eq!(only_result(&forward.sent), &TransactionAnswer::Absent);
         assert!(forward.found.is_empty());
     }
     scene.mine(1);
     let block = tip_block(&scene);
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     assert_eq!(forward.conflicts, [conflict(Some(block.clone()))]);
     assert!(
         !scene
@@ -149,7 +150,7 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
             .unwrap()
             .can_include(&MemoryTransaction { txid: first.clone(), ..other.clone() })
     );
-    assert_eq!(scene.forward().conflicts, [], "a block is read once");
+    assert_eq!(scene.step_forward().conflicts, [], "a block is read once");
     // A rescan reports the same conflict again.
     scene.known.rescan = Some(crate::domain::following::Rescan {
         from: block.height,
@@ -172,14 +173,14 @@ fn descendant_of_replaced_transaction_conflicts() {
     }
     // The order is reversed, because lookups do not require that parents come first.
     let spends = |at: usize| {
-        sent_with_inputs(&txids[at], &[first_output("other"), first_output(&txids[at - 1])])
+        tx_with_inputs(&txids[at], &[first_output("other"), first_output(&txids[at - 1])])
     };
     scene.known.sent = vec![spends(3), spends(2), spends(1)];
-    assert_eq!(scene.forward().conflicts, []);
+    assert_eq!(scene.step_forward().conflicts, []);
     let other = scene.send("a", 400);
     scene.mine(1);
     let block = tip_block(&scene);
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     let mut expected: Vec<SpendConflict> = txids[1..]
         .iter()
         .map(|txid| SpendConflict {
@@ -197,15 +198,15 @@ fn descendant_of_replaced_transaction_conflicts() {
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    assert_eq!(scene.forward().gone[0].by, other);
+    assert_eq!(scene.step_forward().gone[0].by, other);
 }
 
 #[test]
 fn step_looks_up_first_twenty_in_order() {
     let mut scene = Scene::new("LTC", 20);
-    let sent = |number: u32| sent_with_id_only(&format!("{number:064x}"));
+    let sent = |number: u32| tx_with_id_only(&format!("{number:064x}"));
     scene.known.sent = (0..50).rev().map(sent).collect();
-    let forward = scene.forward();
+    let forward = scene.step_forward();
     let asked: Vec<String> = forward.sent.into_iter().map(|read| read.txid).collect();
     let first = scene.known.sent.iter().take(20);
     let first: Vec<String> = first.map(|sent| sent.txid.clone()).collect();
@@ -216,7 +217,7 @@ fn step_looks_up_first_twenty_in_order() {
 #[test]
 fn failed_lookup_does_not_stop_the_chain() {
     let mut scene = Scene::new("LTC", 20);
-    scene.known.sent = (0..3).map(|number| sent_with_id_only(&number.to_string())).collect();
+    scene.known.sent = (0..3).map(|number| tx_with_id_only(&number.to_string())).collect();
     for (error, asked) in [
         (NodeError::Unreachable("no answer in time".to_owned()), 1),
         (NodeError::Limited("429".to_owned()), 1),
@@ -228,28 +229,28 @@ fn failed_lookup_does_not_stop_the_chain() {
         scene.mine(1);
         scene.node.lookups = 0;
         scene.node.lookup_error = Some(error.clone());
-        let forward = scene.forward();
+        let forward = scene.step_forward();
         assert_eq!(forward.found[0].txid, paid);
         assert_eq!((forward.to.block.clone(), scene.node.lookups), (tip_block(&scene), asked));
         assert_eq!(forward.sent.len(), usize::try_from(asked).unwrap());
-        let unanswered = SentLookupAnswer::Unanswered(error.to_string());
+        let unanswered = TransactionAnswer::Unanswered(error.to_string());
         assert!(forward.sent.iter().all(|read| read.found == unanswered));
     }
 }
 
 #[test]
-fn nothing_is_absent_if_head_moves_during_lookups() {
+fn head_move_during_lookups_retracts_absence() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
-    scene.known.sent = vec![sent_with_id_only(&"f".repeat(64)), sent_with_id_only(&txid)];
+    scene.known.sent = vec![tx_with_id_only(&"f".repeat(64)), tx_with_id_only(&txid)];
     scene.node.after_lookup = Some(Box::new(|memory| memory.mine(NOW, |_| true)));
-    let forward = scene.forward();
-    let behind = SentLookupAnswer::Unanswered(NodeError::Behind.to_string());
+    let forward = scene.step_forward();
+    let behind = TransactionAnswer::Unanswered(NodeError::Behind.to_string());
     let found: Vec<_> = forward.sent.into_iter().map(|read| read.found).collect();
     // The second transaction is in a block that was not read.
     assert_eq!(found, [behind.clone(), behind]);
     scene.node.after_lookup = None;
-    let found = scene.forward().sent;
-    assert_eq!(found[0].found, SentLookupAnswer::Absent);
-    assert!(matches!(found[1].found, SentLookupAnswer::Present(_)));
+    let found = scene.step_forward().sent;
+    assert_eq!(found[0].found, TransactionAnswer::Absent);
+    assert!(matches!(found[1].found, TransactionAnswer::Present(_)));
 }

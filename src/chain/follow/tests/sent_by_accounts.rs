@@ -1,9 +1,9 @@
 //! Tests sent transactions on account chains: nonces, reverts and transfers by contracts.
 
-use super::sent::{only_present, only_result, sent_with_id_only};
+use super::sent::{only_found_transaction, only_result, tx_with_id_only};
 use super::{NOW, Scene};
 use crate::chain::memory::MemoryTransaction;
-use crate::domain::following::{BalanceChange, SentLookupAnswer, UnsettledTransaction};
+use crate::domain::following::{BalanceChange, TransactionAnswer, UnsettledTransaction};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
 
@@ -35,9 +35,9 @@ impl Scene {
 
     /// Makes steps until the newest block is read.
     #[track_caller]
-    fn step_to_head(&mut self) -> SentLookupAnswer {
+    fn step_to_head(&mut self) -> TransactionAnswer {
         loop {
-            let sent = self.forward().sent;
+            let sent = self.step_forward().sent;
             if !sent.is_empty() {
                 return only_result(&sent).clone();
             }
@@ -46,11 +46,11 @@ impl Scene {
 }
 
 /// Returns a sent transaction whose sender and nonce a node has reported.
-fn sent_with_nonce(txid: &str, nonce: u64) -> UnsettledTransaction {
+fn tx_with_nonce(txid: &str, nonce: u64) -> UnsettledTransaction {
     UnsettledTransaction {
         spends: vec![InputSource::Address(SENDER.to_owned())],
         nonce: Some(nonce),
-        ..sent_with_id_only(txid)
+        ..tx_with_id_only(txid)
     }
 }
 
@@ -59,16 +59,16 @@ fn pending_transaction_has_sender_and_nonce() {
     let mut scene = Scene::new("ETH", 20);
     let ours = scene.ours.clone();
     let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
-    scene.known.sent = vec![sent_with_id_only(&txid)];
-    let forward = scene.forward();
-    let found = only_present(&forward.sent);
+    scene.known.sent = vec![tx_with_id_only(&txid)];
+    let forward = scene.step_forward();
+    let found = only_found_transaction(&forward.sent);
     assert_eq!((&found.block, &found.received[..]), (&None, &[][..]));
     assert_eq!(found.spends, [InputSource::Address(SENDER.to_owned())]);
     assert_eq!(found.nonce, Some(0));
     scene.mine(1);
     for behind in 0..=8 {
-        let forward = scene.forward();
-        let found = only_present(&forward.sent);
+        let forward = scene.step_forward();
+        let found = only_found_transaction(&forward.sent);
         assert_eq!(found.block, Some(scene.block_at(21)));
         assert_eq!(found.received[0].amount, Units(500));
         assert_eq!(found.is_final, behind == 8, "{behind}");
@@ -82,11 +82,11 @@ fn reverted_transaction_has_no_payments() {
     let ours = scene.ours.clone();
     let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.memory.lock().unwrap().mempool[0].reverts = true;
-    scene.known.sent = vec![sent_with_nonce(&txid, 0)];
-    assert!(only_present(&scene.forward().sent).is_done);
+    scene.known.sent = vec![tx_with_nonce(&txid, 0)];
+    assert!(only_found_transaction(&scene.step_forward().sent).is_done);
     scene.mine(1);
-    let forward = scene.forward();
-    let found = only_present(&forward.sent);
+    let forward = scene.step_forward();
+    let found = only_found_transaction(&forward.sent);
     assert!(!found.is_done && !found.is_final);
     assert_eq!((found.received.as_slice(), forward.found.len()), (&[][..], 0));
     // The transaction may succeed if a later block includes it.
@@ -95,8 +95,8 @@ fn reverted_transaction_has_no_payments() {
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    let forward = scene.forward();
-    assert!(only_present(&forward.sent).is_done);
+    let forward = scene.step_forward();
+    assert!(only_found_transaction(&forward.sent).is_done);
     assert_eq!(forward.found.len(), 1);
 }
 
@@ -104,23 +104,23 @@ fn reverted_transaction_has_no_payments() {
 fn transaction_is_gone_once_its_nonce_was_used_in_a_final_block() {
     let mut scene = Scene::new("ETH", 20);
     let txid = scene.send_with_nonce(0, &[]);
-    scene.known.sent = vec![sent_with_nonce(&txid, 0), sent_with_id_only(&"f".repeat(64))];
-    scene.forward();
+    scene.known.sent = vec![tx_with_nonce(&txid, 0), tx_with_id_only(&"f".repeat(64))];
+    scene.step_forward();
     // Another transaction has the same nonce and pays no watched address.
     let other = scene.send_with_nonce(0, &[]);
     assert_ne!(other, txid);
     scene.mine(1);
     for behind in 0..=8 {
-        let found = scene.forward().sent;
+        let found = scene.step_forward().sent;
         let expected = if behind < 8 {
-            SentLookupAnswer::Absent
+            TransactionAnswer::Absent
         } else {
             let block = scene.block_at(21);
-            SentLookupAnswer::Gone { by: None, block }
+            TransactionAnswer::Gone { by: None, block }
         };
         assert_eq!(found[0].found, expected, "{behind}");
         // Nothing can be proved about a transaction that was never seen.
-        assert_eq!(found[1].found, SentLookupAnswer::Absent);
+        assert_eq!(found[1].found, TransactionAnswer::Absent);
         scene.mine(1);
     }
 }
@@ -130,16 +130,16 @@ fn replacement_is_found_by_sender_and_nonce() {
     let mut scene = Scene::new("ETH", 20);
     let ours = scene.ours.clone();
     let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
-    scene.forward();
+    scene.step_forward();
     let next = scene.send_with_nonce(1, &[(0, &ours, 500)]);
     let other = scene.send_with_nonce(0, &[(0, &ours, 500)]);
-    let mut open = sent_with_nonce(&txid, 0);
+    let mut open = tx_with_nonce(&txid, 0);
     open.candidates = vec![next.clone(), "0xff".to_owned(), other.clone()];
     scene.known.sent = vec![open.clone()];
-    assert_eq!(scene.step_to_head(), SentLookupAnswer::Absent, "it waits as well");
+    assert_eq!(scene.step_to_head(), TransactionAnswer::Absent, "it waits as well");
     scene.mine(1);
     let (by, block) = (other.clone(), scene.block_at(21));
-    assert_eq!(scene.step_to_head(), SentLookupAnswer::ReplacedBy { by, block });
+    assert_eq!(scene.step_to_head(), TransactionAnswer::ReplacedBy { by, block });
     // After a reorg, a block includes the first transaction, so the other transaction is no longer valid.
     let mut memory = scene.memory.lock().unwrap();
     memory.remove_blocks(1, |_| true);
@@ -151,14 +151,14 @@ fn replacement_is_found_by_sender_and_nonce() {
     let step = scene.step();
     scene.apply_step(&step);
     assert!(
-        matches!(scene.step_to_head(), SentLookupAnswer::Present(found) if found.block.is_some())
+        matches!(scene.step_to_head(), TransactionAnswer::Present(found) if found.block.is_some())
     );
     // Candidates count towards the limit of twenty lookups.
     open.candidates = (0..30).map(|number| format!("0x{number:064x}")).collect();
     open.txid = "f".repeat(64);
-    scene.known.sent = vec![open, sent_with_id_only("rest")];
+    scene.known.sent = vec![open, tx_with_id_only("rest")];
     scene.node.lookups = 0;
-    assert_eq!(scene.forward().sent.len(), 1);
+    assert_eq!(scene.step_forward().sent.len(), 1);
     assert_eq!(scene.node.lookups, 20);
 }
 
@@ -168,22 +168,22 @@ fn node_without_traces_reports_balance_changes() {
     let ours = scene.ours.clone();
     scene.send_with_nonce(0, &[(0, &ours, 70)]);
     scene.mine(1);
-    scene.forward();
+    scene.step_forward();
     let txid = scene.send_with_nonce(1, &[(CONTRACTS_FROM, &ours, 500)]);
     scene.mine(1);
-    scene.known.sent = vec![sent_with_id_only(&txid)];
+    scene.known.sent = vec![tx_with_id_only(&txid)];
     scene.known.sent[0].native_to = vec![ours.clone()];
     scene.node.has_traces = false;
-    let forward = scene.forward();
-    let found = only_present(&forward.sent);
+    let forward = scene.step_forward();
+    let found = only_found_transaction(&forward.sent);
     assert_eq!((found.is_done, found.received.len()), (true, 0));
     let change = BalanceChange { address: ours.clone(), before: Units(70), after: Units(570) };
     assert_eq!(found.balances, [change]);
     assert!(forward.found.is_empty());
     // On a node with traces, the contract transfer is an ordinary payment.
     scene.node.has_traces = true;
-    let forward = scene.forward();
-    let found = only_present(&forward.sent);
+    let forward = scene.step_forward();
+    let found = only_found_transaction(&forward.sent);
     assert_eq!(found.received[0].position, CONTRACTS_FROM);
     assert_eq!(found.balances, []);
 }

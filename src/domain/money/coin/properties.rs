@@ -247,7 +247,7 @@ fn fee_equals_reference() {
         let (gross, bps) = (dice.cents(), dice.number_below(10_001));
         let fee = Digits::new(gross.0).times(&Digits::new(bps)).drop_digits_half_even(4);
         assert_eq!(gross.fee(Bps(bps)).unwrap().0.to_string(), fee.text());
-        let parts = gross.less_fee(Bps(bps)).unwrap().plus(gross.fee(Bps(bps)).unwrap());
+        let parts = gross.minus_fee(Bps(bps)).unwrap().plus(gross.fee(Bps(bps)).unwrap());
         assert_eq!(parts, Ok(gross));
     }
 }

@@ -92,7 +92,7 @@ fn only_fresh_figures_count() {
 }
 
 #[test]
-fn rate_has_the_time_of_its_oldest_figure_and_keeps_all() {
+fn rate_has_the_time_of_its_oldest_figure() {
     let quoted =
         agreed_rate(&source_figures(&[("100", 60_000), ("100", 0), ("101", 9)]), NOW).unwrap();
     assert_eq!(quoted.at, NOW.plus_ms(-60_000));

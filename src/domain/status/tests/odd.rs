@@ -149,7 +149,7 @@ fn late_payment_can_complete_the_price() {
 }
 
 #[test]
-fn late_payment_after_a_full_one_is_overpaid() {
+fn invoice_paid_again_after_its_deadline_is_overpaid() {
     assert_status(&expired_case(&[CONFIRMED, seen_late(CONFIRMED)]), InvoiceStatus::Overpaid);
     assert_status(&expired_case(&[CONFIRMED, seen_late(SEEN)]), InvoiceStatus::Confirmed);
     assert_status(
@@ -170,7 +170,7 @@ fn fully_paid_stays_confirmed_while_another_payment_is_seen() {
 }
 
 #[test]
-fn seen_payment_after_a_dropped_one_is_detected() {
+fn invoice_is_detected_despite_a_dropped_payment() {
     assert_status(&open_case(&[LOST]), InvoiceStatus::Failed);
     assert_status(&open_case(&[LOST, SEEN]), InvoiceStatus::Detected);
     assert_status(&open_case(&[LOST, seen_late(SEEN)]), InvoiceStatus::Failed);

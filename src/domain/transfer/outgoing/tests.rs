@@ -11,7 +11,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::on_chain::{
-    AttachedTransaction, ReviewKind, SentOutput, SentState, TransferReview,
+    AttachedState, AttachedTransaction, ReviewKind, SentOutput, TransferReview,
 };
 use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SendingProgress, SendingState, SettledBy, TransferKind, TxidSource};
@@ -73,13 +73,13 @@ pub fn output(observation: i64, amount: u128, transfer: Option<i64>) -> SentOutp
     }
 }
 
-fn transaction(state: SentState) -> AttachedTransaction {
-    let seen_at = (state != SentState::Unseen).then_some(THEN);
+fn transaction(state: AttachedState) -> AttachedTransaction {
+    let seen_at = (state != AttachedState::Unseen).then_some(THEN);
     AttachedTransaction {
         seq: 1,
         txid: "t".to_owned(),
         state,
-        block_height: (state == SentState::Mined).then_some(7),
+        block_height: (state == AttachedState::Mined).then_some(7),
         spends: Vec::new(),
         nonce: None,
         is_reverted: false,
@@ -129,10 +129,10 @@ fn assert_review(verdict: &TransferVerdict, problem: &str) {
 }
 
 #[test]
-fn exact_amount_counts_as_seen_then_as_covered() {
+fn exact_amount_is_seen_until_confirmed_then_covered() {
     let (of, mut paid) = (refund(1, AMOUNT), output(1, AMOUNT, Some(1)));
     paid.state = PaymentState::Seen;
-    let mempool = transaction(SentState::Mempool);
+    let mempool = transaction(AttachedState::Mempool);
     let seen = assess(&of, Some(&mempool), std::slice::from_ref(&paid), 0);
     assert_eq!(seen.state, OnChainState::Seen);
     assert!(!seen.is_covered && !seen.is_overpaid);
@@ -141,7 +141,7 @@ fn exact_amount_counts_as_seen_then_as_covered() {
     let outputs = std::slice::from_ref(&paid);
     let late = assess(&of, Some(&mempool), outputs, 30 * DAY_MS);
     assert_eq!(late.state, OnChainState::Seen);
-    let mined = transaction(SentState::Mined);
+    let mined = transaction(AttachedState::Mined);
     let seen = assess(&of, Some(&mined), &[paid.clone()], 0);
     assert_eq!(seen.problem, None);
     assert!(!seen.is_covered);
@@ -155,7 +155,7 @@ fn exact_amount_counts_as_seen_then_as_covered() {
 fn several_outputs_together_cover_the_amount() {
     let of = refund(1, AMOUNT);
     let halves = [1, 2].map(|one| output(one, AMOUNT / 2, Some(1)));
-    let mined = transaction(SentState::Mined);
+    let mined = transaction(AttachedState::Mined);
     assert!(assess(&of, Some(&mined), &halves, 0).is_covered);
     let [first, mut second] = halves;
     second.transfer = Some(2);
@@ -170,7 +170,7 @@ fn several_outputs_together_cover_the_amount() {
 #[test]
 fn more_than_a_percent_too_much_is_overpaid() {
     let of = refund(1, AMOUNT);
-    let mined = transaction(SentState::Mined);
+    let mined = transaction(AttachedState::Mined);
     for (more, is_overpaid) in [(0, false), (AMOUNT / 100, false), (AMOUNT / 100 + 1, true)] {
         let verdict = assess(&of, Some(&mined), &[output(1, AMOUNT + more, Some(1))], 0);
         assert!(verdict.is_covered);
@@ -184,7 +184,7 @@ fn more_than_a_percent_too_much_is_overpaid() {
 #[test]
 fn short_or_misdirected_transaction_needs_review() {
     let of = refund(1, AMOUNT);
-    for state in [SentState::Mempool, SentState::Mined] {
+    for state in [AttachedState::Mempool, AttachedState::Mined] {
         let known = transaction(state);
         let judged = |output: SentOutput| assess(&of, Some(&known), &[output], 0);
         let short = judged(output(1, AMOUNT - 1, Some(1)));
@@ -203,19 +203,19 @@ fn short_or_misdirected_transaction_needs_review() {
 
 #[test]
 fn pending_transaction_with_a_nonce_counts_as_seen() {
-    let mut known = transaction(SentState::Mempool);
+    let mut known = transaction(AttachedState::Mempool);
     known.nonce = Some(7);
     let verdict = assess(&refund(1, AMOUNT), Some(&known), &[], 0);
     assert_eq!(verdict.state, OnChainState::Seen);
     assert!(verdict.problem.unwrap().starts_with("in the mempool since "));
-    known.state = SentState::Mined;
+    known.state = AttachedState::Mined;
     let verdict = assess(&refund(1, AMOUNT), Some(&known), &[], 0);
     assert_review(&verdict, "transaction t pays another address");
 }
 
 #[test]
 fn reverted_transaction_is_reviewed() {
-    let mut reverted = transaction(SentState::Mined);
+    let mut reverted = transaction(AttachedState::Mined);
     reverted.is_reverted = true;
     let verdict = assess(&refund(1, AMOUNT), Some(&reverted), &[], 0);
     assert_review(&verdict, "transaction t reverted and moved nothing");
@@ -225,8 +225,8 @@ fn reverted_transaction_is_reviewed() {
 fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
     let of = refund(1, AMOUNT);
     for (state, problem) in [
-        (SentState::Unseen, "transaction t was not seen for 6 hours"),
-        (SentState::Absent, "transaction t was in the mempool and is gone"),
+        (AttachedState::Unseen, "transaction t was not seen for 6 hours"),
+        (AttachedState::Absent, "transaction t was in the mempool and is gone"),
     ] {
         let known = transaction(state);
         let at = |ms| assess(&of, Some(&known), &[], ms);
@@ -240,14 +240,14 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
         let verdict = assess(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
         assert_eq!(verdict.state, OnChainState::Waiting);
     }
-    let mut gone = transaction(SentState::Absent);
+    let mut gone = transaction(AttachedState::Absent);
     gone.gone_by = Some("u".to_owned());
     let verdict = assess(&of, Some(&gone), &[], 0);
     assert_review(&verdict, "cannot be confirmed any more: u took its place");
 }
 
 #[test]
-fn processing_without_a_transaction_is_reviewed_after_a_day_of_blocks() {
+fn processing_transfer_without_a_txid_is_reviewed_after_a_day() {
     let mut of = refund(1, AMOUNT);
     of.detach_txid();
     assert_eq!(assess(&of, None, &[], DAY_MS - 1).state, OnChainState::Waiting);
@@ -259,7 +259,7 @@ fn processing_without_a_transaction_is_reviewed_after_a_day_of_blocks() {
 }
 
 #[test]
-fn signer_without_an_outcome_is_reviewed() {
+fn transfer_with_unknown_signer_outcome_is_reviewed() {
     let mut of = refund(1, AMOUNT);
     of.detach_txid();
     of.dispatch.sending_reason = Some("low funds".to_owned());
@@ -306,7 +306,7 @@ fn open_review_takes_precedence_over_the_status() {
     of.dispatch.settled_by = Some(SettledBy::Chain);
     let mut dropped = output(1, AMOUNT, Some(1));
     dropped.state = PaymentState::Dropped;
-    let absent = transaction(SentState::Absent);
+    let absent = transaction(AttachedState::Absent);
     let facts = TransferFacts {
         is_watched: true,
         transaction: Some(&absent),
@@ -344,7 +344,7 @@ fn settled_transfer_names_its_source() {
 fn transfer_without_terms_or_node_is_never_covered() {
     let mut of = refund(1, AMOUNT);
     of.terms = None;
-    let mined = transaction(SentState::Mined);
+    let mined = transaction(AttachedState::Mined);
     assert!(!assess(&of, Some(&mined), &[output(1, AMOUNT, Some(1))], 0).is_covered);
     for (status, state) in [
         (TransferStatus::Requested, OnChainState::Waiting),

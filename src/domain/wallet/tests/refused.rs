@@ -19,7 +19,7 @@ fn extended_private_key(version: [u8; 4]) -> String {
 }
 
 /// Returns texts with secrets, each with its kind.
-fn private_texts() -> Vec<(String, WalletSecret)> {
+fn texts_with_secrets() -> Vec<(String, WalletSecret)> {
     let uncompressed = "5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ";
     let mistyped = WIF.replace("Dt", "tD");
     let xprv = extended_private_key([0x04, 0x88, 0xad, 0xe4]);
@@ -70,8 +70,8 @@ fn private_texts() -> Vec<(String, WalletSecret)> {
 }
 
 #[test]
-fn private_text_is_refused_by_kind_and_not_repeated() {
-    let kinds = private_texts();
+fn text_with_a_secret_is_refused_and_not_repeated() {
+    let kinds = texts_with_secrets();
     for (secret, kind) in &kinds {
         for text in [
             secret.clone(),
@@ -92,7 +92,7 @@ fn private_text_is_refused_by_kind_and_not_repeated() {
 }
 
 #[test]
-fn public_text_is_not_detected_as_private() {
+fn public_text_is_not_detected_as_a_secret() {
     for text in [
         XPUB,
         ZPUB,
@@ -147,7 +147,7 @@ bitcoin | wpkh(X/0/*)# | | | key | checksum
 ";
 
 #[test]
-fn contradicting_key_is_refused_with_the_remedy() {
+fn key_that_contradicts_its_hints_is_refused() {
     let dgub = "dgub8rUhDtD3YFGZTUphBfpBbzvFxSMKQXYLzg87Me2ta78r2SdVLmypBUkkxrrn9RTnchsyiJSkHZyLWxD13ibBiXtuFWktBoDaGaZjQUBLNLs";
     let vpub = "vpub5Y6cjg78GGuNLsaPhmYsiw4gYX3HoQiRBiSwDaBXKUafCt9bNwWQiitDk5VZ5BVxYnQdwoTyXSs2JHRPAgjAvtbBrf8ZhDYe2jWAqvZVnsc";
     let key = |name: char| match name {

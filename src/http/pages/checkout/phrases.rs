@@ -37,7 +37,7 @@ pub(super) fn seconds_between(now: Time, then: Time) -> i64 {
 }
 
 /// Formats seconds as a clock does: `4:05`, `1:00:00`.
-pub(super) fn clock(seconds: i64) -> String {
+pub(super) fn clock_time(seconds: i64) -> String {
     let part = |unit: i64| seconds.checked_div(unit).unwrap_or_default();
     let rest = |unit: i64| part(unit).checked_rem(60).unwrap_or_default();
     let (hours, minutes, seconds) = (part(3600), rest(60), rest(1));
@@ -49,7 +49,7 @@ pub(super) fn clock(seconds: i64) -> String {
 }
 
 /// Returns the name of a chain's network for people, for example `Polygon`.
-pub(super) fn network(chain: Chain) -> String {
+pub(super) fn network_name(chain: Chain) -> String {
     let mut letters = chain.as_str().chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());
     first.into_iter().chain(letters).collect()
@@ -82,7 +82,8 @@ pub(super) fn describe_status(
 #[cfg(test)]
 mod tests {
     use super::{
-        Depth, OnChain, Words, approx_minutes, clock, confirmations_text, network, seconds_between,
+        Depth, OnChain, Words, approx_minutes, clock_time, confirmations_text, network_name,
+        seconds_between,
     };
     use crate::domain::asset::Chain;
     use crate::domain::language::Language;
@@ -92,18 +93,18 @@ mod tests {
     fn durations_are_formatted_as_clock_times() {
         let shown = [(0, "0:00"), (59, "0:59"), (1_199, "19:59"), (3_600, "1:00:00")];
         for (seconds, expected) in shown.into_iter().chain([(86_399, "23:59:59")]) {
-            assert_eq!(clock(seconds), expected);
+            assert_eq!(clock_time(seconds), expected);
         }
         let left = [(1_000, 1), (1_001, 2), (1, 1), (0, 0), (-5, 0)];
         for (ms, expected) in left {
             assert_eq!(seconds_between(Time(7), Time(7 + ms)), expected);
         }
         assert_eq!(seconds_between(Time(i64::MIN), Time(i64::MAX)), i64::MAX / 1000);
-        assert_eq!(network(Chain::Polygon), "Polygon");
+        assert_eq!(network_name(Chain::Polygon), "Polygon");
     }
 
     #[test]
-    fn progress_of_a_payment_is_described() {
+    fn confirmations_are_described_in_words() {
         let words = Words::for_language(Language::English);
         let said = |count, needed| {
             let on_chain = OnChain {

@@ -3,7 +3,7 @@
 //! Invariant: all texts are in the customer's language. Amounts to copy have a decimal point in every language.
 
 use super::phrases::{
-    approx_minutes, clock, confirmations_text, describe_status, network, seconds_between,
+    approx_minutes, clock_time, confirmations_text, describe_status, network_name, seconds_between,
 };
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::chain::Depth;
@@ -78,7 +78,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns the hidden fields of the page's forms.
-    pub(super) fn hidden(&self) -> HiddenFields {
+    pub(super) fn hidden_fields(&self) -> HiddenFields {
         HiddenFields {
             token: self.token.to_owned(),
             lang: self.speech.picked,
@@ -117,7 +117,7 @@ impl<'a> CheckoutView<'a> {
 
     /// Returns the buttons that simulate payments. Returns `None` unless the invoice is a test invoice that waits for
     /// money.
-    pub(super) fn simulation(&self) -> Option<SimulationButtons> {
+    pub(super) fn simulation_buttons(&self) -> Option<SimulationButtons> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
             InvoiceStatus::Created
@@ -150,7 +150,7 @@ impl<'a> CheckoutView<'a> {
         let seconds = seconds_between(self.now, self.invoice().terms().deadline());
         (seconds > 0).then(|| TimeLeft {
             seconds,
-            text: fill(self.words().time_left, &[("time", &clock(seconds))]),
+            text: fill(self.words().time_left, &[("time", &clock_time(seconds))]),
         })
     }
 
@@ -173,14 +173,14 @@ impl<'a> CheckoutView<'a> {
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
         CoinOptions {
             invoice_id: &self.invoice().id,
-            hidden: self.hidden(),
+            hidden: self.hidden_fields(),
             coins: others.map(|due| self.coin(due)).collect(),
         }
     }
 
     fn coin(&self, due: &PayableCoin) -> templates::CoinOption {
         let asset = due.asset;
-        let network = network(asset.chain);
+        let network = network_name(asset.chain);
         templates::CoinOption {
             id: asset.id,
             // The page shows the network separately, so the name is cut before the network.
@@ -204,7 +204,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns the page that asks for the missing amount of an underpaid invoice.
-    pub(super) fn top_up(&self, coin: &'a InvoiceCoin, rest: Units) -> PaymentPage<'a> {
+    pub(super) fn top_up_page(&self, coin: &'a InvoiceCoin, rest: Units) -> PaymentPage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
         let received = self.amount(coin.asset, received);
@@ -215,7 +215,7 @@ impl<'a> CheckoutView<'a> {
         };
         PaymentPage {
             received: Some(fill(note, &[("received", &received)])),
-            unconfirmed: self.all_unconfirmed(),
+            unconfirmed: self.unconfirmed_payments(),
             ..self.payment_page(coin, rest, self.words().more_title)
         }
     }
@@ -224,7 +224,7 @@ impl<'a> CheckoutView<'a> {
     /// contains the amount.
     fn payment_page(&self, coin: &'a InvoiceCoin, due: Units, title: &str) -> PaymentPage<'a> {
         let (invoice, words, asset) = (self.invoice(), self.words(), coin.asset);
-        let network = network(asset.chain);
+        let network = network_name(asset.chain);
         let named = [("symbol", asset.symbol), ("network", &*network)];
         let uri = self.checkout.network.as_deref();
         let uri = uri.and_then(|network| payment_uri(asset, network, &coin.address, due));
@@ -264,7 +264,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns the page that shows the outcome of an invoice.
-    pub(super) fn outcome(&self) -> OutcomePage<'a> {
+    pub(super) fn outcome_page(&self) -> OutcomePage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let (kind, heading, message) =
             describe_status(invoice.status, invoice.amount_received.is_some(), words);
@@ -282,7 +282,7 @@ impl<'a> CheckoutView<'a> {
             message,
             description: non_empty(invoice.description.as_deref()),
             facts: facts.into_iter().filter_map(|(term, text)| Some((term, text?))).collect(),
-            unconfirmed: self.all_unconfirmed(),
+            unconfirmed: self.unconfirmed_payments(),
             asks_for_sent: matches!(
                 invoice.status,
                 InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
@@ -297,9 +297,9 @@ impl<'a> CheckoutView<'a> {
 
     /// Returns the page after the deadline, which tells the customer to send nothing more. Earlier payments may still
     /// be found.
-    pub(super) fn after_deadline(&self) -> OutcomePage<'a> {
+    pub(super) fn expired_page(&self) -> OutcomePage<'a> {
         let words = self.words();
-        let mut state = self.outcome();
+        let mut state = self.outcome_page();
         state.facts.retain(|(term, _)| *term != words.due);
         OutcomePage { heading: words.expired_title, message: words.reading_note, ..state }
     }
@@ -310,13 +310,13 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns all payments that are not confirmed.
-    fn all_unconfirmed(&self) -> Vec<UnconfirmedPayment<'a>> {
+    fn unconfirmed_payments(&self) -> Vec<UnconfirmedPayment<'a>> {
         let all = self.checkout.unconfirmed.iter();
-        all.filter_map(|(payment, on_chain)| self.unconfirmed(payment, on_chain)).collect()
+        all.filter_map(|(payment, on_chain)| self.unconfirmed_payment(payment, on_chain)).collect()
     }
 
     /// Describes a payment that is not confirmed. Returns `None` if the number of confirmations is not known.
-    fn unconfirmed(
+    fn unconfirmed_payment(
         &self,
         payment: &'a Payment,
         on_chain: &'a OnChain,

@@ -8,7 +8,7 @@ use crate::domain::following::{ChainStep, ChainStepOutcome, ForwardStep};
 use crate::domain::observation::{Observation, ObservationKey, REPLACED_FROM};
 use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
-use crate::service::chains::claims::{at_claimed_position, is_ours};
+use crate::service::chains::claims::{is_our_address, with_claimed_position};
 use crate::service::intake::{ObservationChange, ObservationOwner};
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::ChainCursor;
@@ -30,7 +30,7 @@ impl BatchLimit {
     }
 
     /// Starts a batch, or starts it again after a rollback.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin_batch(&mut self) {
         self.taken = 0;
         // The first call starts the time.
         let _ = (self.has_time)();
@@ -57,7 +57,7 @@ impl Service {
         (first, mut output): NextItem,
         bound: &mut BatchLimit,
     ) -> Result<Option<NextItem>, Error> {
-        bound.begin();
+        bound.begin_batch();
         for item in first..step.item_count() {
             let next = self.apply_item(tx, now, step, (item, output), bound)?;
             if let Some(output) = next {
@@ -124,7 +124,7 @@ impl Service {
         if !bound.take_one() {
             return Ok(Some(0));
         }
-        if !is_ours(tx, seen.asset.chain, &seen.address)?
+        if !is_our_address(tx, seen.asset.chain, &seen.address)?
             && !self.is_sent_output(tx, &seen.key())?
         {
             match self.store_arrival(tx, now, seen)? {
@@ -133,7 +133,7 @@ impl Service {
                 Some(false) | None => {}
             }
         }
-        let seen = &at_claimed_position(tx, seen)?;
+        let seen = &with_claimed_position(tx, seen)?;
         let place = seen.key();
         match observations::by_key(tx, &place)? {
             Some(known) => {
@@ -145,7 +145,7 @@ impl Service {
                 }
             }
             None => {
-                if let Some(old) = find_replaced(tx, seen, forward)? {
+                if let Some(old) = find_replaced_observation(tx, seen, forward)? {
                     let replaced = tx.attempt(|| {
                         self.change_observation(tx, now, &old, ObservationChange::ReplacedBy(seen))
                     })?;
@@ -231,7 +231,7 @@ fn observation_noun(
                 Some(seq) => Some(transfers::by_seq(db, seq)?),
                 None => {
                     let (mode, chain) = (seen.mode, seen.asset.chain);
-                    let attached = transfers::attached(db, mode, chain, &seen.txid)?;
+                    let attached = transfers::with_attached_txid(db, mode, chain, &seen.txid)?;
                     attached.into_iter().next()
                 }
             };
@@ -269,7 +269,7 @@ fn unmined_observation_keys(
 
 /// Returns the key of the observation that `seen` replaces. Both have the same coin and address. The transaction of
 /// `seen` made the older transaction invalid.
-fn find_replaced(
+fn find_replaced_observation(
     db: &Reader<'_>,
     seen: &Observation,
     forward: Option<&ForwardStep>,
@@ -278,14 +278,14 @@ fn find_replaced(
     for gone in gone.filter(|gone| gone.by == seen.txid) {
         let first = observations_on_chain::first_mempool_output;
         if let Some(position) = first(db, &gone.txid, seen.asset, &seen.address)? {
-            return Ok(Some(live_key(seen.asset.chain, gone.txid.clone(), position)));
+            return Ok(Some(live_observation_key(seen.asset.chain, gone.txid.clone(), position)));
         }
     }
     Ok(None)
 }
 
 /// Returns the key of an observation in live mode.
-pub(super) fn live_key(chain: Chain, txid: String, position: u32) -> ObservationKey {
+pub(super) fn live_observation_key(chain: Chain, txid: String, position: u32) -> ObservationKey {
     ObservationKey { mode: Mode::Live, chain, txid, position }
 }
 

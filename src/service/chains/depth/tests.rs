@@ -130,7 +130,7 @@ impl TestShop {
     fn payment_states(&self, invoice: &Invoice) -> Vec<(OnChain, bool)> {
         let stands = self.real.read(|db| {
             let payments = payments::of_invoice(db, invoice.seq)?;
-            let on_chain = self.real.on_chain_reader().read_each(db, &payments)?;
+            let on_chain = self.real.on_chain_reader().read_states(db, &payments)?;
             let states = payments.iter().map(|one| one.state);
             Ok(on_chain.into_iter().zip(states.map(PaymentState::is_confirmed)).collect())
         });

@@ -24,7 +24,7 @@ fn open_with_other_connection(folder: &TempFile) -> (Store, Connection) {
 }
 
 /// Creates the table that Litestream creates at its first start.
-fn start_litestream(beside: &Connection) {
+fn create_litestream_table(beside: &Connection) {
     let tables = "begin; create table _litestream_lock (id integer); commit";
     beside.execute_batch(tables).unwrap();
 }
@@ -48,13 +48,13 @@ fn log_pages(beside: &Connection) -> (i64, i64) {
 }
 
 #[test]
-fn log_is_left_to_litestream_from_its_start_on() {
+fn log_is_not_checkpointed_once_litestream_runs() {
     let folder = TempFile::new();
     let (store, beside) = open_with_other_connection(&folder);
     grow_log(&store);
     let (pages, moved) = log_pages(&beside);
     assert!(pages > 1000 && moved == pages, "{pages} {moved}");
-    start_litestream(&beside);
+    create_litestream_table(&beside);
     grow_log(&store);
     let (pages, moved) = log_pages(&beside);
     assert!(pages > 1000 && moved == 0, "{pages} {moved}");
@@ -69,7 +69,7 @@ fn log_is_left_to_litestream_from_its_start_on() {
 fn log_is_truncated_if_litestream_does_not_run() {
     let folder = TempFile::new();
     let (store, beside) = open_with_other_connection(&folder);
-    start_litestream(&beside);
+    create_litestream_table(&beside);
     let file = with_suffix(&folder.0, "-wal");
     let bytes = || std::fs::metadata(&file).unwrap().len();
     for _ in 0..3 {

@@ -17,7 +17,7 @@ fn run_batch_with(
 ) -> [String; 3] {
     let folder = TempFile::new();
     let (store, told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let answers = [
         submit(&store, |tx| insert_account(tx, "a")),
         submit(&store, work),

@@ -35,7 +35,7 @@ fn answers_and_runs<const N: usize>(
 fn job_that_fails_after_writing_rolls_back_its_own_rows_only() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| insert_account(tx, "b").and_then(|()| fail())),
@@ -59,7 +59,7 @@ fn job_that_fails_after_writing_rolls_back_its_own_rows_only() {
 fn failure_without_writes_repeats_no_job() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |_| fail()),
@@ -79,7 +79,7 @@ fn failure_without_writes_repeats_no_job() {
 fn job_that_runs_once_splits_repeatable_jobs() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let (first, first_count) = submit_counted(&store, |tx| insert_account(tx, "a"));
     let once = submit(&store, |tx| insert_account(tx, "b"));
     let fails = submit(&store, |tx| insert_account(tx, "c").and_then(|()| fail()));
@@ -109,7 +109,7 @@ fn rollback_clears_the_cache() {
     let is_called = |name: &'static str| {
         move |tx: &Tx<'_>| accounts::by_seq(tx, 1).map(|account| assert_eq!(account.name, name))
     };
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, is_called("a")),
         submit_counted(&store, move |tx| rename(tx, "b").and_then(|()| fail())),
@@ -147,7 +147,7 @@ fn insert_around_failed_attempt(tx: &Tx<'_>, names: [&str; 3]) -> Result<(), Sto
 fn failed_attempt_rolls_back_its_own_rows_only() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| insert_around_failed_attempt(tx, ["b", "c", "d"])),
@@ -163,7 +163,7 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
     // The same job runs alone in its batch, and then as a job that runs once.
     let alone = submit_counted(&store, |tx| insert_around_failed_attempt(tx, ["f", "g", "h"]));
     assert_eq!(answers_and_runs([alone]), [(Ok(()), 1)]);
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let once = [["i", "j", "k"], ["l", "m", "n"]]
         .map(|names| submit(&store, move |tx| insert_around_failed_attempt(tx, names)));
     assert_eq!(held.release(), Ok(()));
@@ -175,7 +175,7 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
 fn ignored_failure_of_an_attempt_repeats_the_job() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| {
@@ -204,7 +204,7 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
 fn failed_inner_attempt_rolls_back_alone() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
-    let held = BlockingJob::run(&store, |_| Ok(()));
+    let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| {

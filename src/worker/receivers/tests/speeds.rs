@@ -40,7 +40,7 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
 }
 
 #[test]
-fn hanging_attempts_count_as_the_speed_at_which_they_began() {
+fn attempts_keep_their_first_speed_until_their_queue_hangs() {
     let mut receivers = ReceiverStates::default();
     let all = queue_names("mixed", 1_000, "1");
     let mut hanging = 0;

@@ -69,7 +69,7 @@ impl WalletScene {
             now: NOW,
         };
         till.add_wallet(&besides).unwrap();
-        till.follow_all();
+        till.follow_to_heads();
         till
     }
 
@@ -97,10 +97,10 @@ impl WalletScene {
     }
 
     /// Makes steps until all chains are read to their head.
-    fn follow_all(&mut self) {
+    fn follow_to_heads(&mut self) {
         for of in &mut self.chains {
             of.watch.load_addresses().unwrap();
-            while !of.watch.derive_ahead().unwrap() {}
+            while !of.watch.derive_more_addresses().unwrap() {}
             for _ in 0..12 {
                 of.watch.make_step(&mut of.node, self.now).unwrap();
             }
@@ -112,7 +112,7 @@ impl WalletScene {
             let service = &self.service;
             service.order_rescan(self.now, of.watch.chain, 0).unwrap();
         }
-        self.follow_all();
+        self.follow_to_heads();
     }
 
     fn derive_address(&self, index: u32) -> String {
@@ -192,7 +192,7 @@ impl WalletScene {
     }
 
     #[track_caller]
-    fn assert_hands_out(&self) {
+    fn assert_not_stopped(&self) {
         let listed = self.wallet_view();
         assert_eq!(listed["handsOut"], true, "{listed}");
         let nothing = [&listed["stoppedIndex"], &listed["stoppedAt"], &listed["problem"]];
@@ -221,17 +221,17 @@ fn start_watch(
 }
 
 #[test]
-fn payment_above_the_next_index_stops_the_wallet_until_it_moves_on() {
+fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
     for mines in [false, true] {
         let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({}));
-        till.assert_hands_out();
+        till.assert_not_stopped();
         // The follower watches a thousand indexes ahead, and no more.
         till.pay_index(0, 1000, mines);
-        till.follow_all();
-        till.assert_hands_out();
+        till.follow_to_heads();
+        till.assert_not_stopped();
         till.assert_paid_indexes(0, &[]);
         till.pay_index(0, 7, mines);
-        till.follow_all();
+        till.follow_to_heads();
         till.assert_stopped_at(7);
         let stops = audit_log_entries(&till.service, "wallet.stop");
         let [(wallet, detail)] = stops.as_slice() else {
@@ -244,12 +244,12 @@ fn payment_above_the_next_index_stops_the_wallet_until_it_moves_on() {
         for index in [7, 999, 12] {
             till.pay_index(0, index, mines);
         }
-        till.follow_all();
+        till.follow_to_heads();
         till.assert_stopped_at(999);
         till.assert_paid_indexes(0, &[7, 7, 12, 999]);
         till.restart();
         till.assert_stopped_at(999);
-        till.follow_all();
+        till.follow_to_heads();
         till.rescan();
         till.assert_stopped_at(999);
         till.assert_paid_indexes(0, &[7, 7, 12, 999]);
@@ -264,21 +264,21 @@ fn payment_above_the_next_index_stops_the_wallet_until_it_moves_on() {
         }
         let added = till.add_wallet(&json!({ "next": 1005 })).unwrap();
         assert_eq!(added["nextIndex"], 1005);
-        till.assert_hands_out();
+        till.assert_not_stopped();
         // Payments below the new index are kept, and they do not stop the wallet. The earlier payments are unchanged.
         // The payment to index 1000 is now seen.
         till.pay_index(0, 1003, mines);
         till.pay_index(0, 500, mines);
-        till.follow_all();
-        till.assert_hands_out();
+        till.follow_to_heads();
+        till.assert_not_stopped();
         till.rescan();
         till.restart();
         till.pay_index(0, 501, mines);
-        till.follow_all();
-        till.assert_hands_out();
+        till.follow_to_heads();
+        till.assert_not_stopped();
         till.assert_paid_indexes(0, &[7, 7, 12, 500, 501, 999, 1000, 1003]);
         till.pay_index(0, 2004, mines);
-        till.follow_all();
+        till.follow_to_heads();
         till.assert_stopped_at(2004);
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 2);
     }
@@ -290,26 +290,26 @@ fn addresses_below_the_first_index_are_watched() {
     for (index, mines) in [(0, true), (1500, false), (3999, true)] {
         till.pay_index(0, index, mines);
     }
-    till.follow_all();
-    till.assert_hands_out();
+    till.follow_to_heads();
+    till.assert_not_stopped();
     till.assert_paid_indexes(0, &[0, 1500, 3999]);
     // The next index is never an assigned index.
     let problem = till.add_wallet(&json!({ "next": 3999 })).unwrap_err();
     assert!(problem.contains("must be at least 4000"), "{problem}");
     till.pay_index(0, 4000, true);
-    till.follow_all();
+    till.follow_to_heads();
     till.assert_stopped_at(4000);
     till.assert_paid_indexes(0, &[0, 1500, 3999, 4000]);
 }
 
 #[test]
-fn wallet_added_again_with_another_script_looks_ahead_again() {
+fn wallet_added_again_with_another_script_watches_new_addresses() {
     let mut till = WalletScene::new("bitcoin", XPUB, &["BTC"], json!({ "script": "pkh" }));
     till.add_wallet(&json!({ "script": "wpkh" })).unwrap();
     till.wallet = wallet_with(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
-    till.follow_all();
+    till.follow_to_heads();
     till.pay_index(0, 20, true);
-    till.follow_all();
+    till.follow_to_heads();
     till.assert_stopped_at(20);
     till.assert_paid_indexes(0, &[20]);
 }
@@ -317,17 +317,17 @@ fn wallet_added_again_with_another_script_looks_ahead_again() {
 #[test]
 fn wallet_of_several_chains_stops_once() {
     let mut till = WalletScene::new("evm", XPUB, &["ETH", "USDC-BASE"], json!({}));
-    till.assert_hands_out();
+    till.assert_not_stopped();
     till.pay_index(0, 3, true);
     till.pay_index(1, 3, true);
-    till.follow_all();
+    till.follow_to_heads();
     till.assert_stopped_at(3);
     for at in 0..2 {
         till.assert_paid_indexes(at, &[3]);
     }
     assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
     till.restart();
-    till.follow_all();
+    till.follow_to_heads();
     till.assert_stopped_at(3);
     till.add_wallet(&json!({ "next": 4 })).unwrap();
     // The payment becomes final, and its block is read completely.
@@ -336,9 +336,9 @@ fn wallet_of_several_chains_stops_once() {
             of.memory.lock().unwrap().mine(NOW, |_| true);
         }
     }
-    till.follow_all();
+    till.follow_to_heads();
     till.rescan();
-    till.assert_hands_out();
+    till.assert_not_stopped();
     for at in 0..2 {
         till.assert_paid_indexes(at, &[3]);
     }

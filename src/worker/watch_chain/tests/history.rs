@@ -15,7 +15,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{
-    NOW, audit_findings, block_on, is_unmatched_or_own, live_observations,
+    NOW, audit_findings, block_on, is_unmatched_or_own_transfer, live_observations,
 };
 use crate::worker::watch_chain::{ChainWatch, FollowOutcome, StepError};
 use std::collections::BTreeMap;
@@ -107,7 +107,7 @@ impl ChainHistory {
     }
 
     /// Performs a random action on the chain.
-    pub(super) fn act_randomly(&mut self) {
+    pub(super) fn perform_random_action(&mut self) {
         self.now = self.now.plus_ms(MINUTE_MS);
         let now = self.now;
         if self.dice.once_in(3) {
@@ -249,11 +249,11 @@ impl ChainHistory {
                 .apply_chain_step(self.now, &step, part, self.watch.batch_limit())
                 .unwrap();
         }
-        self.nodes[at].confirm_stored();
+        self.nodes[at].mark_answers_stored();
     }
 
     /// Mines all unconfirmed transactions, makes them final, and reads them.
-    pub(super) fn settle_all(&mut self) {
+    pub(super) fn finalize_all(&mut self) {
         for node in &mut self.nodes {
             node.set_stuck(false);
         }
@@ -292,7 +292,7 @@ impl ChainHistory {
     }
 
     /// Rescans the whole chain. The process is killed at random commits.
-    pub(super) fn rescan_all(&mut self) {
+    pub(super) fn rescan_chain(&mut self) {
         let (service, chain) = (Arc::clone(&self.shop.service), self.chain());
         service.order_rescan(self.now, chain, 0).unwrap();
         for _ in 0..10 {
@@ -318,7 +318,7 @@ impl ChainHistory {
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
         restored.watch.load_addresses().unwrap();
-        while !restored.watch.derive_ahead().unwrap() {}
+        while !restored.watch.derive_more_addresses().unwrap() {}
         restored.counts.restored += 1;
         restored
     }
@@ -348,7 +348,7 @@ impl ChainHistory {
             assert_eq!(observed.state, PaymentState::Confirmed, "seed {seed}: {about}");
             let is_unknown = self.unknown.contains(&seen.address);
             assert!(
-                !is_unknown || is_unmatched_or_own(&self.shop.service, observed.seq),
+                !is_unknown || is_unmatched_or_own_transfer(&self.shop.service, observed.seq),
                 "seed {seed}: {about} is of an address that the file does not know"
             );
             unknown += usize::from(is_unknown);

@@ -13,7 +13,7 @@ use crate::service::Service;
 use crate::service::chains::apply::{BatchLimit, BatchStart};
 use crate::service::events::EventListQuery;
 use crate::service::tests::{
-    NOW, audit_findings, block_on, is_unmatched_or_own, live_observations,
+    NOW, audit_findings, block_on, is_unmatched_or_own_transfer, live_observations,
 };
 use crate::worker::watch_chain::{ChainWatch, FollowOutcome};
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ impl BatchScene {
             let came = self.watch.compute_step(&mut self.node, self.now).unwrap();
             let FollowOutcome::Step(step) = came else { unreachable!("{came:?}") };
             let step = Arc::new(*step);
-            let before = self.states();
+            let before = self.count_by_state();
             let mut part = BatchStart::FIRST;
             while part != BatchStart::Done {
                 part = self
@@ -118,7 +118,7 @@ impl BatchScene {
                     .unwrap();
                 parts += 1;
             }
-            rest = if self.states() == before { rest + 1 } else { 0 };
+            rest = if self.count_by_state() == before { rest + 1 } else { 0 };
         }
         parts
     }
@@ -127,7 +127,7 @@ impl BatchScene {
         live_observations(self.service(), self.watch.chain)
     }
 
-    fn states(&self) -> (usize, usize, usize) {
+    fn count_by_state(&self) -> (usize, usize, usize) {
         let seen = self.observations();
         let of = |state| seen.iter().filter(|one| one.state == state).count();
         let states = [PaymentState::Seen, PaymentState::Confirmed, PaymentState::Dropped];
@@ -135,7 +135,7 @@ impl BatchScene {
         (waiting, confirmed, dropped)
     }
 
-    fn recomputed_count(&self) -> usize {
+    fn recomputation_count(&self) -> usize {
         self.service().recomputed.load(Ordering::Relaxed)
     }
 
@@ -178,17 +178,17 @@ fn untimed_limit() -> BatchLimit {
 }
 
 #[test]
-fn invoice_is_settled_once_per_batch() {
+fn invoice_is_recomputed_once_per_batch() {
     let recomputed = [200, 2000].map(|outputs| {
         let mut scene = BatchScene::new("BTC", "60000");
         let address = scene.create_invoice();
-        let before = scene.recomputed_count();
+        let before = scene.recomputation_count();
         // Each output pays six cents. The last one makes the invoice overpaid.
         let sent = scene.send(&vec![(&address, 100); outputs]);
         scene.mine(8);
         scene.follow_to_head(|_| untimed_limit());
         scene.assert_confirmed(&[&sent]);
-        scene.recomputed_count() - before
+        scene.recomputation_count() - before
     });
     // Each batch recomputes the invoice once. The outputs take one or ten batches when they are seen, and as many
     // when they are confirmed.
@@ -196,16 +196,16 @@ fn invoice_is_settled_once_per_batch() {
 }
 
 #[test]
-fn batch_without_time_stores_one_output() {
+fn batch_without_time_left_stores_one_output() {
     let mut scene = BatchScene::new("BTC", "60000");
     let address = scene.create_invoice();
     let sent = scene.send(&vec![(&address, 100); 30]);
     scene.mine(8);
     let mut bounds = super::start_watch(scene.service(), scene.watch.chain, &[]);
     (bounds.outputs_max, bounds.part_ms_max) = (PART, 0);
-    let before = scene.recomputed_count();
+    let before = scene.recomputation_count();
     assert!(scene.follow_to_head(|_| bounds.batch_limit()) > 60);
-    assert_eq!(scene.recomputed_count() - before, 60);
+    assert_eq!(scene.recomputation_count() - before, 60);
     scene.assert_confirmed(&[&sent]);
 }
 
@@ -281,7 +281,7 @@ fn waiting_writer_job_runs_between_batches() {
                 return true;
             }
             begins.send(()).unwrap();
-            while service.writes_waiting() == 0 {
+            while service.waiting_write_count() == 0 {
                 std::thread::yield_now();
             }
             asked.fetch_add(1, Ordering::SeqCst);
@@ -310,7 +310,7 @@ fn unbookable_payment_does_not_affect_others() {
     scene.mine(60);
     scene.follow_to_head(|_| untimed_limit());
     scene.assert_confirmed(&sent.iter().collect::<Vec<_>>());
-    let nobodys = |one: &StoredObservation| is_unmatched_or_own(scene.service(), one.seq);
+    let nobodys = |one: &StoredObservation| is_unmatched_or_own_transfer(scene.service(), one.seq);
     let seen = scene.observations();
     let (of_much, of_little): (Vec<_>, Vec<_>) =
         seen.iter().partition(|one| one.seen.address == much);
@@ -328,13 +328,13 @@ fn large_replaced_transaction_is_dropped_in_batches() {
         let address = scene.create_invoice();
         let old = scene.send(&vec![(&address, 100); 500]);
         scene.follow_to_head(|_| untimed_limit());
-        assert_eq!(scene.states(), (500, 0, 0));
+        assert_eq!(scene.count_by_state(), (500, 0, 0));
         let other = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
         let to = if same { &address } else { &other };
         let mut new = scene.new_transaction(&vec![(to, 100); 500]);
         new.spends = old.spends;
         scene.memory.lock().unwrap().send(new.clone());
-        let before = scene.recomputed_count();
+        let before = scene.recomputation_count();
         let mut most = 0;
         scene.follow_to_head(|_| {
             // Each batch has at most twenty outputs.
@@ -342,8 +342,8 @@ fn large_replaced_transaction_is_dropped_in_batches() {
             BatchLimit::new(20, || true)
         });
         let expected = if same { (500, 0, 500) } else { (0, 0, 500) };
-        assert_eq!(scene.states(), expected, "{same}");
-        assert_eq!(scene.recomputed_count() - before, 25, "{same}");
+        assert_eq!(scene.count_by_state(), expected, "{same}");
+        assert_eq!(scene.recomputation_count() - before, 25, "{same}");
         assert!(most >= 25);
         scene.mine(8);
         scene.follow_to_head(|_| untimed_limit());
@@ -361,17 +361,17 @@ fn payments_lost_on_ethereum_are_dropped_in_several_steps() {
     }
     scene.mine(1);
     scene.follow_to_head(|_| untimed_limit());
-    assert_eq!(scene.states(), (450, 0, 0));
+    assert_eq!(scene.count_by_state(), (450, 0, 0));
     scene.memory.lock().unwrap().remove_blocks(1, |_| false);
     scene.mine(2);
     scene.follow_to_head(|_| untimed_limit());
-    assert_eq!(scene.states(), (450, 0, 0));
+    assert_eq!(scene.count_by_state(), (450, 0, 0));
     let mut dropped = Vec::new();
     for _ in 0..16 {
         scene.now = scene.now.plus_ms(MINUTE_MS);
         scene.mine(1);
         scene.follow_to_head(|_| untimed_limit());
-        dropped.push(scene.states().2);
+        dropped.push(scene.count_by_state().2);
     }
     dropped.dedup();
     assert_eq!(dropped, [0, 200, 400, 450]);

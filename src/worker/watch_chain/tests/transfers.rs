@@ -11,7 +11,7 @@ mod places;
 
 use super::dice::Dice;
 use super::shop::Shop;
-use super::{history_count, print_line, requested_histories, start_watch};
+use super::{history_count, history_count_and_seed, print_line, start_watch};
 use crate::chain::NodeError;
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::domain::chain::Chain;
@@ -187,7 +187,7 @@ impl RefundHistory {
     }
 
     /// Applies a random action of the operator to a refund, whether or not the action fits the refund.
-    fn act_as_operator(&mut self) {
+    fn apply_operator_action(&mut self) {
         if self.refunds.is_empty() {
             return;
         }
@@ -209,7 +209,7 @@ impl RefundHistory {
         self.apply_action(&id, &body);
     }
 
-    fn act_randomly(&mut self) {
+    fn perform_random_action(&mut self) {
         self.now = self.now.plus_ms(MINUTE_MS);
         match self.dice.roll(20) {
             0..=3 => self.start_refund(),
@@ -224,7 +224,7 @@ impl RefundHistory {
                     memory.mine(self.now, |_| !dice.once_in(3));
                 }
             }
-            11..=13 => self.act_as_operator(),
+            11..=13 => self.apply_operator_action(),
             _ => {
                 let dice = &mut self.dice;
                 let mut memory = self.memory.lock().unwrap();
@@ -276,7 +276,7 @@ impl RefundHistory {
     }
 
     /// Mines all unconfirmed transactions and makes them final.
-    fn settle_all(&mut self) {
+    fn finalize_all(&mut self) {
         for _ in 0..2 {
             self.mine(60, |_| true);
             self.catch_up();
@@ -293,7 +293,7 @@ impl RefundHistory {
             *left.entry((txid, to)).or_default() += units.0;
         }
         for one in &self.refunds {
-            let read = self.shop.service.transfer_of_operator(self.now, KIND, &one.id);
+            let read = self.shop.service.transfer_for_operator(self.now, KIND, &one.id);
             let seen: Value = serde_json::from_str(read.unwrap().get()).unwrap();
             let is_reviewed = !seen["reviews"].as_array().unwrap().is_empty();
             self.reviewed += usize::from(is_reviewed);
@@ -326,16 +326,16 @@ impl RefundHistory {
 
 /// Runs the random histories of a coin.
 fn run_histories(asset: &str) {
-    let (many, first) = requested_histories();
+    let (many, first) = history_count_and_seed();
     let many = history_count(asset, many);
     let (mut refunds, mut paid, mut reviewed) = (0, 0, 0);
     for seed in first..first + many {
         let mut history = RefundHistory::new(asset, seed);
         for _ in 0..STEPS {
-            history.act_randomly();
+            history.perform_random_action();
             history.follow_once(true);
         }
-        history.settle_all();
+        history.finalize_all();
         history.assert_matches_chain();
         refunds += history.refunds.len();
         paid += history.paid;

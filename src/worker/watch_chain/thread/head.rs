@@ -65,7 +65,7 @@ pub(super) fn lag_problem(lag: &NodeLag) -> String {
 }
 
 /// Returns the message for a node that lacks blocks below its own newest block.
-pub(super) fn unread_problem((from, newest): (u32, u32)) -> String {
+pub(super) fn unread_blocks_problem((from, newest): (u32, u32)) -> String {
     format!(
         "its node says that its newest block is {newest}, and does not have all blocks from {from} on. Restart or repair that \
          node, or name the url of another one with --node: the chain goes on by itself"
@@ -153,7 +153,7 @@ impl FollowerState {
     fn switch_to_url_ahead(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;
-        while let Some(mut other) = self.connect.other_node(distance) {
+        while let Some(mut other) = self.connect.node_at_distance(distance) {
             match self.watch.request_other_head(other.as_mut(), now) {
                 Ok(other) if other.block.height > head.block.height => {
                     let (height, ahead) = (head.block.height, other.block.height);

@@ -1,7 +1,7 @@
 //! Payments sent by contracts: the server detects them if the node returns traces, each at its own position.
 
 use super::fixtures::{
-    EvmScene, ONE, TWO, collect_payments, error_response, start_changing_proxy, summary,
+    EvmScene, ONE, TWO, collect_payments, error_response, payment_summary, start_changing_proxy,
 };
 use crate::chain::watch::error_kind;
 use crate::support::anvil::address_word;
@@ -44,9 +44,9 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let before = scene.anvil.height();
     let sent = send_by_each_function(&scene, &sender);
     let came = scene.payments_from(before + 1);
-    let came: Vec<_> = came.iter().map(summary).collect();
+    let came: Vec<_> = came.iter().map(payment_summary).collect();
     let canonical =
-        account_address(Chain::Ethereum, &super::fixtures::account_of(&sender)).unwrap();
+        account_address(Chain::Ethereum, &super::fixtures::decode_account(&sender)).unwrap();
     let sender = canonical.as_str();
     // The third call created a contract, and this contract sent the coins.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
@@ -100,7 +100,7 @@ fn node_without_traces_still_detects_other_payments() {
         for node in nodes {
             let blocks = node.blocks(before + 1, scene.anvil.height(), &scene.ours);
             let came = collect_payments(blocks.unwrap());
-            let came: Vec<_> = came.iter().map(summary).collect();
+            let came: Vec<_> = came.iter().map(payment_summary).collect();
             assert_eq!(came.len(), 1, "{came:?}");
             assert_eq!((came[0].1, came[0].2), (sent[5].as_str(), 0));
             assert_eq!(node.has_traces(), Some(false));

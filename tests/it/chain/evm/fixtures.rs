@@ -29,11 +29,11 @@ pub struct WatchedAccounts(pub Vec<[u8; 20]>);
 
 impl WatchedAccounts {
     pub fn from_addresses(addresses: &[&str]) -> WatchedAccounts {
-        WatchedAccounts(addresses.iter().map(|address| account_of(address)).collect())
+        WatchedAccounts(addresses.iter().map(|address| decode_account(address)).collect())
     }
 
     /// Watches these addresses and `others` additional accounts, which can be too many for an address filter.
-    pub fn with_others(addresses: &[&str], others: u32) -> WatchedAccounts {
+    pub fn with_more_accounts(addresses: &[&str], others: u32) -> WatchedAccounts {
         let mut ours = WatchedAccounts::from_addresses(addresses);
         for other in 0..others {
             let mut account = [0xee; 20];
@@ -122,7 +122,7 @@ pub fn evm_client(chain: Chain, urls: &str, tokens: Tokens) -> Evm {
 
 /// Decodes an address into its account.
 #[track_caller]
-pub fn account_of(address: &str) -> [u8; 20] {
+pub fn decode_account(address: &str) -> [u8; 20] {
     account_bytes(Chain::Base, address).unwrap()
 }
 
@@ -133,7 +133,7 @@ pub fn collect_payments(blocks: Vec<BlockRead>) -> Vec<ReceivedOutput> {
 }
 
 /// Returns asset, transaction, position, address, amount and sender of a payment.
-pub fn summary(received: &ReceivedOutput) -> (&str, &str, u32, &str, u128, &str) {
+pub fn payment_summary(received: &ReceivedOutput) -> (&str, &str, u32, &str, u128, &str) {
     let from = match received.spends.as_slice() {
         [InputSource::Address(from)] => Some(from),
         _ => None,

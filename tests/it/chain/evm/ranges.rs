@@ -1,7 +1,7 @@
 //! Calls that a range of blocks costs, and smaller ranges after the node rejects a range.
 
 use super::fixtures::{
-    EvmScene, ONE, TWO, WatchedAccounts, account_of, collect_payments, error_response,
+    EvmScene, ONE, TWO, WatchedAccounts, collect_payments, decode_account, error_response,
     start_changing_proxy,
 };
 use crate::chain::watch::error_kind;
@@ -155,7 +155,7 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
             account
         })
         .collect();
-    (named[3], named[1100]) = (account_of(ONE), account_of(TWO));
+    (named[3], named[1100]) = (decode_account(ONE), decode_account(TWO));
     let mut node = scene.client();
     node.network().unwrap();
     let calls = node.rpc().call_count();

@@ -4,7 +4,7 @@
 
 use super::fixtures::{
     CHAINS, ONE, OTHER, TWO, WatchedAccounts, collect_payments, error_response, evm_client,
-    start_changing_proxy, summary,
+    payment_summary, start_changing_proxy,
 };
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use crate::support::receiver::{Receiver, Reply};
@@ -149,7 +149,7 @@ fn recorded_transactions_are_read() {
     let came = collect_payments(blocks.clone());
     let mut txids: Vec<&str> = came.iter().map(|came| came.txid.as_str()).collect();
     txids.dedup();
-    let seen: Vec<_> = came.iter().map(summary).collect();
+    let seen: Vec<_> = came.iter().map(payment_summary).collect();
     let expected = expected_payments();
     let expected = expected.map(|(asset, at, position, to, amount, from)| {
         (asset, txids[at], position, to, amount, from)

@@ -1,8 +1,8 @@
 //! Payments on a real node: their coins, senders, positions and blocks.
 
 use super::fixtures::{
-    CHAINS, EvmScene, ONE, OTHER, TWO, WatchedAccounts, account_of, collect_payments, evm_client,
-    summary,
+    CHAINS, EvmScene, ONE, OTHER, TWO, WatchedAccounts, collect_payments, decode_account,
+    evm_client, payment_summary,
 };
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
 use coffer::chain::tokens::Tokens;
@@ -35,7 +35,8 @@ fn coin_and_token_are_seen_at_one_address() {
         let parent = node.hash_at(before).unwrap();
         assert_eq!(parent.as_deref(), Some(blocks[0].parent.as_str()));
         assert!(blocks.iter().all(|block| block.spent.is_empty()));
-        let came: Vec<_> = blocks.iter().flat_map(|block| &block.received).map(summary).collect();
+        let came: Vec<_> =
+            blocks.iter().flat_map(|block| &block.received).map(payment_summary).collect();
         let token = (asset, token.as_str().unwrap(), 1, ONE, 1_500_000, ADDRESS);
         if chain == Chain::Ethereum {
             let coin = ("ETH", coin.as_str().unwrap(), 0, ONE, 7, ADDRESS);
@@ -65,7 +66,7 @@ fn main_network_accepts_only_the_issuers_token_contract() {
     assert_eq!(node.network(), Ok("1".to_owned()));
     let blocks = node.blocks(1, anvil.height(), &WatchedAccounts::from_addresses(&[ONE])).unwrap();
     let blocks = collect_payments(blocks);
-    let came: Vec<_> = blocks.iter().map(summary).collect();
+    let came: Vec<_> = blocks.iter().map(payment_summary).collect();
     let expected = ("USDT-ERC20", txid.as_str().unwrap(), 1, ONE, 5, ADDRESS);
     assert_eq!(came, [expected]);
 
@@ -103,7 +104,7 @@ fn foreign_and_failed_transfers_are_ignored() {
         assert_eq!((&receipt["status"], &receipt["logs"]), (&json!("0x0"), &json!([])));
     }
     // The token contract rejects coins, so the transaction fails and its value returns to the sender.
-    let address = account_of(&scene.token);
+    let address = decode_account(&scene.token);
     let refused = anvil.pay(&scene.token, 5);
     assert_eq!(anvil.wait_for_receipt(&refused)["status"], "0x0");
     assert_eq!(scene.payments_from(before + 1), []);
@@ -126,7 +127,7 @@ fn amount_above_the_maximum_is_skipped() {
     claim(&format!("{:0>64}", format!("1{}", "0".repeat(32))));
     let most = claim(&format!("{:0>64}", "f".repeat(32)));
     let came = scene.payments_from(before + 1);
-    let came: Vec<_> = came.iter().map(summary).collect();
+    let came: Vec<_> = came.iter().map(payment_summary).collect();
     let most = (scene.asset, most.as_str().unwrap(), 1, ONE, u128::MAX, ADDRESS);
     assert_eq!(came, [most]);
 }
@@ -153,7 +154,7 @@ fn position_is_the_log_index_within_its_transaction() {
     let logs = &anvil.wait_for_success(&second)["logs"];
     assert_eq!(logs[1]["logIndex"], "0x2", "log indexes count over the block: {logs}");
     let came = scene.payments_from(before + 1);
-    let came: Vec<_> = came.iter().map(summary).collect();
+    let came: Vec<_> = came.iter().map(payment_summary).collect();
     let (asset, first, second) = (scene.asset, first.as_str().unwrap(), second.as_str().unwrap());
     let expected = [
         (asset, first, 1, ONE, 5, ADDRESS),
@@ -224,7 +225,7 @@ fn head_reports_the_final_block() {
 }
 
 #[test]
-fn thousand_watched_accounts_find_the_same_payments() {
+fn watching_more_accounts_finds_the_same_payments() {
     for at in 0..2 {
         let Some(scene) = EvmScene::open(at) else {
             return;
@@ -236,7 +237,7 @@ fn thousand_watched_accounts_find_the_same_payments() {
             anvil.pay(TWO, units);
         }
         let few = scene.read_blocks(before + 1, anvil.height());
-        let many = WatchedAccounts::with_others(&[ONE, TWO], 1000);
+        let many = WatchedAccounts::with_more_accounts(&[ONE, TWO], 1000);
         let many = scene.client().blocks(before + 1, anvil.height(), &many).unwrap();
         let count = if at == 0 { 2 + 4 } else { 2 };
         assert_eq!(collect_payments(few.clone()).len(), count);

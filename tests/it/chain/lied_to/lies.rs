@@ -43,7 +43,7 @@ const WRONG: [&str; 2] = ["is the wrong one"; 2];
 const LAGS: [&str; 2] = ["does not have block ", ""];
 
 /// Returns texts for a problem that only the server finds, because `coffer doctor` does not call the method.
-const fn server_only(told: [&'static str; 2]) -> [&'static str; 2] {
+const fn server_only_problem(told: [&'static str; 2]) -> [&'static str; 2] {
     [told[0], ""]
 }
 
@@ -110,13 +110,21 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
         lie_case("eth_getLogs", RpcFault::result(json!([])), NOTHING),
         lie_case("eth_getBlockByNumber", another, NOTHING),
         lie_case("eth_getBlockByNumber", RpcFault::Reversed, NOTHING),
-        lie_case("eth_getLogs", RpcFault::error(-32005, "limit exceeded"), server_only(LIMITS)),
+        lie_case(
+            "eth_getLogs",
+            RpcFault::error(-32005, "limit exceeded"),
+            server_only_problem(LIMITS),
+        ),
         lie_case("eth_getBlockByNumber", RpcFault::Dropped(1), UNREACHABLE),
         lie_case("eth_chainId", RpcFault::Status(429), LIMITS),
         lie_case("eth_chainId", RpcFault::Status(401), WRONG),
         lie_case("eth_getBlockByNumber", RpcFault::Truncated(100), UNREACHABLE),
         lie_case("eth_chainId", RpcFault::Body("<html>".to_owned()), LIED),
-        lie_case("eth_getBlockByNumber", RpcFault::huge_result(TOO_MUCH), server_only(LIMITS)),
+        lie_case(
+            "eth_getBlockByNumber",
+            RpcFault::huge_result(TOO_MUCH),
+            server_only_problem(LIMITS),
+        ),
         lie_case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
         lie_case("eth_chainId", RpcFault::result(json!("0x1")), WRONG),
         lie_case("eth_chainId", RpcFault::result(json!("0x2105")), WRONG),
@@ -149,7 +157,7 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
         }
     });
     // `coffer doctor` reads a block only from a node whose blocks do not include whole transactions.
-    let of_block = |told| if shows { server_only(told) } else { told };
+    let of_block = |told| if shows { server_only_problem(told) } else { told };
     let main = if shows { GENESIS_OF_LITECOIN } else { GENESIS_OF_DOGECOIN };
     let mut cases = vec![
         lie_case("getblockchaininfo", RpcFault::result(before.clone()), LAGS),
@@ -158,14 +166,14 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
         lie_case(
             "getblock",
             replace_field("previousblockhash", "ab".repeat(32).into()),
-            server_only(LIED),
+            server_only_problem(LIED),
         ),
         lie_case("getblockhash", RpcFault::Reversed, NOTHING),
         lie_case("getblock", RpcFault::error(-32005, "limit exceeded"), of_block(LIMITS)),
         lie_case(
             "getrawtransaction",
             RpcFault::Dropped(1),
-            if shows { NOTHING } else { server_only(UNREACHABLE) },
+            if shows { NOTHING } else { server_only_problem(UNREACHABLE) },
         ),
         lie_case("getblockhash", RpcFault::Dropped(1), UNREACHABLE),
         lie_case("getblockchaininfo", RpcFault::Status(429), LIMITS),
@@ -173,7 +181,7 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
         lie_case("getblockchaininfo", RpcFault::Truncated(100), UNREACHABLE),
         lie_case("getblockhash", RpcFault::Body("<html>".to_owned()), LIED),
         lie_case("getblockhash", first(GENESIS_OF_BITCOIN), WRONG),
-        lie_case("getblockhash", first(main), server_only(WRONG)),
+        lie_case("getblockhash", first(main), server_only_problem(WRONG)),
         lie_case("getblock", refuses, NOTHING),
     ];
     cases.extend(if shows { transaction_floods(script) } else { id_floods() });
@@ -192,8 +200,8 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
         ("getrawtransaction", RpcFault::NotFound),
     ];
     vec![
-        lie_case("getblock", RpcFault::Flood(Some("tx"), transactions), server_only(LIED)),
-        LieCase { lies: waiting, told: server_only(LIMITS) },
+        lie_case("getblock", RpcFault::Flood(Some("tx"), transactions), server_only_problem(LIED)),
+        LieCase { lies: waiting, told: server_only_problem(LIMITS) },
     ]
 }
 
@@ -201,11 +209,11 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
 fn id_floods() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
     vec![
-        lie_case("getblock", RpcFault::Flood(Some("more"), more), server_only(LIMITS)),
+        lie_case("getblock", RpcFault::Flood(Some("more"), more), server_only_problem(LIMITS)),
         lie_case(
             "getblock",
             RpcFault::Flood(Some("tx"), ids_near_maximum_size()),
-            server_only(WRONG),
+            server_only_problem(WRONG),
         ),
     ]
 }

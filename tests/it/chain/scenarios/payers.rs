@@ -32,7 +32,7 @@ fn parse_units(value: &Value) -> u128 {
 
 impl UtxoScenarioPayer {
     #[track_caller]
-    fn node_address(&self, address: &str) -> String {
+    fn to_node_address(&self, address: &str) -> String {
         self.node.to_litecoin_address(self.names[0], address)
     }
 }
@@ -48,7 +48,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
 
     fn send_all(&self, to: &[(&str, u128)]) -> String {
         let paid =
-            to.iter().map(|(to, units)| (self.node_address(to), json!(format_coins(*units))));
+            to.iter().map(|(to, units)| (self.to_node_address(to), json!(format_coins(*units))));
         let paid: Map<String, Value> = paid.collect();
         self.node.call_text("sendmany", json!(["", paid, 1, "", [], true]))
     }
@@ -78,7 +78,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
         let paid: u128 = to.iter().map(|(_, units)| units).sum();
         let mut outputs: Map<String, Value> = Map::new();
         for (to, units) in to {
-            outputs.insert(self.node_address(to), json!(format_coins(*units)));
+            outputs.insert(self.to_node_address(to), json!(format_coins(*units)));
         }
         outputs.insert(self.node.new_address("bech32"), json!(format_coins(value - paid - fee)));
         let raw = self.node.call_text("createrawtransaction", json!([inputs, outputs]));
@@ -86,17 +86,17 @@ impl ScenarioPayer for UtxoScenarioPayer {
         self.node.call_text("sendrawtransaction", json!([signed["hex"], 0]));
     }
 
-    fn reorganise_without(&self, gone: &str) {
+    fn reorganise_and_drop(&self, gone: &str) {
         let hash = self.node.call_text("getbestblockhash", json!([]));
         self.node.call("invalidateblock", json!([hash]));
         self.replace_transaction(gone, &[]);
         self.node.mine(2);
     }
 
-    fn send_ignored(&self, _: &str) {}
+    fn send_ignored_payments(&self, _: &str) {}
 
     fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        let to = to.iter().map(|address| self.node_address(address)).collect();
+        let to = to.iter().map(|address| self.to_node_address(address)).collect();
         self.node.received_by(&to, self.names[1])
     }
 }
@@ -167,7 +167,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         assert_eq!(receipt, Value::Null, "the replaced transaction has no receipt");
     }
 
-    fn reorganise_without(&self, gone: &str) {
+    fn reorganise_and_drop(&self, gone: &str) {
         // Each transaction has its own block, and the last block is empty.
         let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
@@ -177,7 +177,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         self.node.mine(1);
     }
 
-    fn send_ignored(&self, to: &str) {
+    fn send_ignored_payments(&self, to: &str) {
         let unlisted = self.node.deploy_token();
         self.node.pay_token(&unlisted, to, 20_000_000);
         let units = format!("{:064x}", 20_000_000);

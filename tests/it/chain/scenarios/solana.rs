@@ -50,11 +50,11 @@ impl ScenarioPayer for SolanaScenarioPayer<'_> {
         unreachable!("nothing waits, and no block is given up");
     }
 
-    fn reorganise_without(&self, _: &str) {
+    fn reorganise_and_drop(&self, _: &str) {
         unreachable!("no block is given up");
     }
 
-    fn send_ignored(&self, to: &str) {
+    fn send_ignored_payments(&self, to: &str) {
         for token in ["other", "token2022"] {
             self.node.send(None, &payment_steps(token, to, 20_000_000));
         }

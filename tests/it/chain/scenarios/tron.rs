@@ -64,7 +64,7 @@ impl ScenarioPayer for TronScenarioPayer {
         self.node.mine(u32::try_from(depth + 1).unwrap());
     }
 
-    fn reorganise_without(&self, gone: &str) {
+    fn reorganise_and_drop(&self, gone: &str) {
         let mut chain = self.node.chain();
         // Each transaction has its own block, and the last block is empty.
         chain.reorg(5, &[gone]);
@@ -75,7 +75,7 @@ impl ScenarioPayer for TronScenarioPayer {
         self.node.mine(4);
     }
 
-    fn send_ignored(&self, to: &str) {
+    fn send_ignored_payments(&self, to: &str) {
         let to = decode_address(to);
         let sends = |is_rejected, amount| ContractStep {
             is_rejected,

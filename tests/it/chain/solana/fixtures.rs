@@ -106,7 +106,7 @@ impl Follower {
             return Ok(None);
         };
         self.apply_step(&taken);
-        self.node.confirm_stored();
+        self.node.mark_answers_stored();
         Ok(Some(*taken))
     }
 
@@ -121,7 +121,7 @@ impl Follower {
                 known.cursor = Some(forward.to.clone());
                 known.complete = forward.complete.clone().or(known.complete.take());
                 self.found.extend(forward.found.iter().cloned());
-                let open = forward.found.iter().map(open_observation);
+                let open = forward.found.iter().map(to_open_observation);
                 known.open.extend(open);
                 let complete = known.complete.as_ref().map_or(0, |block| block.height);
                 let is_open = |one: &OpenObservation| {
@@ -170,7 +170,7 @@ fn has_reached_head(forward: &ForwardStep, head: &Block) -> bool {
     forward.to.block == *head && forward.complete.is_none()
 }
 
-fn open_observation(of: &Observation) -> OpenObservation {
+fn to_open_observation(of: &Observation) -> OpenObservation {
     OpenObservation {
         txid: of.txid.clone(),
         position: of.position,

@@ -57,7 +57,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
 }
 
 #[test]
-fn only_increases_paid_by_others_are_payments() {
+fn increase_counts_only_if_paid_from_elsewhere() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -126,7 +126,7 @@ fn only_increases_paid_by_others_are_payments() {
 }
 
 #[test]
-fn money_spent_between_two_polls_is_seen() {
+fn payment_spent_before_the_next_poll_is_seen() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -200,7 +200,7 @@ fn account_history_is_read_again_after_some_hours() {
 }
 
 #[test]
-fn more_addresses_than_one_step_reads_are_all_read() {
+fn addresses_over_the_step_limit_are_all_read() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

@@ -153,7 +153,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
 }
 
 #[test]
-fn own_transfers_book_nothing() {
+fn transfers_within_the_shop_book_nothing() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };

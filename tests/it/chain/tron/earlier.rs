@@ -73,7 +73,7 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
     till.served.wait_for_query(booked, &["9000000"]);
-    assign_unmatched(&running);
+    assign_unmatched_payment(&running);
     till.served.wait_for_query("select count(*) || '' from deposits", &["2"]);
 
     let said = till.run_coffer(&["doctor"]);
@@ -92,7 +92,7 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
 
 /// Assigns the unmatched payment to the owner of its address.
 #[track_caller]
-fn assign_unmatched(running: &RunningServer) {
+fn assign_unmatched_payment(running: &RunningServer) {
     let listed = running.operator_request("GET", UNMATCHED, &Value::Null);
     let listed = listed.expect(200).json();
     let found = &listed["data"][0];

@@ -181,7 +181,7 @@ fn node_of_another_network_is_rejected() {
 }
 
 #[test]
-fn limit_shortens_the_next_range_and_reveals_no_secret() {
+fn rate_limit_halves_the_next_range_and_hides_secrets() {
     let node = start_paying_node();
     let error = "The key secret-of-the-key exceeds the frequency limit(15), and the query server is suspended for 30s";
     let limit = json!({ "Error": error });
@@ -206,7 +206,7 @@ fn limit_shortens_the_next_range_and_reveals_no_secret() {
 }
 
 #[test]
-fn limit_within_a_range_keeps_earlier_blocks() {
+fn rate_limit_within_a_range_keeps_earlier_blocks() {
     let node = start_paying_node();
     node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(30);

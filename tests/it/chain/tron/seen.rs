@@ -16,7 +16,7 @@ const FINAL: u32 = 20;
 
 /// Sends all kinds of transactions, which enter the next block.
 #[track_caller]
-fn send_all_kinds(node: &Standin) -> Vec<String> {
+fn send_all_transaction_kinds(node: &Standin) -> Vec<String> {
     let step = |to, amount| ContractStep::trx_payment(SENDER, to, amount);
     let with = |to, note, is_rejected, token| ContractStep {
         note,
@@ -54,7 +54,7 @@ fn send_all_kinds(node: &Standin) -> Vec<String> {
 #[test]
 fn each_kind_of_payment_is_seen_once() {
     let node = Standin::start();
-    let sent = send_all_kinds(&node);
+    let sent = send_all_transaction_kinds(&node);
     node.mine(1);
     let height = node.height();
     let (usdt, trx) = ("USDT-TRC20", "TRX");
@@ -131,7 +131,7 @@ fn client_reports_head_range_and_final_block() {
 #[test]
 fn transaction_lookup_returns_its_transfers() {
     let node = Standin::start();
-    let sent = send_all_kinds(&node);
+    let sent = send_all_transaction_kinds(&node);
     let mut client = tron_client(&node.url());
     let ours = shop_accounts();
     let absent = client.look_up_transaction(&sent[0], &[], &ours).unwrap();

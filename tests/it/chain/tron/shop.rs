@@ -159,7 +159,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
 }
 
 #[test]
-fn own_transfers_book_nothing() {
+fn transfers_within_the_shop_book_nothing() {
     let node = Node::start();
     let till = open_shop(&node.url());
     let gas = [0x6a; 20];

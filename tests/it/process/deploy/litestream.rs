@@ -1,6 +1,6 @@
 //! Litestream beside Coffer: replication under load, kills of both processes, and recovery on another machine.
 
-use super::{example, example_with_changes, guide_blocks, path_variable};
+use super::{deploy_example_path, example_with_changes, guide_blocks, path_variable};
 use crate::file::audit::findings;
 use crate::support::installation::Installation;
 use crate::support::polling;
@@ -56,7 +56,7 @@ impl Litestream {
     /// Starts Litestream as in its own container beside that of Coffer.
     fn start_in_container(&self) -> Process {
         let mut command = Command::new("sh");
-        command.arg(example("litestream-beside.sh"));
+        command.arg(deploy_example_path("litestream-beside.sh"));
         let lock = format!("{}-lock", self.file.display());
         Process::start(command.arg(&self.settings).arg(lock))
     }

@@ -1,6 +1,6 @@
 //! The QEMU provisioner: disk size, start of the machine, and removal.
 
-use super::example;
+use super::deploy_example_path;
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
 use crate::support::tools;
@@ -49,7 +49,7 @@ impl Host {
     /// Runs the provisioner directly. Returns its answer if it succeeds.
     #[track_caller]
     fn run(&self, more: &[&str], order: &Value) -> Option<Value> {
-        let mut command = Command::new(example("provision-qemu.sh"));
+        let mut command = Command::new(deploy_example_path("provision-qemu.sh"));
         let command = command.args(more).arg(&self.folder).arg(&self.address);
         let piped = command.env_clear().stdin(Stdio::piped());
         let piped = piped.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -92,7 +92,7 @@ fn server_is_created_started_and_removed() {
     let Some(host) = Host::new(served.path("servers"), &needed) else {
         return;
     };
-    let program = json!([example("provision-qemu.sh"), host.folder, host.address]);
+    let program = json!([deploy_example_path("provision-qemu.sh"), host.folder, host.address]);
     let running = served.start(&["--provisioner", &program.to_string()]);
     let body = json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 1, "ramMb": 256, "diskGb": 3 });
     let placed = running.reseller_request("POST", "/reseller/servers", &body);

@@ -1,6 +1,6 @@
 //! The systemd service files are valid.
 
-use super::{example, example_with_changes};
+use super::{deploy_example_path, example_with_changes};
 use crate::support::scratch::Scratch;
 use crate::support::tools;
 use std::process::Command;
@@ -8,7 +8,7 @@ use std::process::Command;
 #[test]
 fn systemd_accepts_every_service() {
     let scratch = Scratch::new();
-    let entries = std::fs::read_dir(example("")).unwrap();
+    let entries = std::fs::read_dir(deploy_example_path("")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let mut command = Command::new("systemd-analyze");
     command.args(["verify", "--man=no", "--recursive-errors=no"]);
@@ -25,7 +25,7 @@ fn systemd_accepts_every_service() {
     assert_eq!(count, 3);
     let beside = scratch.path("coffer.service.d");
     std::fs::create_dir(&beside).unwrap();
-    std::fs::copy(example("litestream.conf"), beside.join("litestream.conf")).unwrap();
+    std::fs::copy(deploy_example_path("litestream.conf"), beside.join("litestream.conf")).unwrap();
     let Some(output) = tools::run_tool(&mut command, "whether systemd understands the services")
     else {
         return;

@@ -1,6 +1,6 @@
 //! The example signer for Ethereum: it sends each payment once, and answers every order, even if it sends nothing.
 
-use super::example;
+use super::deploy_example_path;
 use crate::support::anvil::{ADDRESS, KEY, Node};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
@@ -59,14 +59,14 @@ impl Signer {
 
     /// Returns the command of the signer, in the form of the setting `--signer`.
     pub fn command(&self) -> String {
-        json!([self.python, example("signer-ethereum.py"), self.settings]).to_string()
+        json!([self.python, deploy_example_path("signer-ethereum.py"), self.settings]).to_string()
     }
 
     /// Runs the signer directly. Returns its answer if it succeeds.
     #[track_caller]
     fn run(&self, order: &Value) -> Option<Value> {
         let mut command = Command::new(&self.python);
-        let command = command.arg(example("signer-ethereum.py")).arg(&self.settings);
+        let command = command.arg(deploy_example_path("signer-ethereum.py")).arg(&self.settings);
         let piped = command.env_clear().stdin(Stdio::piped());
         let piped = piped.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = piped.spawn().unwrap();
@@ -162,7 +162,11 @@ fn signer_pays_a_token_payout() {
 /// Sets up a signer without a server, with these changes to its settings. Returns `None` if eth-account is not
 /// installed.
 #[track_caller]
-fn set_up_alone(scratch: &Scratch, node: &Node, changes: Value) -> Option<(Signer, PathBuf)> {
+fn set_up_without_server(
+    scratch: &Scratch,
+    node: &Node,
+    changes: Value,
+) -> Option<(Signer, PathBuf)> {
     let folder = scratch.path("signer");
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir(&folder).unwrap();
@@ -193,7 +197,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
             "the chain's fees are above the limit of this signer",
         ),
     ] {
-        let Some((signer, records)) = set_up_alone(&scratch, &node, changes) else {
+        let Some((signer, records)) = set_up_without_server(&scratch, &node, changes) else {
             return;
         };
         let later = json!({ "sent": false, "retry": true, "reason": reason });
@@ -204,7 +208,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
     // The signer now has valid settings, so the failure does not occur again.
-    let (signer, records) = set_up_alone(&scratch, &node, json!({})).unwrap();
+    let (signer, records) = set_up_without_server(&scratch, &node, json!({})).unwrap();
     assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string());
     assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
 }
@@ -244,7 +248,7 @@ fn permanently_failed_order_keeps_its_answer() {
             "0.199 ETH is above this signer's limit for one transfer, 0.198",
         ),
     ] {
-        let Some((signer, records)) = set_up_alone(&scratch, &node, changes) else {
+        let Some((signer, records)) = set_up_without_server(&scratch, &node, changes) else {
             return;
         };
         let never = json!({ "sent": false, "reason": reason });
@@ -262,7 +266,7 @@ fn daily_limit_is_enforced() {
         return;
     };
     let limits = json!({ "limits": { "ETH": { "transfer": "0.199", "day": "0.398" } } });
-    let Some((signer, records)) = set_up_alone(&scratch, &node, limits) else {
+    let Some((signer, records)) = set_up_without_server(&scratch, &node, limits) else {
         return;
     };
     for number in 1..=2 {

@@ -1,6 +1,6 @@
 //! Offline derivation of Solana addresses: they equal those of wallets, and the seed phrase is stored nowhere.
 
-use super::example;
+use super::deploy_example_path;
 use crate::operator::wallets::{parse_output, run_subcommand};
 use crate::support::scratch::Scratch;
 use crate::support::tools;
@@ -26,7 +26,7 @@ fn derive_addresses(arguments: &[&str], input: &str) -> Option<Output> {
     let program = "import slip10, sys; print(sys.executable)";
     let python = tools::tool_output("python3", &["-c", program], UNTESTED)?;
     let mut command = Command::new(python);
-    let command = command.arg(example("solana-addresses.py")).args(arguments);
+    let command = command.arg(deploy_example_path("solana-addresses.py")).args(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

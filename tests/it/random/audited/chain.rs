@@ -15,7 +15,7 @@ pub(super) static OPERATIONS: [RandomOperation; 11] = [
     new_operation("pay to a customer's address", 30, pay_customer),
     new_operation("pay to nobody", 3, pay_foreign_address),
     new_operation("put a transaction", 40, create_transaction),
-    new_operation("move our own money", 10, move_between_own),
+    new_operation("move our own money", 10, move_between_own_addresses),
     new_operation("pay next to nothing", 10, pay_dust),
     new_operation("pay in a coin that was not asked for", 20, pay_other_coin),
     new_operation("tell that it was made earlier", 6, pay_with_earlier_time),
@@ -93,7 +93,7 @@ fn create_outputs(caller: &mut Caller, side: usize, body: &Value) -> Response {
 }
 
 /// Sends the money of a received payment to another of our own addresses.
-fn move_between_own(caller: &mut Caller) -> Option<Response> {
+fn move_between_own_addresses(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let (_, spent) = caller.scene.payments.pick_random(&mut caller.dice)?;
     let outputs = json!([{ "invoice": invoice, "amount": "1" }]);

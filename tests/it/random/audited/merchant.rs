@@ -24,7 +24,7 @@ pub(super) const ASSETS: [&str; 13] = [
 
 pub(super) static OPERATIONS: [RandomOperation; 8] = [
     new_operation("create an invoice", 120, create_invoice),
-    new_operation("create it again", 20, repeat_create),
+    new_operation("create it again", 20, repeat_invoice_creation),
     new_operation("pick a coin", 60, select_coin),
     new_operation("simulate a payment", 40, simulate_payment),
     new_operation("make a customer's addresses", 30, create_addresses),
@@ -34,7 +34,7 @@ pub(super) static OPERATIONS: [RandomOperation; 8] = [
 ];
 
 fn create_invoice(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+    let side = caller.random_account_mode();
     let dice = &mut caller.dice;
     let asset = (!dice.once_in(3)).then(|| dice.pick(&ASSETS));
     let own = format!("{}/sandbox/inbox/own", caller.scene.shop.url());
@@ -56,8 +56,8 @@ fn create_invoice(caller: &mut Caller) -> Option<Response> {
 }
 
 /// Creates an invoice with an order id or idempotency key that other requests also use.
-fn repeat_create(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+fn repeat_invoice_creation(caller: &mut Caller) -> Option<Response> {
+    let side = caller.random_account_mode();
     let number = caller.dice.roll(500);
     let by_key = caller.dice.once_in(2);
     let order = (!by_key).then(|| format!("again-{number}"));
@@ -97,7 +97,7 @@ pub(super) fn customer_name(caller: &mut Caller) -> String {
 }
 
 fn create_addresses(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+    let side = caller.random_account_mode();
     let path = format!("/v1/customers/{}/addresses", customer_name(caller));
     let answer = caller.send_as_merchant(side, "POST", &path, &Value::Null);
     if answer.status == 201 {
@@ -110,14 +110,14 @@ fn create_addresses(caller: &mut Caller) -> Option<Response> {
 }
 
 fn simulate_deposit(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+    let side = caller.random_account_mode();
     let body = json!({ "asset": caller.dice.pick(&ASSETS), "amount": caller.dice.pick(&["0.001", "1.5", "20"]) });
     let path = format!("/v1/customers/{}/simulate", customer_name(caller));
     Some(caller.send_as_merchant(side, "POST", &path, &body))
 }
 
 fn request_payout(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+    let side = caller.random_account_mode();
     let amount = caller.dice.pick(&["20.00", "25.50", "100.00", "all"]);
     let body = json!({ "amount": amount, "currency": caller.dice.pick(&["EUR", "USD"]) });
     let answer = if caller.dice.once_in(3) {

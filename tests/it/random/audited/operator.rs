@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 pub(super) static OPERATIONS: [RandomOperation; 13] = [
     new_operation("cancel an invoice", 15, cancel_invoice),
-    new_operation("cancel it in the sandbox", 5, cancel_in_sandbox),
+    new_operation("cancel it in the sandbox", 5, cancel_invoice_in_sandbox),
     new_operation("adjust the books", 8, adjust_balance),
     new_operation("read the interface", 15, read_resource),
     new_operation("resend since", 1, resend_events),
     new_operation("import addresses", 5, import_addresses),
-    new_operation("resolve what matched nothing", 3, resolve_unmatched),
-    new_operation("give away what matched nothing", 20, assign_unmatched),
+    new_operation("resolve what matched nothing", 3, resolve_unmatched_payment),
+    new_operation("give away what matched nothing", 20, assign_unmatched_payment),
     new_operation("undo what was made of what matched nothing", 10, undo_assignment),
     new_operation("switch something", 10, change_account_setting),
-    new_operation("close and open", 2, disable_and_enable),
+    new_operation("close and open", 2, disable_and_enable_feature),
     new_operation("replace the endpoints", 3, replace_endpoints),
     new_operation("empty an inbox", 3, empty_inbox),
 ];
@@ -29,14 +29,14 @@ fn cancel_invoice(caller: &mut Caller) -> Option<Response> {
     Some(caller.send_about_account(side, "POST", &path, &Value::Null))
 }
 
-fn cancel_in_sandbox(caller: &mut Caller) -> Option<Response> {
+fn cancel_invoice_in_sandbox(caller: &mut Caller) -> Option<Response> {
     let (_, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = format!("/sandbox/invoices/{invoice}/cancel");
     Some(caller.send_to_sandbox("POST", &path, &Value::Null))
 }
 
 fn adjust_balance(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+    let side = caller.random_account_mode();
     let amount = caller.dice.pick(&["250.00", "1000.00", "-0.01", "-75.50"]);
     let currency = caller.dice.pick(&["EUR", "USD"]);
     let body = json!({ "currency": currency, "amount": amount, "memo": "counted again" });
@@ -56,7 +56,7 @@ fn read_resource(caller: &mut Caller) -> Option<Response> {
 }
 
 fn resend_events(caller: &mut Caller) -> Option<Response> {
-    let side = caller.random_side();
+    let side = caller.random_account_mode();
     let body = json!({ "since": caller.scene.shop.now() });
     Some(caller.send_about_account(side, "POST", "resend", &body))
 }
@@ -69,7 +69,7 @@ fn import_addresses(caller: &mut Caller) -> Option<Response> {
     Some(caller.send_as_operator("POST", "/dashboard/api/pools/solana/addresses", &body))
 }
 
-fn resolve_unmatched(caller: &mut Caller) -> Option<Response> {
+fn resolve_unmatched_payment(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
     let list = caller.send_as_operator("GET", path, &Value::Null).expect(200).json();
     let id = list["data"][0]["id"].as_str()?;
@@ -77,7 +77,7 @@ fn resolve_unmatched(caller: &mut Caller) -> Option<Response> {
     Some(caller.send_as_operator("POST", &path, &json!({ "note": "asked the customer" })))
 }
 
-fn assign_unmatched(caller: &mut Caller) -> Option<Response> {
+fn assign_unmatched_payment(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments?limit=200";
     let list = caller.send_as_operator("GET", path, &Value::Null);
     let list = list.expect(200).json();
@@ -127,7 +127,7 @@ fn change_account_setting(caller: &mut Caller) -> Option<Response> {
 }
 
 /// Disables an account feature and enables it again. In between, requests of other connections are rejected.
-fn disable_and_enable(caller: &mut Caller) -> Option<Response> {
+fn disable_and_enable_feature(caller: &mut Caller) -> Option<Response> {
     let (closed, open) = match caller.dice.roll(4) {
         0 => (json!({ "status": "suspended" }), json!({ "status": "active" })),
         1 => (json!({ "maintenance": true }), json!({ "maintenance": false })),

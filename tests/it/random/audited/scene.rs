@@ -154,12 +154,12 @@ impl<'a> Caller<'a> {
     }
 
     /// Sets the name of the current operation for failure messages.
-    pub(super) fn start_operation(&mut self, doing: &'static str) {
+    pub(super) fn set_operation_name(&mut self, doing: &'static str) {
         (self.doing, self.last) = (doing, String::new());
     }
 
     /// Returns the index of a random [`AccountMode`].
-    pub(super) fn random_side(&mut self) -> usize {
+    pub(super) fn random_account_mode(&mut self) -> usize {
         self.dice.roll(self.scene.sides.len())
     }
 

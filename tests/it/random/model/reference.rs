@@ -86,25 +86,25 @@ impl ModelInvoice {
         self.cancelled_at.unwrap_or(i64::MAX).min(self.expires_at)
     }
 
-    pub fn counted(&self) -> impl Iterator<Item = &ModelPayment> {
+    pub fn counted_payments(&self) -> impl Iterator<Item = &ModelPayment> {
         self.payments.iter().filter(|payment| payment.state != PaymentState::Dropped)
     }
 
     /// Returns the coin of the first payment that is not dropped, or else the selected coin.
     pub fn coin(&self) -> Option<&'static Coin> {
-        self.counted().next().map(|first| first.coin).or(self.picked)
+        self.counted_payments().next().map(|first| first.coin).or(self.picked)
     }
 
     /// Returns the sum of seen and confirmed amounts in the coin of the invoice, in base units.
     pub fn received_units(&self) -> Option<i128> {
         let coin = self.coin()?;
-        let in_coin = self.counted().filter(|payment| payment.coin.id == coin.id);
+        let in_coin = self.counted_payments().filter(|payment| payment.coin.id == coin.id);
         in_coin.map(|payment| payment.units).reduce(|sum, units| sum + units)
     }
 
     /// Returns the amount still to be paid, in cents.
     pub fn due_cents(&self) -> i128 {
-        let paid: i128 = self.counted().map(|payment| payment.value).sum();
+        let paid: i128 = self.counted_payments().map(|payment| payment.value).sum();
         if paid < self.amount { self.amount - paid } else { self.amount }
     }
 
@@ -190,7 +190,7 @@ impl ModelInvoice {
 }
 
 impl ExpectedState {
-    pub fn create(&mut self, mut invoice: ModelInvoice, coin: Option<&'static Coin>) {
+    pub fn create_invoice(&mut self, mut invoice: ModelInvoice, coin: Option<&'static Coin>) {
         if let Some(coin) = coin {
             // If the coin cannot be selected, the simulation only returns a warning.
             let _ = invoice.select_coin(coin);
@@ -200,9 +200,9 @@ impl ExpectedState {
         self.invoices.push(invoice);
     }
 
-    pub fn select(&mut self, at: usize, coin: &'static Coin) -> Result<(), ExpectedError> {
+    pub fn select_coin(&mut self, at: usize, coin: &'static Coin) -> Result<(), ExpectedError> {
         let (now, invoice) = (self.now, &mut self.invoices[at]);
-        let counted = invoice.counted().next().is_some();
+        let counted = invoice.counted_payments().next().is_some();
         if counted && now < invoice.deadline() {
             return Err(IN_FLIGHT);
         }
@@ -214,10 +214,10 @@ impl ExpectedState {
         Ok(())
     }
 
-    pub fn cancel(&mut self, at: usize) -> Result<(), ExpectedError> {
+    pub fn cancel_invoice(&mut self, at: usize) -> Result<(), ExpectedError> {
         let (now, invoice) = (self.now, &mut self.invoices[at]);
         let open = ["created", "awaiting_payment"].contains(&invoice.computed_status(now));
-        if !open || invoice.counted().next().is_some() {
+        if !open || invoice.counted_payments().next().is_some() {
             return Err(NOT_CANCELLABLE);
         }
         invoice.cancelled_at = Some(now);
@@ -226,7 +226,7 @@ impl ExpectedState {
     }
 
     /// Adds a seen payment without ids. Returns `false` if the value is too small for a payment.
-    pub fn pay(
+    pub fn add_payment(
         &mut self,
         at: usize,
         coin: &'static Coin,
@@ -261,7 +261,7 @@ impl ExpectedState {
     }
 
     /// Sets the payment id and the transaction id of the last payment.
-    pub fn set_last_ids(&mut self, at: usize, id: String, txid: String) {
+    pub fn set_last_payment_ids(&mut self, at: usize, id: String, txid: String) {
         let last = self.invoices[at].payments.last_mut().unwrap();
         (last.id, last.txid) = (id, txid);
     }
@@ -285,7 +285,7 @@ impl ExpectedState {
         old.state = PaymentState::Dropped;
         let coin = old.coin;
         let seen_at = if units <= old.units { old.seen_at } else { now };
-        self.pay(at, coin, units, seen_at)
+        self.add_payment(at, coin, units, seen_at)
     }
 
     /// Applies a state change to a payment: `seen`, `confirmed`, `dropped` or `orphaned`.
@@ -345,7 +345,7 @@ impl ExpectedState {
     }
 
     /// Moves the clock of the model. Each invoice expires at its own deadline.
-    pub fn advance(&mut self, to: i64) {
+    pub fn advance_clock(&mut self, to: i64) {
         for invoice in &mut self.invoices {
             let open = ["created", "awaiting_payment"].contains(&invoice.status);
             if open && invoice.expires_at <= to {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 impl ModelHistory {
     /// Pays two outputs of one transaction in a quoted coin. Each output becomes a payment.
-    pub(super) fn pay_several(&mut self, at: usize) {
+    pub(super) fn pay_several_outputs(&mut self, at: usize) {
         let Some(coin) = self.choose_quoted_coin(at) else {
             return;
         };
@@ -28,20 +28,20 @@ impl ModelHistory {
         assert_eq!(txids.len(), 2, "{answer}");
         assert_eq!(txids[0], txids[1]);
         for (output, units) in amounts.into_iter().enumerate() {
-            let seen = self.world.pay(at, coin, units, self.world.now);
+            let seen = self.world.add_payment(at, coin, units, self.world.now);
             let told = &answer["data"][output];
             let is_payment = seen.unwrap();
             assert_eq!(told["state"] == "unmatched", !is_payment, "{told}");
             if is_payment {
                 let text = |name: &str| told[name].as_str().unwrap().to_owned();
-                self.world.set_last_ids(at, text("id"), text("txid"));
+                self.world.set_last_payment_ids(at, text("id"), text("txid"));
             }
         }
     }
 
     /// Spends a received payment with an output to the same invoice. Such a transfer between own addresses has no
     /// effect.
-    pub(super) fn move_between_own(&mut self, at: usize) {
+    pub(super) fn move_between_own_addresses(&mut self, at: usize) {
         let invoice = &self.world.invoices[at];
         if invoice.payments.is_empty() {
             return;

@@ -112,7 +112,7 @@ fn wrong_transaction_is_reviewed_until_corrected() {
         merchant.mine_and_read(FINAL);
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
             merchant.wait_for_review(sent, &format!("transaction {txid}{problem}"));
-            let refused = merchant.apply(sent, &json!({ "action": "fail" }));
+            let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
@@ -148,14 +148,14 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
         for (sent, txid) in both.iter().zip(&txids) {
             merchant
                 .wait_for_review(sent, &format!("transaction {txid} reverted and moved nothing"));
-            let refused = merchant.apply(sent, &json!({ "action": "fail" }));
+            let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
     merchant.mine_and_read(FINAL);
     for sent in &both {
         merchant.wait_for_review(sent, "reverted");
-        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
     assert_ne!(merchant.balance(), before);

@@ -67,7 +67,7 @@ impl EthMerchant {
     #[track_caller]
     pub(super) fn start_processing(&self, of: &EthTransfer) {
         if self.sent_by == "hand" {
-            self.apply(of, &json!({ "action": "process" })).expect(200);
+            self.apply_action(of, &json!({ "action": "process" })).expect(200);
         } else {
             assert!(polling::wait_until(|| self.signer_starts_for(of) == 1));
         }
@@ -230,7 +230,7 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
         merchant.mine_and_read(FINAL + 1);
     }
     merchant.wait_for_review(&lost, &format!("transaction {txid} cannot be confirmed any more"));
-    merchant.apply(&lost, &json!({ "action": "fail" })).expect(200);
+    merchant.apply_action(&lost, &json!({ "action": "fail" })).expect(200);
     merchant.assert_only_event(&lost, "failed");
     let txids = next.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
     merchant.mine_and_read(1);
@@ -253,12 +253,12 @@ fn payment_of_an_approved_transfer_holds_the_signer() {
         let proposed = merchant.wait_for_state(&sent, "approved", "waiting", "");
         assert_eq!(proposed["proposals"][0]["txid"], arrived);
         let given = json!({ "action": "reassign", "sentBy": "signer" });
-        merchant.apply(&sent, &given).expect(200);
+        merchant.apply_action(&sent, &given).expect(200);
         merchant.mine_and_read(FINAL);
         merchant.wait_for_state(&sent, "approved", "waiting", "");
         assert_eq!(merchant.signer_starts(), at);
         let dismissed = json!({ "action": "dismiss", "txid": arrived });
-        merchant.apply(&sent, &dismissed).expect(200);
+        merchant.apply_action(&sent, &dismissed).expect(200);
         let txid = merchant.wait_for_signer_txid(&sent);
         assert_ne!(txid, arrived);
         merchant.mine_and_read(FINAL);

@@ -7,23 +7,23 @@ use serde_json::json;
 const UNTESTED: &str = "late and excess payments on ethereum";
 
 #[test]
-fn payment_after_the_end_is_reviewed_and_booked_once() {
+fn payment_of_an_ended_transfer_is_booked_once() {
     play_with_each_sender(UNTESTED, pay_ended_transfers);
 }
 
 fn pay_ended_transfers(merchant: &mut EthMerchant) {
     for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
-        pay_after_end(merchant, kinds);
+        fail_then_pay(merchant, kinds);
     }
 }
 
 /// Cancels and fails transfers of each kind, and pays them afterwards.
 #[track_caller]
-fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
+fn fail_then_pay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
     let cancelled = cancelled.map(|of| merchant.new_approved(of, "hand"));
     for sent in &cancelled {
-        merchant.apply(sent, &json!({ "action": "cancel" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "cancel" })).expect(200);
     }
     merchant.node.hold_mining(true);
     let (mut attached, txids) = merchant.send_and_attach(&[(second, ETH)]);
@@ -45,7 +45,7 @@ fn pay_after_end(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
         failed.iter().for_each(|sent| merchant.assert_waiting(sent));
     }
     for sent in &failed {
-        merchant.apply(sent, &json!({ "action": "fail", "force": true })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "fail", "force": true })).expect(200);
     }
     let balance = merchant.balance();
     let all: Vec<_> = cancelled.iter().chain(&failed).collect();
@@ -83,7 +83,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed() {
     for merchant in [EthMerchant::open(UNTESTED), open_with_scripted_signer(UNTESTED)] {
         let Some(mut merchant) = merchant else { return };
         for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
-            overpay(&mut merchant, kinds);
+            overpay_transfers(&mut merchant, kinds);
         }
         merchant.assert_audit_clean();
     }
@@ -92,7 +92,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed() {
 /// Pays one transfer of each kind by more than 1 percent too much, and a third transfer by exactly 1 percent too
 /// much.
 #[track_caller]
-fn overpay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
+fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
     let starts = usize::from(merchant.sent_by == "signer");
     let sent = [0, 1, 2].map(|at: usize| {

@@ -8,7 +8,7 @@ const UNTESTED: &str = "payouts and refunds whose transactions are lost on ether
 /// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
 fn assert_needs_force(merchant: &EthMerchant, of: &EthTransfer) {
-    let refused = merchant.apply(of, &json!({ "action": "fail" }));
+    let refused = merchant.apply_action(of, &json!({ "action": "fail" }));
     refused.assert_error(409, "invalid_transition", Some("force"));
 }
 
@@ -43,7 +43,7 @@ fn play_dropped_transactions(merchant: &mut EthMerchant) {
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!("transaction {txid} cannot be confirmed any more");
         merchant.wait_for_review(sent, &problem);
-        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
     // Payments arrive after the transfers ended.
@@ -104,7 +104,7 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
     merchant.assert_all_paid(&all[..2], &new[..2]);
     for (sent, txid) in all[2..].iter().zip(&old[2..]) {
         merchant.wait_for_review(sent, &format!("transaction {txid} cannot be confirmed any more"));
-        merchant.apply(sent, &json!({ "action": "fail" })).expect(200);
+        merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
     // The transaction that pays less is proposed to the operator.

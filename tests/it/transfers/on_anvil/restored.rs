@@ -99,14 +99,14 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTran
     assert_eq!(proposed_txids(&now), [txid]);
     for of in [requested, approved] {
         for action in ["approve", "reassign", "process", "reject", "cancel", "fail", "pay"] {
-            let held = merchant.apply(of, &json!({ "action": action }));
+            let held = merchant.apply_action(of, &json!({ "action": action }));
             assert_eq!(held.status, 409, "{action}: {}", held.text);
         }
-        merchant.apply(of, &json!({ "action": "release" })).expect(200);
+        merchant.apply_action(of, &json!({ "action": "release" })).expect(200);
     }
     // The operator cancels the transfer, because it was sent before the restore.
     let reason = json!({ "action": "cancel", "reason": "sent before the restore" });
-    merchant.apply(requested, &reason).expect(200);
+    merchant.apply_action(requested, &reason).expect(200);
     if merchant.sent_by == "signer" {
         // A transaction paid the destination after the copy was taken. The signer does not start until the operator
         // decides.
@@ -114,10 +114,10 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTran
         merchant.wait_for_state(approved, "approved", "waiting", "");
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
-        merchant.apply(approved, &by_hand).expect(200);
+        merchant.apply_action(approved, &by_hand).expect(200);
     }
     let process = json!({ "action": "process" });
-    merchant.apply(approved, &process).expect(200);
+    merchant.apply_action(approved, &process).expect(200);
     merchant.enter_txid(approved, txid);
 }
 
@@ -134,9 +134,9 @@ fn assert_held_while_processing(
     assert_eq!(proposed_txids(&now), [txid]);
     merchant.wait_for_review(&copied.unsent, held);
     for of in [processing, &copied.unsent] {
-        let released = merchant.apply(of, &json!({ "action": "release" }));
+        let released = merchant.apply_action(of, &json!({ "action": "release" }));
         released.assert_error(409, "invalid_transition", Some("action"));
-        let failed = merchant.apply(of, &json!({ "action": "fail" }));
+        let failed = merchant.apply_action(of, &json!({ "action": "fail" }));
         failed.assert_error(409, "invalid_transition", Some("force"));
     }
     fail_unsent(merchant, &copied.unsent, payout);
@@ -153,7 +153,7 @@ fn assert_held_while_processing(
 fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
     if payout > 0 {
-        merchant.apply(of, &forced).expect(200);
+        merchant.apply_action(of, &forced).expect(200);
         return;
     }
     let words = [address_word(&of.to), format!("{:064x}", of.units)];
@@ -162,7 +162,7 @@ fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     merchant.enter_txid(of, reverted.as_str().unwrap());
     merchant.mine_and_read(FINAL);
     merchant.wait_for_review(of, "");
-    merchant.apply(of, &json!({ "action": "fail" })).expect(200);
+    merchant.apply_action(of, &json!({ "action": "fail" })).expect(200);
 }
 
 /// Asserts that the signer was started once for each transfer that it sends, and never for another transfer.

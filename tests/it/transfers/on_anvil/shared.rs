@@ -41,7 +41,7 @@ fn each_log_of_a_transaction_pays_one_transfer() {
     let txids = [txid.clone(), txid.clone(), txid.clone()];
     merchant.assert_all_seen(&paid, &txids);
     merchant.wait_for_review(&third, "pays this destination for other transfers only");
-    merchant.apply(&third, &json!({ "action": "detach" })).expect(200);
+    merchant.apply_action(&third, &json!({ "action": "detach" })).expect(200);
     for _ in 0..2 {
         let refused = merchant.apply_pay(&third, &txid);
         refused.assert_error(409, "invalid_transition", Some("txid"));

@@ -40,7 +40,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     }
     // A person confirms the first payment. Then a node with traces reads the final blocks again.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
-    merchant.apply(&both[0], &counted).expect(200);
+    merchant.apply_action(&both[0], &counted).expect(200);
     proxy.clear_faults();
     merchant.mine_and_read(FINAL);
     merchant.assert_all_paid(&both, &txids);

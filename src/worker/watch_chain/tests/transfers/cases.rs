@@ -35,7 +35,7 @@ impl RefundHistory {
     }
 
     fn refund_view(&self, id: &str) -> Value {
-        let read = self.shop.service.transfer_of_operator(self.now, KIND, id);
+        let read = self.shop.service.transfer_for_operator(self.now, KIND, id);
         serde_json::from_str(read.unwrap().get()).unwrap()
     }
 
@@ -93,7 +93,7 @@ impl RefundHistory {
         lines
     }
 
-    fn finalize(&mut self) {
+    fn mine_until_final(&mut self) {
         self.mine(30, |_| true);
         self.catch_up();
     }
@@ -110,10 +110,10 @@ fn destination_of_a_paid_refund_is_watched_until_its_block_is_beyond_the_horizon
         let is_watched = |all: &RefundHistory, to: usize| {
             let (mut is_found, chain) = (false, all.chain());
             let each = |address: &str| is_found |= address == destinations(chain)[to];
-            all.shop.service.each_watched_address(chain, each).unwrap();
+            all.shop.service.for_each_watched_address(chain, each).unwrap();
             is_found
         };
-        all.finalize();
+        all.mine_until_final();
         assert_eq!(all.refund_state(&paid)[0], PAID, "{asset}");
         assert!(asset == "ETH" || is_watched(&all, 0), "{asset}");
         all.mine(blocks, |_| true);
@@ -138,7 +138,7 @@ fn payment_that_fits_two_refunds_settles_neither() {
             let (left, plain) = (all.process_refund(0), all.process_refund(0));
             all.set_sending(&left, sending);
             let txid = all.send_amount(0, 1);
-            all.finalize();
+            all.mine_until_final();
             for id in [&left, &plain] {
                 let [status, _, attached] = all.refund_state(id);
                 assert_eq!(status, "processing", "{asset} {sending}");
@@ -150,7 +150,7 @@ fn payment_that_fits_two_refunds_settles_neither() {
 }
 
 #[test]
-fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
+fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
     for asset in ["BTC", "ETH"] {
         for sending in [SendingState::Unknown, SendingState::Declined, SendingState::Retry] {
             let mut all = RefundHistory::new(asset, 1);
@@ -170,7 +170,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
             assert_eq!(service.next_signer_retry(Time(0)).unwrap(), None);
             let again = block_on(service.begin_sending(later, KIND, &id));
             assert_eq!(refusal_of(again).code.to_string(), "invalid_transition");
-            all.finalize();
+            all.mine_until_final();
             assert_eq!(all.refund_state(&id), [PAID, "settled", &txid], "{asset} {sending}");
             assert_eq!(audit_findings(&all.shop.service), Vec::<String>::new());
         }
@@ -178,7 +178,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_of_a_restore() {
         let id = all.process_refund(0);
         all.set_sending(&id, SendingState::Restored);
         let txid = all.send_amount(0, 1);
-        all.finalize();
+        all.mine_until_final();
         assert_eq!(
             all.refund_state(&id),
             [json!("processing"), json!("needs_review"), Value::Null]
@@ -238,7 +238,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
         all.mine(1, |_| true);
         all.now = all.now.plus_ms(2 * MINUTE_MS);
         all.apply_action(&id, &json!({ "action": "fail", "force": true })).unwrap();
-        all.finalize();
+        all.mine_until_final();
         let read = all.refund_view(&id);
         assert_eq!(read["reviews"][0]["kind"], "arrived", "{asset}: {read}");
         let review = read["reviews"][0]["id"].clone();
@@ -247,7 +247,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
         // After an operator has resolved a review, the same transaction does not reopen it.
         let (chain, now) = (all.chain(), all.now);
         all.shop.service.order_rescan(now, chain, 1).unwrap();
-        all.finalize();
+        all.mine_until_final();
         assert_eq!(all.refund_view(&id)["reviews"].as_array().unwrap().len(), 1);
         assert_eq!(all.refund_view(&id)["proposals"][0]["txid"], txid);
     }
@@ -265,7 +265,7 @@ fn replacement_stays_with_the_refund_of_the_original() {
     all.catch_up();
     assert_eq!(all.refund_state(&first)[2], txid);
     let by = all.send(spends, vec![(0, to, amount)]);
-    all.finalize();
+    all.mine_until_final();
     assert_eq!(all.refund_state(&first), [PAID, "settled", &by]);
     assert_eq!(all.refund_state(&second), [json!("processing"), json!("waiting"), Value::Null]);
 }
@@ -281,13 +281,13 @@ fn transaction_of_one_refund_may_pay_another_refund() {
         let spends = all.new_input();
         let pays = vec![(0, one, Units(amount)), (1, other, Units(amount * 3))];
         let txid = all.send(spends, pays);
-        all.finalize();
+        all.mine_until_final();
         assert_eq!(all.refund_state(&first), [PAID, "settled", &txid], "{asset}");
         assert_eq!(all.refund_state(&second)[1], "waiting", "{asset}");
         // A payment of three times the refund amount is not proposed as the payment of the refund.
         assert_eq!(all.refund_view(&second)["proposals"], json!([]));
         all.apply_action(&second, &json!({ "action": "pay", "txid": txid })).unwrap();
-        all.finalize();
+        all.mine_until_final();
         let read = all.refund_view(&second);
         assert_eq!(read["status"], PAID, "{asset} {has_index}: {read}");
         assert_eq!(read["reviews"][0]["kind"], "overpaid");

@@ -91,7 +91,7 @@ impl Connector for UrlConnector {
         }
     }
 
-    fn other_node(&self, distance: usize) -> Option<Box<dyn Node>> {
+    fn node_at_distance(&self, distance: usize) -> Option<Box<dyn Node>> {
         let asked = self.asked.load(Ordering::SeqCst);
         (distance < self.urls.len()).then(|| {
             self.looks.fetch_add(1, Ordering::SeqCst);
@@ -154,13 +154,13 @@ impl HeadScene {
 
     /// Lets this many minutes pass, then mines all unconfirmed transactions.
     fn mine_after_minutes(&mut self, minutes: i64) {
-        self.time.pass(minutes * MINUTE_MS);
+        self.time.advance(minutes * MINUTE_MS);
         self.memory.lock().unwrap().mine(self.now(), |_| true);
     }
 
     fn poll_for_minutes(&mut self, minutes: i64) {
         for _ in 0..minutes {
-            self.time.pass(MINUTE_MS);
+            self.time.advance(MINUTE_MS);
             self.poll();
         }
     }
@@ -191,7 +191,7 @@ impl HeadScene {
         });
     }
 
-    fn take_other_count(&self) -> usize {
+    fn take_other_url_polls(&self) -> usize {
         self.two.looks.swap(0, Ordering::SeqCst)
     }
 
@@ -218,15 +218,15 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
     scene.pay(address);
     scene.mine_after_minutes(1);
     scene.poll_for_minutes(29);
-    assert_eq!((scene.take_other_count(), scene.current_url()), (0, 0));
+    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (0, 0));
     assert_eq!(scene.chain_view().height, Some(1));
     scene.poll_for_minutes(1);
-    assert_eq!((scene.take_other_count(), scene.current_url()), (1, 1));
+    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (1, 1));
     assert_eq!(scene.chain_view().height, Some(2));
     assert_eq!(scene.shop.service.observations_above(CHAIN, 1).unwrap(), 1);
     // The URL stays in use, because the other URL is not ahead.
     scene.poll_for_minutes(40);
-    assert!(scene.take_other_count() > 0);
+    assert!(scene.take_other_url_polls() > 0);
     assert_eq!(scene.current_url(), 1);
 }
 
@@ -234,14 +234,14 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
 fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     let mut scene = HeadScene::new(2, "main");
     scene.poll_for_minutes(30);
-    assert_eq!(scene.take_other_count(), 0);
-    scene.time.pass(MINUTE_MS);
+    assert_eq!(scene.take_other_url_polls(), 0);
+    scene.time.advance(MINUTE_MS);
     for _ in 0..4 {
         scene.poll();
     }
-    assert_eq!(scene.take_other_count(), 1);
+    assert_eq!(scene.take_other_url_polls(), 1);
     scene.poll_for_minutes(5);
-    assert_eq!((scene.take_other_count(), scene.current_url()), (5, 0));
+    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (5, 0));
     // The other URL leads to a longer chain of a test network.
     let other = MemoryChain::new(scene.shop.asset, "regtest", NOW);
     let other = Arc::new(Mutex::new(other));
@@ -250,7 +250,7 @@ fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     }
     scene.two.urls[1].lock().unwrap().node = MemoryNode::new(&other);
     scene.poll_for_minutes(5);
-    assert_eq!((scene.take_other_count(), scene.current_url()), (5, 0));
+    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (5, 0));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn single_node_is_reported_while_it_lacks_a_block() {
 }
 
 #[test]
-fn lagging_node_reports_its_head_and_does_not_keep_up() {
+fn node_that_lags_for_half_an_hour_does_not_keep_up() {
     let mut scene = HeadScene::new(1, "main");
     for _ in 0..5 {
         scene.mine_after_minutes(1);

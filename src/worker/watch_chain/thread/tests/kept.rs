@@ -45,12 +45,12 @@ impl FollowerScene {
         let following =
             FollowerState::new(watch, connect, clock, PollIntervals::for_chain(CHAIN), waker);
         let mut scene = FollowerScene { shop, memory, following, failures };
-        scene.turns_until_idle();
+        scene.run_until_idle();
         scene
     }
 
     /// Makes steps until the thread pauses. Returns the number of steps.
-    fn turns_until_idle(&mut self) -> usize {
+    fn run_until_idle(&mut self) -> usize {
         let mut turns = 0;
         while self.following.run_step().unwrap().most.is_zero() {
             turns += 1;
@@ -68,16 +68,16 @@ fn failure_count_survives_address_derivation() {
     for before in 0..5 {
         // The new invoice takes an address, so more addresses are derived ahead.
         scene.shop.create_invoice(NOW).unwrap();
-        let derived = scene.turns_until_idle();
+        let derived = scene.run_until_idle();
         assert!(derived > 0, "nothing was derived");
         // Each round causes one more failure before the next connection.
         assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [before + 1]);
     }
     scene.memory.lock().unwrap().network = network;
     scene.shop.create_invoice(NOW).unwrap();
-    scene.turns_until_idle();
+    scene.run_until_idle();
     scene.memory.lock().unwrap().network = "test".to_owned();
-    scene.turns_until_idle();
+    scene.run_until_idle();
     // After a successful read, failures are counted from zero.
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [1]);
 }
@@ -99,5 +99,5 @@ fn rescan_is_read_to_its_end_without_a_pause() {
     }
     // Every second step belongs to the rescan, and such a step reads seven blocks.
     assert!((2 * 100 / 7..=2 * 100 / 7 + 4).contains(&parts), "{parts}");
-    assert!(scene.turns_until_idle() <= 1);
+    assert!(scene.run_until_idle() <= 1);
 }

@@ -154,7 +154,7 @@ fn selected_coin_is_polled_at_once_and_often() {
     for (asset, quick, slow) in [("BTC", 10, 30), ("LTC", 10, 30), ("ETH", 15, 60)] {
         let mut scene = PaceScene::new(asset);
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)), "{asset}");
-        scene.time.pass(MINUTE_MS);
+        scene.time.advance(MINUTE_MS);
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
         let merchant = live_caller(&scene.service);
         assert!(create_invoice_address(&scene.service, &merchant, NOW, asset).is_some());
@@ -167,13 +167,13 @@ fn selected_coin_is_polled_at_once_and_often() {
         }
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         // The coin is polled often only while the invoice can be paid.
-        scene.time.pass(EXPECTED_MS);
+        scene.time.advance(EXPECTED_MS);
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         let service = &scene.service;
         let late = NOW.plus_ms(30 * DAY_MS);
         let chain = scene.chain();
         assert!(block_on(service.expire_invoices(late)).is_ok());
-        scene.time.pass(30 * DAY_MS);
+        scene.time.advance(30 * DAY_MS);
         scene.memory.lock().unwrap().mine(late, |_| true);
         scene.run_until_idle();
         block_on(service_of(&scene).expire_invoices(late.plus_ms(DAY_MS))).unwrap();
@@ -218,9 +218,9 @@ fn shown_customer_address_is_polled_often_for_a_while() {
             block_on(asked).unwrap();
             assert!(scene.ends_pause_at_once());
             assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
-            scene.time.pass(EXPECTED_MS - SECOND_MS);
+            scene.time.advance(EXPECTED_MS - SECOND_MS);
             assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
-            scene.time.pass(SECOND_MS);
+            scene.time.advance(SECOND_MS);
             assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
         }
     }
