@@ -105,8 +105,7 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);
-    // When the first transaction is replaced, the second transaction is dropped, because it spends the change of the
-    // first.
+    // A transaction that spends the change of a replaced transaction is dropped.
     let other = counter.payer.replace(&free, &[(&first.address, price / 2)]);
     counter.assert_invoices(&[(first, "detected", price / 2), (second, "awaiting_payment", 0)]);
     counter.mine_until_confirmed();

@@ -1,5 +1,5 @@
-//! Claims of contract payments. The node returns no traces, so the server cannot see such a payment, and an operator
-//! enters the transaction id.
+//! Claims of contract payments. The node returns no traces, so the server cannot see a payment by a contract, and an
+//! operator enters the transaction id.
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
@@ -121,7 +121,8 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     let mut running = shop.start(&blind);
     running.process.kill();
     drop(running);
-    // The server compared the balances before it read these blocks. This update forces another comparison.
+    // The server compared the balances before it read the blocks of the payments. This update forces another
+    // comparison.
     let looks = "update balance_walks set looked_at = 0";
     assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);

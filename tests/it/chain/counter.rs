@@ -98,7 +98,7 @@ impl<'a> UtxoShop<'a> {
     fn assert_node_derives(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);
         let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
-        // This fails on Litecoin nodes if the key has the prefix of another network.
+        // `getdescriptorinfo` fails on Litecoin nodes if the key has the prefix of another network.
         let read = read.unwrap();
         let derived = self.node.call("deriveaddresses", json!([read["descriptor"], 2]));
         assert_eq!(added["addresses"], derived, "{added}");
@@ -201,7 +201,7 @@ impl<'a> UtxoShop<'a> {
         }
     }
 
-    /// Mines until pending transactions are confirmed, and returns the block hashes.
+    /// Mines until pending transactions are confirmed, and returns the hashes of the mined blocks.
     #[track_caller]
     pub fn mine_until_confirmed(&self) -> Vec<String> {
         self.payer.mine(self.confirmations_needed())

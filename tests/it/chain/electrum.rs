@@ -26,7 +26,7 @@ use std::time::Instant;
 
 const UNTESTED: &str = "payments by an Electrum server";
 
-/// Starts a node with coins and its Electrum server; `None` where the machine lacks one.
+/// Starts a node with coins and its Electrum server; `None` where the machine lacks one of these programs.
 #[track_caller]
 fn start_electrumx(settings: &[(&str, &str)]) -> Option<(Litecoind, Electrumx)> {
     let node = Litecoind::start(&["-txindex=1"], UNTESTED)?;
@@ -180,7 +180,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     let (first, took) = (electrum.request_count(), since.elapsed());
     let first_bytes = electrum.traffic_bytes();
-    // This step finds no change.
+    // These requests find no change.
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     electrum.head().unwrap();
@@ -264,7 +264,7 @@ fn seen_payments_stay_when_a_history_gets_too_long() {
     assert!(liar.fault_count() > 0);
 }
 
-/// Runs the commands of the guide with two changes: they select a test network and fixed rates.
+/// Runs the commands of the guide, with additional settings for a test network and fixed rates.
 #[test]
 fn guide_commands_take_a_first_payment_without_a_node() {
     let Some((node, server)) = start_electrumx(&[]) else {

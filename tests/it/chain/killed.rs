@@ -26,7 +26,7 @@ const INVOICES: usize = 90;
 const TIMES: usize = 3;
 /// Number of payments in one call of the token contract.
 const BATCH: usize = 60;
-/// Number of blocks that are mined at once to confirm all payments, and the maximum number of such rounds.
+/// [`DEEP`] blocks are mined at once to confirm all payments, at most [`BURIALS_MAX`] times.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
@@ -125,7 +125,7 @@ impl RandomPayer for BitcoindPayer<'_> {
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
         invalidate_blocks(self.node, depth);
-        // Each branch pays another miner, so that its blocks differ from those that the node was told to invalidate.
+        // The blocks of each branch pay another miner, so that they differ from the invalidated blocks.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
         let script = format!("raw({script:x})");
@@ -214,7 +214,7 @@ fn query_number(file: &Connection, query: &str) -> u32 {
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
-/// Pays and kills the server until `COFFER_KILLS` kills were within a block.
+/// Sends payments and kills the server until `COFFER_KILLS` kills happened within a block.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut impl RandomPayer) {
@@ -322,7 +322,7 @@ fn kill_server_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'s
         return;
     };
     let token = node.deploy_token();
-    // Later reorgs must not remove the token.
+    // With these blocks, later reorgs cannot remove the token contract.
     node.mine(5);
     let till = TestnetShop::with_account_chain(chain, &node.url, (asset, &token));
     let assets = [asset, asset, coin];

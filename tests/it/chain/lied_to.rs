@@ -122,7 +122,7 @@ fn assert_problem_reported(running: &RunningServer, chain: &str, told: &str) {
     running.operator_request("GET", "/readyz", &Value::Null).expect(200);
 }
 
-/// Returns the output of `doctor`.
+/// Returns the output of `coffer doctor`.
 #[track_caller]
 fn doctor_output(till: &TestnetShop) -> String {
     let mut settings = till.settings();
@@ -131,7 +131,7 @@ fn doctor_output(till: &TestnetShop) -> String {
     till.run_coffer(&[&["doctor"][..], &settings].concat())
 }
 
-/// Injects the false responses of each case in turn, then stops them. Asserts that nothing false is booked.
+/// Injects the false responses of each case in turn and removes them again. Asserts that no false payment is booked.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "prints the memory of the server")]
 fn run_lie_cases(

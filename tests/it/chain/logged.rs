@@ -27,7 +27,7 @@ fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> 
     }
     let of_chain = logged.lines().filter(|line| line.contains(" chain=litecoin"));
     let lines = of_chain.filter_map(|line| line.split_once("] "));
-    // Whether the server logs this line depends on timing, because the rates come from a file.
+    // This line is logged only in some runs, depending on timing, because the rates come from a file.
     let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
     // The node's wallet chooses the position of the output at random, so the test ignores the position.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
@@ -111,7 +111,8 @@ fn reorganise_past_watched_depth(till: &TestnetShop, node: &Litecoind) {
     // The server has stopped the chain and waits for a person.
     let running = start_and_wait_for_log(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [stopped]);
-    // A rescan must start at or below block 70, the lowest reorganised block, so the first command is rejected.
+    // A rescan must start at or below block 70, the lowest reorganised block, so the rescan from block 71 is
+    // rejected.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.run_coffer(&["rescan", "litecoin", "--from", "71"]);
     till.served.wait_for_query(ordered, &["0 "]);

@@ -170,8 +170,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     let booked = "select group_concat(state) from (select state from observations)";
     till.served.wait_for_query(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    // `coffer doctor` reports a node that returns a block other than the one that the server read at the same final
-    // height.
+    // `coffer doctor` reports a node whose block at a final height differs from the block that the server read there.
     let doctor = || till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
     assert!(doctor().contains("ok: node of ethereum"), "{}", doctor());
     let file = Connection::open(&till.served.file).unwrap();

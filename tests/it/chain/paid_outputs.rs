@@ -27,7 +27,7 @@ fn ledger_agrees_with_a_random_bitcoin_history() {
 
 #[test]
 fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
-    // ElectrumX needs both indexes.
+    // ElectrumX needs an index of transactions and an index of spent outputs.
     let indexes = ["-txindex=1", "-txospenderindex=1"];
     let Some(node) = Regtest::start_bitcoind(&indexes, UNTESTED) else {
         return;

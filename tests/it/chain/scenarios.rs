@@ -182,7 +182,8 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         count
     }
 
-    /// Returns an SQL condition for this number of payments. Without a mempool, only payments in blocks are counted.
+    /// Returns an SQL condition that is true if the server has seen this number of payments. Without a mempool, only
+    /// payments in blocks are counted.
     fn seen_condition(&self, count: usize) -> String {
         if self.payer.has_mempool() {
             not_dropped_condition(count)
@@ -192,12 +193,12 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
     }
 }
 
-/// Returns an SQL condition for this number of payments in blocks.
+/// Returns an SQL condition that is true if this number of payments is in blocks.
 fn confirmed_condition(count: usize) -> String {
     format!("{SEEN} and block_height is not null) = {count}")
 }
 
-/// Returns an SQL condition for this number of payments that are not dropped.
+/// Returns an SQL condition that is true if this number of payments is not dropped.
 fn not_dropped_condition(count: usize) -> String {
     format!("{SEEN}) = {count}")
 }

@@ -34,7 +34,7 @@ const UNTESTED: &str = "all kinds of node at once";
 const ROUNDS: usize = 12;
 /// Number of invoices on each chain.
 const INVOICES: usize = 6;
-/// Number of blocks that are mined at once to confirm all payments, and the maximum number of such rounds.
+/// [`DEEP`] blocks are mined at once to confirm all payments, at most [`BURIALS_MAX`] times.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 /// Allowed growth of the memory of a server between two idle moments, in kB.
@@ -81,7 +81,7 @@ fn start_evm_chain(
 ) -> Option<(SoakChain, String)> {
     let node = Node::start(id, UNTESTED)?;
     let token = node.deploy_token();
-    // Later reorgs must not remove the token.
+    // With these blocks, later reorgs cannot remove the token contract.
     node.mine(5);
     let front = FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
     let setting = format!("{asset}={token}");
@@ -148,7 +148,7 @@ fn open_shop(sides: &[SoakChain], tokens: &[String]) -> TestnetShop {
     till
 }
 
-/// Returns the assets that are paid on a chain.
+/// Returns the assets that the test pays on a chain.
 fn paid_assets(chain: &str) -> &'static [&'static str] {
     match chain {
         "bitcoin" => &["BTC"],

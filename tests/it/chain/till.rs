@@ -91,7 +91,7 @@ impl TestnetShop {
         self.settings.extend(more);
     }
 
-    /// Sets another node of a chain for the next start.
+    /// Replaces the node URL of a chain for the next start.
     pub fn set_node(&mut self, chain: &str, url: &str) {
         let of_chain = |text: &&mut String| text.starts_with(&format!("{chain}="));
         let setting = self.settings.iter_mut().find(of_chain);

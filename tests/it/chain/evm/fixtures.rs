@@ -93,14 +93,14 @@ impl EvmScene {
         self.client_at(&self.anvil.url)
     }
 
-    /// Returns a client of this URL that knows the token.
+    /// Returns a client of the node at this URL, which knows the token.
     #[track_caller]
     pub fn client_at(&self, url: &str) -> Evm {
         let tokens = Tokens::from([(self.asset, self.token.clone())]);
         evm_client(self.chain, url, tokens)
     }
 
-    /// Reads these blocks.
+    /// Reads the blocks from `from` to `to`.
     #[track_caller]
     pub fn read_blocks(&self, from: u32, to: u32) -> Vec<BlockRead> {
         self.client().blocks(from, to, &self.ours).unwrap()

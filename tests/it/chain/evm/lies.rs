@@ -145,7 +145,7 @@ fn impossible_head_is_rejected() {
             "{at}"
         );
     }
-    // The final block is never above the newest block, even if the node reports a higher one.
+    // The final block is never above the newest block, even if the node reports a higher final block.
     let low: ResultChange = |block| {
         if block["number"] != "0x0" {
             block["number"] = "0x2".into();

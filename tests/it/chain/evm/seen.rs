@@ -12,7 +12,7 @@ use coffer::domain::time::Time;
 use coffer::domain::token::contract_address;
 use serde_json::json;
 
-/// Function of the token that pays several addresses.
+/// Signature of the token's function that pays several addresses at once.
 const BATCH: &str = "batch(address[],uint256[])";
 
 #[test]

@@ -4,9 +4,9 @@ use crate::support::rpc_proxy::RpcFault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// More bytes than a response may have (64 MiB).
+/// A number of bytes above the maximum size of a response, which is 64 MiB.
 const TOO_MUCH: usize = 65 << 20;
-/// Nearly as many bytes as a response may have.
+/// A number of bytes slightly below the maximum size of a response.
 const MUCH: usize = 60 << 20;
 /// Genesis block hashes of main networks and regtest networks. A false response with such a hash claims to come from
 /// another chain.

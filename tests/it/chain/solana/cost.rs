@@ -46,8 +46,8 @@ fn poll_makes_the_documented_number_of_requests() {
     let finals = cost(&follower, &liar);
     // On a real chain the head moves during these requests, so one more request reads the last block.
     assert_eq!(finals + 1, told.a_poll + told.a_final);
-    // A payment costs three requests: for a history, a transaction and a block. It costs the same requests again when
-    // it is final.
+    // A payment costs three requests when it is seen, and three when it is final: for a history, a transaction and a
+    // block.
     node.pay(SOL, &ours[3], 1_000_000);
     follower.poll();
     let seen = cost(&follower, &liar);

@@ -58,7 +58,7 @@ impl Watched for WatchedAddresses {
     }
 }
 
-/// Returns a client of this URL that knows the mints of the node.
+/// Returns a client of the node at this URL, which knows the mints of the node.
 #[track_caller]
 pub fn solana_client(node: &Surfpool, url: &str) -> Solana {
     let tokens = [USDC, USDT].map(|asset| (asset, node.mint(asset).to_owned()));
@@ -72,7 +72,7 @@ pub fn solana_client_with_tokens(url: &str, tokens: Tokens) -> Solana {
     Solana::new(rpc, tokens).unwrap()
 }
 
-/// Follows a chain as a server does, and keeps the state in memory.
+/// A client that follows a chain as a server does, and keeps its state in memory.
 pub struct Follower {
     pub node: Solana,
     pub known: ChainState,

@@ -149,8 +149,8 @@ fn payment_hidden_at_the_head_is_seen_later() {
     let ours = node.pool_addresses(0, 2);
     let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     follower.poll();
-    // The load balancer selects a node with a shorter history. The account has changed, so the client requests its
-    // history again.
+    // The load balancer selects a node with a shorter history. The account has changed, so the client requests the
+    // account's history again.
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(SOL, &ours[0], 1_000_000);
     assert!(follower.poll().is_empty());

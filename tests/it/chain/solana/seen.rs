@@ -43,7 +43,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     assert!(follower.complete_height() < seen[0].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
     node.mine(FINAL);
-    // The second read returns the same payments.
+    // The second poll returns the same payments as the first poll.
     let again = follower.poll();
     let places = |of: &[Observation]| {
         let place =
@@ -236,7 +236,7 @@ fn transaction_is_found_by_its_signature() {
     let paid = node.pay(USDC, &ours[0], 20);
     let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     node.mine(2);
-    // The address may be the owner, or the owner's token account.
+    // The client finds the transaction by the owner's address and by the owner's token account.
     for address in [&ours[0], &account] {
         let mut follower =
             Follower::start_at_head(solana_client(&node, &node.url), std::slice::from_ref(address));

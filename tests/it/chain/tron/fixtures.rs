@@ -38,7 +38,7 @@ pub fn shop_accounts() -> WatchedTronAccounts {
     WatchedTronAccounts(vec![ONE, TWO])
 }
 
-/// Returns a client of this URL that knows the token of the simulated node.
+/// Returns a client of the node at this URL, which knows the token of the simulated node.
 #[track_caller]
 pub fn tron_client(url: &str) -> Tron {
     let limits = Limits { timeout_ms: 2_000, answer_bytes_max: 1 << 20, ..Limits::default() };

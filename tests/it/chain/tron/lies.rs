@@ -7,7 +7,7 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 
-/// A request of the client, which returns only its error.
+/// A function that makes one request of the client and returns only the error.
 type ClientRead = fn(&mut Tron) -> Result<(), NodeError>;
 
 fn read_head(client: &mut Tron) -> Result<(), NodeError> {

@@ -68,7 +68,7 @@ fn recorded_java_tron_responses_are_read() {
         let id = info["id"].as_str().unwrap();
         node.inject("/wallet/gettransactioninfobyid", Fault::body(info));
         // Only the block of the last transaction was recorded. The test builds the blocks of the other transactions
-        // from it.
+        // from this block.
         let mut block = recorded["other_block"].clone();
         let height = info["blockNumber"].as_u64().unwrap();
         let text = block["blockID"].as_str().unwrap().to_owned();
