@@ -113,7 +113,8 @@ fn status_rank(status: &str) -> usize {
     open.iter().position(|known| *known == status).unwrap_or(open.len())
 }
 
-/// Asserts that a closed file has each acknowledged step, and that the ledger entries of each transfer are complete.
+/// Asserts that the file of a stopped server has each acknowledged step, and that the ledger entries of each transfer
+/// are complete.
 #[track_caller]
 fn assert_steps_stored(file: &Path, acknowledged: &BTreeMap<String, String>) {
     let db = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();

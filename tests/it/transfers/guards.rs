@@ -53,14 +53,14 @@ impl ApprovalShop {
         answer.json()["message"].as_str().unwrap().to_owned()
     }
 
-    /// Approves with these fields and returns the payout.
+    /// Approves a payout with these fields and returns the payout.
     #[track_caller]
     fn approve(&self, path: &str, fields: &Value) -> Value {
         let answer = self.running.operator_request("POST", path, &approve_body(fields));
         answer.expect(200).json()
     }
 
-    /// Cancels a payout, so that the next one can be requested.
+    /// Cancels a payout, so that another payout can be requested.
     #[track_caller]
     fn cancel(&self, path: &str) {
         let cancel = json!({ "action": "cancel" });

@@ -26,7 +26,7 @@ fn kill_and_restart(merchant: &mut LitecoinMerchant<'_>) {
     merchant.start();
 }
 
-/// Sends by hand, with a kill after each step.
+/// Sends a transfer by hand, and kills the server after each step.
 #[track_caller]
 fn send_by_hand(
     merchant: &mut LitecoinMerchant<'_>,
@@ -46,7 +46,7 @@ fn send_by_hand(
     (sent, made)
 }
 
-/// Sends by the signer, and kills the server at the given point.
+/// Sends a transfer by the signer, and kills the server at the given point.
 #[track_caller]
 fn send_by_signer(
     merchant: &mut LitecoinMerchant<'_>,

@@ -72,8 +72,8 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
     }
 }
 
-/// Spends the inputs of two lost transactions elsewhere and sends the third transaction again. Also sends a new
-/// refund.
+/// Spends the inputs of the two transactions in `lost` elsewhere, sends the transaction `again` once more, and sends
+/// a new refund.
 ///
 /// Asserts that the two lost transfers can fail without `force` once the spending transactions are final.
 #[track_caller]
@@ -181,7 +181,7 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
     }
 }
 
-/// Reorganises the blocks of both transactions and mines the transactions again.
+/// Reorganises the blocks that contain the transactions of two paid transfers, and mines the transactions again.
 #[track_caller]
 fn reorganise_and_return(
     merchant: &mut LitecoinMerchant<'_>,
@@ -211,8 +211,8 @@ fn reorganise_and_return(
     }
 }
 
-/// Reorganises the blocks of both transactions and spends their inputs elsewhere. The amount of the first transfer is
-/// reversed, and the second transfer is sent again.
+/// Reorganises the blocks that contain the transactions of two paid transfers, and spends their inputs elsewhere. The
+/// amount of the first transfer is reversed, and the second transfer is sent again.
 #[track_caller]
 fn reorganise_and_lose(
     merchant: &mut LitecoinMerchant<'_>,
@@ -249,7 +249,8 @@ fn reorganise_and_lose(
     merchant.assert_paid(booked_back, &first.txid);
 }
 
-/// Resolves the newest review of a transfer, of this kind, by an adjustment. Asserts that a second attempt fails.
+/// Resolves the newest review of a transfer by an adjustment. Asserts that the review has this kind and cannot be
+/// resolved twice.
 #[track_caller]
 fn resolve_by_adjustment(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &str) {
     let id = newest_review(merchant, of, kind);

@@ -5,7 +5,7 @@ use super::litecoin_shop::{CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, Se
 use crate::support::payer::SignedTransaction;
 use serde_json::{Value, json};
 
-/// Transfers that were at different steps when the copy was taken, with the transactions sent after the copy.
+/// Transfers that were at different steps when the file was copied, with the transactions sent after the copy.
 struct CopiedLitecoinTransfers {
     requested: (LitecoinTransfer, [SignedTransaction; 2]),
     approved: (LitecoinTransfer, SignedTransaction),
@@ -20,7 +20,7 @@ pub fn proposed_txids(now: &Value) -> Vec<&str> {
     proposals.map(|one| one["txid"].as_str().unwrap()).collect()
 }
 
-/// Takes a copy with a transfer at each step, sends the transfers, and restores the copy.
+/// Copies the file when it has a transfer at each step, sends the transfers, and restores the copy.
 #[track_caller]
 fn restore_old_copy(
     merchant: &mut LitecoinMerchant<'_>,

@@ -124,7 +124,8 @@ impl<'n> LitecoinMerchant<'n> {
         merchant
     }
 
-    /// Pays an invoice of 20 EUR in parts of these base units, and returns the outputs at its deposit address.
+    /// Pays an invoice of 20 EUR in parts with these amounts, in base units, and returns the outputs at its deposit
+    /// address.
     #[track_caller]
     pub fn pay_invoice_in_parts(&mut self, parts: &[u64]) -> Vec<Coin> {
         let invoice = self.till.create_invoice(&self.running, "LTC");
@@ -292,8 +293,8 @@ impl<'n> LitecoinMerchant<'n> {
         let served = &self.till.served;
         self.running = match self.simulated_time() {
             Some(now) => {
-                // A server starts no earlier than the latest time in its file. By then, the password confirmation of
-                // the operator has expired.
+                // The clock of a server starts no earlier than the latest time in its file. At that time, the
+                // password confirmation of the operator has expired.
                 let tick = "update file set last_tick_at = max(last_tick_at, ?1)";
                 served.open_file().execute(tick, [now]).unwrap();
                 served.start(&settings)
@@ -313,7 +314,7 @@ impl<'n> LitecoinMerchant<'n> {
         told
     }
 
-    /// Mines blocks, restarts the server, and waits until it has read them.
+    /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
     #[track_caller]
     pub fn mine_and_read(&mut self, blocks: usize) {
         self.payer.mine(blocks);

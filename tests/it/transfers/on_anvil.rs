@@ -132,7 +132,7 @@ impl EthMerchant {
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
         let now = i64::try_from(wall.as_millis()).unwrap() + self.ahead_ms;
-        // A server starts no earlier than the latest time in its file.
+        // The clock of a server starts no earlier than the latest time in its file.
         file.execute("update file set last_tick_at = ?1", [now]).unwrap();
         self.running = Some(self.till.start());
         let read = format!(
@@ -143,7 +143,7 @@ impl EthMerchant {
         self.till.served.wait_for_query(&read, &["1"]);
     }
 
-    /// Mines blocks, restarts the server, and waits until it has read them.
+    /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
     #[track_caller]
     fn mine_and_read(&mut self, blocks: u32) {
         self.node.mine(blocks);

@@ -44,7 +44,7 @@ fn transfer_state(shop: &Shop, kind: &str, id: &str) -> [String; 3] {
     [text(&seen["status"]), text(&on_chain["state"]), text(&on_chain["problem"])]
 }
 
-/// Sends an action of the operator.
+/// Applies an operator's action to a transfer.
 #[track_caller]
 fn apply_action(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::support::Response {
     let cookie = shop.sign_in("operator@sandbox.test");

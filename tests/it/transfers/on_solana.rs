@@ -80,7 +80,7 @@ impl SolanaMerchant {
         self.till.served.wait_for_query(&read, &["1"]);
     }
 
-    /// Adds slots, restarts the server, and waits until it has read them.
+    /// Adds slots, restarts the server, and waits until the server has read the new slots.
     #[track_caller]
     fn mine_and_read(&mut self, slots: u32) {
         self.node.mine(slots);

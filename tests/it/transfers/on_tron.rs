@@ -85,7 +85,7 @@ impl TronMerchant {
         self.till.served.wait_for_query(&read, &["1"]);
     }
 
-    /// Mines blocks, restarts the server, and waits until it has read them.
+    /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
     #[track_caller]
     fn mine_and_read(&mut self, blocks: u32) {
         self.node.mine(blocks);
@@ -190,8 +190,8 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     merchant.restart_and_read();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
     let txids = all.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
-    // One id is entered before its block exists, in upper case and with `0x`. The server finds the other transaction
-    // by its exact amount.
+    // One transaction id is entered before the transaction is in a block, in upper case and with `0x`. The server
+    // finds the other transaction by its exact amount.
     merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.restart_and_read();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));

@@ -203,7 +203,7 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
     let fixed = unnamed();
     assert_eq!(unnamed(), fixed);
     to(Value::Null, fixed.as_str().unwrap()).expect(201);
-    // An address of the main network is accepted. An address of another chain, or one with a typing error, is not.
+    // An address of the main network is accepted. An address of another chain or with a typing error is rejected.
     to(Value::Null, "LVg2kJoFNg45Nbpy53h7Fe1wKyeXVRhMH9").expect(201);
     let ethereum = "0x52908400098527886E0F7030069857D2E4169EE7";
     for wrong in [ethereum, &litecoin[..40], "x"] {

@@ -1,4 +1,4 @@
-//! Who sends an approved transfer: the signer within its limit, otherwise a person. The operator can change the
+//! Sender of an approved transfer: the signer within its limit, otherwise a person. The operator can change the
 //! sender.
 
 use crate::support::installation::{
@@ -65,7 +65,7 @@ impl SignerShop {
         format!("/dashboard/api/refunds/{id}")
     }
 
-    /// Approves with these additional fields.
+    /// Approves a transfer with these additional fields.
     #[track_caller]
     fn approve(&self, path: &str, fields: Value) -> crate::support::Response {
         let mut body = approval_body();

@@ -131,7 +131,7 @@ fn approval_rejects_a_fee_that_leaves_nothing() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     let to = "0x52908400098527886E0F7030069857D2E4169EE7";
-    // 0.92 EUR is one USDC, which equals the network fee.
+    // The refund of 0.92 EUR is one USDC. The network fee is also one USDC, so nothing would be sent.
     let body =
         json!({ "invoice": invoice, "amount": "0.92", "asset": "USDC-ERC20", "toAddress": to });
     let refund = shop.post("/sandbox/refunds", None, body).expect(201).json();

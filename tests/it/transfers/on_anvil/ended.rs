@@ -1,4 +1,4 @@
-//! Payments that arrive after a transfer has ended, and payments that exceed the amount.
+//! Payments that arrive after a transfer has ended, and payments that exceed the amount of a transfer.
 
 use super::by_signer::open_with_scripted_signer;
 use super::{ETH, EthMerchant, FINAL, USDC, play_with_each_sender};

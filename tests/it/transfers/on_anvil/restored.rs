@@ -8,7 +8,7 @@ use serde_json::json;
 
 const UNTESTED: &str = "payouts and refunds that a restore holds on ethereum";
 
-/// Transfers that were at different steps when the copy was taken, with the transactions sent after the copy.
+/// Transfers that were at different steps when the file was copied, with the transactions sent after the copy.
 struct CopiedEthTransfers {
     /// Transfer with two transactions. The second transaction has another amount.
     requested: (EthTransfer, [String; 2]),
@@ -34,7 +34,7 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     }
 }
 
-/// Takes a copy with a transfer at each step, sends the transfers, and restores the copy.
+/// Copies the file when it has a transfer at each step, sends the transfers, and restores the copy.
 #[track_caller]
 fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTransfers {
     let kind = |place: usize| {
@@ -147,8 +147,8 @@ fn assert_held_while_processing(
     merchant.assert_paid(approved, txid);
 }
 
-/// Fails a transfer that was never sent. In the first copy, a reverted transaction is the proof. In other copies, the
-/// action uses `force`.
+/// Fails a transfer that was never sent. For the first copy, a reverted transaction allows the action without
+/// `force`. For other copies, the action uses `force`.
 #[track_caller]
 fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
