@@ -7,7 +7,7 @@ use crate::file::audit::findings;
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
-/// Creates a shop with an invoice that waits for 1.25 LTC, and returns both.
+/// Creates a shop with an invoice that waits for 1.25 LTC, and returns the shop and the invoice's id.
 #[track_caller]
 pub fn create_waiting_invoice() -> (Shop, String) {
     let shop = Shop::open();

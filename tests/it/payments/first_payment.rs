@@ -1,4 +1,4 @@
-//! The first payment of an invoice, from its creation to the webhook of the shop.
+//! The first payment of an invoice, from the creation of the invoice to the webhook of the shop.
 
 use crate::support::{Shop, TEST};
 use serde_json::{Value, json};

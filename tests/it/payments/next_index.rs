@@ -15,7 +15,7 @@ use std::path::Path;
 /// The highest index of a wallet.
 const LAST: &str = "2147483647";
 
-/// Adds the bitcoin wallet or moves its index. Returns standard error, and the wallet if the command succeeded.
+/// Adds the bitcoin wallet or moves its next index. Returns standard error, and the wallet if the command succeeded.
 #[track_caller]
 fn add_wallet(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
@@ -25,7 +25,7 @@ fn add_wallet(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     (said, added)
 }
 
-/// Moves the index and returns it.
+/// Moves the next index of the bitcoin wallet. Returns standard error and the new index.
 #[track_caller]
 fn move_index(file: &Path, args: &[&str]) -> (String, u64) {
     let (said, added) = add_wallet(file, args);

@@ -141,7 +141,7 @@ fn output_keeps_its_given_position() {
     let positions =
         "select group_concat(position) from (select position from observations order by seq)";
     assert_eq!(shop.query_text(positions), "7,3,8");
-    // A request without a position uses the position of the same payment, or the next free position.
+    // A request without a position uses the stored position of its payment, or the next free position.
     let one = |body: Value| shop.post(PATH, None, body);
     one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
     one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);

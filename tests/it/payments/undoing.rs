@@ -88,7 +88,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     assert_eq!(shop.query_text(quotes), "ETH00");
     operator.assert_audit_clean();
     assert_ne!(first[0], first[1]);
-    // If the customer has selected the coin, its quote stays after an undo.
+    // The quote in a coin that the customer has selected stays after an undo.
     operator.assign_and_get_id(&strays[0], &mine);
     shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
     let path = format!("/v1/invoices/{}/select", invoice_id(&invoice));

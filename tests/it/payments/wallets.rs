@@ -7,8 +7,7 @@ use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// Queries for the addresses with their stored indexes, and for the addresses with the indexes that they would have
-/// if none had been skipped.
+/// Two queries: the addresses with their stored indexes, and the addresses numbered without gaps.
 const INDEXES: &str = "select concat_ws(' ', w.mode, w.pool, a.address, a.wallet_index) from addresses a join wallets w on w.seq = a.wallet
   order by a.seq";
 const IN_TURN: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)
