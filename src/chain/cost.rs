@@ -28,7 +28,7 @@ pub struct RequestCost {
     pub each_transaction: bool,
     /// Number of polled addresses in this estimate; 0 for nodes that read whole blocks.
     pub addresses: u64,
-    /// Number of requests a day that do not depend on the number of polls, such as those for histories.
+    /// Number of requests a day that do not depend on the number of polls, such as those for account histories.
     besides_a_day: u64,
 }
 
@@ -43,8 +43,8 @@ impl RequestCost {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
             Chain::Dogecoin => (1440, 0),
-            // Ranges have at most 8 blocks with transactions, or 64 headers. A range also ends where the final height
-            // changes.
+            // Blocks a day, and finalized ranges a day. A range has at most 8 blocks with transactions, or 64
+            // headers. A range also ends where the final height changes.
             Chain::Ethereum | Chain::Base => (blocks_per_day(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks_per_day(chain), u64::MAX),
         };
@@ -81,8 +81,8 @@ impl RequestCost {
             // A finalized range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash
             // of the last block that was read.
             (false, false) => (8, 0, 13),
-            // Differs from the case above: a poll also asks for trace support, and does not fetch two blocks. Each
-            // block and its traces are read twice.
+            // With traces, a poll also asks for trace support, and does not fetch two blocks. Each block and its
+            // traces are read twice.
             (false, true) => (7, 4, 12),
         };
         RequestCost {
@@ -98,7 +98,7 @@ impl RequestCost {
         }
     }
 
-    /// Returns the cost of Solana with this number of payable addresses.
+    /// Returns the cost of following Solana with this number of payable addresses.
     pub fn for_solana(addresses: u64) -> RequestCost {
         // Each address has three accounts: its own account and two token accounts. One request covers a hundred
         // accounts.
@@ -122,10 +122,11 @@ impl RequestCost {
         }
     }
 
-    /// Returns the cost of an Electrum server, which sends notifications of changes.
+    /// Returns the cost of following a chain through an Electrum server, which sends notifications of changes.
     pub fn for_electrum(chain: Chain) -> RequestCost {
         RequestCost {
-            // A poll: the tip header before and after the histories, each with a filler call. A block: its header.
+            // A poll: 2 requests for the tip header, before and after the histories are read, and 1 filler call with
+            // each. A block: 1 request for its header.
             a_poll: 4,
             a_block: 1,
             each_transaction: false,

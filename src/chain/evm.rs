@@ -58,7 +58,7 @@ pub struct Evm {
     receipt_mismatches: BTreeMap<Word, u32>,
     /// Current number of blocks read in one range.
     span: u32,
-    /// `true` while log queries name the accounts. Too many accounts make that impossible.
+    /// `true` while logs are requested only for certain accounts. `false` after the node refused such a request.
     filters_by_account: bool,
 }
 

@@ -43,7 +43,7 @@ pub struct StepOptions {
     pub blocks_max: u32,
     /// `true` if the node may be on a test network.
     pub test_networks: bool,
-    /// `true` if the step may do a part of a rescan. A step that does so does not read the mempool.
+    /// `true` if the step may do a part of a rescan. A step that does a part of a rescan does not read the mempool.
     pub rescans: bool,
 }
 
@@ -54,7 +54,7 @@ pub enum FollowOutcome {
     Step(Box<ChainStep>),
     /// The node lacks a block that was read earlier. The follower waits, or asks another node.
     Lagging(NodeLag),
-    /// The chain is stopped for this reason, and the operator has not ordered a rescan.
+    /// Reason why the chain is stopped. The operator has not ordered a rescan.
     Stopped(String),
 }
 
@@ -68,8 +68,8 @@ pub struct NodeLag {
 }
 
 impl NodeLag {
-    /// Returns `true` if the node has a block at this height or above. Then the node has lost the block, and does not
-    /// merely lag.
+    /// Returns `true` if the newest block of the node is at or above the missing height. Then the node has lost the
+    /// block, and does not merely lag.
     pub fn is_lost(&self) -> bool {
         self.lacks <= self.head.block.height
     }
@@ -181,8 +181,8 @@ impl StepBuilder<'_> {
         Ok((keep, outcome))
     }
 
-    /// Compares the cursor's block with the node's block at that height. Only a different hash at a stored height is
-    /// a reorg.
+    /// Compares the cursor's block with the node's block at the same height. Only a different hash at a stored height
+    /// is a reorg.
     fn check_cursor(&mut self, cursor: &Block, head: &Head) -> Result<CursorCheck, NodeError> {
         let held = if head.block.height >= cursor.height {
             Some(cursor)

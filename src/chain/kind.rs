@@ -17,8 +17,8 @@ pub struct NodeSettings {
     pub chain: Chain,
     /// Url of the node.
     pub endpoint: Endpoint,
-    /// Further urls of the chain. A client that cannot prove that its node reports every payment, such as that of
-    /// Electrum, uses all urls.
+    /// Further urls of the chain. The Electrum client uses all urls, because it cannot prove that one server reports
+    /// every payment.
     pub others: Vec<Endpoint>,
     /// Headers of every request; a value may be a secret.
     pub headers: Vec<(String, String)>,

@@ -37,7 +37,7 @@ pub enum NodeError {
     Unreachable(String),
     /// The node reported a rate limit or a size limit. The caller sends smaller requests, less often.
     Limited(String),
-    /// The node, or another node behind its load balancer, does not have the block yet. The caller retries.
+    /// The node, or another node behind its load balancer, does not have the requested block yet. The caller retries.
     Behind,
     /// The answer contradicts an earlier answer or the request. The caller discards the whole answer.
     Lied(String),
@@ -186,10 +186,10 @@ pub trait Watched {
     /// Returns `true` if the node must report the spender of this output. True for outputs that unconfirmed payments
     /// and sent transactions spend.
     fn has_output(&self, txid: &str, position: u32) -> bool;
-    /// Returns the accounts to name in log queries: all assigned accounts, then unassigned accounts in the order of
+    /// Returns the accounts whose logs are requested: all assigned accounts, then unassigned accounts in the order of
     /// their assignment, up to `max` in total. `None` if more than `max` accounts are assigned.
     fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
-    /// Returns the accounts to name in log queries for final blocks: all assigned and all unassigned accounts. The
+    /// Returns the accounts whose logs are requested for final blocks: all assigned and all unassigned accounts. The
     /// list may be longer than `max`. `None` if the list cannot be complete.
     fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.queried_accounts(max)
@@ -269,8 +269,8 @@ pub trait Node: Send {
     /// Passes the stored state of the chain to the node at the start of a step.
     fn begin_step(&mut self, _known: &ChainState) {}
 
-    /// Tells the node that the database has stored all answers since the last call. [`Node::late_payments`] does not
-    /// return these payments again.
+    /// Tells the node that the database has stored all payments that the node returned since the last call.
+    /// [`Node::late_payments`] does not return these payments again.
     fn mark_answers_stored(&mut self) {}
 
     /// Returns new payments in the mempool, and those `unconfirmed` transactions that are no longer in the mempool.

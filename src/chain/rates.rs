@@ -29,7 +29,7 @@ const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 const ANSWER_BYTES_MAX: u64 = 2 * 1024 * 1024;
 const ANSWER_HEADER_BYTES_MAX: usize = 32 * 1024;
 const REASON_CHARS_MAX: usize = 200;
-/// Longest `Retry-After` that is obeyed, in seconds. A longer one is shortened.
+/// Longest `Retry-After` that is obeyed, in seconds. A larger value is reduced to this one.
 const RETRY_AFTER_S_MAX: u64 = 3_600;
 
 /// Reason why a source returned no rates.
@@ -89,7 +89,7 @@ impl RateClient {
         Ok(told)
     }
 
-    /// Returns the status and the body of a successful response, and of an error response that `is_answer` accepts.
+    /// Returns the status and the body of a response. A redirect or a rate limit of the source is an error.
     fn get_response(&self, url: &str) -> Result<(u16, Vec<u8>), RatesError> {
         let response = self.agent.get(url).call();
         let mut response = response.map_err(|error| RatesError::new(failure_reason(&error)))?;
@@ -143,9 +143,10 @@ fn parse_response<'a, T: Deserialize<'a>>(
     read.map_err(|error| RatesError::new(format!("the answer is not as documented: {error}")))
 }
 
-/// Adds the ticker of a currency pair.
+/// Adds a price to the tickers of currency pairs.
 ///
 /// # Errors
+///
 /// The text is not a positive number.
 fn add_ticker(
     tickers: &mut Vec<Ticker>,

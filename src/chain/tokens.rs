@@ -7,7 +7,7 @@ use crate::domain::asset::{ASSETS, Asset, Chain};
 use crate::domain::token::contract_address;
 use std::collections::BTreeMap;
 
-/// Contracts by coin id, in canonical form. On test networks, they replace those of
+/// Contracts by coin id, in canonical form. On test networks, they replace the contracts in
 /// [`CONTRACTS`](crate::domain::token::CONTRACTS).
 pub type Tokens = BTreeMap<&'static str, String>;
 

@@ -74,7 +74,7 @@ impl Electrum {
         }
     }
 
-    /// Removes headers above the fork point with the branch of the server.
+    /// Removes the headers above the point at which the server's branch forks off.
     fn rewind_headers(&mut self, height: u32) -> Result<(), NodeError> {
         let mut distance = 8_u32;
         loop {

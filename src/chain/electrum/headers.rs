@@ -100,8 +100,8 @@ impl HeaderChain {
         })
     }
 
-    /// Returns the lowest height needed to check the headers above this height. Its block is the last one before the
-    /// current difficulty period. The next difficulty may be computed from this block.
+    /// Returns the lowest height needed to check the headers above `height`. The block at the returned height is the
+    /// last one before the current difficulty period. The next difficulty may be computed from this block.
     pub(super) fn first_needed_height(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)
@@ -158,7 +158,7 @@ impl HeaderChain {
             HeaderError::Invalid(format!("the header {hash} at height {height} {what}"))
         };
         let needed = if height.is_multiple_of(PERIOD) {
-            // The first period of a chain has no earlier block.
+            // Before the first period there is no block, so the lowest height is 0.
             let first = self.get(height.saturating_sub(rules.behind));
             first.and_then(|first| {
                 rules.next_bits(before.target_bits(), first.unix_time_s(), before.unix_time_s())

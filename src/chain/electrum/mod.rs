@@ -36,8 +36,8 @@ use server::Server;
 use std::collections::{BTreeMap, HashMap};
 use transaction::ParsedTransaction;
 
-/// Largest number of remembered transactions that were already returned. A forgotten one is returned again, and is
-/// still stored only once.
+/// Largest number of remembered transactions that were already returned. A forgotten transaction is returned again,
+/// and is still stored only once.
 const RETURNED_MAX: usize = 200_000;
 
 /// Client of the Electrum servers of one chain.
@@ -54,7 +54,7 @@ pub struct Electrum {
     server_tip: Option<(u32, RawHeader)>,
     /// Checked headers; `None` before the first use.
     headers: Option<HeaderChain>,
-    /// Headers below those in `headers`, by height. Each is linked from the header above it.
+    /// Headers below those in `headers`, by height. Each header is the parent of the header above it.
     older: BTreeMap<u32, RawHeader>,
     /// Blocks that the database has stored for the active chain, newest first.
     kept: Vec<Block>,

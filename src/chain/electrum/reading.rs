@@ -24,7 +24,7 @@ const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
-    /// Implements [`Node::blocks`]: every block of the range.
+    /// Implements [`Node::blocks`]: returns every block of the range.
     pub(super) fn read_blocks(
         &mut self,
         from: u32,
@@ -65,7 +65,7 @@ impl Electrum {
         Ok(blocks)
     }
 
-    /// Implements [`Node::late_payments`]: the newest transactions that were never reported.
+    /// Implements [`Node::late_payments`]: returns the newest transactions that were not returned before.
     pub(super) fn read_late_payments(
         &mut self,
         to: u32,

@@ -217,7 +217,7 @@ impl Electrum {
         Ok(Some(proven))
     }
 
-    /// Marks the histories with this transaction for a reload, because the first server does not have the
+    /// Marks the histories that contain this transaction for a reload, because the first server does not have the
     /// transaction. Returns the error for the caller.
     pub(super) fn distrust_histories(&mut self, id: &Hash256) -> NodeError {
         match self.server(0) {

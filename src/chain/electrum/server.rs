@@ -33,7 +33,7 @@ pub(super) struct Server {
     bytes_before: u64,
     /// Number of the first connection. The number increases with each reconnect.
     epoch: u64,
-    /// Connection on which the network was checked.
+    /// Number of the connection on which the network was checked.
     checked_on: Option<u64>,
     /// Number of failures in a row.
     failures: u32,

@@ -119,7 +119,7 @@ pub enum TraceKind {
     Other,
 }
 
-/// Kind of a call: whose code runs, and whose storage the code uses.
+/// Kind of a call. The kind decides which account's code runs, and which account's storage the code uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallType {

@@ -28,8 +28,8 @@ pub struct LogFilter<'a> {
     topics: &'a [Option<Vec<Word>>],
 }
 
-/// Returns topics that match transfers to the accounts `names`. If `names` is `None`, the topics match transfers to
-/// any account.
+/// Returns topics that match transfers to the accounts in `names`. If `names` is `None`, the topics match transfers
+/// to any account.
 pub fn transfer_topics(names: Option<&[[u8; 20]]>) -> Vec<Option<Vec<Word>>> {
     let mut topics = vec![Some(vec![TRANSFER])];
     if let Some(names) = names {

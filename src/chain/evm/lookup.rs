@@ -1,6 +1,7 @@
 //! Looks up one transaction by its id, and checks whether another transaction used its nonce.
 //!
-//! Invariant: a transaction is in a block only if its receipt names the block that the node has at that height.
+//! Invariant: a transaction is in a block only if its receipt contains the hash of the node's block at the height in
+//! the receipt.
 
 use super::answers::{EvmHeader, Receipt, Trace, TransactionByHash};
 use super::hex::{Account, Number, Word};

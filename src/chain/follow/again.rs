@@ -56,8 +56,8 @@ impl StepBuilder<'_> {
         Ok(self.blocks_to_keep(&blocks))
     }
 
-    /// Compares `blocks` with the blocks that were read at the head. Returns the first of those that differs, and the
-    /// hash of the block in `blocks` at the same height.
+    /// Compares `blocks` with the blocks that were read at the head. Returns the first block read at the head that
+    /// differs, and the hash of the block in `blocks` at the same height.
     fn find_contradiction(
         &mut self,
         blocks: &[BlockRead],

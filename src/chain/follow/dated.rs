@@ -17,7 +17,8 @@ impl StepBuilder<'_> {
         let cursor = self.known.cursor.as_ref()?;
         let margin = if self.chain().has_outputs() { MINED_MARGIN_MS } else { CLOCK_MARGIN_MS };
         let wanted = at.plus_ms(margin.saturating_neg());
-        // Blocks below `low` are earlier than the time. The block at `high` is not earlier, or is the cursor.
+        // Blocks below `low` are earlier than `wanted`. The block at `high` is not earlier than `wanted`, or is the
+        // cursor.
         let (mut low, mut high) = (0, cursor.block.height);
         let (mut lacks_before, mut high_time) = (false, cursor.time);
         while low < high {

@@ -10,7 +10,8 @@ use crate::domain::observation::InputSource;
 use std::collections::{HashMap, HashSet};
 
 impl StepBuilder<'_> {
-    /// Reads the mempool if the head has been read, and finds unconfirmed payments that another transaction replaced.
+    /// Reads the mempool if all blocks up to the head have been read, and finds unconfirmed payments that another
+    /// transaction replaced.
     pub(super) fn read_unconfirmed_payments(
         &mut self,
         head: &Head,

@@ -54,8 +54,8 @@ impl StepBuilder<'_> {
         self.retract_absence_if_head_moved(reads, head)
     }
 
-    /// Changes absent transactions to unanswered if the head has moved during the lookups. The new block may contain
-    /// these transactions.
+    /// Changes the answer `Absent` to `Unanswered` if the head has moved during the lookups. The new block may
+    /// contain these transactions.
     fn retract_absence_if_head_moved(
         &mut self,
         mut reads: Vec<TransactionLookup>,

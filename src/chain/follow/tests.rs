@@ -265,7 +265,7 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     let forward = scene.step_forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert_eq!(forward.found[0].txid, second);
-    // The result is the same if the node finds the spender in a block, and the payment was never in the mempool.
+    // The payment is also gone if the node finds the spender in a block and not in the mempool.
     scene.mine(1);
     let forward = scene.step_forward();
     assert_eq!(forward.gone, [gone(&first, &second)]);

@@ -18,11 +18,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct WatchedAddresses {
     /// Filter of scripts or accounts.
     pub filter: AddressFilter,
-    /// Assigned accounts. Kept only while there are few enough for log queries to name all of them.
+    /// Assigned accounts. Kept only while they are few enough for one filter of logs.
     accounts: BTreeSet<[u8; 20]>,
     /// Unassigned accounts, each with its distance from the next index to be assigned.
     spare: HashMap<[u8; 20], u32>,
-    /// `true` if there have ever been more unassigned accounts than log queries can name.
+    /// `true` if there have ever been more unassigned accounts than one filter of logs can contain.
     spare_is_cut: bool,
     /// Number of requests to read the database again. See [`AddressPools::request_reload`].
     changes: u64,
@@ -30,9 +30,9 @@ pub struct WatchedAddresses {
     loaded: Option<u64>,
 }
 
-/// Largest number of assigned accounts that log queries name.
+/// Largest number of assigned accounts in one filter of logs.
 const ACCOUNTS_MAX: usize = 1000;
-/// Largest number of unassigned accounts that log queries name. Three wallets have a thousand unassigned accounts
+/// Largest number of unassigned accounts in one filter of logs. Three wallets have a thousand unassigned accounts
 /// each; a thousand more allow for a restored wallet.
 const SPARE_MAX: usize = 4000;
 
@@ -259,7 +259,7 @@ mod tests {
         let first = |count: u64| (0..count).map(|index| account(index).0).collect::<Vec<_>>();
         assert_eq!(named(500), Some(first(500)));
         assert_eq!(all(500), Some(first(1000)));
-        // An assigned account is queried first, and only once.
+        // An assigned account comes first in the filter of logs, and only once.
         watched.write().unwrap().insert(Chain::Base, &account(7).1);
         watched.write().unwrap().insert(Chain::Base, &account(7).1);
         let names = named(3).unwrap();
@@ -267,16 +267,16 @@ mod tests {
         assert_eq!(all(3).unwrap().len(), 1000);
         assert_eq!((named(0), all(0)), (None, None));
         assert!(StepTargets::new(&watched, &known).has_account(&account(999).0));
-        // There are more unassigned accounts than a restored wallet has. Final blocks are then searched by token
-        // contract.
+        // There are more unassigned accounts than a restored wallet has. The logs of final blocks are then requested
+        // for all accounts.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
             watched.write().unwrap().insert_unassigned(Chain::Base, &text, index);
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
-        // Log queries name an assigned account, even if its distance was beyond the limit. The list of unassigned
-        // accounts was cut, and never counts as complete.
+        // The filter of logs contains an assigned account, even if its distance was beyond the limit. The list of
+        // unassigned accounts was cut, and never counts as complete.
         for index in 10..=4001 {
             let address = account(index).1;
             watched.write().unwrap().insert(Chain::Base, &address);

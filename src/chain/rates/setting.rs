@@ -19,7 +19,7 @@ pub struct Upstream {
 /// Origin of the rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RatesOrigin {
-    /// No rates, as in live mode without `--rates`. Used only by tests in the same process.
+    /// No rates. Used only by tests in the same process.
     Nowhere,
     /// Public sources, of which two must agree.
     Sources(Vec<Upstream>),

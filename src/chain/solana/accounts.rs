@@ -116,7 +116,7 @@ impl Solana {
             }
             let answer: WithSlot<Vec<Option<AccountJson>>> = answer?;
             if answer.context.slot < slot {
-                // Another node behind the same url has answered, and this node lags.
+                // Another node behind the same url has answered, and that node lags.
                 return Err(NodeError::Behind);
             }
             if answer.value.len() != now.len() {

@@ -41,8 +41,8 @@ use step::StepContext;
 const FINAL_STEP: u32 = 600;
 /// Smallest advance of the final height while a payout or refund waits for finality, in slots.
 const SENT_STEP: u32 = 20;
-/// Largest number of remembered transactions that were already returned. A forgotten one is returned again, and is
-/// still stored only once.
+/// Largest number of remembered transactions that were already returned. A forgotten transaction is returned again,
+/// and is still stored only once.
 const RETURNED_MAX: usize = 200_000;
 /// Error code of a node that has not reached the requested slot.
 const MIN_CONTEXT_SLOT: i64 = -32016;
@@ -159,8 +159,8 @@ impl Solana {
         })
     }
 
-    /// Returns `true` if the final height should advance, because a payment or transfer waits, or because some
-    /// minutes have passed.
+    /// Returns `true` if the final height should advance, because a payment or transfer waits for finality, or
+    /// because some minutes have passed.
     fn is_final_advance_due(&self, finalized: u32) -> bool {
         let Some(before) = self.finalized else {
             return true;

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, HashSet};
 const TRANSACTIONS_MAX: usize = 100;
 /// Largest number of late transactions in one result.
 const LATE_MAX: usize = 50;
-/// Largest number of transactions in the cache.
+/// Largest number of cached transaction results.
 const KEPT_MAX: usize = 2_000;
 /// Milliseconds by which the block time of a payment may be before the assignment of its address. The clock of the
 /// chain may differ from the clock of this machine.
@@ -158,7 +158,7 @@ impl Solana {
         self.finals = finals;
         looked?;
         if self.finals.pending > 0 {
-            // The next attempt continues with the remaining histories.
+            // The next step reads the remaining histories.
             return Err(NodeError::Behind);
         }
         let mut entries = self.finals.transactions_between(from, to);
@@ -257,7 +257,7 @@ impl Solana {
         Ok((blocks, told))
     }
 
-    /// Moves a transaction to another slot than the histories state.
+    /// Moves a transaction to slot `to`. The histories contain the transaction at slot `from`.
     fn move_transaction(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {

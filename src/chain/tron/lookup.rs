@@ -1,6 +1,7 @@
 //! Looks up one transaction by its id.
 //!
-//! Invariant: a transaction is in a block only if the block that the node has at that height contains it.
+//! Invariant: a transaction is in a block only if the node's block at the height in the receipt contains the
+//! transaction.
 
 use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::TronId;

@@ -40,7 +40,7 @@ pub(in crate::chain) fn network_of_genesis(
     Some(row.1)
 }
 
-/// Describes the genesis block of a wrong node by its chain, if the chain is known.
+/// Returns a message that names the chain of a genesis block, or says that the block is of no known network.
 pub(in crate::chain) fn describe_genesis(first_block: &str) -> String {
     let mut rows = GENESIS_BLOCKS.iter();
     match rows.find(|(_, _, hash)| *hash == first_block) {

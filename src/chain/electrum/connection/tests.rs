@@ -16,7 +16,7 @@ const LIMITS: Limits = Limits {
     failures_max: 3,
 };
 
-/// Starts a server that negotiates a version. Then `does` handles the connection.
+/// Starts a server that negotiates a version, and then passes the connection to `does`.
 fn start_server(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> (ServerUrl, JoinHandle<()>) {
@@ -45,7 +45,7 @@ fn send_line(write: &mut TcpStream, line: &Value) {
     let _ = write.write_all(format!("   {line}{}\n", " ".repeat(300)).as_bytes());
 }
 
-/// Makes three calls to a server that behaves as `does`, and returns their results.
+/// Makes three calls to a server that passes the connection to `does`, and returns the results of the calls.
 fn call_three_times(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> Result<Vec<Value>, NodeError> {

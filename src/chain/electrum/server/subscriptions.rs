@@ -22,7 +22,7 @@ impl Server {
         history.map_or(&[], |history| history.entries.as_slice())
     }
 
-    /// Marks the histories with this transaction for a reload.
+    /// Marks the histories that contain this transaction for a reload.
     pub(in super::super) fn reload_histories_with(&mut self, id: &Hash256) {
         for history in self.histories.values_mut() {
             if history.entries.iter().any(|entry| entry.id == *id) {

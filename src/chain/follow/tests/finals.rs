@@ -100,7 +100,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.hash_at(26).unwrap().unwrap();
     let theirs = Block { height: 26, hash };
-    // The state is such that an older version of Coffer may have stored it.
+    // An older version of Coffer may have stored this state.
     scene.known.complete = Some(theirs.clone());
     let mut known = open_observation(&txid, "a");
     known.block = Some(own.clone());

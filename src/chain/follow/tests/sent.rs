@@ -191,7 +191,8 @@ fn descendant_of_replaced_transaction_conflicts() {
         .collect();
     expected.sort_by(|one, two| one.txid.cmp(&two.txid));
     assert_eq!(forward.conflicts, expected);
-    // An unconfirmed payment that spends the same output is gone for the same reason.
+    // At first, no unconfirmed payment is gone. Then a payment is added that spends the same output as the mined
+    // transaction, so the payment is gone.
     assert!(forward.gone.is_empty());
     scene.known.open = vec![open_observation(&txids[1], "a")];
     scene.memory.lock().unwrap().remove_blocks(1, |_| true);
