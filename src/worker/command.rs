@@ -26,7 +26,8 @@ const ERRORS_BYTES_MAX: usize = 4 * 1024;
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
 /// Longest wait for a killed command to exit.
 const KILL_GRACE: Duration = Duration::from_secs(5);
-/// Interval for polling the exit of the command, in case the parent of this process has blocked SIGCHLD.
+/// Interval between two checks whether the command has exited. Needed if the parent of this process has blocked
+/// SIGCHLD.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// The first descriptor after standard input, output and error.
 const FIRST_OTHER_DESCRIPTOR: i32 = 3;
@@ -242,7 +243,7 @@ async fn communicate(
 ) -> Result<Vec<u8>, String> {
     let feed = async {
         if let Some(mut stdin) = stdin {
-            // The command may answer without having read all of its input.
+            // The write may fail, because the command may answer without having read all of its input.
             let _ = stdin.write_all(input.as_bytes()).await;
             let _ = stdin.write_all(b"\n").await;
         }

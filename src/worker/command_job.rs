@@ -1,7 +1,7 @@
 //! Runs the command of a job for each order, one at a time, and stores the results.
 //!
-//! Invariant: before the command of an order starts, the file records that the order has begun. A result is kept in
-//! memory until the file contains it.
+//! Invariant: before the command of an order starts, the database file records that the order has begun. A result is
+//! kept in memory until it is stored in that file.
 
 use super::command::{Command, CommandResult};
 use super::{NextStep, Worker};
@@ -53,7 +53,11 @@ pub trait CommandJob: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Runs the command of a job, one order at a time.
+/// Returns the time at which the next order falls due without a wake-up, for example when a retry is due.
+///
+/// # Errors
+///
+/// The database file cannot be read.
 pub struct CommandRunner<J: CommandJob> {
     job: J,
     command: Command,
@@ -191,7 +195,7 @@ mod tests {
         assert!(runner.tick(Time(0)).await.is_err());
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
-        // The result is stored only once.
+        // A second call of `finish` does not store the result again.
         runner.finish().await.unwrap();
         assert_eq!(crowded.stored.lock().unwrap().len(), 1);
         assert_eq!(runner.tick(Time(0)).await.unwrap(), NextStep::Again);

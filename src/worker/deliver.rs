@@ -41,7 +41,7 @@ pub struct DeliveryWorker {
     uptime: Stopwatch,
     /// Pass through the queues that is in progress, if the pass takes several steps.
     pass: Option<QueuePass>,
-    /// What the queues wait for, as found by the last complete pass.
+    /// Events that the queues wait for, as of the last complete pass.
     seen: QueueWaits,
 }
 
@@ -214,7 +214,7 @@ struct ReportChannel {
     waker: Waker,
 }
 
-/// A submitted attempt. When dropped, it reports its outcome, even after a panic.
+/// A submitted attempt. Dropping the value reports the outcome of the attempt, even after a panic.
 struct PendingAttempt {
     report: ReportChannel,
     done: Option<FinishedAttempt>,

@@ -42,7 +42,8 @@ impl Worker for PruningWorker {
     const NAME: &'static str = "prune";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        // If the clock was set back, `next` may be far in the future. Pruning then runs at once instead.
+        // If the clock was set back, the planned time of the next pruning may be far in the future. Pruning then runs
+        // at once instead.
         let waits = now < self.next && self.next <= now.plus_ms(HOUR_MS);
         if waits {
             return Ok(NextStep::At(self.next));

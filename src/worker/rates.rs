@@ -186,7 +186,7 @@ impl RateWorker {
             return Ok(());
         }
         let (told, problem) = (watched.figures_at(now), watched.problem.clone());
-        // While the file cannot be read, the contents of its last successful read stay valid until a restart.
+        // While the rate file cannot be read, the contents of its last successful read stay valid until a restart.
         if !told.is_empty() {
             let (service, source) = (&self.service, FigureSource::File);
             service.store_figures(now, source, now, told).await?;

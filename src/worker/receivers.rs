@@ -14,7 +14,7 @@ pub(super) use queue::QueueAttempt;
 
 /// Longest latency of a quick attempt, in milliseconds, whether or not the receiver accepts the delivery.
 const QUICK_MS_MAX: i64 = 1_000;
-/// Number of attempts that a new queue may have under way, and a queue whose first attempt was accepted.
+/// Number of attempts that a queue may have under way while it is new, or after its first attempt was accepted.
 const SHARE_FIRST: usize = 4;
 /// Maximum share of a queue. The share is the number of attempts that the queue may have under way. A success doubles
 /// the share, and a failure sets it to 1.
@@ -27,8 +27,8 @@ const ACCOUNT_OTHERS_MAX: usize = THREADS_MAX / 3;
 const SLOW_MAX: usize = THREADS_MAX / 2;
 /// Maximum number of attempts under way in one account's slow queues.
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
-/// Once this many attempts are under way, a queue gets at most [`SHARE_FIRST`]. Attempts of quick queues and of all
-/// other queues are counted separately.
+/// Once this many attempts are under way, a queue may have at most [`SHARE_FIRST`] attempts. Attempts of quick queues
+/// and of all other queues are counted separately.
 const CROWD: usize = THREADS_MAX / 6;
 /// Once an account has this many queues, a new queue begins with one attempt. Each queue is then tried soon.
 const QUEUES_FEW: usize = 16;
@@ -55,8 +55,8 @@ pub(super) struct ReceiverStates {
 struct AccountSums {
     queues: usize,
     under_way: AttemptCounts,
-    /// Consecutive failures of the account's `webhookUrl`s. During a pause, the begin time is set only by an attempt
-    /// of a queue whose last attempt failed.
+    /// Consecutive failures of the account's `webhookUrl`s. During a pause, only attempts of queues whose last
+    /// attempt failed restart the pause.
     row: FailureStreak,
 }
 
@@ -104,7 +104,7 @@ impl ReceiverStates {
             .min(THREADS_MAX.saturating_sub(all.total()))
     }
 
-    /// Returns how long a queue still pauses, in milliseconds. 0 means that it does not pause.
+    /// Returns the remaining pause of a queue, in milliseconds. 0 means that the queue does not pause.
     pub(super) fn remaining_pause_ms(&self, name: &str, now_ms: i64) -> i64 {
         let row = self.queues.get(name).map(|queue| queue.row);
         let Some(own) = row.filter(|row| row.failures > 0) else {
@@ -128,7 +128,7 @@ impl ReceiverStates {
         sorted
     }
 
-    /// Records the begin of an attempt.
+    /// Records that an attempt begins.
     pub(super) fn begin_attempt(&mut self, name: &str, now_ms: i64) -> QueueAttempt {
         self.add_queue(name);
         self.begun = self.begun.saturating_add(1);
@@ -152,7 +152,7 @@ impl ReceiverStates {
         QueueAttempt { queue: name.to_owned(), speed: queue.speed }
     }
 
-    /// Records the end of an attempt that took `latency_ms`.
+    /// Records that an attempt has ended, after `latency_ms`.
     pub(super) fn end_attempt(
         &mut self,
         attempt: &QueueAttempt,
@@ -280,8 +280,8 @@ impl ReceiverStates {
 }
 
 /// Returns the number of attempts that an account may still begin. The account has `own` attempts under way, all
-/// accounts together have `used`, and the limit for all accounts is `most`. An account never uses more than it leaves
-/// free, so another account can always begin some.
+/// accounts together have `used`, and the limit for all accounts is `most`. An account never uses more attempts than
+/// it leaves free, so that another account can always begin some.
 fn fair_slots(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }

@@ -88,7 +88,7 @@ impl CommandJob for SignerJob {
 enum SignerOutcome {
     /// The transfer was sent in the transaction with this id.
     Sent(String),
-    /// The transfer was not sent, for this reason. `true` if the signer may run again.
+    /// The transfer was not sent, for this reason. The flag is `true` if the signer may run again.
     NotSent(String, bool),
 }
 

@@ -52,7 +52,7 @@ pub struct ChainWatch {
     pub final_problem: Option<String>,
     /// `true` if a node has answered since the last failure.
     pub is_connected: bool,
-    /// The network of the node at the last step; `None` before the first one.
+    /// The network of the node at the last step. `None` before the first step.
     pub network: Option<String>,
     /// First and last height of the blocks that the last step had to read. The last height is that of the node's
     /// newest block.
@@ -171,7 +171,8 @@ impl ChainWatch {
         let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
         let next = next.map(|height| height.saturating_add(1));
         self.service()?.report_head_request(self.chain, now);
-        // During the request only a weak reference is held, so a node that hangs does not keep the service alive.
+        // During the request, only a weak reference to the service is held, so that a node that hangs does not keep
+        // the service alive.
         let (service, chain, unread) = (Weak::clone(&self.service), self.chain, &mut self.unread);
         *unread = None;
         let came = compute_step(node, &known, &looking, manner, &mut |head| {
@@ -265,7 +266,7 @@ impl ChainWatch {
         Ok(())
     }
 
-    /// Requests the fee estimate of the chain, and keeps it for the approval of transfers.
+    /// Requests the fee estimate of the chain, and keeps the estimate for the approval of transfers.
     ///
     /// # Errors
     ///

@@ -18,7 +18,7 @@ pub struct WalWatcher {
 }
 
 impl WalWatcher {
-    /// Creates a worker for the log of this service's file.
+    /// Creates a worker for the write-ahead log of this service's database file.
     pub fn new(service: Arc<Service>) -> WalWatcher {
         WalWatcher { service, next: Time(0) }
     }

@@ -78,7 +78,7 @@ async fn failed_exit_or_invalid_answer_is_an_error() {
     }
 }
 
-/// A named pipe. A process that keeps the pipe open for writing is alive until the reader sees the end of the file.
+/// A named pipe. Its reader sees the end of the file only when no process has the pipe open for writing.
 struct Fifo {
     path: PathBuf,
     end: Receiver<Vec<u8>>,
@@ -97,7 +97,7 @@ impl Fifo {
         Fifo { path, end }
     }
 
-    /// Asserts that every holder of the pipe has exited without writing.
+    /// Asserts that every process that had the pipe open has exited, and that none of them wrote into the pipe.
     #[track_caller]
     fn assert_released(&self, by: &str) {
         let read = self.end.recv_timeout(Duration::from_secs(60));

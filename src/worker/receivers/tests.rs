@@ -13,7 +13,7 @@ use crate::domain::time::Time;
 /// Latency of an attempt that hangs until its time limit.
 const HANGING_MS: i64 = 10_000;
 
-/// Returns a queue with a due delivery, tried before or not.
+/// Returns a queue with a due delivery. `was_tried` is `true` if the queue was tried before.
 fn waiting_queue(name: &str, was_tried: bool) -> WaitingQueue {
     WaitingQueue { queue: name.to_owned(), due_at: Time(0), was_tried }
 }

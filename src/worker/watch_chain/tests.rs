@@ -1,6 +1,6 @@
 //! Random histories of chains: payments, replacements, reorgs, nodes that lag, and a process that is killed at any
 //! commit. At the end the file has exactly the outputs on the chain, and a rescan changes nothing. An older copy of
-//! the file reaches the same state, except for addresses that it did not assign.
+//! the file reaches the same state, except for addresses that were assigned after the copy was taken.
 //!
 //! Invariant: a history depends on its seed alone, which a failure prints. The environment may set the number of
 //! histories and the first seed.
@@ -33,11 +33,12 @@ use std::sync::{Arc, RwLock};
 const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 const XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 
-/// Steps of one history.
+/// Number of steps in one history.
 const STEPS: usize = 60;
-/// Histories on each of Bitcoin and Ethereum, unless the environment sets another number.
+/// Number of histories for each of Bitcoin and Ethereum, unless the environment sets another number.
 const HISTORIES: u64 = 100;
-/// One history in this many continues from an older copy. A restore derives thousands of addresses, so it is slow.
+/// One of this many histories continues from an older copy of the file. A restore derives thousands of addresses, so
+/// it is slow.
 const RESTORED_ONCE_IN: u64 = 4;
 
 /// Totals of several histories.

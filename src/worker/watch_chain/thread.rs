@@ -57,7 +57,8 @@ impl PollIntervals {
         }
     }
 
-    /// Returns two numbers of requests per day: if no money is ever expected, and if money is always expected.
+    /// Returns two numbers of requests per day: the number without any expected money, and the number with money
+    /// expected all day.
     pub fn requests_per_day(chain: Chain, cost: &RequestCost) -> (u64, u64) {
         let pace = PollIntervals::for_chain(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
@@ -96,7 +97,7 @@ impl Follower {
         let thread = std::thread::Builder::new().name(format!("chain {}", watch.chain));
         thread.spawn(move || {
             FollowerState::new(watch, connect, clock, pace, own).run_until_stopped();
-            // The send fails if the handle no longer waits.
+            // The send fails if nothing waits for the end of the thread.
             let _ = end.send(());
         })?;
         let ended = Mutex::new(ended);
@@ -241,7 +242,8 @@ impl FollowerState {
         }
     }
 
-    /// Returns `true` if all addresses are watched. Otherwise adds some of the missing addresses.
+    /// Returns `true` if all addresses are watched. Otherwise adds some of the missing addresses, and returns
+    /// `false`.
     fn prepare_addresses(&self) -> Result<bool, StepError> {
         if self.watch.must_load_addresses() {
             self.watch.load_addresses().map(|()| false)
@@ -339,8 +341,8 @@ impl FollowerState {
         with_jitter(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Reports a problem to the operator: `problem` if the chain cannot be followed, or else a problem of a rescan,
-    /// of final blocks or of an old head.
+    /// Reports a problem to the operator: `problem` if there is one, because the chain then cannot be followed.
+    /// Otherwise reports a problem of a rescan, of final blocks, or of a newest block that is too old.
     fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));
@@ -359,7 +361,7 @@ impl FollowerState {
         }
     }
 
-    /// Logs a problem when it is new. A change of `more` alone is not logged.
+    /// Logs a problem when it is new. `more` is added to the log line, but a change of `more` alone is not logged.
     fn log_problem(&mut self, level: Level, event: &str, problem: String, more: &str) {
         if self.said.as_ref() != Some(&problem) {
             log::log!(level, "{event}: chain={} {problem}{more}", self.watch.chain);

@@ -75,7 +75,7 @@ impl ChainWaker {
         std::mem::take(&mut self.lock_signals().money)
     }
 
-    /// Waits up to `most` for the first rates, in the first call only. Calls `begins` if a wait is needed. Returns
+    /// Waits up to `most` for the first rates. Later calls do not wait. Calls `begins` if a wait is needed. Returns
     /// `false` if the thread must end.
     pub(super) fn wait_for_rates(
         &self,
@@ -126,7 +126,8 @@ impl ChainWaker {
             let (woken, waited) = rested.unwrap_or_else(PoisonError::into_inner);
             let stop = woken.stop;
             drop(woken);
-            // `news` is checked only after a full interval, so a node that always has news causes no busy loop.
+            // `news` is checked only after a full interval, so a node that always has a notification causes no busy
+            // loop.
             if waited.timed_out() && !stop && news.as_mut().is_some_and(|news| news()) {
                 return true;
             }

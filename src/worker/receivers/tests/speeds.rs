@@ -23,7 +23,8 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
-    // After a second the queues with attempts count as hanging and get no more attempts. The other queues do.
+    // After a second, the queues with attempts count as hanging and get no more attempts. The other queues still get
+    // attempts.
     receivers.refresh(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
     receivers.refresh(&[], QUICK_MS_MAX + 1);

@@ -15,7 +15,8 @@ struct DeliverySimulation {
     receivers: ReceiverStates,
     /// Due time and number of past attempts of each delivery, by queue.
     due: HashMap<String, Vec<(i64, u32)>>,
-    /// Attempts under way by the time of their end. Each has its begin, the number of past attempts, and its latency.
+    /// Attempts under way, by the time of their end. Each entry has the attempt, the time of its begin, the number of
+    /// attempts so far, and the latency.
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
     /// Latency of each queue whose receiver answers, in milliseconds. All other queues hang.
     quick: HashMap<String, i64>,
@@ -83,7 +84,7 @@ impl DeliverySimulation {
         }
     }
 
-    /// Adds a delivery at `now_ms` and runs until its attempt begins. Returns how long it has waited, in
+    /// Adds a delivery at `now_ms` and runs until its attempt begins. Returns how long the delivery has waited, in
     /// milliseconds.
     fn measure_wait_ms(&mut self, queue: &str, latency_ms: i64, now_ms: i64) -> i64 {
         self.quick.insert(queue.to_owned(), latency_ms);

@@ -121,7 +121,7 @@ impl WalletScene {
     }
 
     /// Pays the address with this index. `at` is the position of the chain in `chains`. If `mines` is `true`, a block
-    /// contains the payment.
+    /// with the payment is mined.
     fn pay_index(&self, at: usize, index: u32, mines: bool) {
         let address = self.derive_address(index);
         let mut memory = self.chains[at].memory.lock().unwrap();
@@ -174,7 +174,8 @@ impl WalletScene {
         assert!(findings.is_empty(), "{findings:#?}");
     }
 
-    /// Asserts that a payment to this index has stopped the wallet, and that the list and all chains report this.
+    /// Asserts that a payment to this index has stopped the wallet, and that the operator's list and the state of
+    /// each chain show this.
     #[track_caller]
     fn assert_stopped_at(&self, index: u32) {
         let listed = self.wallet_view();
@@ -256,7 +257,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
         let id = till.wallet_view()["id"].as_str().unwrap().to_owned();
         write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
-        // The wallet accepts only a next index above the index that stopped it.
+        // The wallet accepts only a next index above the index of the payment that stopped the wallet.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
             let problem = till.add_wallet(&next).unwrap_err();
             assert!(problem.contains("must be at least 1000"), "{problem}");

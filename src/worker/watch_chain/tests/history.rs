@@ -84,7 +84,7 @@ impl ChainHistory {
         self.nodes = self.new_nodes();
     }
 
-    /// Returns two nodes of the chain. In every third history, they are polled by address, like Solana nodes.
+    /// Returns two nodes of the chain. In every third history, the nodes are polled by address, like Solana nodes.
     fn new_nodes(&self) -> Vec<MemoryNode> {
         let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
         for node in &mut nodes {
@@ -197,7 +197,7 @@ impl ChainHistory {
         self.memory.lock().unwrap().send(new);
     }
 
-    /// Removes blocks in a reorg and mines others. The removed transactions are mined again, or never.
+    /// Removes blocks in a reorg and mines other blocks. The removed transactions are mined again, or never.
     fn reorganize(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);

@@ -183,7 +183,7 @@ fn invoice_is_recomputed_once_per_batch() {
         let mut scene = BatchScene::new("BTC", "60000");
         let address = scene.create_invoice();
         let before = scene.recomputation_count();
-        // Each output pays six cents. The last one makes the invoice overpaid.
+        // Each output pays six cents. The last output makes the invoice overpaid.
         let sent = scene.send(&vec![(&address, 100); outputs]);
         scene.mine(8);
         scene.follow_to_head(|_| untimed_limit());

@@ -20,7 +20,7 @@ use crate::service::{Caller, Service};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Addresses in an imported pool.
+/// Number of addresses in an imported pool.
 const POOL: usize = 100;
 
 /// A shop that accepts one coin.

@@ -28,7 +28,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Steps of one history.
+/// Number of steps in one history.
 const STEPS: usize = 50;
 /// Kind of every transfer in these tests.
 const KIND: TransferKind = TransferKind::Refund;
@@ -96,7 +96,7 @@ impl RefundHistory {
         }
     }
 
-    /// Returns a new input for a transaction, in a list.
+    /// Returns a list with one new input for a transaction.
     fn new_input(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {

@@ -9,9 +9,9 @@ use crate::domain::stale_head::{
 };
 use crate::domain::time::{MINUTE_MS, Time};
 
-/// Interval for asking other URLs while the head does not move, in milliseconds.
+/// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.
 const OTHERS_EVERY_MS: i64 = MINUTE_MS;
-/// Number of consecutive polls with a lost block after which the next URL is used.
+/// After this many consecutive polls at which the node has lost a block that was read, the next URL is used.
 const LOST_POLLS_MAX: u32 = 3;
 
 /// The age of the newest block of a node. All times are uptimes.
@@ -123,7 +123,8 @@ impl FollowerState {
         has_turned
     }
 
-    /// Checks the age of the newest block of a poll. Returns `true` if another URL is ahead, which later steps use.
+    /// Checks the age of the newest block of a poll. Returns `true` if another URL is ahead. Later steps then use
+    /// that URL.
     fn switch_stale_url(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));

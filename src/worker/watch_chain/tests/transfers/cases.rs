@@ -39,7 +39,7 @@ impl RefundHistory {
         serde_json::from_str(read.unwrap().get()).unwrap()
     }
 
-    /// Returns the status, the state on the chain, and the transaction id.
+    /// Returns the status of a refund, its state on the chain, and its transaction id.
     fn refund_state(&self, id: &str) -> [Value; 3] {
         let read = self.refund_view(id);
         let on_chain = &read["onChain"];
@@ -316,8 +316,8 @@ fn log_lines_name_the_state_of_refund_transactions() {
     assert_eq!(all.refund_state(&gone)[1], "needs_review");
 }
 
-/// Returns a refund in processing that was requested half a day ago. The file does not know from which block to look
-/// for its payment. If `blocks` is set, the node has only that many of the newest blocks.
+/// Returns a refund in processing that was requested half a day ago. The file does not record the first block that
+/// may contain the payment of the refund. If `blocks` is set, the node has only that many of the newest blocks.
 fn refund_without_first_block(asset: &str, blocks: Option<u32>) -> (RefundHistory, String) {
     let mut all = RefundHistory::new(asset, 1);
     let id = all.process_refund(0);

@@ -131,8 +131,8 @@ impl PaceScene {
         self.following.watch.chain
     }
 
-    /// Makes steps until the thread pauses. Returns the pause in seconds: if no money is expected, and if money is
-    /// expected.
+    /// Makes steps until the thread pauses. Returns two pauses in seconds: the one without expected money, and the
+    /// one with expected money (`None` if expected money does not shorten the pause).
     fn run_until_idle(&mut self) -> (u64, Option<u64>) {
         loop {
             let pause = self.following.run_step().unwrap();
@@ -166,7 +166,7 @@ fn selected_coin_is_polled_at_once_and_often() {
             );
         }
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
-        // The coin is polled often only while the invoice can be paid.
+        // The chain of the coin is polled often only while the invoice can be paid.
         scene.time.advance(EXPECTED_MS);
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         let service = &scene.service;
