@@ -1,7 +1,7 @@
 //! Controls of a sandbox: moving the clock, reset, snapshot and restore.
 //!
-//! Invariant: a moving clock stops at each due time, so that all work sees the time at which it falls due. Moves run
-//! one at a time, and each runs to its end even if its caller no longer waits.
+//! Invariant: a moving clock stops at each due time, so that all work sees the time at which it falls due. Clock
+//! moves run one at a time, and each runs to its end even if its caller no longer waits.
 
 use crate::clock::Clock;
 use crate::domain::refusal::Refusal;

@@ -1,6 +1,6 @@
 //! Starts the parts of a server one after the other, and stops them in the reverse order.
 //!
-//! Invariant: a part stops before the parts that it needs, and the last user of the file closes it.
+//! Invariant: a part stops before the parts that it needs, and the last user of the database file closes it.
 
 mod watching;
 
@@ -77,7 +77,7 @@ struct SharedParts {
     clock_accepted: i64,
 }
 
-/// Returns the options for opening the file.
+/// Returns the options for opening the database file.
 fn opening_options(config: &Config, file: &Path, durability: Durability) -> StoreOptions {
     StoreOptions {
         path: file.to_owned(),
@@ -170,7 +170,7 @@ async fn wait_for_tasks(name: &str, parts: Vec<JoinHandle<()>>) {
 }
 
 impl SharedParts {
-    /// Opens the file and creates the service. The runtime is created while the file is opened.
+    /// Opens the database file and creates the service. The runtime is created while the file is opened.
     fn open(
         opening: &StoreOptions,
         config: &Config,
@@ -223,9 +223,9 @@ impl SharedParts {
         Ok((shared, runtime))
     }
 
-    /// Prepares the file. Returns the setup token, and `true` if programs may run. In production, also ends the work
-    /// that an earlier process left unfinished. If the file cannot be written, the server starts read-only and runs
-    /// no programs.
+    /// Prepares the database file. Returns the setup token, and `true` if programs may run. In production, also ends
+    /// the work that an earlier process left unfinished. If the file cannot be written, the server starts read-only
+    /// and runs no programs.
     fn prepare(&self, runtime: &Runtime, kind: FileKind) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
             FileKind::Sandbox => Ok(None),

@@ -16,15 +16,16 @@ const DIGITS: usize = 16;
 /// Suffix of the names of databases.
 const ENDING: &str = ".db";
 
-/// A unique temporary file name. Dropping it removes the file.
+/// A temporary file with a unique name. Dropping the value removes the file.
 pub struct TemporaryFile {
     path: PathBuf,
 }
 
 impl TemporaryFile {
-    /// Returns a new name. The file is not created.
+    /// Chooses a new name. Does not create the file.
     ///
     /// # Errors
+    ///
     /// [`Error::Failed`] if the system has no random numbers.
     pub fn new() -> Result<TemporaryFile, Error> {
         let name = crate::domain::signature::hex(&random_bytes::<8>()?);
@@ -77,7 +78,8 @@ fn database_name(name: &str) -> Option<&str> {
     name.strip_suffix(beside).filter(|_| is_ours)
 }
 
-/// Returns `true` if a file name may have this suffix after the database name: none, or one that SQLite or Coffer uses.
+/// Returns `true` if a file name may have this suffix after the database name: no suffix, or one that SQLite or
+/// Coffer uses.
 fn is_known_suffix(suffix: &str) -> bool {
     if let Some(number) = suffix.strip_prefix("-new") {
         return matches!(number.as_bytes(), [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']);
