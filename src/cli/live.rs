@@ -17,7 +17,8 @@ const ANSWER_BYTES: usize = 256;
 /// Checks the server that listens on this address.
 ///
 /// # Errors
-/// Port 0, which no server has.
+///
+/// The port is 0, which no running server has.
 pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> {
     if listen.port() == 0 {
         let problem = "--listen must name the port of the server that is asked, not 0";

@@ -54,7 +54,8 @@ pub(super) fn log_to_stderr(filter: &str) {
     }));
 }
 
-/// Writes a record as one entry: UTC to the second, level, target, message. Indents further lines of the message.
+/// Writes a record as one entry: UTC time to the second, level, target, message. Indents further lines of the
+/// message.
 fn write_entry(out: &mut Formatter, record: &Record<'_>) -> std::io::Result<()> {
     let time = Clock::new(0, None).real_now().to_string();
     let seconds = time.split('.').next().unwrap_or_default();

@@ -33,8 +33,8 @@ use std::str::FromStr;
 use std::sync::RwLock;
 use std::time::Duration;
 
-/// Depth at which most outputs are spent. Without a transaction index, a node cannot look up the transactions of
-/// spent outputs.
+/// Depth of a block whose outputs are mostly spent. Without a transaction index, a node cannot look up the
+/// transactions of spent outputs.
 const INDEXED_DEPTH: u32 = 1000;
 
 /// Timeout of one request to a node in `coffer doctor`, in milliseconds.

@@ -94,7 +94,8 @@ pub(super) fn open_store(
 ) -> Result<Store, Error> {
     let changes = matches.subcommand_name() != Some("list");
     let kind = file_kind(command, matches)?;
-    // Settings may be before or after the subcommand. The matches of the subcommand include both.
+    // Settings may be before or after the subcommand. The matches of the subcommand include the settings from both
+    // places.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = SettingValues::new(command, matches);
     log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! `coffer restore`: restores a backup and reports the changes: new wallet indexes, held transfers and server orders,
-//! and deliveries that are given up.
+//! `coffer restore`: restores a backup and reports the changes: new wallet indexes, transfers and server orders that
+//! are put on hold, and deliveries that are given up.
 
 use super::keeping::{Findings, database_path, force_argument, path_argument};
 use super::output::{print_line, wants_json};

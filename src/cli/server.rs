@@ -155,8 +155,8 @@ fn serve_until_stopped(
         // The link is not logged, because other people may read the log.
         let _ = writeln!(std::io::stderr(), "make the first operator within the hour: {url}");
     }
-    // The file is written before the line is printed, so that a process that reads the line finds the file. If the
-    // file cannot be written, no line is printed.
+    // The ready file is written before the ready line is printed, so that a process that reads the line finds the
+    // file. If the file cannot be written, no line is printed.
     if let Some(path) = &ready_file {
         write_ready_file(path, &line, server.file())?;
     }
@@ -207,8 +207,8 @@ fn ready_file_error(path: &Path, why: impl Display) -> Error {
 }
 
 /// Checks that a ready file may replace the file at this path: an old ready file, an empty file, or a link to a file.
-/// Must run before the database is opened: if the path is that of the database, closing it here would drop SQLite's
-/// locks.
+/// Must run before the database is opened: if the path is that of the database, closing the file here would drop
+/// SQLite's locks.
 fn check_ready_file_path(path: &Path) -> Result<(), Error> {
     let Ok(found) = std::fs::symlink_metadata(path) else {
         return Ok(());
@@ -249,8 +249,8 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
     written.map_err(|error| ready_file_error(path, error))
 }
 
-/// Waits for the end of standard input. Uses a separate thread, because the runtime would wait at shutdown until its
-/// own read ends.
+/// Waits for the end of standard input. Uses a separate thread, because a read by the runtime would delay the
+/// shutdown until the read ends.
 async fn wait_for_stdin_end() {
     let (closed, hears) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

@@ -23,7 +23,7 @@ pub(super) fn check_limits(db: &Reader<'_>) -> Result<Check, Error> {
     Ok((about, Vec::new()))
 }
 
-/// Returns one text for each limit, with the accounts that have this limit.
+/// Returns one line of text for each distinct limit, with the accounts that have this limit.
 fn limit_lines(accounts: &[Account]) -> Vec<String> {
     let mut of_limit: Vec<(Option<Cents>, Vec<&str>)> = Vec::new();
     for account in accounts {

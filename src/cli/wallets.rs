@@ -182,14 +182,15 @@ fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<WalletTo
     }
     let key = read_line(input, true)?;
     if may_be_phrase_word(&key) {
-        // If each line has one word of a phrase, the phrase is recognised at its first word.
+        // If each line has one word of a seed phrase, the phrase is recognised at its first word.
         return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
     Ok(WalletToAdd::read(&body)?)
 }
 
-/// Returns standard input. Input from a pipe is read completely, because a phrase may be spread over several lines.
+/// Returns standard input. Input from a pipe is read completely, because a seed phrase may be spread over several
+/// lines.
 fn open_stdin() -> Result<Box<dyn BufRead>, Error> {
     let stdin = std::io::stdin();
     let is_terminal = stdin.is_terminal();
