@@ -203,7 +203,7 @@ impl Shop {
         payment["id"].as_str().unwrap().to_owned()
     }
 
-    /// Moves a payment to a state on its simulated chain.
+    /// Sets the state of a payment on its simulated chain.
     #[track_caller]
     pub fn move_payment(&self, payment: &str, state: &str) -> Value {
         let path = format!("/sandbox/payments/{payment}");

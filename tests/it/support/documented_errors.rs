@@ -4,7 +4,8 @@ use super::Response;
 use coffer::http::{Route, routes};
 use serde_json::Value;
 
-/// Asserts that the document lists this error code for the operation. Simulated faults of a sandbox are exempt.
+/// Asserts that the OpenAPI document lists this error code for the operation. Simulated faults of a sandbox are
+/// exempt.
 #[track_caller]
 pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     let path = url.splitn(4, '/').nth(3).unwrap_or_default();

@@ -19,7 +19,7 @@ impl Deref for Litecoind {
 
 impl Litecoind {
     /// Starts a node with these extra options. Returns `None` if litecoind is not installed. MWEB stays inactive,
-    /// because with MWEB every block needs a peg-in as of height 432.
+    /// because with MWEB every block from height 432 needs a peg-in.
     #[track_caller]
     pub fn start(options: &[&str], untested: &str) -> Option<Litecoind> {
         let never = "-vbparams=mweb:9999999990:9999999999";
@@ -55,7 +55,7 @@ impl Litecoind {
         mined.map(|hash| hash.as_str().unwrap().to_owned()).collect()
     }
 
-    /// Gives the wallet 160 spendable coinbase outputs. They stay mature during every reorg of a test.
+    /// Gives the wallet 160 spendable coinbase outputs. The outputs stay mature during every reorg of a test.
     #[track_caller]
     pub fn fund_wallet(&self) {
         self.mine(160);

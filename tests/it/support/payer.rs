@@ -74,7 +74,7 @@ impl Payer<'_> {
         payer
     }
 
-    /// Makes all later transactions of version 3. A version 3 transaction may have no fee if a child transaction pays
+    /// Gives version 3 to all later transactions. A version 3 transaction may have no fee if a child transaction pays
     /// for it (BIP 431).
     pub fn use_version_3(&mut self) {
         self.version = Version(3);
@@ -130,7 +130,7 @@ impl Payer<'_> {
         mine_to_script(self.node, blocks, "51")
     }
 
-    /// Mines a block with only these transactions, by id or in hexadecimal. Returns its hash.
+    /// Mines a block with only these transactions, given by id or in hexadecimal. Returns the hash of the block.
     #[track_caller]
     pub fn mine_only(&self, transactions: &[&str]) -> String {
         let block = self.node.call("generateblock", json!(["raw(51)", transactions]));

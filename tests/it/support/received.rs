@@ -12,8 +12,8 @@ pub type ReceivedAmounts = BTreeMap<(String, u32), (String, u128)>;
 /// First topic of the log of an ERC-20 transfer.
 const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
 
-/// Reads all live payments in the file: invoice payments, deposits, own transfers and unmatched payments. Asserts
-/// that each payment is confirmed and has exactly one owner.
+/// Reads all live payments in the file: invoice payments, deposits, transfers between own addresses, and unmatched
+/// payments. Asserts that each payment is confirmed and is of exactly one of these kinds.
 #[track_caller]
 pub fn booked_amounts(file: &Connection) -> ReceivedAmounts {
     let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
@@ -56,8 +56,8 @@ impl Regtest {
 }
 
 impl anvil::Node {
-    /// Reads the payments to these addresses from the node's blocks: coins from transactions, tokens from their logs.
-    /// Internal transfers are not included.
+    /// Reads the payments to these addresses from the node's blocks: coins from transactions, tokens from the logs of
+    /// transactions. Internal transfers are not included.
     #[track_caller]
     pub fn received_by(
         &self,

@@ -74,7 +74,7 @@ impl ResourceShape {
         }
     }
 
-    /// Asserts that an OpenAPI schema has the same fields and requires all of them.
+    /// Asserts that an OpenAPI schema has exactly the fields of this shape and requires all of them.
     #[track_caller]
     pub fn assert_schema(&self, schema: &Value) {
         let properties = schema["properties"].as_object().unwrap();

@@ -45,7 +45,7 @@ pub enum RpcFault {
 }
 
 impl RpcFault {
-    /// Returns a fault that passes each response to this function, which changes it.
+    /// Builds a fault in which this function changes each response.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
         RpcFault::Change(Arc::new(change))
     }

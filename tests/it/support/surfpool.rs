@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
-/// The listed assets.
+/// Ids of the listed assets: SOL, USDC and USDT.
 pub const SOL: &str = "SOL";
 pub const USDC: &str = "USDC-SPL";
 pub const USDT: &str = "USDT-SPL";
@@ -66,7 +66,7 @@ impl Surfpool {
         answer.expect(200).json()["done"].take()
     }
 
-    /// Returns the mint of a token: a listed asset, `other` or `token2022`.
+    /// Returns the mint address of a token. `token` is a listed asset, `other` or `token2022`.
     pub fn mint(&self, token: &str) -> &str {
         self.mints[token].as_str().unwrap()
     }
@@ -104,7 +104,7 @@ impl Surfpool {
         serde_json::from_value(pool).unwrap()
     }
 
-    /// Returns the token account of an owner.
+    /// Returns the address of an owner's token account.
     #[track_caller]
     pub fn token_account(&self, token: &str, owner: &str) -> String {
         let account = self.send_control("account", json!({ "token": token, "owner": owner }));

@@ -16,7 +16,7 @@ impl Shop {
         id
     }
 
-    /// Requests a payout with the live key.
+    /// Requests a payout with the live key, and returns the response.
     #[track_caller]
     pub fn request_payout(&self, amount: &str) -> Response {
         self.post("/v1/payouts", Some(LIVE), json!({ "amount": amount }))
@@ -29,7 +29,7 @@ impl Shop {
         payout["id"].as_str().unwrap().to_owned()
     }
 
-    /// Creates a refund and returns the refund id.
+    /// Requests a refund of an invoice, and returns the response.
     #[track_caller]
     pub fn request_refund(&self, invoice: &str, amount: Option<&str>) -> Response {
         let body = json!({ "invoice": invoice, "amount": amount });

@@ -92,7 +92,7 @@ impl Action {
         }
     }
 
-    /// Builds a contract call that makes token payments. They appear only in the logs of the transaction.
+    /// Builds a contract call that makes token payments. The payments appear only in the logs of the transaction.
     pub fn token_batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Action {
         let logs = pays.iter().map(|(to, units)| transfer_log(contract, from, *to, *units));
         Action::Call {

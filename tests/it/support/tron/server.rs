@@ -27,7 +27,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Returns a fault that passes each response to this function, which changes it.
+    /// Builds a fault in which this function changes each response.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
         Fault::Change(Arc::new(change))
     }
