@@ -19,7 +19,7 @@ use scene::{AuditedShop, Caller};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Default number of operations. Below: default number of connections, and default seed.
+/// Default number of operations. The two constants below are the default number of connections and the default seed.
 const OPERATIONS: u64 = 3_000;
 const CONNECTIONS: u64 = 8;
 const SEED: u64 = 1;

@@ -255,7 +255,7 @@ impl ModelHistory {
         assert_eq!(answer.json()["id"], json!(id));
     }
 
-    /// Stores the ids of the last payment in the model, unless its value was too small for a payment.
+    /// Stores the ids of the last payment in the model. Does nothing if the value was too small for a payment.
     fn store_payment_ids(
         &mut self,
         at: usize,
@@ -279,7 +279,7 @@ impl ModelHistory {
         if payments.is_empty() {
             return;
         }
-        // Recent payments are moved most often, so that most older payments keep their state.
+        // Recent payments change their state most often, so that most older payments keep their state.
         let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
         let (id, coin, old) =
             (payments[which].id.clone(), payments[which].coin, payments[which].units);

@@ -42,7 +42,7 @@ fn request_refund_as_operator(caller: &mut Caller) -> Option<Response> {
     remember_refund(caller, side, answer)
 }
 
-/// Moves a transfer to another status, usually to the next one.
+/// Changes the status of a transfer, usually to the next status.
 fn move_transfer(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Response> {
     let (_, transfer) = things.pick_random(&mut caller.dice)?;
     let actions = [

@@ -39,7 +39,7 @@ pub static COINS: [Coin; 13] = [
     new_coin("USDT-SPL", "solana", 6, 1_000_000, 92),
 ];
 
-/// Returns this power of 10.
+/// Returns 10 to the power of `power`.
 fn power_of_ten(power: u32) -> i128 {
     10_i128.pow(power)
 }
@@ -54,7 +54,7 @@ pub fn divide_half_even(number: i128, by: i128) -> i128 {
     }
 }
 
-/// Returns the fee for a value in cents, in cents.
+/// Returns the fee for a value, both in cents.
 pub fn fee_cents(value: i128, bps: i128) -> i128 {
     divide_half_even(value * bps, 10_000)
 }
@@ -73,7 +73,7 @@ impl Coin {
         format_decimal(rate, places)
     }
 
-    /// Returns the value of an amount in base units, in cents.
+    /// Returns the value, in cents, of an amount in base units.
     pub fn value_cents(&self, units: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         divide_half_even(units * rate * 100, power_of_ten(self.decimals + places))
@@ -85,7 +85,7 @@ impl Coin {
         units * rate * 100 >= power_of_ten(self.decimals + places)
     }
 
-    /// Returns the amount for a price in cents, in base units.
+    /// Returns the amount, in base units, for a price in cents.
     pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         let shown = self.decimals.min(8);
