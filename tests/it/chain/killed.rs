@@ -1,5 +1,5 @@
-//! Kills of the server during reorgs, within a block whose payments need several database transactions. Afterwards
-//! the file has each payment once.
+//! Kills of the server during reorgs, while it stores a block whose payments need several database transactions.
+//! Afterwards the file has each payment once.
 //!
 //! `COFFER_KILLS` sets the number of kills within a block on each chain.
 

@@ -117,7 +117,7 @@ fn play_replacements(counter: &mut UtxoShop<'_>) {
     let simple = dues.iter().take(5);
     let made: Vec<SignedTransaction> =
         simple.map(|due| counter.payer.pay(&[(&due.address, price)])).collect();
-    // A second transaction spends the change of the last transaction. Both are dropped together.
+    // A second transaction spends the change of the last transaction. The node drops both transactions together.
     let rest = made[4].rest.clone().unwrap();
     let on_top = counter.payer.sign_spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
@@ -183,7 +183,7 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(waits, "confirmed", price), (gone, "failed", 0)]);
 
-    // The first branch becomes active again, and after it the second branch.
+    // The first branch becomes active again, and later the second branch.
     switch_branch(counter, &second, &first);
     counter.assert_invoices(&all("confirmed"));
     switch_branch(counter, &first, &second);

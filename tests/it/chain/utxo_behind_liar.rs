@@ -259,7 +259,8 @@ fn inconsistent_mempool_is_rejected() {
         asked,
         "only new transactions are fetched"
     );
-    // The node reports an empty mempool once: the payment is dropped, and returns with the next response.
+    // The node reports an empty mempool once. The client reports the transaction as vanished, and later reports the
+    // payment again.
     let there = scene.seen.mempool(&[], &scene.watch).unwrap().received[0].txid.clone();
     scene.liar.inject("getrawmempool", Fault::result(json!([])));
     let gone = scene.seen.mempool(std::slice::from_ref(&there), &scene.watch).unwrap();
@@ -305,7 +306,7 @@ fn node_without_its_newest_block_is_behind() {
     let Some(mut scene) = start_lying_node(LIMITS) else {
         return;
     };
-    // Behind a load balancer, one node knows the newest block and another does not.
+    // Behind a load balancer, one node knows the newest block and another node does not.
     let behind = |params: &Value, answer: &mut Value| {
         if params[0].as_u64() == Some(102) {
             answer["result"] = Value::Null;

@@ -19,7 +19,7 @@ pub struct WatchList {
 }
 
 impl WatchList {
-    /// Watches these addresses of a chain.
+    /// Returns a list that watches these addresses of a chain.
     #[track_caller]
     pub fn for_addresses(chain: Chain, addresses: &[&str]) -> WatchList {
         let script = |address: &&str| address::output_script(chain, address).unwrap();

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Functions of the contract that send coins, with their address arguments.
+/// Functions of the contract that sends coins, with the address arguments of each function.
 const WAYS: [(&str, &[&str]); 5] = [
     ("split(address,address)", &[ONE, TWO]),
     ("past(address,address)", &[TWO, ONE]),
@@ -23,7 +23,7 @@ const WAYS: [(&str, &[&str]); 5] = [
     ("fail(address)", &[ONE]),
 ];
 
-/// Sends 10 wei by each function and 10 wei directly, and returns the transaction ids.
+/// Calls each function of the contract with 10 wei and pays 10 wei directly. Returns the transaction ids.
 #[track_caller]
 fn send_by_each_function(scene: &EvmScene, sender: &str) -> Vec<String> {
     let sent = WAYS.map(|(function, to)| {
@@ -48,7 +48,7 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let canonical =
         account_address(Chain::Ethereum, &super::fixtures::decode_account(&sender)).unwrap();
     let sender = canonical.as_str();
-    // The third call created a contract, and this contract sent the coins.
+    // The third call created a new contract, and the new contract sent the coins.
     let purse = came.iter().find(|came| came.1 == sent[2]).unwrap().5;
     assert_ne!(purse, sender);
     let at = |ordinal: u32| 1_000_000 + ordinal;

@@ -32,7 +32,8 @@ impl WatchedAccounts {
         WatchedAccounts(addresses.iter().map(|address| decode_account(address)).collect())
     }
 
-    /// Watches these addresses and `others` additional accounts, which can be too many for an address filter.
+    /// Returns a list of these addresses and `others` additional accounts, which can be too many for an address
+    /// filter.
     pub fn with_more_accounts(addresses: &[&str], others: u32) -> WatchedAccounts {
         let mut ours = WatchedAccounts::from_addresses(addresses);
         for other in 0..others {

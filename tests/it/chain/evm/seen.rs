@@ -184,7 +184,7 @@ fn positions_do_not_depend_on_the_block() {
     let kept =
         [&coin, &token].map(|txid| anvil.call_rpc("eth_getRawTransactionByHash", json!([txid])));
 
-    // A reorg replaces the block by one without these transactions.
+    // A reorg replaces the block by a block without these transactions.
     anvil.call_rpc("anvil_reorg", json!([1, []]));
     assert_eq!(anvil.height(), before + 1);
     assert_ne!(node.hash_at(before + 1).unwrap().as_ref(), Some(hash));

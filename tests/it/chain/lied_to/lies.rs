@@ -79,7 +79,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
             answer["result"] = old.clone();
         }
     });
-    // Behind a load balancer, one node knows the newest block and another does not.
+    // Behind a load balancer, one node knows the newest block and another node does not.
     let is_behind = RpcFault::change(|params, answer| {
         if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
             answer["result"] = Value::Null;
@@ -135,7 +135,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
 /// is an output script of the shop. `shows` is `true` if the node returns blocks with whole transactions.
 pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
     let tip = before["blocks"].as_u64().unwrap();
-    // Behind a load balancer, one node knows the newest block and another does not.
+    // Behind a load balancer, one node knows the newest block and another node does not.
     let is_behind = RpcFault::change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
             answer["result"] = Value::Null;

@@ -81,7 +81,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// Starts to watch these addresses at the present head.
+    /// Starts to watch these addresses at the newest block of the node.
     #[track_caller]
     pub fn start_at_head(node: Solana, addresses: &[String]) -> Follower {
         let mut follower = Follower {

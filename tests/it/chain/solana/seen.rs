@@ -95,7 +95,8 @@ fn increase_counts_only_if_paid_from_elsewhere() {
     let seen = follower.poll();
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].asset.id, seen[0].amount.0), (SOL, 3_000_000));
-    // These transactions are not payments: an unknown mint, the Token-2022 program, and a failed transaction.
+    // The server must ignore payments in an unknown mint, payments of the Token-2022 program, and failed
+    // transactions.
     node.send(None, &payment_steps("other", &ours[0], 20));
     node.send(None, &payment_steps("token2022", &ours[0], 20));
     node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
