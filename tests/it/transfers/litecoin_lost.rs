@@ -275,7 +275,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             let forced = json!({ "action": "fail", "force": true });
             merchant.apply_action(of, &forced).expect(200);
         }
-        // These transfers have no transaction: the operator entered no id, and the signer sent nothing.
+        // These transfers have no transaction, because the operator entered no id and the signer sent nothing.
         let unsent = round.map(|who| merchant.new_processing(who, None));
         for of in &unsent {
             if of.by == SentBy::Signer {

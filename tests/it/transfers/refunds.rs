@@ -84,7 +84,8 @@ fn refunds_never_exceed_the_confirmed_amount() {
     assert_eq!(refunded_amount(&shop, &invoice), "100.00");
     refuse(None);
     refuse(Some("0.01"));
-    // The amount of a rejected refund may be refunded again. The amount of a paid refund may not.
+    // After a refund is rejected, its amount may be refunded again. After a refund is paid, its amount may not be
+    // refunded again.
     shop.apply_actions("refunds", &first, &["approve", "process", "pay"]);
     refuse(Some("0.01"));
     shop.apply_actions("refunds", &second, &["reject"]);

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
-/// Returns a signer that records its start, stores its order and runs the shell command `answer`, which prints the
-/// response.
+/// Returns a signer that records its start, stores its order and runs a shell command. The command `answer` prints
+/// the response.
 pub fn signer_with_response(served: &Installation, answer: &str) -> String {
     let script = format!(
         "echo started >> {}\ncat > {}\n{answer}",

@@ -55,7 +55,8 @@ fn fail_then_pay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     for sent in &all[..3] {
         merchant.send_amount(sent);
     }
-    // The review opens when the server first sees the payment, or when the payment is final.
+    // For three transfers, the review opens when the server first sees the payment. For the fourth, it opens when the
+    // payment is final.
     merchant.mine_and_read(1);
     for sent in &all[..3] {
         let status = &merchant.read_transfer(sent)["status"];

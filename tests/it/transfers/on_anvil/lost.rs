@@ -204,7 +204,7 @@ fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static s
     merchant.restart_and_read();
     let settled = [txids[0].clone(), other, txids[2].clone()];
     merchant.assert_all_paid(&all, &settled);
-    // Further final blocks change nothing.
+    // More final blocks change nothing.
     for _ in 0..2 {
         merchant.mine_and_read(FINAL);
         merchant.assert_all_paid(&all, &settled);
