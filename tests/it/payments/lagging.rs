@@ -242,7 +242,7 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     assert_eq!(shop.invoice_status(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&in_time), 200), payment);
     assert_eq!(shop.invoice_status(LIVE, &told), "detected");
-    // A time later than the stored one changes nothing.
+    // A reported time that is later than the stored time changes nothing.
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
     assert_eq!(see(&told, "told", None, 200), payment);
     let seen_at = "select cast(seen_at as text) from payments where on_time = 1";

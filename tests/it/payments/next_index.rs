@@ -147,7 +147,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         run_coffer(file, &["restore", copy, "--force"]);
     };
     move_index(&file, &["--next", "5"]);
-    // The gap of the first restore still applies after the second one.
+    // The gap of the first restore still applies after the second restore.
     for least in [1005, 2005] {
         kept(&file);
         assert_eq!(move_index(&file, &[]).1, least);

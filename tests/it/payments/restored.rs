@@ -81,7 +81,7 @@ impl RestoredShop {
         self.served.start(&settings)
     }
 
-    /// Imports new and old solana addresses, and requests addresses for new customers.
+    /// Imports all earlier solana addresses and some new ones, and requests addresses for new customers.
     #[track_caller]
     fn hand_out_addresses(&mut self, running: &RunningServer) {
         self.imported += 6;

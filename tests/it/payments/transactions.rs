@@ -196,7 +196,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
     }
     let body = json!({ "outputs": [pays], "amount": "1" });
     shop.post(PATH, None, body).assert_error(400, "invalid_request", Some("amount"));
-    // A different output at a stored position is rejected.
+    // A different output at the position of a stored output is rejected.
     let body = |output: &Value| json!({ "txid": "t", "outputs": [output] });
     shop.post(PATH, None, body(&pays)).expect(201);
     let other = shop.create_invoice("50.00", json!({ "asset": "LTC" }));
@@ -231,8 +231,8 @@ fn transfers_within_the_shop_book_nothing() {
     assert_eq!(instead["state"], "own", "the transaction spends the same outputs");
     assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "awaiting_payment");
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    // A transfer from a foreign address is an own transfer only after the foreign address is declared as the shop's
-    // own.
+    // A transfer from a foreign address is an own transfer only after the address is declared as an address of the
+    // shop.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!([&strange[0]["state"], &strange[1]["state"]], ["seen", "unmatched"]);
     let declared = format!(

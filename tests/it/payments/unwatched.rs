@@ -25,7 +25,7 @@ fn unwatched_chain_hands_out_no_pool_address() {
     set_watched(&shop, "solana");
     let given = [address_entry("solana", address)];
     assert_eq!(addresses_of(&shop, &url, "ada"), given);
-    // The address stays listed after the chain is stopped.
+    // The address is still listed after the chain is stopped.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
     execute(&shop, stopped);
     assert_eq!(addresses_of(&shop, &url, "ada"), given);
