@@ -47,7 +47,7 @@ fn resolve_link(from: &str, link: &str) -> String {
     parts.join("/")
 }
 
-/// Returns the anchors of the headings, as GitHub and `src/build.rs` make them.
+/// Returns the anchors of the headings, in the form that GitHub and `src/build.rs` generate.
 fn heading_anchors(file: &SourceFile) -> Vec<String> {
     let prose = file.text.split("```").step_by(2).flat_map(str::lines);
     let titles = prose.filter(|line| line.starts_with('#'));

@@ -50,7 +50,7 @@ pub fn forbidden_uses(tree: &Tree) -> Vec<String> {
         let mut seen = BTreeSet::new();
         for (path, line) in names.used {
             let (used, is_allowed) = if path[0] == "crate" {
-                // An item at the root of the crate belongs to `lib`.
+                // An item at the root of the crate belongs to the room `lib`.
                 let room = path.get(1).filter(|room| known.contains(&room.as_str()));
                 let room = room.map_or("lib", String::as_str);
                 let is_allowed = room == own || rooms == "ANY" || list_contains(rooms, room);
@@ -112,7 +112,8 @@ pub fn circular_uses(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Returns the places of a chain of uses from one module to another, `None` if there is no chain.
+/// Returns the place of each use in a chain of uses that leads from one module to another, `None` if there is no
+/// chain.
 fn find_path<'a>(
     uses: &'a ModuleUses,
     from: &ModulePath,

@@ -1,4 +1,5 @@
-//! Finds the paths that the program code of a file uses, starting at the root of this crate or of another crate.
+//! Finds the module paths that the code of a file uses. Each path starts at the root of this crate or of another
+//! crate.
 
 use crate::scan::Token;
 use crate::tree::SourceFile;

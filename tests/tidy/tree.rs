@@ -10,8 +10,8 @@ pub struct SourceFile {
     pub tokens: Vec<Token>,
 }
 
-/// Names at the top level, and the files that the rules read. The build script is excluded, because it is not part of
-/// the program.
+/// Names of the files and folders at the top level, and the files that the rules read. The build script is excluded,
+/// because it is not part of the program.
 pub struct Tree {
     pub top: Vec<String>,
     pub files: Vec<SourceFile>,
@@ -20,7 +20,7 @@ pub struct Tree {
 const READ: &[&str] = &["src", "sql", "tests", "examples", "Cargo.toml", "README.md"];
 
 impl Tree {
-    /// Returns the files of this project.
+    /// Reads the files of this project from the disk.
     pub fn load() -> Tree {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = Vec::new();

@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         assert!(is_plain(text), "{text:?} became {}", asset.text(units));
         assert_eq!(Units::parse(&asset.text(units), asset.decimals), Ok(units), "{text:?}");
         if let Ok(rate) = asset.fixed_rate(coffer::domain::money::Currency::Eur) {
-            // The result is a value or an overflow error. It never panics.
+            // The result is a value or an overflow error, never a panic.
             let _ = rate.value(units, asset.decimals);
         }
     }

@@ -5,7 +5,7 @@ use coffer::domain::time::Time;
 use rusqlite::Connection;
 use std::fmt::Write;
 
-/// Maximum length of a body that is stored completely. A longer one is stored as its start, length and checksum.
+/// Maximum length of a body that is stored completely. A longer body is stored as its start, length and checksum.
 const BODY_BYTES_MAX: usize = 1500;
 /// 2098-01-01, in Unix milliseconds. Earlier times come from the real clock.
 const START: Time = Time(4_039_372_800_000);

@@ -46,7 +46,7 @@ impl Situation {
             Situation::Replay => operation.is_idempotent,
             Situation::Unknown => operation.path.contains('{'),
             Situation::Foreign => matches!(scheme, Some("session" | "apiKey")),
-            // The listed operations would wait until the file is unlocked.
+            // These operations would wait until the file is unlocked.
             Situation::Locked => !matches!(
                 operation.id.as_str(),
                 "sandboxClock" | "sandboxReset" | "sandboxSnapshot" | "sandboxRestore"
@@ -199,7 +199,7 @@ impl ResponseRecorder {
             let answer = self.send_case(operation, &case, situation);
             table.add(&case.name, situation, answer.1);
         }
-        // Each response names the next invalid field, in the order in which the operation checks them.
+        // Each response reports the next invalid field, in the order in which the operation checks the fields.
         let fields = operation.fields.as_deref().unwrap_or_default();
         let mut named = Vec::new();
         for turn in 1..=fields.len() + 1 {

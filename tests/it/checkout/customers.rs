@@ -1,4 +1,4 @@
-//! The checkout page besides payment: language, brand color, and the buttons of a test invoice.
+//! Parts of the checkout page other than payment: language, brand color, and the buttons of a test invoice.
 
 use super::pages::{checkout_path_and_token, get_checkout_page};
 use crate::support::browser::Page;

@@ -95,7 +95,7 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
     // The page does not request a missing amount that is within the account's tolerance.
     pay(&tolerated, "0.24875");
     get_checkout_page(&shop, &tolerated).assert_shows(200, &seen).assert_hides(&["more</h1>"]);
-    // The page requests nothing after the deadline.
+    // The page requests no payment after the deadline.
     pay(&invoice, "0.1");
     get_checkout_page(&shop, &invoice)
         .assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);

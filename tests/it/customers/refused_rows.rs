@@ -87,7 +87,8 @@ fn customer_tables_reject_invalid_rows() {
     }
 }
 
-/// The rows themselves are valid, so that only the tested constraint rejects a statement.
+/// The rows of `ROWS` and valid changes of them are accepted, so that only the tested constraint rejects a statement
+/// of `REFUSED`.
 #[test]
 fn customer_tables_accept_valid_rows() {
     let conn = file_with_rows("customers-taken");

@@ -27,7 +27,7 @@ type AcknowledgedInvoice = (String, String);
 /// Guard that tells the clients, when dropped, that no further process follows.
 struct ClientStopGuard<'a>(&'a CurrentProcess);
 
-/// Number and URL of the current process, for clients that wait for the next one.
+/// Number and URL of the current process, for clients that wait for the next process.
 #[derive(Default)]
 struct CurrentProcess {
     present: Mutex<(usize, Option<String>)>,

@@ -166,7 +166,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     let untouched = std::fs::read(shop.file()).unwrap();
     shop.start_failure("broken", "-wal");
     assert_write_rejected(&shop.create_invoice("lost"));
-    // A sync would succeed from here on, but the server must still reject writes.
+    // A sync would succeed now, but the server must still reject writes.
     shop.end_failure("broken");
     for _ in 0..200 {
         assert_write_rejected(&shop.create_invoice("during"));

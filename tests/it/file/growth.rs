@@ -45,7 +45,7 @@ fn repeated_delivery_response_is_stored_once() {
     assert_eq!(attempt_responses(&shop.deliveries()[0]), expected);
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
     assert!(findings(shop.file()).is_empty());
-    // The operator interface shows the same responses, also after a resend.
+    // The operator interface shows the response of every attempt, also after a resend.
     let operator = shop.sign_in_operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let path = format!("/dashboard/api/accounts/{}/deliveries", account.as_str().unwrap());

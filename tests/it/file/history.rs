@@ -41,7 +41,7 @@ fn edit_file(file: &Path, statement: &str) {
     assert!(conn.total_changes() > 0, "{statement} changed nothing");
 }
 
-/// Edits a copy, and asserts a finding of rule 9 about this row.
+/// Edits a copy of the file, and asserts a finding of audit rule 9 about the row `about`.
 #[track_caller]
 fn assert_edit_found(original: &Path, statement: &str, about: &str) {
     let scratch = Scratch::new();
@@ -118,7 +118,7 @@ fn audit_proves_rows_up_to_a_noted_chain_head() {
     let both = ["--head", ledger.as_str(), "--head", audit_log];
     let now = chain_heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
-    // The older copy is consistent, but has no row that was written later.
+    // The older copy is consistent, but lacks the rows that were written after the copy was made.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
     assert_eq!(run_coffer("audit", &copy, &rest).status.code(), Some(1));
     let output = run_coffer("audit", &copy, &rest);
@@ -201,7 +201,7 @@ fn commands_beside_a_server_continue_its_hash_chain() {
         scope.spawn(|| {
             for _ in 0..20 {
                 shop.fund_balance(LIVE, "10.00", "EUR");
-                // The first payout stays open, so each later one is rejected.
+                // The first payout stays open, so each later payout request is rejected.
                 shop.request_payout("5.00");
             }
         });

@@ -96,7 +96,7 @@ fn file_in_use_is_not_replaced_under_any_name() {
     create_invoice(&shop.url).expect(201);
     assert!(shop.process.close_input());
     assert_eq!(invoice_count(&shop.file), 4, "acknowledged writes are stored");
-    // After the server has stopped, the target of the symlink is replaced, and the symlink stays.
+    // After the server has stopped, the target of the symlink is replaced, but the symlink is not.
     let (code, said) =
         run_coffer(&["restore", "--file", path_text(&soft), path_text(&shop.copy), "--force"]);
     assert_eq!(code, Some(0), "{said}");

@@ -1,4 +1,4 @@
-//! Copies of older versions, and files in read-only folders: commands read a temporary copy. A restored copy is
+//! Commands on a file of an older version or in a read-only folder read a temporary copy. A restored copy is
 //! upgraded, and its transfers are held.
 
 use crate::process::serve::start_server;

@@ -21,8 +21,8 @@ enum OldSignerState {
     Restored,
 }
 
-/// Steps of a transfer, state of its signer, and expected columns of the new file: status, signer, source of the
-/// transaction id, reason for payment, and whether the transfer was handed over.
+/// Steps of a transfer, state of its signer, and expected columns after the upgrade: status, signer state, source of
+/// the transaction id, basis on which the transfer was settled, and 1 if it was handed over for sending.
 type TransferCase = (&'static [&'static str], OldSignerState, &'static str);
 
 const CASES: [TransferCase; 14] = [
@@ -111,7 +111,7 @@ fn refund_of_each_state_is_upgraded() {
 
 #[test]
 fn payout_of_each_state_is_upgraded() {
-    // An account has one open payout at a time, so each case has its own file.
+    // An account has at most one open payout, so each case has its own file.
     for case in CASES {
         let scratch = Scratch::new();
         let (file, _) = create_old_file(&scratch, "payouts", &[case]);
@@ -147,7 +147,8 @@ fn assert_transfers_usable(file: &Path, ids: &[String]) {
         let end = if place == 6 { "failed" } else { "paid" };
         assert_eq!(ended["status"], end, "{place}");
     }
-    // While the signer is running, the step is rejected. The next start sets the outcome of the signer to unknown.
+    // A transfer cannot be paid while its signer is running. The next start sets the outcome of the signer to
+    // unknown.
     act(5, "pay").assert_error(409, "invalid_transition", Some("action"));
     for place in 8..ids.len() {
         for action in ["process", "pay", "fail", "release"] {

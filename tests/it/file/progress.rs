@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Reported counts of each part of the work, in the order of the reports, with the total.
+/// Progress reports by part of the work: the reported counts, in order, and the total.
 #[derive(Default)]
 struct RecordedProgress(BTreeMap<&'static str, (Vec<u64>, u64)>);
 

@@ -57,7 +57,7 @@ pub fn file_with_rows(name: &str) -> Connection {
 
 /// Statements, each with the constraint that rejects it.
 const REFUSED: [(&str, &str); 75] = [
-    // A confirmed invoice has a confirmation time, and others have none.
+    // A confirmed invoice has a confirmation time, and other invoices have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
         deposit_address = '0xa', picked_quote = 1", "CHECK"),
     ("update invoices set status = 'overpaid', asset = 'ETH', rate = '1', amount_expected = '1',
@@ -95,7 +95,7 @@ const REFUSED: [(&str, &str); 75] = [
     // An address has one owner. An owner has at most one address in a pool.
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xa', 2)", "UNIQUE"),
     ("insert into addresses (mode, pool, address, invoice) values ('test', 'evm', '0xb', 1)", "UNIQUE"),
-    // A payment is stored once. A confirmed payment has a confirmation time, and others have none.
+    // A payment is stored once. A confirmed payment has a confirmation time, and other payments have none.
     ("insert into observations (mode, chain, txid, position, asset, address, amount, state, seen_at)
         select mode, chain, txid, position, asset, '0xb', '2', state, seen_at from observations", "UNIQUE"),
     ("insert into payments (seq, id, invoice, quote, observation, rate, rate_source, rate_at, value, on_time,
@@ -153,7 +153,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update payments set rate_spread_bps = -1", "CHECK"),
     ("update payments set rate_evidence = ''", "CHECK"),
     ("update accounts set rate_spread_bps = 2001", "CHECK"),
-    // A rate figure has a known source, and rates are in price currencies.
+    // A rate figure has a known source, and a rate is in a price currency.
     ("insert into rate_figures (coin, currency, source, rate, via, at) values ('BTC', 'EUR', 'kraken', '1', 'BTC/EUR', 0)",
         "FOREIGN KEY"),
     ("insert into rates_known (coin, currency, rate, rate_source, rate_at, rate_evidence)
@@ -171,7 +171,8 @@ fn tables_reject_invalid_rows() {
     }
 }
 
-/// The rows themselves are valid, so that only the tested constraint rejects a statement.
+/// The rows of `ROWS` and valid changes of them are accepted, so that only the tested constraint rejects a statement
+/// of `REFUSED`.
 #[test]
 fn tables_accept_valid_rows() {
     let conn = file_with_rows("taken");

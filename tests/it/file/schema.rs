@@ -1,4 +1,4 @@
-//! The schema as SQL files.
+//! The SQL files that define the schema.
 
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};

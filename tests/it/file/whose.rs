@@ -177,7 +177,7 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     assert!(!missing.exists());
 }
 
-/// Statements that change the schema of a copy, each with a part of the error.
+/// Statements that change the schema of a copy, each with a part of the expected error.
 const PLANTED: [(&str, &str); 8] = [
     (
         "create trigger promote after insert on sessions begin update users set role = 'operator'; end",

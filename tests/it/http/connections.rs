@@ -268,7 +268,7 @@ fn client_gets_at_most_a_quarter_of_connections() {
     assert_alive(&mut from(4));
     greedy.pop();
     drop(others);
-    // The client may open another connection in place of the released one.
+    // The client may open another connection in place of the released connection.
     loop {
         let mut again = from(2);
         let _ = again.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
 
-/// 20 % more invoices than one search examines.
+/// Number of invoices, 20 % more than one search examines.
 const MANY: u32 = 60_000;
 
 /// Inserts many invoices into an account. Returns the id of the oldest one, which is paid.

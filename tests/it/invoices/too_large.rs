@@ -213,7 +213,7 @@ fn stored_oversized_payments_can_be_read_and_resolved() {
         assert_eq!((shop.get_invoice(&id), eur_balance(shop)), before);
         assert_eq!(unbooked(), "1");
     }
-    // `coffer doctor` reports the payment in a file that `coffer serve` opens.
+    // The query of `coffer doctor` reports the payment.
     let told = shop.query_text(include_str!("../../../sql/doctor/unbookable.sql"));
     assert!(told.starts_with("1 payments of account "), "{told}");
     assert!(

@@ -51,7 +51,7 @@ fn delivery_shows_the_sent_body_and_headers() {
         }
         let signatures = |at: usize| sent[at].headers["x-service-signature"].matches("v1=").count();
         assert_eq!([signatures(0), signatures(1)], [1, 2]);
-        // Attempts stored before signatures were kept show no signature.
+        // Attempts that an older version stored without a signature show no signature.
         let file = Connection::open(interface.shop.file()).unwrap();
         file.execute("update attempts set signatures = null, format = null", []).unwrap();
         let read = interface.get(&format!("deliveries/{id}"));

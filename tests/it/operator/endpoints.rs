@@ -1,4 +1,5 @@
-//! Webhook endpoints and secrets in the operator interface. After a roll, both secrets sign for a day.
+//! Webhook endpoints and secrets in the operator interface. After a secret is replaced, the old and the new secret
+//! sign for a day.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 
 const NULL: Value = Value::Null;
 
-/// Returns the number of signatures of a message, and for each secret `true` if it made one of them.
+/// Returns the number of signatures of a message, and for each secret `true` if the secret made one of the
+/// signatures.
 fn count_signatures(message: &ReceivedRequest, secrets: &[&str]) -> (usize, Vec<bool>) {
     let header = &message.headers["x-service-signature"];
     let at = header.split([',', '=']).nth(1).unwrap().parse().unwrap();

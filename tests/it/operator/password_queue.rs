@@ -32,7 +32,7 @@ fn send_and_disconnect(url: &str, method_and_path: &str, headers: &str, body: &s
     send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
 }
 
-/// Signs in and retries while other passwords of the client are being checked.
+/// Signs in, and retries while another password of the same client is being checked.
 #[track_caller]
 fn sign_in_with_retries(url: &str, email: &str, password: &str) -> Response {
     let body = json!({ "email": email, "password": password }).to_string();

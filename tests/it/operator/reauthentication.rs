@@ -87,7 +87,7 @@ fn age_password_entries(interface: &OperatorInterface, ms: i64) {
     interface.shop.execute_sql(&sql);
 }
 
-/// Calls a route on the account as the operator. Other ids in the path do not exist.
+/// Calls a route on the account as the operator. The other ids in the path belong to no object.
 #[track_caller]
 fn call_route(interface: &OperatorInterface, route: &Route, body: &Value) -> Response {
     let path = route.path.replace("{account}", &interface.account);
@@ -292,7 +292,7 @@ fn account_has_at_most_a_hundred_active_keys() {
     interface.request_as_merchant("POST", &path, &json!({ "overlapSeconds": 0 })).expect(201);
     make().assert_error(400, "invalid_request", None);
     interface.request_as_merchant("DELETE", &format!("keys/{}", ids[1]), &NULL).expect(204);
-    // A rolled key counts until it expires.
+    // A replaced key counts towards the maximum until the key expires.
     let path = format!("keys/{}/roll", ids[2]);
     interface.request_as_merchant("POST", &path, &json!({ "overlapSeconds": 60 })).expect(201);
     make().assert_error(400, "invalid_request", None);

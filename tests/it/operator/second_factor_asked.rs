@@ -68,7 +68,7 @@ fn replayed_code_is_rejected_without_counting() {
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
     let session = cookie_from(&server.sign_in_from(own, ANNA, &used).expect(201));
-    // The same code is sent again from the same client and from new ones, at sign-in and in the session.
+    // The same code is sent again from the same client and from new clients, at sign-in and in the session.
     let replay = |from: &str| {
         let refused = server.sign_in_from(from, ANNA, &used);
         refused.assert_error(401, "invalid_credentials", Some("code"));
@@ -117,7 +117,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     let refused = server.sign_in_from("203.0.113.99", ANNA, &json!(near[1]));
     refused.assert_error(429, "too_many_attempts", None);
     // Wrong passwords lock out every client except those that signed in with a code. The attacker's clients do not
-    // displace them.
+    // displace the clients that signed in.
     let body = json!({ "email": ANNA, "password": "wrong" });
     let fail = |at: usize| {
         let from = format!("203.0.{}.{}", at / 250, at % 250 + 1);

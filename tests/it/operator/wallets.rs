@@ -210,7 +210,7 @@ fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     assert_eq!(noted("own_address.add").len(), 1);
 }
 
-/// Invalid wallet texts and the field that the error names.
+/// Invalid texts of a wallet, each with the field that the error reports.
 const WRONG: [(&str, &str); 11] = [
     (r#"{"key": "Z"}"#, "chain"),
     (r#"{"chain": "bitcoin"}"#, "key"),

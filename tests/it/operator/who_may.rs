@@ -12,7 +12,7 @@ fn session_routes() -> impl Iterator<Item = (&'static Route, String)> {
     })
 }
 
-/// Returns the path of the route on this account. Other ids in the path do not exist.
+/// Returns the path of the route on this account. The other ids in the path belong to no object.
 fn account_path(route: &Route, account: &str) -> String {
     let path = route.path.replace("{account}", account);
     let segment = |segment: &str| match segment {

@@ -55,7 +55,7 @@ fn assert_no_secret_logged(log: &Path) {
     assert!(!logged.contains(SECRET), "{logged}");
 }
 
-/// A request to a node times out after a minute. The server becomes ready and stops without waiting for it.
+/// A request to a node times out after a minute. The server becomes ready and stops without waiting for the response.
 #[test]
 fn hanging_nodes_do_not_delay_start_and_stop() {
     for does in [Reply::Hang, Reply::Partial] {

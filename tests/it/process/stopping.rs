@@ -18,8 +18,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// Starts a server with this signer and this timeout of the signer. The timeout of requests in progress is never
-/// reached.
+/// Starts a server with this signer, and `command_drain_ms` as the signer's timeout. The timeout of requests in
+/// progress is never reached.
 #[track_caller]
 fn start_with_signer(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();

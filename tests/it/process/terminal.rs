@@ -55,8 +55,8 @@ fn terminal_shows_progress_and_keeps_the_result() {
     let (file, copy) = (path_str(&file), scratch.path("copy.db"));
     let old = scratch.copy_old_file("v2", "old.db");
     let invoices = format!("] {INVOICES}/{INVOICES} ");
-    // The upgrade runs all migrations except the first two. The check of references at its end counts as one more
-    // step.
+    // The upgrade runs all migrations except the first two. The check of references at the end of the upgrade counts
+    // as one more step.
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/migrations");
     let steps = std::fs::read_dir(migrations).unwrap().count() - 1;
     let (begun, ended) = (format!("] 0/{steps} "), format!("] {steps}/{steps} "));
@@ -147,7 +147,7 @@ fn no_color_keeps_progress_without_colors() {
     let plain = Terminal { environment: &[("NO_COLOR", "1")], ..Terminal::standard() };
     let plain = plain.run(&audit).unwrap();
     assert!(!plain.sent.contains("\x1b[1m") && plain.sent.contains("] 0/"), "{plain:?}");
-    // A finding does not break a progress bar, and the final text equals that in a pipe.
+    // A finding does not break a progress bar, and the final text equals the text that a pipe receives.
     let output = run_piped(&audit[1..]);
     let printed = [output.stdout, output.stderr].concat();
     let printed: Vec<String> =

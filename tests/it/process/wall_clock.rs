@@ -124,7 +124,7 @@ impl ClockedServer {
     }
 }
 
-/// Query for the milliseconds by which the wall clock is ahead, as the file records it.
+/// Query for the milliseconds by which the wall clock is ahead, as recorded in the file.
 const AHEAD: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file";
 
 #[test]

@@ -19,7 +19,7 @@ fn create_invoice(sandbox: &Sandbox, order: usize) -> Value {
     send(&agent(), "POST", &url, &headers, &body.to_string()).expect(201).json()
 }
 
-/// Gets a path with a key and parses the JSON.
+/// Sends a GET request with a key, and parses the JSON response.
 fn get_json(sandbox: &Sandbox, path: &str) -> Value {
     let headers = [("X-API-Key", Sandbox::SECRET_TEST)];
     let url = format!("{}{path}", sandbox.url());

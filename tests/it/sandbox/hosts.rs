@@ -12,7 +12,7 @@ use std::process::Command;
 
 const EVIL: (&str, &str) = ("Host", "evil.example");
 
-/// Sends a request of these lines unchanged, and returns its status.
+/// Sends these lines unchanged as a request, and returns the response status.
 #[track_caller]
 fn send_lines(shop: &Shop, lines: &[&str]) -> u16 {
     let address = shop.url().strip_prefix("http://").unwrap();

@@ -86,7 +86,8 @@ fn unrelated_files_are_not_opened_or_removed() {
         let made = Command::new("mkfifo").arg(of(1, beside)).status();
         assert!(made.unwrap().success());
     }
-    // The second lock file is a pipe. The third set of files consists of symlinks, and the fourth set of folders.
+    // The second lock file is a pipe. The third set consists of symlinks instead of files, and the fourth set of
+    // folders.
     std::fs::write(of(2, ""), "").unwrap();
     let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
     assert!(made.unwrap().success());

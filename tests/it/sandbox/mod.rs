@@ -1,4 +1,5 @@
-//! Features of the sandbox only: clock, faults, inboxes and account settings, and its use in other tests.
+//! Features that only the sandbox has: clock, faults, inboxes and account settings. Also its use as a fixture in
+//! other tests.
 
 mod account;
 mod clock;

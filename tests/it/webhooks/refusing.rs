@@ -100,7 +100,7 @@ fn failing_origins_of_an_account_share_pauses() {
     let served = installation_with_endpoints(&[]);
     let server = start_with_pause(&served, AN_HOUR_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
-    // Each URL is a different origin. Either the same receiver listens there, or no server does.
+    // Each URL has a different origin, at which either the test's receiver or no server listens.
     let tell = |host: u32| {
         let url = format!("http://127.0.0.{host}:{port}");
         create_invoices(&served, &server, 1, &json!({ "webhookUrl": url }));

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Python program that verifies a message with the library. Exit code 0 means valid.
+/// Python program that verifies a message with the library. Exit code 0 means that the message is valid.
 const VERIFY: &str = "
 import json, sys
 from standardwebhooks import Webhook

@@ -1,5 +1,5 @@
-//! Event types and invoice statuses: filters accept the documented ones, an event contains the object as it is read,
-//! and lists show only objects of the key.
+//! Event types and invoice statuses: filters accept only the documented values, an event contains the object as the
+//! API returns it, and lists show only objects of the key.
 
 use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};
@@ -49,7 +49,7 @@ fn list_entries(shop: &Shop, path: &str, key: &str) -> Vec<Value> {
     list["data"].as_array().unwrap().clone()
 }
 
-/// Asserts the type of an invoice's last event, and that the event contains the invoice as it is read.
+/// Asserts the type of an invoice's last event, and that the event contains the invoice as the API returns it.
 #[track_caller]
 fn assert_last_event(shop: &Shop, id: &str, status: &str) {
     let invoice = shop.get_invoice(id);

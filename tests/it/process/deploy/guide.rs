@@ -1,7 +1,7 @@
-//! The guide *Taking real money*, followed from an empty folder. The test runs its commands unchanged, except for
-//! ports and the path of the receiver.
+//! The guide *Taking real money*, followed from an empty folder. The test runs the commands of the guide unchanged,
+//! except for ports and the path of the receiver.
 //!
-//! Invariant: the node that the guide starts ends with the test.
+//! Invariant: the node that the guide starts is stopped when the test ends.
 
 use super::{guide_blocks, path_variable};
 use crate::file::audit::findings;
@@ -21,8 +21,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 const UNTESTED: &str = "taking real money as its page says";
-/// Chain id of Base. Below it is the contract of USDC on Base.
+/// Chain id of Base.
 const BASE: u64 = 8453;
+/// Contract of the token USDC on Base.
 const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
 /// A simulated reader of the guide, with two terminals and a folder.
@@ -160,7 +161,8 @@ impl GuideReader {
 
 impl Drop for GuideReader {
     fn drop(&mut self) {
-        // Some builds of litecoind name the file after bitcoind. If no file exists, no node is running.
+        // Some builds of litecoind name the process id file after bitcoind. If neither file exists, no node is
+        // running.
         for name in ["litecoind.pid", "bitcoind.pid"] {
             let pid = std::fs::read_to_string(self.path("litecoin/regtest").join(name));
             let _ = Command::new("kill")

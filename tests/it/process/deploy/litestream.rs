@@ -18,7 +18,7 @@ use std::sync::Mutex;
 const UNTESTED: &str = "replication by Litestream";
 /// Number of concurrent clients.
 const CLIENTS: usize = 4;
-/// Number of invoices that each phase of the load creates at least.
+/// Minimum number of invoices that each phase of the load creates.
 const INVOICES: usize = 100;
 /// Id and address of each acknowledged invoice.
 type AcknowledgedInvoices = Mutex<Vec<(String, String)>>;
@@ -53,7 +53,7 @@ impl Litestream {
         Process::start(command.arg("-log-level").arg("error"))
     }
 
-    /// Starts Litestream as in its own container beside that of Coffer.
+    /// Starts Litestream as if it ran in its own container, beside the container of Coffer.
     fn start_in_container(&self) -> Process {
         let mut command = Command::new("sh");
         command.arg(deploy_example_path("litestream-beside.sh"));
@@ -142,7 +142,7 @@ fn invoice_ids(file: &Path) -> HashSet<String> {
     ids.map(Result::unwrap).collect()
 }
 
-/// Returns the commands of `examples/deploy/README.md` for this case.
+/// Returns the commands of `examples/deploy/README.md` for this case of recovery.
 #[track_caller]
 fn case_commands(case: &str) -> String {
     let found = guide_blocks().into_iter().find(|(kind, _)| kind == case);
