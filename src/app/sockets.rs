@@ -48,9 +48,10 @@ pub(super) fn routes_by_socket(
 }
 
 /// Limits the system memory that slow clients occupy. The system drops data that is still unsent after `within_ms`,
-/// even if the connection is closed. Connections inherit both settings from the listening socket.
+/// even if the connection is closed. Connections inherit this time limit and the buffer size from the listening
+/// socket.
 fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
-    // If the system refuses these settings, its own limits apply.
+    // If the system refuses the buffer size or the time limit, its own limits apply.
     let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
     let within_ms = u32::try_from(within_ms).unwrap_or(u32::MAX);
     #[cfg(target_os = "linux")]

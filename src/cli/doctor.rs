@@ -191,7 +191,7 @@ fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
 fn check_folder(path: &Path) -> Check {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    // The name is random, so that an attacker cannot place a link there first.
+    // The name is random, so that an attacker cannot create a link with this name first.
     let name = random_bytes::<8>().map(|bytes| hex(&bytes)).unwrap_or_default();
     let probe = with_suffix(path, &format!("-{name}-doctor"));
     // On a full disk, a file can be created, but nothing can be written into it.

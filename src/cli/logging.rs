@@ -22,7 +22,7 @@ const WAITING_BYTES_MAX: usize = 1 << 20;
 /// Maximum wait for pending log lines at the end of the process.
 const FLUSH_MAX: Duration = Duration::from_secs(1);
 
-/// Logs records that pass the filter, and panics, to standard error.
+/// Writes log records that pass the filter, and panic messages, to standard error.
 pub(super) fn log_to_stderr(filter: &str) {
     let Some(lines) = LogQueue::start() else {
         return;

@@ -152,7 +152,7 @@ fn serve_until_stopped(
     let signals = server.handle_signals()?;
     let line = line(&server);
     if let Some(url) = server.setup_url() {
-        // The link is not logged, because other people may read the log.
+        // The setup link is printed but not logged, because other people may read the log.
         let _ = writeln!(std::io::stderr(), "make the first operator within the hour: {url}");
     }
     // The ready file is written before the ready line is printed, so that a process that reads the line finds the
@@ -236,7 +236,7 @@ fn write_ready_file(path: &Path, line: &str, database: &Path) -> Result<(), Erro
     if is(path).is_some_and(|found| is(database) == Some(found)) {
         return Err(ready_file_error(path, "is the server's file"));
     }
-    // The name is random, so that an attacker cannot place a link there first.
+    // The name is random, so that an attacker cannot create a link with this name first.
     let temporary = with_suffix(path, &format!("-{}", hex(&random_bytes::<8>()?)));
     let written = std::fs::File::create_new(&temporary).and_then(|mut file| {
         file.write_all(format!("{line}\n").as_bytes())?;

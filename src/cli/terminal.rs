@@ -16,7 +16,7 @@ pub(super) enum Stream {
     Err,
 }
 
-/// Meaning of a word, which its colour shows.
+/// Meaning of a word. The colour of the word shows this meaning.
 #[derive(Clone, Copy)]
 pub(super) enum Tone {
     Good,

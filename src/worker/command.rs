@@ -22,7 +22,7 @@ use tokio::sync::watch;
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of stderr that are logged.
 const ERRORS_BYTES_MAX: usize = 4 * 1024;
-/// Longest wait for the rest of stderr after the exit.
+/// Longest wait for the rest of stderr after the command has exited.
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
 /// Longest wait for a killed command to exit.
 const KILL_GRACE: Duration = Duration::from_secs(5);

@@ -183,7 +183,7 @@ impl ReceiverStates {
         }
     }
 
-    /// Updates the speeds of queues, then removes idle queues beyond the maximum.
+    /// Updates the speeds of queues, then removes idle queues if there are more than [`REMEMBERED_MAX`].
     pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
             // An earlier process has tried this queue. The attempt failed, and its latency is unknown, so the queue
@@ -217,8 +217,8 @@ impl ReceiverStates {
         }
     }
 
-    /// Removes idle queues until half of the maximum is left, first from the account that has the most queues. Within
-    /// an account, queues that are not quick are removed first, and the oldest before newer ones.
+    /// Removes idle queues until half of [`REMEMBERED_MAX`] is left, first from the account that has the most queues.
+    /// Within an account, queues that are not quick are removed first, and the oldest before newer ones.
     fn evict_idle_queues(&mut self, waiting: &[WaitingQueue]) {
         let waiting: HashSet<&str> = waiting.iter().map(|one| one.queue.as_str()).collect();
         let is_idle = |(name, queue): &(&String, &QueueState)| {

@@ -105,7 +105,7 @@ impl Drop for Process {
     }
 }
 
-/// Starts a sandbox with the real binary on this address. Returns the process, and the URL of the ready line.
+/// Starts a sandbox with the real binary on this address. Returns the process, and the URL in the ready line.
 #[track_caller]
 pub fn start_sandbox(listen: &str, more: &[&str]) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

@@ -139,7 +139,7 @@ impl BatchScene {
         self.service().recomputed.load(Ordering::Relaxed)
     }
 
-    /// Returns type and received amount of each invoice event, oldest first. The creation is left out.
+    /// Returns type and received amount of each invoice event, oldest first. The creation event is left out.
     fn invoice_events(&self) -> Vec<(String, Value)> {
         let merchant = &self.shop.merchant;
         let wanted = EventListQuery { before: None, kind: None, object: None, limit: 10_000 };

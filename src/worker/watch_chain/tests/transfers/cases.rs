@@ -244,7 +244,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
         let review = read["reviews"][0]["id"].clone();
         let resolved = json!({ "action": "resolve", "review": review, "reason": "another's" });
         all.apply_action(&id, &resolved).unwrap();
-        // After an operator has resolved a review, the same transaction does not reopen it.
+        // After an operator has resolved a review, the same transaction does not reopen the review.
         let (chain, now) = (all.chain(), all.now);
         all.shop.service.order_rescan(now, chain, 1).unwrap();
         all.mine_until_final();
