@@ -118,7 +118,7 @@ impl Context<'_> {
     }
 }
 
-/// Selects the requests that need a password confirmed in the last 15 minutes.
+/// Rule that selects the requests that need a password confirmed in the last 15 minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentPassword {
     /// No request needs a recent password: the operation moves no money, raises no limit and returns no secret.
@@ -130,8 +130,8 @@ pub enum RecentPassword {
 }
 
 impl RecentPassword {
-    /// Returns `true` if a request with this body needs a recent password. A body that cannot be parsed needs none,
-    /// because the request is refused.
+    /// Returns `true` if a request with this body needs a recent password. Returns `false` for a body that cannot be
+    /// parsed, because the request is refused anyway.
     pub fn is_needed(self, body: &[u8]) -> bool {
         match self {
             RecentPassword::Never => false,

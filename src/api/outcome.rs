@@ -16,7 +16,7 @@ pub enum Job {
     Read(ReadWork),
     /// One write transaction.
     Write(WriteWork),
-    /// A future that awaits a step of the service. Operations use a future if other callers need the same step.
+    /// A future that awaits a step of the service. Operations use a future for steps that other modules call as well.
     Wait(WaitWork),
 }
 

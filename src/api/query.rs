@@ -44,7 +44,7 @@ pub enum ParamKind {
     Uuid,
     /// An id of 1 to 40 characters. An unknown id selects nothing and is not an error.
     Id,
-    /// A time as in JSON.
+    /// A time in the format of JSON bodies.
     Moment,
 }
 

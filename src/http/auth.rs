@@ -40,14 +40,15 @@ pub enum Auth {
     Secret,
     /// A public key, sent by a page whose origin the account allows.
     Public,
-    /// A session of an operator. With [`Role::Merchant`], sessions of merchants' users are accepted as well.
+    /// A session of a user. [`Role::Operator`] accepts only operators; [`Role::Merchant`] accepts operators and
+    /// merchants' users.
     Session(Role),
     /// A reseller's token.
     Reseller,
     /// The token that `--metrics-token` sets. Without the option, no credentials are required.
     Metrics,
-    /// No credentials. The caller must be on this machine, and no page of another site. Exists only under `coffer
-    /// sandbox`.
+    /// No credentials. Accepts only requests from this machine, and none from pages of other sites. Exists only under
+    /// `coffer sandbox`.
     Sandbox,
 }
 

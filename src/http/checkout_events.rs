@@ -52,7 +52,7 @@ struct CheckoutEvents {
     subscription: Subscription,
     id: String,
     token: String,
-    /// Version of the state that the page has received.
+    /// Version of the invoice's state that the page received last.
     told: String,
     /// `true` if the state may have changed since the version in `told`.
     is_stale: bool,

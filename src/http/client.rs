@@ -1,6 +1,6 @@
-//! Address of the client behind a request, also through proxies.
+//! Finds the address of the client that sent a request, even through proxies.
 //!
-//! Invariant: only entries of `X-Forwarded-For` that trusted proxies wrote are used.
+//! Invariant: an entry of `X-Forwarded-For` is used only if a trusted proxy wrote the entry.
 
 use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -8,19 +8,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// Returns `true` if the address is a trusted proxy.
 pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// Mask that keeps the first 64 bits of an IPv6 address. The owner of a site chooses the remaining 64 bits freely.
+/// Mask that keeps the first 64 bits of an IPv6 address, which identify a site. The owner of the site chooses the
+/// remaining 64 bits freely.
 const SITE: u128 = u128::MAX << 64;
 
-/// Returns the address of the client: of all addresses that are no trusted proxies, the address nearest to the
-/// server.
+/// Returns the address of the client. Among the peer and the entries of `X-Forwarded-For`, this is the address
+/// nearest to the server that is not a trusted proxy.
 pub(super) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,
     is_trusted: &TrustedProxy,
 ) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
-    // An unreadable entry counts as an untrusted address, so the search ends there. A client may have forged the
-    // entries before it.
+    // The search ends at an unreadable entry, because the client may have forged this entry and all entries before
+    // it.
     let said: Vec<&[u8]> =
         lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
     let mut client = peer.to_canonical();

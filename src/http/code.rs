@@ -1,7 +1,7 @@
 //! Second-factor codes in requests.
 //!
-//! Invariant: a code counts as a wrong attempt until the check accepts it. A right password does not undo the count
-//! of a wrong code. A disconnect changes neither rule. A code that was already used does not count.
+//! Invariant: a code counts as a wrong attempt until the check accepts the code, even if the caller disconnects. A
+//! right password does not undo the count of a wrong code. A right code that was used before does not count as wrong.
 
 use super::front::Front;
 use super::password::ClientIdentity;
@@ -12,17 +12,14 @@ use crate::service::Error;
 use crate::service::operator::members::CredentialMark;
 use std::sync::Arc;
 
-/// An attempt with a second-factor code, or a request without a code.
+/// The check of a second-factor code, counted as an attempt. The check of a request without a code is not counted.
 pub(super) struct CodeAttempt {
     /// Target of the attempt and key of the client, `None` for a request without a code.
     at: Option<(Target, String)>,
 }
 
 impl CodeAttempt {
-    /// Prepares an attempt of a client with this code.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] if the database cannot be read.
+    /// Prepares the counted check of this code, which the client sent.
     pub(super) fn new(
         front: &Front,
         turn: &ClientIdentity,
@@ -41,7 +38,7 @@ impl CodeAttempt {
     }
 
     /// Runs the work that checks the code. The code counts as wrong until the work succeeds. After a disconnect the
-    /// work continues: the caller can see its effect elsewhere, so the attempt must count.
+    /// work continues and the attempt still counts, because the caller can see elsewhere whether the work succeeded.
     ///
     /// # Errors
     /// `too_many_attempts` if the code is not checked; else the errors of `work`.
@@ -95,7 +92,7 @@ mod tests {
     use std::sync::Arc;
     use tokio::sync::oneshot;
 
-    /// Lets ten callers disconnect before the result of their code, and returns how many codes were checked.
+    /// Lets ten callers send a code and disconnect before the result. Returns how many codes were checked.
     async fn count_codes_checked(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
@@ -119,7 +116,7 @@ mod tests {
             }
             drop(caller);
             looked_at = looked_at.saturating_add(1);
-            // The send fails if the test has dropped the attempt with its receiver.
+            // Sending fails if the test has dropped the receiver.
             found.send(outcome()).ok();
             tokio::task::yield_now().await;
         }

@@ -1,4 +1,4 @@
-//! One connection: its socket and its bodies, as hyper uses them.
+//! The socket of a connection, and the bodies of its requests and answers, in the form that hyper uses.
 //!
 //! Invariant: a client that reads too slowly for too long is disconnected. An answer that the socket accepts at once
 //! creates no timer.
@@ -19,7 +19,8 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Number of parts into which the measured time is divided. A slow client is disconnected late by at most one part.
+/// Number of parts into which the time for measuring a client's reading is divided. A slow client is disconnected
+/// late by at most one part.
 const PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
@@ -32,7 +33,8 @@ pub(super) struct MinReadRate {
 }
 
 impl MinReadRate {
-    /// Requires the client to read at least `bytes_min` bytes in each `span_ms` that the server waits for the client.
+    /// Requires the client to read at least `bytes_min` bytes in each `span_ms` milliseconds that the server spends
+    /// waiting for the client.
     pub(super) fn new(bytes_min: u64, span_ms: u64) -> MinReadRate {
         let part_ms = span_ms.div_euclid(10).max(1);
         MinReadRate { part: Duration::from_millis(part_ms), bytes_min }
@@ -41,7 +43,7 @@ impl MinReadRate {
 
 /// A socket that disconnects a client that reads too slowly.
 pub(super) struct Socket {
-    /// The stream, `None` after a live stream has taken it.
+    /// The TCP stream, `None` after a live stream has taken the socket.
     inner: Option<TokioIo<TcpStream>>,
     handover: Handover,
     seat: Arc<Seat>,

@@ -1,10 +1,10 @@
-//! Successful answers of operations, as the documents describe them.
+//! Successful answers of operations, as the OpenAPI documents describe them.
 
 use super::reply::status;
 use crate::api::operation;
 use crate::domain::fields::Component;
 
-/// A successful answer of a route, as the documents describe it.
+/// A successful answer of a route, as the OpenAPI documents describe it.
 #[derive(Clone, Copy)]
 pub(super) struct RouteAnswer {
     /// HTTP status, 0 for `default`.

@@ -174,7 +174,7 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     }
 }
 
-/// Adds the headers that all answers of routes with this form have.
+/// Adds the headers that the answer form of the route requires on every answer.
 fn with_common_headers(
     mut reply: Reply,
     method: &Method,
@@ -194,14 +194,14 @@ fn with_common_headers(
         reply = public::add_cors_headers(reply);
     }
     if !is_whole {
-        // Part of the body is unread, and the next request must not begin inside it.
+        // Part of the body is unread, so the connection cannot be used for another request.
         reply = reply.with(CONNECTION, "close");
     }
     reply
 }
 
-/// Waits for the delay of the simulated fault that a call to this route meets, and returns the fault. Returns `None`
-/// without a fault.
+/// Takes the simulated fault of this call, waits for the delay of the fault, and returns the fault. Returns `None` if
+/// the call has no fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
     front.unless_closed(tokio::time::sleep(fault.delay)).await;
@@ -272,7 +272,7 @@ async fn slow_down_guessing(front: &Front, error: &Error) {
 }
 
 /// Checks a request and starts its handler. Stores the rate limit headers in `limits`, because error answers have
-/// them as well.
+/// these headers as well.
 fn start_handler(
     front: &Arc<Front>,
     route: &'static Route,

@@ -115,7 +115,7 @@ pub(super) fn reply_with_body(
 mod tests {
     use super::{Code, Error, Refusal, answer};
 
-    /// Every status with its codes, as documented.
+    /// Error codes of each status, as the documentation lists them.
     const DOCUMENTED: [(u16, &str); 11] = [
         (
             400,

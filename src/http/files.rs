@@ -1,7 +1,7 @@
 //! Static files for browsers: the table `web::ASSETS`, and the widget, which shops load from a fixed path.
 //!
-//! Invariant: the URL of a file contains the version, so caches may keep the file for ever. A URL with another
-//! version returns the present file uncached, so pages loaded before an update still work.
+//! Invariant: the URL of a file contains the server's version, so caches may keep the file for ever. A URL with
+//! another version returns the present file uncached, so pages loaded before an update still work.
 
 use super::reply::Reply;
 use super::request::Call;
@@ -16,10 +16,11 @@ use hyper::header::{
 };
 use hyper::{HeaderMap, StatusCode};
 
-/// `Cache-Control` for a URL with the present version. The content of such a URL never changes. One year is the
+/// `Cache-Control` for a file URL with this server's version. The content of the URL never changes. One year is the
 /// longest age that caches use.
 const VERSIONED_CACHE: &str = "public, max-age=31536000, immutable";
-/// `Cache-Control` for a path with another version, which a page loaded before an update requests.
+/// `Cache-Control` for a file URL with the version of another server. A page loaded before an update requests such a
+/// URL.
 const OTHER_VERSION_CACHE: &str = "no-cache";
 /// `Cache-Control` of the widget: five minutes.
 const WIDGET_CACHE: &str = "public, max-age=300";
@@ -52,8 +53,8 @@ async fn send_file(call: Call) -> Result<Reply, Error> {
     Ok(file_reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
 }
 
-/// Sends the widget, or status 304 if the browser has it. The ETag is weak, because compressed and plain bytes are
-/// the same widget.
+/// Sends the widget, or status 304 if the browser already has the widget. The ETag is weak, because compressed and
+/// plain bytes are the same widget.
 async fn widget(call: Call) -> Result<Reply, Error> {
     let file = static_file("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");

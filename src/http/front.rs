@@ -67,7 +67,8 @@ pub struct HttpSettings {
     pub creations_per_minute: u32,
     /// Number of invoices that a client may create in a minute through payment links; 0 for no limit.
     pub link_invoices_per_minute: u32,
-    /// Returns `true` for the addresses of trusted proxies. Only their `X-Forwarded-For` is used.
+    /// Returns `true` for the addresses of trusted proxies. The server reads `X-Forwarded-For` only from trusted
+    /// proxies.
     pub trusted_proxy: TrustedProxy,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
@@ -77,11 +78,11 @@ pub struct HttpSettings {
     pub metrics_token: Option<MetricsToken>,
     /// Subscriptions of checkout pages to invoices. Every commit notifies the subscribers of the changed invoices.
     pub subscribers: Arc<Subscribers>,
-    /// Settings of a sandbox, `None` for another server.
+    /// Settings of a sandbox, `None` for a server that is not a sandbox.
     pub sandbox: Option<SandboxSettings>,
 }
 
-/// Selects the operations that an OpenAPI document describes.
+/// Kind of OpenAPI document, which selects the operations that the document describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
     /// Operations of every server, for merchants, operators and resellers, and the webhooks.

@@ -38,7 +38,7 @@ struct HashingState {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<HashJob>,
-    /// Clients that have a waiting or present password and are still connected.
+    /// Connected clients whose password waits or is being hashed.
     clients: Vec<Arc<str>>,
     thread: Option<JoinHandle<()>>,
     is_running: bool,
@@ -68,8 +68,8 @@ impl HashingQueue {
         }
     }
 
-    /// Runs `work` with the hasher when the client's turn comes. Drops `work` if the caller disconnects before that.
-    /// Calls `unheard` if the caller disconnects while `work` runs.
+    /// Runs `work` with the hasher when the client's turn comes. Drops `work` if the caller disconnects before `work`
+    /// starts. Calls `unheard` if the caller disconnects while `work` runs.
     ///
     /// # Errors
     /// `too_many_attempts` if the client already has a password in the queue, `overloaded` if the queue is full.

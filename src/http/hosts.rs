@@ -94,7 +94,7 @@ pub(super) struct AcceptedHosts {
     own: Vec<KnownHost>,
     allowed: Vec<AllowedHost>,
     any_address: bool,
-    /// The first accepted `Host` header, as a cache, because most callers send the same header in every request.
+    /// Cache of the first accepted `Host` header. Most callers send the same header in every request.
     usual: OnceLock<Box<str>>,
 }
 

@@ -37,7 +37,8 @@ impl AsRef<[u8]> for PermittedBytes {
 }
 
 impl LargeAnswers {
-    /// Returns the answer. A large answer takes a permit of the caller first.
+    /// Returns the answer. For a large answer, first takes one of the caller's permits, and holds the permit until
+    /// the bytes are sent or dropped.
     ///
     /// # Errors
     /// `overloaded` if the caller has too many large answers in transmission.

@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// Number of keys below which full buckets are not removed.
 const SWEEP_KEYS_MIN: usize = 10_000;
-/// Factor from the rate of a network to the rate of the network that contains it.
+/// Factor by which the rate of a network exceeds the rate of the next narrower network.
 const NETWORK_FACTOR: u32 = 10;
 
 /// Number of invoices that a key may create at once.
@@ -31,8 +31,8 @@ pub(super) struct Limiter {
     buckets: Mutex<Buckets>,
 }
 
-/// Token buckets by key, each stored as the time at which the bucket is full again. One creation costs `MINUTE_MS /
-/// per_minute`.
+/// Token buckets by key, each stored as the time at which the bucket is full again. One creation moves this time by
+/// `MINUTE_MS / per_minute` milliseconds.
 #[derive(Default)]
 struct Buckets {
     full_at: HashMap<String, Time>,
@@ -79,8 +79,8 @@ impl Limiter {
     }
 
     /// Counts one creation in each of these networks, ordered from the narrowest to the widest. Each network may
-    /// create ten times as much as the one before it. Counts nothing if one network is exhausted. Returns `None` if
-    /// there is no limit.
+    /// create ten times as many invoices as the next narrower network. Counts nothing if any network has reached its
+    /// limit. Returns `None` if there is no limit.
     pub(super) fn count_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdict: Option<Verdict> = None;
@@ -144,7 +144,8 @@ impl Verdict {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 
-    /// Returns the stricter verdict: a refusal before a permission, then fewer tokens or the longer wait.
+    /// Returns the stricter verdict. A refusal is stricter than a permission. Of two permissions, the stricter one
+    /// leaves fewer tokens; of two refusals, the stricter one has the longer wait.
     fn stricter(self, other: Verdict) -> Verdict {
         match (self.allowed, other.allowed) {
             (true, false) => other,

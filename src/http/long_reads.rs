@@ -1,5 +1,5 @@
-//! Long reads: searches, exports and summaries. Each runs on a thread of its own, and each caller may run a bounded
-//! number.
+//! Long reads: searches, exports and summaries. Each long read runs on its own thread, and the number of long reads
+//! of each caller is bounded.
 //!
 //! Invariant: no runtime thread performs a long read, and the reads of one caller do not block the reads of other
 //! callers.
@@ -46,7 +46,7 @@ impl Default for LongReads {
 
 impl LongReads {
     /// Runs a long read on its own thread when it is the caller's turn. The read is not started if the caller
-    /// disconnects before that.
+    /// disconnects before this turn.
     ///
     /// # Errors
     /// The errors of `work`; `overloaded` if the caller has too many long reads.
@@ -89,7 +89,7 @@ impl ExportPermit {
     }
 }
 
-/// Runs `work` on a thread when the caller has a turn and a thread is free. The permits for both are held until
+/// Runs `work` on a thread when the caller has a turn and a thread is free. The turn and the thread stay in use until
 /// `work` is done, even after a disconnect.
 async fn run_in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,

@@ -14,7 +14,7 @@ use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Identity of a client, for the queue and for counting attempts.
+/// Identity of a client, for the hashing queue and for counting attempts.
 pub(super) struct ClientIdentity {
     /// Key by which attempts of the client are counted.
     pub(super) client: String,
@@ -23,7 +23,7 @@ pub(super) struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// Returns the identity of a signed-in member, which nobody else can use.
+    /// Returns the identity of a signed-in member. No other client has this identity.
     pub(super) fn for_member(member: &Member) -> ClientIdentity {
         ClientIdentity { client: format!("user {}", member.user().id), is_member: true }
     }
@@ -42,7 +42,7 @@ impl ClientIdentity {
         Ok(if is_known { ClientKind::Known } else { ClientKind::Unknown })
     }
 
-    /// Returns the identity of a client without a session: its address.
+    /// Returns the identity of a client without a session, made from the client's address.
     pub(super) fn for_client(call: &Call) -> ClientIdentity {
         ClientIdentity { client: client::limit_key(call.client()), is_member: false }
     }

@@ -30,7 +30,7 @@ impl PagePolicy<'static> {
     /// Policy of a page that no site may frame.
     pub(super) const ALONE: PagePolicy<'static> =
         PagePolicy { framing: Framing::Nobodys, shows_own: false, is_isolated: true };
-    /// Policy of a page for a shop's customers that no site may frame.
+    /// Policy of a payment link's page. No site may frame the page.
     pub(super) const LINK: PagePolicy<'static> =
         PagePolicy { is_isolated: false, ..PagePolicy::ALONE };
     /// Policy of a page that frames other pages of this service.

@@ -1,11 +1,12 @@
-//! CORS headers, which let pages of all sites read an answer.
+//! CORS headers, which let pages of all sites read an answer. A route with such answers is called shared.
 //!
-//! Invariant: the answers of shared routes, errors included, have these headers, and other answers have none.
+//! Invariant: all answers of shared routes, errors included, have these headers. Answers of other routes have none of
+//! them.
 
 use super::reply::Reply;
 use hyper::header::HeaderName;
 
-/// CORS headers of every answer of a shared route.
+/// CORS headers of every answer that pages of all sites may read.
 const HEADERS: [(&str, &str); 2] = [
     ("Access-Control-Allow-Origin", "*"),
     ("Access-Control-Expose-Headers", "X-Request-Id, Retry-After"),

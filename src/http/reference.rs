@@ -52,7 +52,7 @@ pub(super) fn reference(
     })
 }
 
-/// Replaces references to shared answers by the answers themselves.
+/// Replaces each reference to a shared answer by a copy of the answer.
 fn inline_shared(document: &mut Value) {
     let shared = document.pointer("/components/responses").cloned();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);

@@ -96,7 +96,7 @@ pub(super) fn masked_path(path: &str) -> &str {
     if path.split('/').any(holds) { "(a path that holds a private key)" } else { path }
 }
 
-/// Returns the value of a header as text. A repeated header must have the same value.
+/// Returns the value of a header as text. If the header is repeated, all values must be equal.
 ///
 /// # Errors
 /// `invalid_request` if the values differ or are not printable ASCII.

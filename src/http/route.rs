@@ -18,7 +18,7 @@ use crate::domain::user::Role;
 use crate::service::{Error, Member};
 use std::sync::Arc;
 
-/// Selects the routes that a listener serves.
+/// The set of routes that a listener serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListenerRoutes {
     /// All routes.
@@ -104,7 +104,7 @@ pub(super) enum Payable {
 }
 
 impl AnswerForm {
-    /// Returns the properties that both forms have.
+    /// Returns the properties that this form and the other form share.
     pub(super) fn common(self, other: AnswerForm) -> AnswerForm {
         AnswerForm {
             page: self.page.filter(|_| other.page.is_some()),
@@ -118,8 +118,8 @@ impl AnswerForm {
 /// Future of a handler's answer.
 pub(super) type ReplyFuture = Boxed<'static, Result<Reply, Error>>;
 
-/// Handler of a route. Its second argument proves the authentication, because only `auth` creates values of these
-/// types.
+/// Handler of a route. The second argument of the function proves the authentication, because only `auth` creates
+/// values of that argument's type.
 pub(super) enum Handler {
     /// Handler for everybody.
     Open(fn(Call) -> ReplyFuture),
@@ -224,7 +224,7 @@ impl Route {
     }
 }
 
-/// Form of answers for programs that every cache may store.
+/// Form of answers that are not pages and that every cache may store.
 pub(super) const FOR_ALL: AnswerForm =
     AnswerForm { page: None, is_private: false, is_shared: false, payers_of: None };
 

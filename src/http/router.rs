@@ -75,8 +75,8 @@ impl Router {
         self.node(path).map_or(String::new(), |(node, _)| node.methods())
     }
 
-    /// Returns the form of errors for a path without a route. The form is that of the routes below the longest known
-    /// beginning of the path.
+    /// Returns the form of errors for a path without a route. All routes below the longest known beginning of the
+    /// path share this form.
     pub(super) fn error_form(&self, path: &str) -> AnswerForm {
         let mut node = Some(&self.root);
         let mut form = None;

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 /// Limits of connections.
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Maximum number of connections. If all are used, a new connection replaces the connection that has waited
+    /// Maximum number of connections. At the maximum, a new connection replaces the connection that has waited
     /// longest for its client. If no connection waits for its client, the new connection must wait.
     pub connections_max: usize,
     /// `true` if clients on this machine, for example local proxies, are limited to a quarter of the connections,

@@ -25,10 +25,10 @@ const ENDING: u8 = 8;
 /// State bit: a live stream has nothing to send.
 pub(super) const IDLE: u8 = 16;
 
-/// Divisor of the slots: one client may use at most a quarter of them.
+/// Divisor of the number of slots: one client may use at most a quarter of all slots.
 const CLIENT_SHARE: usize = 4;
 
-/// Number of longest-waiting connections that a search returns at most.
+/// Maximum number of longest-waiting connections that one search returns.
 const LONGEST_KEPT: usize = 64;
 
 /// Maximum number of connections that are being closed at once. Such connections still use file descriptors.
@@ -45,13 +45,14 @@ pub(super) struct Slots {
 #[derive(Default)]
 struct UsedSlots {
     seats: HashMap<u64, Arc<Seat>>,
-    /// Number of connections of each limited client.
+    /// Number of connections of each client that has a limit.
     of_client: HashMap<IpAddr, usize>,
     next: u64,
     /// Number of connections that are being closed and still exist.
     ending: usize,
-    /// The connections that had waited longest at the latest search, with the longest wait at the end. Other
-    /// connections have waited less, so most new connections need no new search.
+    /// Result of the latest search for the connections that had waited longest, each with the start of its wait. The
+    /// longest wait is at the end. All other connections have waited less, so most new connections need no new
+    /// search.
     longest: Vec<(i64, Arc<Seat>)>,
 }
 
@@ -181,7 +182,7 @@ impl Slots {
 }
 
 impl UsedSlots {
-    /// Closes the connection that has waited longest for its client. Returns `false` if none waits.
+    /// Closes the connection that has waited longest for its client. Returns `false` if no connection waits.
     fn close_longest(&mut self) -> bool {
         loop {
             if self.longest.is_empty() {
@@ -197,7 +198,7 @@ impl UsedSlots {
         }
     }
 
-    /// Closes the longest-waiting connection of this client. Returns `false` if none waits.
+    /// Closes the longest-waiting connection of this client. Returns `false` if no connection of the client waits.
     fn close_longest_of(&mut self, client: IpAddr) -> bool {
         let mut own = self.longest_waiting(|seat| seat.client == Some(client));
         std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.close(&seat))
@@ -229,8 +230,7 @@ impl UsedSlots {
         waiting.map(|(since_us, seat)| (since_us, Arc::clone(seat))).collect()
     }
 
-    /// Removes a connection that has ended from the used slots and from the number of connections that are being
-    /// closed.
+    /// Removes an ended connection from the used slots, or else from the number of connections that are being closed.
     fn remove_ended(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);

@@ -85,7 +85,8 @@ struct FailureCounts {
 /// Counters of failed attempts at one kind of target.
 #[derive(Default)]
 struct Failures {
-    /// Failures of one client at one target, by the hash of both. The strict limit applies to these failures.
+    /// Failures of one client at one target, by the hash of the target and the client. The strict limit applies to
+    /// these failures.
     strictly: HashMap<ThrottleKey, ClientFailures>,
     /// Failures of all clients in a group at one target, by the hash of the target and the group. The loose limit
     /// applies to these failures.
@@ -241,9 +242,9 @@ impl FailureCounts {
         }
     }
 
-    /// Removes the failures of the client and of all clients at this target, and this attempt from the client's
-    /// total. The client's failures at other targets remain. Otherwise guessers could reset their failures by signing
-    /// in to their own account.
+    /// Removes the failures of this client and of all clients at this target. Removes this attempt from the client's
+    /// failures at all targets; the client's failures at other targets remain. Otherwise guessers could reset these
+    /// failures by signing in to their own account.
     fn record_success(&mut self, target: &Target, client: &str) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);

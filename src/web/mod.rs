@@ -32,7 +32,7 @@ pub fn static_file(folder: &str, name: &str) -> Option<&'static StaticFile> {
 }
 
 impl StaticFile {
-    /// Returns the content type for the file extension. A test checks that every file has one.
+    /// Returns the content type for the file extension. A test checks that every file has a content type.
     #[must_use]
     pub fn content_type(&self) -> Option<&'static str> {
         match self.name.rsplit_once('.')?.1 {

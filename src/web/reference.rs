@@ -77,7 +77,7 @@ pub struct Field {
     pub place: String,
     /// Type in words, for example `string or null`.
     pub kind: String,
-    /// Names of the objects that the field may contain, which the page links.
+    /// Names of the objects that the field may contain. The page links to these objects.
     pub objects: Vec<String>,
     /// `true` if the field is required.
     pub is_required: bool,
@@ -107,7 +107,7 @@ pub struct Body {
 
 /// A successful response of an operation.
 pub struct ResponseDoc {
-    /// HTTP status, or `other` for all further ones.
+    /// HTTP status, or `other` for all statuses that are not listed.
     pub status: String,
     /// Description of the response.
     pub about: String,

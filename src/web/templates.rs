@@ -40,7 +40,7 @@ pub struct Frame<'a> {
     pub root: String,
     /// Shop shown at the top of the page.
     pub shop: Option<Shop<'a>>,
-    /// `true` if no real money is involved, which the page then states.
+    /// `true` if no real money is involved. The page then shows a note.
     pub is_for_tests: bool,
     /// Script of the page, as `folder/name` in the assets. The page works without the script as well.
     pub script: Option<&'static str>,
@@ -112,7 +112,7 @@ pub struct ErrorPage<'a> {
     pub message: String,
     /// Id of the failed request.
     pub request_id: &'a str,
-    /// Relative link back to the checkout page, if the failed request was a form of that page.
+    /// Relative link back to the checkout page, if the failed request was a form sent from the checkout page.
     pub back: Option<String>,
 }
 

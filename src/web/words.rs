@@ -48,7 +48,7 @@ texts! {
 }
 
 impl Words {
-    /// Returns the texts of a language. The first call parses its file.
+    /// Returns the texts of a language. The first call for a language parses its file.
     #[must_use]
     pub fn for_language(language: Language) -> &'static Words {
         macro_rules! read {

@@ -52,7 +52,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns the secret, and records in the audit log who has read it.
+/// Returns the secret, and records in the audit log who has read the secret.
 fn audit_and_show(
     tx: &Tx<'_>,
     actor: &str,

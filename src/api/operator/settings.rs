@@ -128,7 +128,7 @@ fn read_network_fees(coins: &Map<String, Value>) -> Result<CoinValues<Units>, Re
     })
 }
 
-/// Reads a field that maps coins to values. `read` parses the value of a coin, and null gives `None`.
+/// Reads a field that maps coins to values. `read` parses the value of a coin. A JSON null becomes `None`.
 fn read_coins<T>(
     field: &str,
     coins: &Map<String, Value>,

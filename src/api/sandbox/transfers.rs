@@ -1,4 +1,4 @@
-//! Payouts and refunds of both modes in a sandbox: `/sandbox/payouts`, `/sandbox/refunds`.
+//! Payouts and refunds of test and live mode in a sandbox: `/sandbox/payouts`, `/sandbox/refunds`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;

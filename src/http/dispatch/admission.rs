@@ -56,8 +56,8 @@ impl AdmittedHandler {
     }
 }
 
-/// Authenticates the caller of a route. Stores the rate limit headers in `limits`, because error answers have them as
-/// well. `body` is empty if the body could not be read.
+/// Authenticates the caller of a route. Stores the rate limit headers in `limits`, because error answers have these
+/// headers as well. `body` is empty if the body could not be read.
 pub(super) fn admit(
     front: &Front,
     route: &'static Route,
@@ -92,7 +92,7 @@ pub(super) fn admit(
     })
 }
 
-/// Authenticates the caller of an operation that `api` declares, and binds the caller to its function.
+/// Authenticates the caller of an operation that `api` declares, and binds the caller to the operation's function.
 fn admit_declared(
     front: &Front,
     route: &'static Route,
@@ -144,7 +144,7 @@ fn admit_declared(
     })
 }
 
-/// Authenticates a secret key. Counts the request against the rate of the key if the route requires it.
+/// Authenticates a secret key. Counts the request against the rate of the key if the route is rate limited.
 fn admit_secret_key(
     front: &Front,
     route: &Route,

@@ -1,7 +1,7 @@
 //! Notifies the sandbox's listeners of a call and its answer.
 //!
-//! Invariant: this module does nothing outside the sandbox. It does not report calls of pages or of the stream, and
-//! it hides unknown keys and secrets.
+//! Invariant: this module does nothing outside the sandbox. Requests for pages and for the stream itself are not
+//! reported. Unknown keys and secrets are hidden.
 
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
@@ -84,8 +84,8 @@ impl CallNotice {
     }
 }
 
-/// Returns `true` for routes whose calls are not reported: pages, the stream, and inboxes. The stream reports
-/// deliveries to inboxes when they are sent.
+/// Returns `true` for routes whose calls are not reported: pages, the stream, and inboxes. A delivery to an inbox is
+/// reported when it is sent, so its receipt is not reported again.
 fn is_unreported(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream

@@ -1,4 +1,4 @@
-//! Answers to calls that meet a simulated fault of the sandbox.
+//! Answers to calls for which the sandbox simulates a fault.
 //!
 //! Invariant: the answer has the form and the headers of a real error.
 

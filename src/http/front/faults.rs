@@ -15,12 +15,12 @@ use std::time::Duration;
 pub(in crate::http) struct Fault {
     /// Operation that has the fault, `None` for every operation outside `/sandbox`.
     pub(in crate::http) operation: Option<OperationInfo>,
-    /// Status of the answer if the operation is not run. `None` runs the operation.
+    /// Status of the simulated answer, sent instead of running the operation. `None` if the operation is run.
     pub(in crate::http) status: Option<StatusCode>,
     pub(in crate::http) delay: Duration,
     /// `true` if the operation is run and its answer is dropped.
     pub(in crate::http) drops_answer: bool,
-    /// Number of next calls that still meet the fault.
+    /// Number of further calls that have the fault.
     pub(in crate::http) times: u64,
 }
 
@@ -52,7 +52,8 @@ impl FaultState {
         found.copied()
     }
 
-    /// Returns the fault that a call of this operation meets, and counts the call against that fault.
+    /// Returns the fault of this call of the operation, and lowers the fault's `times` by one. Returns `None` if the
+    /// call has no fault.
     pub(in crate::http) fn take_fault(&self, operation: OperationInfo) -> Option<Fault> {
         if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
             return None;

@@ -1,4 +1,4 @@
-//! Inboxes: webhook receivers inside the sandbox. A test reads the received requests from them.
+//! Inboxes: webhook receivers inside the sandbox, from which a test reads the received requests.
 //!
 //! Invariant: inboxes exist only in memory, and their number and size are bounded.
 
@@ -112,7 +112,7 @@ impl Inboxes {
 }
 
 impl Inbox {
-    /// Returns the configured answer for the present message, and counts the message.
+    /// Returns the configured answer for the present message, and lowers the `times` of that answer by one.
     fn next_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
             return DEFAULT_BEHAVIOUR;

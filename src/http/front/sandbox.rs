@@ -22,7 +22,7 @@ pub(in crate::http) const NOT_FOR_PAGES: &str =
 /// Controls of a whole sandbox. `app` implements this trait, because only `app` has access to the clock, the workers
 /// and the database file.
 pub trait SandboxControls: Send + Sync {
-    /// Moves, stops or restarts the clock. Returns after the completion of all work that the move makes due.
+    /// Moves, stops or restarts the clock. Returns when all work that became due is done.
     fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>>;
     /// Resets the state to the seed, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
@@ -83,7 +83,7 @@ impl Sandbox {
         }
     }
 
-    /// Subscribes to the activity that follows this call.
+    /// Subscribes to the sandbox's activity. The receiver wakes at activity after the subscription.
     pub(in crate::http) fn subscribe(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
         let news = Arc::clone(&self.news);
         if let Some(activity) = activity {

@@ -100,7 +100,7 @@ fn response_headers(route: &Route, refused: Option<StatusCode>) -> Value {
     Value::Object(headers)
 }
 
-/// Returns links from a created resource to every operation on `/…/{id}` of the same kind.
+/// Returns links from a created resource to every operation on a path `/…/{id}` of the same kind of resource.
 fn links(route: &Route, subject: DocumentKind) -> Map<String, Value> {
     let creates = route.method == "POST"
         && !route.path.contains('{')

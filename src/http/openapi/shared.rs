@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// Maximum number of codes in the name of a shared answer.
 const CODES_IN_NAME_MAX: usize = 3;
 
-/// Moves every answer that two or more operations share out of the operations, and leaves references there. Returns
-/// the shared answers, by name.
+/// Moves every answer that two or more operations share out of the operations, and puts references in its place.
+/// Returns the shared answers, by name.
 pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     visit_answers(paths, |_, response| {
@@ -68,7 +68,8 @@ fn answer_name(scheme: &str, response: &Value) -> String {
     name
 }
 
-/// Returns a name for a shared error, made from its codes. A name with only one code has a qualifier.
+/// Returns a name for a shared error, made from its codes. If there is only one code, the name also has the field,
+/// the resource or the security scheme of the error.
 fn refusal_name(scheme: &str, json: &Value) -> String {
     let examples = json.get("examples");
     let examples = examples.and_then(Value::as_object);

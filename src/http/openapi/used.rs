@@ -1,5 +1,5 @@
-//! Selects the components that a document needs: components that the document, or another needed component, refers
-//! to.
+//! Selects the components that a document needs: those that the document refers to, directly or through other
+//! components.
 
 use serde_json::{Map, Value, json};
 

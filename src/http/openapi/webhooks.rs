@@ -41,7 +41,7 @@ const HEADERS: [(&str, &str, &str); 4] = [
 /// Body of a webhook in the legacy format. No operation refers to this component.
 pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 
-/// Returns the `webhooks` object of the document, by event type.
+/// Returns the `webhooks` object of the document, with one operation for each event type.
 pub(super) fn webhooks() -> Value {
     let each = EventType::ALL.iter();
     let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind)));

@@ -103,7 +103,8 @@ async fn turn_off(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::no_content())
 }
 
-/// Parses a body that contains only a second-factor code. Returns the code, and an attempt of the user with the code.
+/// Parses a body that contains only a second-factor code. Returns the code, and the counted check of this code for
+/// the user.
 fn read_code_attempt(
     call: &Call,
     member: &Member,

@@ -54,7 +54,7 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
 }
 
-/// Streams the addresses of a wallet until all are sent or the client disconnects.
+/// Streams the addresses of a wallet until all addresses are sent or the client disconnects.
 async fn stream_addresses(
     service: Arc<Service>,
     mut place: long_reads::ExportPermit,

@@ -122,8 +122,8 @@ async fn show(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the page of an invoice. `again` is the polling interval in seconds. `None` means that only the page's
-/// script polls, at a long interval.
+/// Renders the page of an invoice. A browser without scripts reloads the page every `again` seconds, or never for
+/// `None`. The page's script polls at the same interval, or at a long interval for `None`.
 fn render_page(
     call: &Call,
     view: &CheckoutView<'_>,

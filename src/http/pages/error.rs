@@ -2,7 +2,7 @@
 //! language, without technical details.
 //!
 //! Invariant: the sites that may frame the requested page may frame its error page. If the account is not known, no
-//! site may.
+//! site may frame the error page.
 
 use super::form::FormFields;
 use super::{CustomerLanguage, accept_language, checkout, page_reply, service_frame};
@@ -35,7 +35,7 @@ struct CustomerRequest {
     pays: Payable,
     /// The browser's `Accept-Language` header.
     accepted: String,
-    /// Request body, empty if none was read.
+    /// Request body, empty if no body was read.
     body: Bytes,
 }
 
@@ -78,8 +78,8 @@ impl CustomerRequest {
         }
     }
 
-    /// Returns the language for the customer: the language in the query or in the form, else the account's or the
-    /// browser's.
+    /// Returns the language for the customer: the language in the query or in the form, else the language of the
+    /// account or of the browser.
     fn choose_language(
         &self,
         context: &ErrorContext<'_>,

@@ -88,8 +88,8 @@ async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::no_content())
 }
 
-/// Returns the fault that the body describes for the next calls. Returns `None` if the body describes no fault of
-/// calls.
+/// Returns the fault of the next calls that the body describes. Returns `None` if the body sets no field of such a
+/// fault.
 fn read_fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,

@@ -30,7 +30,7 @@ const SECRET_NAME_PARTS: [&str; 9] = [
 ];
 /// Beginnings of secret keys and tokens of this service, and of links for authenticator apps.
 const SECRET_PREFIXES: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
-/// Texts in the name of a field whose values may have the form of a key, 32 bytes in hexadecimal, but are none.
+/// Texts in the names of fields whose values may look like a key (32 bytes in hexadecimal) but are not keys.
 const HASH_NAME_PARTS: [&str; 4] = ["txid", "hash", "block", "signature"];
 /// Names of fields that contain sentences of the service. Twelve words in such a field are not the phrase of a
 /// wallet.
@@ -45,8 +45,8 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
         };
     };
     mask_field("", &mut value);
-    // The text is returned unchanged if no secret was found. If a name is repeated, the parser keeps only the last
-    // value, so the two texts differ.
+    // The text is returned unchanged if no secret was found. A text that repeats a field differs from `masked`,
+    // because the parser keeps only the last value of the field.
     match serde_json::to_string(&value) {
         Ok(masked) if masked == text => Cow::Borrowed(text),
         Ok(masked) => Cow::Owned(masked),

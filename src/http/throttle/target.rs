@@ -1,4 +1,4 @@
-//! Targets of guesses, and the rates at which clients may fail at a target, all clients together.
+//! Targets of guesses, and for each target the rate at which all clients together may fail.
 
 use super::rate::Rate;
 use super::{PasswordLimits, ThrottleKey, key};
@@ -81,8 +81,8 @@ impl Target {
         matches!(self, Target::User(..) | Target::Nobody(_))
     }
 
-    /// Returns the key of the target for this client, or for all clients if `client` is empty. A new password changes
-    /// the key.
+    /// Returns the key of the target for this client, or for all clients if `client` is empty. The key of a user's
+    /// target changes with the user's password.
     pub(super) fn key(&self, client: &str) -> ThrottleKey {
         match self {
             Target::User(mark, _) => user_target_key("user", mark, client),

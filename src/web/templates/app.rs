@@ -1,6 +1,6 @@
 //! The page of the operator interface, whose content a script creates.
 //!
-//! Invariant: without a script the page says that it needs one.
+//! Invariant: if no script runs, the page says that it needs scripts.
 
 use askama::Template;
 

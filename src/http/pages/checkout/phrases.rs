@@ -55,8 +55,8 @@ pub(super) fn network_name(chain: Chain) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Returns the icon, the heading and the sentence for a status. `seen` is `true` if a payment was seen. If such an
-/// invoice is still unpaid, the payment came too late.
+/// Returns the icon, the heading and the sentence for a status. `seen` is `true` if a payment was seen. If a payment
+/// was seen and the invoice is still unpaid, the payment came too late.
 pub(super) fn describe_status(
     status: InvoiceStatus,
     seen: bool,
