@@ -66,7 +66,7 @@ values! {
             where account = :account and action = 'unmatched_payment.undo' \
             and json_extract(detail, '$.from.invoice') = :invoice) as found";
 
-    /// Returns the actor and the time of the last entry with this action on an object of an account.
+    /// Returns the actor and the time of the newest entry with this action on an object of an account.
     pub fn last_action(db, account: i64, object_id: &str, action: &str) -> Option<(actor: String, at: Time)> =
         "select actor, at from audit_log \
             where account = :account and object_id = :object_id and action = :action order by seq desc limit 1";

@@ -32,7 +32,7 @@ use std::time::Duration;
 /// for a wallet to scan.
 pub const GAP: u64 = 1000;
 
-/// Time to wait for the write of another process.
+/// Maximum time to wait until another process ends its write.
 const BUSY: Duration = Duration::from_secs(5);
 /// Number of attempts, [`BUSY_PAUSE`] apart, that take as long as [`BUSY`]. For waits that SQLite does not do itself.
 const BUSY_TRIES: u32 = 5000;
@@ -48,7 +48,8 @@ commands! {
     STAMP = "update file set snapshot_at = :now";
 }
 
-/// A copy with a temporary name beside its destination. Dropping it removes the copy unless it has its final name.
+/// A backup copy with a temporary name beside its destination. If the copy did not get its final name, dropping this
+/// value removes the copy.
 pub struct BackupCopy {
     temporary: PathBuf,
     to: PathBuf,
@@ -181,7 +182,7 @@ impl BackupCopy {
     ) -> Result<T, E> {
         let outcome = read(&self.temporary, work);
         for suffix in BESIDE {
-            // Reading may have created these files.
+            // Reading may have created log files beside the copy.
             let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
         }
         outcome

@@ -54,7 +54,8 @@ pub(super) fn add_entry(
         ":account": account, ":mode": mode, ":currency": currency, ":sales": sales, ":fees": fees, ":payouts": payouts,
         ":refunds": refunds, ":adjustments": adjustments,
     };
-    // An upsert would first check the row that it inserts. A row with the amount of a reversal alone is not valid.
+    // An upsert checks the row to insert before it adds the sums. A row with the amount of a reversal alone is not
+    // valid.
     if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }

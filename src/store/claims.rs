@@ -33,7 +33,8 @@ values! {
     pub fn count_open(db, chain: Chain) -> (count: i64) =
         "select count(*) as count from claims where chain = :chain and outcome is null";
 
-    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal.
+    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. The ordinal
+    /// distinguishes equal payments of a transaction.
     pub fn has_equal_open_claim(db, claim: &Claim) -> (found: bool) =
         "select exists (select 1 from claims where chain = :chain and txid = :txid and asset = :asset \
             and address = :address and amount = :amount and ordinal = :ordinal and outcome is null) as found"
@@ -70,8 +71,8 @@ commands! {
         "update claims set met_position = :position where seq = :seq and met_position is null";
 }
 
-/// Finds the accepted claim of a payment that a node now reports. Stores the position that the node reports in the
-/// claim, and returns the position that the claim had.
+/// Finds the accepted claim of a payment that a node now reports. Stores the node's position in the claim, and
+/// returns the position that the claim had before.
 pub fn match_observation(tx: &Tx<'_>, seen: &Observation) -> Result<Option<u32>, StoreError> {
     let Some((seq, position)) = find_accepted(tx, seen)? else {
         return Ok(None);

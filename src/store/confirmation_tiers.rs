@@ -1,5 +1,4 @@
-//! The table `confirmation_tiers`: the numbers of confirmations that payments need, for coins for which the operator
-//! has set them.
+//! The table `confirmation_tiers`: numbers of confirmations that payments in a coin need, as set by the operator.
 //!
 //! Invariant: either all tiers of a coin are stored, or none.
 

@@ -15,7 +15,7 @@ pub struct DueDelivery {
     pub id: String,
     /// Destination URL.
     pub url: String,
-    /// Number of attempts so far, in all rounds.
+    /// Number of attempts so far, including those before the delivery was sent again.
     pub attempts: u32,
     /// Secret and format of the endpoint; `None` for the invoice's own webhookUrl.
     pub endpoint: Option<(String, WebhookFormat)>,
@@ -41,7 +41,7 @@ pub struct WaitingQueue {
     pub queue: String,
     /// Time at which the first pending delivery of the queue is due, in Unix milliseconds.
     pub due_at: Time,
-    /// Whether the first pending delivery has had an attempt in its current round.
+    /// Whether the first pending delivery has had an attempt since it was created or last sent again.
     pub was_tried: bool,
 }
 
@@ -153,7 +153,8 @@ rows! {
 }
 
 values! {
-    /// Returns the number of attempts in earlier rounds; `None` if the delivery no longer exists.
+    /// Returns the number of attempts before the delivery was last sent again; `None` if the delivery no longer
+    /// exists.
     pub fn attempts_in_earlier_rounds(db, id: &str) -> Option<(made_before: u32)> =
         "select made_before from deliveries where id = :id";
 }
@@ -229,7 +230,7 @@ pub fn record_attempt(
     Ok(exists)
 }
 
-/// Makes every pending delivery that is due after `latest` due now.
+/// Sets the due time of every pending delivery that is due after `latest` to now.
 pub fn bring_forward(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })

@@ -79,7 +79,7 @@ pub struct ResendableDelivery {
     pub is_removed: bool,
     /// Whether the endpoint's format does not include the event.
     pub is_untold: bool,
-    /// Number of attempts in all rounds.
+    /// Number of attempts so far, including those before the delivery was sent again.
     pub tried: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Queries that find problems of a file that an operator should fix. Checks of the environment are in `cli`.
+//! Queries that find problems of a database file that an operator should fix. Checks of the environment are in `cli`.
 //!
 //! Invariant: a check only reads, and each problem comes with a fix.
 

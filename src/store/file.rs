@@ -1,4 +1,4 @@
-//! The table `file`: one row with the kind of the file and settings of the whole service.
+//! The table `file`: one row with the kind of the database file and settings of the whole service.
 
 use super::statement::{commands, rows, text, values};
 use super::states::ValueKind;
@@ -26,7 +26,7 @@ rows! {
         Ok(FileRow { kind, checkout_secret, maintenance, clock_offset_ms, clock_frozen_at })
     }
 
-    /// Returns the row; `None` if the file has none yet.
+    /// Returns the only row; `None` if the row was not inserted yet.
     pub fn load(db) -> Option<FileRow> = select "from file where id = 1";
 }
 
@@ -67,7 +67,7 @@ pub(super) const RESET: &str = text!(file "sql/file/reset.sql");
 commands! {
     INSERT = "insert into file (id, kind, checkout_secret) values (1, :kind, :checkout_secret)";
 
-    /// Stores the offset of the sandbox's clock, and the time at which it is stopped.
+    /// Stores the offset of the sandbox's clock, and the time at which the clock is stopped.
     pub fn set_clock(tx, offset_ms: i64, frozen_at: Option<Time>) =
         "update file set clock_offset_ms = :offset_ms, clock_frozen_at = :frozen_at where id = 1";
 

@@ -1,6 +1,6 @@
 //! The health of the store: whether writes are accepted, and if not, the reason.
 //!
-//! Invariant: a reason that only a restart ends stays until the restart.
+//! Invariant: after a disk failure or a move of the file, writes are refused until a restart.
 
 use super::StoreError;
 use rusqlite::ErrorCode;
@@ -24,7 +24,7 @@ pub enum WriteRefusal {
 }
 
 impl WriteRefusal {
-    /// Returns `true` if only a restart ends this state.
+    /// Returns `true` if only a restart ends the refusal.
     fn is_final(self) -> bool {
         match self {
             WriteRefusal::DiskFull | WriteRefusal::Locked => false,

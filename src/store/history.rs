@@ -14,7 +14,7 @@ use rusqlite::{Connection, named_params};
 
 /// A row of the ledger or the audit log, with its link in the hash chain.
 pub struct ChainedRow {
-    /// Link of the row; `None` for a row from before the chain.
+    /// Link of the row; `None` for a row that is older than the hash chain.
     pub link: Option<HashLink>,
     /// Key of the row, in the order of insertion.
     pub seq: i64,
@@ -33,7 +33,7 @@ commands! {
     BEGIN = "insert into history_starts (log, last_seq, link) values (:log, :last_seq, :link)";
 }
 
-/// Returns a row of a log. Its hash covers `seq`, then `fields`.
+/// Creates a row of the ledger or the audit log. The hash of the row covers `seq`, then `fields`.
 fn chained_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
@@ -100,7 +100,7 @@ pub(super) fn append(
     }
 }
 
-/// Returns the newest `seq` and link of a log.
+/// Returns the `seq` and the hash chain link of the newest row of a log.
 fn log_head(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     let last = match log {
         ChainedLog::Ledger => LAST_OF_LEDGER.first_on_conn(conn, &[])?,
@@ -117,7 +117,8 @@ fn log_head(conn: &Connection, log: ChainedLog) -> rusqlite::Result<LogHead> {
     Ok(LogHead { log, seq, link })
 }
 
-/// Returns the newest `seq` and link of every log; nothing for a file without hash chains.
+/// Returns the `seq` and the hash chain link of the newest row of every log; an empty list for a file without hash
+/// chains.
 pub fn log_heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.run_on_conn(log_heads_on_conn)
 }
@@ -130,7 +131,8 @@ pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHe
     ChainedLog::ALL.iter().map(|log| log_head(conn, *log)).collect()
 }
 
-/// Returns the `seq` of the last row before the chain, and the link that covers all rows up to this row.
+/// Returns the `seq` of the last row that is older than the hash chain, and the link that covers all rows up to that
+/// row.
 pub fn chain_start(
     db: &Reader<'_>,
     log: ChainedLog,

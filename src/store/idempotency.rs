@@ -46,7 +46,7 @@ rows! {
         Ok(KeptResponse { request, outcome, answer })
     }
 
-    /// Returns the response if it was stored after `after`.
+    /// Returns the stored response for this key if it was stored later than `after`.
     pub fn get(db, slot: &IdempotencySlot, after: Time) -> Option<KeptResponse> =
         select "from idempotency \
             where account = :account and mode = :mode and route = :route and client_key = :client_key \

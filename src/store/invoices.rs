@@ -232,7 +232,7 @@ pub fn find_exact(
     NAMED.all(db, params)
 }
 
-/// Limits of the invoices that one search reads.
+/// Limits on the invoices that one search reads.
 pub struct SearchScope {
     /// Maximum number of invoices.
     pub count: u32,

@@ -82,7 +82,8 @@ rows! {
 }
 
 values! {
-    /// Returns the `seq` and the amount of each entry that books this row and was not reversed.
+    /// Returns the ledger entries of a payment, deposit or transfer that were not reversed, each with `seq` and
+    /// amount.
     pub fn unreversed_entries(db, source: BookingSource) -> Vec<(seq: i64, amount: Cents)> =
         file "sql/ledger/unreversed.sql"
         with { payment: source.columns()[0], deposit: source.columns()[1], transfer: source.columns()[2] };

@@ -66,7 +66,7 @@ impl Lock {
         let resolved = resolve(path);
         let mut names = vec![with_suffix(&resolved, LOCK)];
         if is_link(path) {
-            // An older version locks a `-lock` file beside the link.
+            // An older version locks a `-lock` file beside the symbolic link.
             names.push(with_suffix(path, LOCK));
         }
         let beside = names.iter().map(|name| take_lock_file(name, path));
@@ -125,7 +125,7 @@ impl Lock {
         Ok(is_free.then_some(lock))
     }
 
-    /// Opens a file for use beside a server that uses the same name.
+    /// Permits the use of a file beside a server that uses the file under the same name.
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file under another name, because SQLite would keep a log for each name.

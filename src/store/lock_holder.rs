@@ -37,7 +37,7 @@ pub(super) fn wait_until_unlocked(
                     is_told = true;
                 }
             }
-            // The first write will report any other error.
+            // Errors other than a lock are ignored here, because the first write reports them.
             Ok(()) | Err(_) => return Ok(conn.busy_timeout(BUSY_TIMEOUT)?),
         }
     }

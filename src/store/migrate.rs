@@ -68,8 +68,9 @@ pub(super) fn migrate(
     if version == NEWEST {
         return Ok(());
     }
-    // Some migrations create a referenced table anew, so foreign keys are checked only at the end. The setting cannot
-    // be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, procedure of 12 steps).
+    // Some migrations create a referenced table anew, so foreign keys are checked only at the end. The pragma
+    // `foreign_keys` cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, procedure of
+    // 12 steps).
     let enforced: bool =
         conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))?;
     conn.pragma_update(None, "foreign_keys", false)?;

@@ -51,7 +51,7 @@ commands! {
             block_hash = iif(:state = 'confirmed', block_hash, null) \
             where seq = :seq and state = :before";
 
-    /// Records that the next step of an observation cannot be booked. Returns `false` if that was recorded before.
+    /// Records that the next step of an observation cannot be booked. Returns `false` if this was recorded already.
     pub fn mark_unbookable(tx, seq: i64, now: Time) -> bool =
         "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
 

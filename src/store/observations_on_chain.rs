@@ -46,7 +46,7 @@ pub enum Payer {
     Customer(i64),
 }
 
-/// An observation in a block that waits for confirmations.
+/// An observation that is in a block and waits for confirmations.
 pub struct UnconfirmedObservation {
     /// Key of the row, in the order of insertion.
     pub seq: i64,
@@ -82,7 +82,8 @@ values! {
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and block_height > :height and state = 'confirmed'";
 
-    /// Returns the transactions and positions of observations that vanished before this time and are not dropped yet.
+    /// Returns the transactions and positions of observations that vanished before the time `before` and are not
+    /// dropped yet.
     pub fn vanished_before(db, chain: Chain, before: Time, limit: usize)
         -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
@@ -126,7 +127,8 @@ values! {
         "select coalesce(sum(d.gross), 0) as at_stake \
             from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
 
-    /// Passes each address with an unconfirmed observation, or with one in a block above this height, to `each`.
+    /// Passes each address that has an unconfirmed observation, or an observation in a block above this height, to
+    /// `each`.
     pub fn each_open_address(db, chain: Chain, height: u32) -> each (address: String) =
         "select address from observations \
             where mode = 'live' and chain = :chain and state = 'seen' \
@@ -140,13 +142,13 @@ values! {
 }
 
 commands! {
-    /// Removes all observations from blocks above this height, after a reorg.
+    /// Records for all observations in blocks above this height that they are in no block, after a reorg.
     pub fn remove_from_blocks_above(tx, chain: Chain, height: u32, now: Time) =
         "update observations set block_height = null, block_hash = null, \
             vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and block_height > :height";
 
-    /// Removes an observation from its block.
+    /// Records that an observation is in no block any more.
     pub fn remove_from_block(tx, place: &ObservationKey, now: Time) =
         "update observations set block_height = null, block_hash = null, vanished_at = ifnull(vanished_at, :now) \
             where mode = 'live' and chain = :chain and txid = :txid and position = :position \
@@ -177,7 +179,7 @@ pub fn list_open(
 }
 
 /// Returns the amount that decides the needed confirmations. For a customer, it is the sum of all unconfirmed
-/// payments. For an invoice, it is that sum or the price, whichever is larger.
+/// payments. For an invoice, it is the sum of the unconfirmed payments or the price, whichever is larger.
 pub fn amount_at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
         Payer::Invoice(invoice) => amount_at_stake_of_invoice(db, invoice),

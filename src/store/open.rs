@@ -39,7 +39,7 @@ enum_as_text!(FileKind);
 /// Size of the `-shm` file without which SQLite cannot open a file, in bytes.
 const BESIDE_BYTES: u64 = 32 * 1024;
 
-/// How durable commits are.
+/// Failures that a commit survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
     /// A commit survives a power failure.
@@ -54,7 +54,7 @@ pub struct StoreOptions {
     pub path: PathBuf,
     /// Required kind; `None` accepts any.
     pub kind: Option<FileKind>,
-    /// How durable commits are.
+    /// Failures that a commit must survive.
     pub durability: Durability,
     /// Whether to create the file if it does not exist.
     pub create: bool,

@@ -1,4 +1,4 @@
-//! The table `rate_figures`: the last price of each coin from each source.
+//! The table `rate_figures`: the latest price of each coin from each source.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};
@@ -10,7 +10,7 @@ rows! {
         Ok(RateFigure { source, rate, via, at })
     }
 
-    /// Returns the last prices of a coin in a currency, one from each source.
+    /// Returns the latest prices of a coin in a currency, one from each source.
     pub fn of_coin(db, coin: &str, currency: Currency) -> Vec<RateFigure> =
         select "from rate_figures where coin = :coin and currency = :currency order by source";
 }

@@ -91,10 +91,10 @@ impl Readers {
     }
 }
 
-/// A connection that its first read opens.
+/// A connection that is opened by its first read.
 ///
 /// The pool may add more connections than are needed in a burst of short reads, because it adds one at each checkout
-/// below its minimum. As no read uses these connections, they are never opened.
+/// that leaves too few idle connections. As no read uses these connections, they are never opened.
 #[derive(Default)]
 struct ReadConnection {
     sqlite: Option<Connection>,
@@ -120,8 +120,8 @@ impl Opener {
     fn open(&self) -> Result<Connection, StoreError> {
         self.check_place()?;
         let opened = self.sqlite.connect();
-        // The file may have been moved while it was opened. That explains an error. After a success, the connection
-        // would be to another file.
+        // The file may have been moved while it was opened. Then the move explains an error, and a success is a
+        // connection to another file.
         self.check_place()?;
         Ok(opened?)
     }

@@ -16,7 +16,7 @@ pub struct Rescan {
     pub from_height: u32,
     /// Height of the next block to read.
     pub next_height: u32,
-    /// Hash of the block before the next one; `None` if no block has been read.
+    /// Hash of the last block that was read; `None` if no block has been read.
     pub last_hash: Option<String>,
 }
 

@@ -71,7 +71,7 @@ commands! {
             gone_height = iif(gone_height > :height, null, gone_height) \
             where mode = 'live' and chain = :chain and (block_height > :height or gone_height > :height)";
 
-    /// Removes a transaction from its block.
+    /// Records that a transaction is in no block any more.
     pub fn remove_from_block(tx, chain: Chain, txid: &str) =
         "update sent_transactions set state = 'absent', block_height = null, is_reverted = 0 \
             where mode = 'live' and chain = :chain and txid = :txid and state = 'mined'";

@@ -105,7 +105,7 @@ fn remove_leftover_folders(folder: &Path, ours: &Metadata) {
 }
 
 impl Source {
-    /// Opens a file for reading. If SQLite cannot write beside it, a copy is opened, and `tell` gets a note.
+    /// Opens a file for reading. If SQLite cannot write beside the file, a copy is opened, and `tell` gets a message.
     ///
     /// # Errors
     /// [`StoreError`] with a message for the operator: the file does not exist, belongs to another program, or is
@@ -239,7 +239,7 @@ impl Source {
 
 /// Runs `work` on a snapshot of a file of this or an older version. A server may be using the file.
 ///
-/// If the file cannot be read in its place, a copy is read, and `tell` gets a note.
+/// If the file cannot be read in its place, a copy is read, and `tell` gets a message.
 ///
 /// # Errors
 /// The error of `work`, or [`StoreError`] with a message for the operator: the file does not exist, or is newer than

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 pub const NOTE: &str = "state.note";
 
 values! {
-    /// Newest time in the file, for audit log entries that contain only hashes.
+    /// Newest time in the database file. Audit log entries that contain only hashes get this time.
     NEWEST(at: Time) = "select max(last_tick_at, ifnull((select at from audit_log order by seq desc limit 1), 0), \
         ifnull((select created_at from accounts order by seq desc limit 1), 0)) as at from file";
     NOTED(name: String, link: Option<String>) = "select j.key as name, j.value as link \

@@ -63,7 +63,7 @@ commands! {
         id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
     };
 
-    /// Saves how a person resolved a payment. The time of the first resolution stays.
+    /// Saves a person's resolution of a payment. The time of the first resolution stays.
     pub fn resolve(
         tx, seq: i64, outcome: UnmatchedResolution, note: Option<&str>, return_txid: Option<&str>, now: Time
     ) =

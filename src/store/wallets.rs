@@ -31,7 +31,7 @@ pub struct WalletRow {
     pub id: String,
     /// Name that the operator gave to the wallet.
     pub name: Option<String>,
-    /// Public key, network and type of addresses.
+    /// Public key, network and address type.
     pub wallet: Wallet,
     /// First index that the wallet handed out or may hand out.
     pub first_index: u32,
@@ -60,7 +60,7 @@ pub struct NewWallet<'a> {
     pub id: &'a str,
     /// Name that the operator gives to the wallet.
     pub name: Option<&'a str>,
-    /// Public key, network and type of addresses.
+    /// Public key, network and address type.
     pub wallet: &'a Wallet,
     /// First index that was handed out, according to the operator.
     pub first_index: u32,
@@ -200,10 +200,10 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreEr
     Ok(Some(WalletIndex { wallet, index }))
 }
 
-/// Returns the wallet that hands out the live addresses of a chain; `None` if it is stopped.
+/// Returns the wallet that hands out the live addresses of a chain; `None` if this wallet is stopped.
 ///
 /// It is the wallet that was added last for the network on which the chain is followed. For a chain that was never
-/// followed, it is the one for the main network.
+/// followed, it is the wallet that was added last for the main network.
 ///
 /// An older wallet never replaces a stopped one, because a restored file may not know that the older wallet was
 /// retired.

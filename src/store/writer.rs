@@ -205,7 +205,7 @@ pub(super) struct OpenFile {
 struct WriterThread {
     file: OpenFile,
     health: Arc<Health>,
-    /// Whether the file was found out of its place.
+    /// Whether a check has found that the file is not in its place.
     is_gone: Cell<bool>,
     /// Number of consecutive idle checks that found the database locked.
     locked_checks: Cell<u32>,

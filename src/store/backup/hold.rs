@@ -75,7 +75,8 @@ commands! {
     RETIRE_POOL = "update pool_addresses set state = 'retired' where state = 'free'";
     ADD_POOL_ADDRESS = "insert into pool_addresses (pool, address, state, imported_at) \
         values (:pool, :address, 'retired', :imported_at) on conflict (pool, address) do nothing";
-    /// Holds every open payout and refund, because it may have been sent since the copy was taken.
+    /// Stops every open payout and refund until a person decides, because it may have been sent since the copy was
+    /// taken.
     HOLD_TRANSFERS = "update transfers set sending = 'restored', sending_reason = null, retry_since = null, \
         retry_at = null where status in ('requested', 'approved', 'processing')";
     /// Marks orders and removals of servers as unknown, because they may have been carried out since the copy was
@@ -149,8 +150,8 @@ fn prepare_in_transaction(
     Ok(held)
 }
 
-/// Moves the next index of every wallet above all indexes that were handed out according to the copy and the replaced
-/// file.
+/// Sets the next index of every wallet to an index above all that were handed out according to the copy and the
+/// replaced file.
 ///
 /// A wallet that only the replaced file has is added as retired. If the operator adds this wallet again, it continues
 /// above these indexes.
@@ -205,8 +206,8 @@ fn move_wallets(
     }
 }
 
-/// Returns the lowest index that a wallet may ever hand out, and its next index. The operator may have given a higher
-/// next index.
+/// Returns two indexes of a wallet: the lowest index that it may ever hand out, and the next index. The next index is
+/// the higher of the two if the operator has given a higher one.
 fn moved_indexes(
     mode: Mode,
     pool: &str,
@@ -251,8 +252,8 @@ fn add_wallet(
     })
 }
 
-/// Adds imported addresses of the replaced file to the copy, as retired. So another import does not make them free
-/// again.
+/// Adds imported addresses of the replaced file to the copy, as retired. Another import of these addresses then does
+/// not make them free again.
 fn add_pool_addresses(conn: &Connection, replaced: &ReplacedFile) -> Result<usize, StoreError> {
     let mut added: usize = 0;
     for (pool, address, imported_at) in &replaced.pool_addresses {

@@ -11,7 +11,7 @@ use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl BackupCopy {
-    /// Returns the log heads of the file that will be replaced; nothing if they cannot be read.
+    /// Returns the log heads of the file that will be replaced; an empty list if they cannot be read.
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file.

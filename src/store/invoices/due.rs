@@ -22,7 +22,7 @@ values! {
     fn chain_sets_waited_for(db) -> Vec<(waits_for: String)> = file "sql/invoices/waited_for.sql";
 }
 
-/// The statements of the expiry worker.
+/// SQL statements of the expiry worker.
 #[cfg(test)]
 pub(in crate::store) const EXPIRY: [&str; 3] =
     [due_waiting_for::SQL, first_expiry_after::SQL, chain_sets_waited_for::SQL];

@@ -5,10 +5,10 @@
 
 /// Size of a block, in bytes.
 const BLOCK_BYTES: usize = 64;
-/// All blocks of the file. Only the compiler reads them, and they are not in the program.
+/// All blocks of `sql/template.db`. They are read at compile time, and are not part of the program.
 const WHOLE: &[[u8; BLOCK_BYTES]] = include_bytes!("../../../sql/template.db").as_chunks().0;
 const FILLED_COUNT: usize = count_filled(WHOLE);
-/// The blocks that are not all zeros, each with its position in the file.
+/// The blocks that are not all zeros, each with its position in `sql/template.db`.
 static FILLED_BLOCKS: [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] = filled_blocks();
 
 /// Returns the bytes of a new file.

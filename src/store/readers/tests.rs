@@ -57,7 +57,7 @@ fn read_of_a_moved_file_fails_and_stops_writes() {
                 );
                 let refusing = readers.health.refusal();
                 assert_eq!(refusing, Some(WriteRefusal::FileMoved), "no write is taken in");
-                // The connection that was open before continues to read.
+                // The connection that was open before the move continues to read.
                 read(db)
             });
             outcome.unwrap();

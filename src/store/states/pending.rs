@@ -5,7 +5,7 @@ use super::{hashes_to_json, insert_note, pool_hash, pool_import_name};
 use crate::store::{StoreError, Tx};
 use std::cell::RefCell;
 
-/// A changed value whose hash is needed.
+/// A changed value whose new hash must be added to the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ChangedValue {
     /// Values of a kind with this key. The name is given if the value may have been removed.

@@ -76,7 +76,7 @@ impl ValueKind {
         }
     }
 
-    /// Returns a key before all values of the kind, and a key after them.
+    /// Returns a key below all keys of the kind, and a key above them.
     fn key_bounds(self) -> (ValueKey, ValueKey) {
         match self {
             ValueKind::Account
@@ -99,7 +99,7 @@ impl ValueKind {
 pub struct ValueState {
     /// Name in the audit log.
     pub name: String,
-    /// Hash of the fields.
+    /// Hash of the fields of the value.
     pub link: HashLink,
 }
 

@@ -34,7 +34,7 @@ const PROBE: &str = "begin immediate;
   commit";
 
 values! {
-    /// Whether Litestream copies the file. Litestream creates the table at its first start, and never removes it.
+    /// Whether Litestream copies the file. Litestream creates this table at its first start, and never removes it.
     IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
 }
 
@@ -67,7 +67,7 @@ impl WriterThread {
         }
     }
 
-    /// Refuses writes if the file is out of its place, because a restart would not find later writes.
+    /// Refuses writes if the file is not in its place, because a restart would not find later writes.
     pub(super) fn check_place(&self) {
         let found = self.file.place.current_state();
         if found == PlaceState::InPlace || self.is_gone.replace(true) {

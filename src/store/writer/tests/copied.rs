@@ -29,7 +29,7 @@ fn create_litestream_table(beside: &Connection) {
     beside.execute_batch(tables).unwrap();
 }
 
-/// Makes the log exceed the limit for a checkpoint, and waits until the writer has checked it.
+/// Makes the log exceed the limit for a checkpoint, and waits until the writer has checked the log.
 fn grow_log(store: &Store) {
     let write = |tx: &Tx<'_>| -> Result<(), StoreError> {
         tx.script(
@@ -58,7 +58,7 @@ fn log_is_not_checkpointed_once_litestream_runs() {
     grow_log(&store);
     let (pages, moved) = log_pages(&beside);
     assert!(pages > 1000 && moved == 0, "{pages} {moved}");
-    // While Litestream has the file open, closing the store does not checkpoint the log either.
+    // While Litestream has the file open, closing the store does not checkpoint the log.
     drop(store);
     assert_eq!(log_pages(&beside), (pages, 0));
     let file = with_suffix(&folder.0, "-wal");
