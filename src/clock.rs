@@ -141,7 +141,7 @@ impl Clock {
         Clock { source, steady: Some(Mutex::new(steady)), ..Clock::new(0, None) }
     }
 
-    /// Returns the time for everything except signatures.
+    /// Returns the current time of this clock. Signatures use [`Clock::real_now`] instead.
     pub fn now(&self) -> Time {
         match self.frozen_at() {
             Some(at) => at,

@@ -16,8 +16,8 @@ const SLEW: i64 = 10;
 pub struct ClockDoubt {
     /// Milliseconds by which the wall clock is ahead of the steady time; negative if it is behind.
     pub ahead_ms: i64,
-    /// Milliseconds until the wall clock is adopted if its difference stays. `None` until it passes the latest time
-    /// in the database.
+    /// Milliseconds until the wall clock is adopted if its difference stays. `None` until the wall clock passes the
+    /// latest time in the database.
     pub adopted_in_ms: Option<i64>,
 }
 
@@ -41,7 +41,8 @@ struct LargeDifference {
     drift_us: i64,
 }
 
-/// The steady time at a time since boot, and what is known of the wall clock. All fields are in microseconds.
+/// A steady time with the time since boot at which it was computed, and its difference to the wall clock. All fields
+/// are in microseconds.
 #[derive(Debug)]
 pub(super) struct SteadyClock {
     boot_us: i64,
@@ -49,9 +50,10 @@ pub(super) struct SteadyClock {
     /// Difference that is still to be corrected, at most a minute.
     drift_us: i64,
     off: Option<LargeDifference>,
-    /// Latest time in the database, until the wall clock has passed it. Before that, the wall clock is not trusted.
+    /// Latest time in the database; `None` once the wall clock has passed this time. Before that, the wall clock is
+    /// not trusted.
     unpassed_us: Option<i64>,
-    /// By how much the time moved when the wall clock was adopted, until the caller asks for it.
+    /// Change of the steady time by the adoption of the wall clock; `None` once the caller has taken this value.
     adopted_us: Option<i64>,
 }
 
@@ -131,7 +133,7 @@ impl SteadyClock {
     }
 
     /// Returns by how many milliseconds the time has moved since the last call, because the wall clock was adopted.
-    /// `None` if it was not.
+    /// `None` if the wall clock was not adopted.
     pub(super) fn take_adopted_ms(&mut self) -> Option<i64> {
         self.adopted_us.take().map(|us| us / 1000)
     }
@@ -228,7 +230,7 @@ mod tests {
             assert_eq!(clocks.pass(11 * MINUTE), clocks.wall, "{drift}");
             assert!(!clocks.doubts());
         }
-        // After a long gap, the correction does not exceed the difference.
+        // After a long time without a call, the clock is corrected by no more than the difference.
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += 5 * SECOND;
         clocks.pass(10 * SECOND);

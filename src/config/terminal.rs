@@ -16,8 +16,8 @@ pub fn terminal_features() -> TerminalFeatures {
     read(|name| std::env::var_os(name))
 }
 
-/// Reads the two variables with `env`. `NO_COLOR` is ignored if it is empty (<https://no-color.org>). An empty `TERM`
-/// means `dumb`.
+/// Reads `NO_COLOR` and `TERM` with `env`. `NO_COLOR` is ignored if it is empty (<https://no-color.org>). An empty
+/// `TERM` means `dumb`.
 fn read(env: fn(&str) -> Option<OsString>) -> TerminalFeatures {
     let given = |name| env(name).filter(|value| !value.is_empty());
     let is_able = given("TERM").is_some_and(|term| term != "dumb");

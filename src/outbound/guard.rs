@@ -72,7 +72,7 @@ pub struct Cidr {
 
 impl Cidr {
     /// Returns `true` if the address is in the range. An IPv4 range contains no IPv6 address, so callers convert
-    /// mapped addresses first.
+    /// IPv4-mapped addresses first.
     pub fn contains(&self, ip: IpAddr) -> bool {
         let common_bits = match (self.network, ip) {
             (IpAddr::V4(network), IpAddr::V4(ip)) => {

@@ -1,4 +1,4 @@
-//! Tests over real sockets, without sleeps: a hanging peer waits until the other side closes.
+//! Tests over real sockets, without sleeps: a hanging server waits until the client closes the connection.
 
 mod names;
 
@@ -34,7 +34,7 @@ impl Server {
         Self { address, connections }
     }
 
-    /// Starts a server that sends these bytes in response to each request.
+    /// Starts a server that sends `answer` as the response to each request.
     fn start_answering(answer: &str) -> Self {
         let answer = answer.to_owned();
         Self::start(move |mut stream| {
