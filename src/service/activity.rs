@@ -198,7 +198,8 @@ impl Activity {
 
     /// Returns the item after entry number `last`. `None` if there is no later entry.
     ///
-    /// A number above the newest comes from an earlier process. The listener then starts at the oldest kept entry.
+    /// A `last` above the newest number comes from an earlier process. The listener then starts at the oldest kept
+    /// entry.
     pub fn item_after(&self, last: u64) -> Option<ListenerItem> {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);

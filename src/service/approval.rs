@@ -166,7 +166,7 @@ impl Service {
     }
 }
 
-/// Returns the fee of a coin without a node: the operator's setting, or the built-in default.
+/// Returns the network fee of a coin whose chain has no node: the operator's setting, or the built-in default.
 pub(crate) fn fixed_fee(db: &Reader<'_>, asset: &Asset) -> Result<FixedFee, Error> {
     Ok(match network_fees::of_asset(db, asset)? {
         Some(amount) => FixedFee { amount, source: FeeSource::Setting },

@@ -43,8 +43,8 @@ enum AuditMessage {
 type AuditPart =
     fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
 
-/// All parts, in the order in which their messages are read. The first part finds damaged pages and then ends the
-/// audit.
+/// All parts of the audit, in the order in which their messages are read. The first part looks for damaged pages. If
+/// pages are damaged, the audit ends.
 const PARTS: [AuditPart; 3] = [
     |db, report, _| Ok(audit::check_integrity(db, report, &mut ignore_progress)?),
     check_single_rows,
@@ -55,8 +55,9 @@ const TOLD_AHEAD_MAX: usize = 1024;
 
 /// Checks everything except the addresses, and reports each finding. [`check_addresses`] checks the addresses.
 ///
-/// Returns the counts of the checked rows, and the log heads. The history must contain each head in `noted`. `tell`
-/// receives the progress.
+/// Returns the counts of the checked rows, and the newest hash-chain links (heads) of the ledger and the audit log.
+/// `noted` contains heads that a person wrote down earlier. Each of them must be in the history. `tell` receives the
+/// progress.
 ///
 /// The parts run in parallel, each on its own snapshot of the file.
 ///
@@ -132,7 +133,7 @@ fn check_single_rows(
     told::check_deposits(db, report)
 }
 
-/// Rule 2: each fee equals its sale times the fee's rate, rounded half to even.
+/// Checks rule 2 of the audit: each fee equals its sale times the fee's rate, rounded half to even.
 fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(audit::fees(db, |fee| {
         let right = fee.sale.fee(fee.rate).and_then(|right| right.negated());
@@ -149,7 +150,7 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
     })?)
 }
 
-/// Rule 2: each sale has the fee that follows from the rate at which it was booked.
+/// Checks rule 2 of the audit: each sale has the fee that follows from the rate at which the sale was booked.
 fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     Ok(audit::sales_fees(db, |of| {
         let right = of.sale.fee(of.rate).and_then(Cents::negated);
@@ -168,7 +169,8 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
     })?)
 }
 
-/// Rule 3: each invoice follows from its payments and quotes at the last time a worker updated statuses.
+/// Checks rule 3 of the audit: each invoice follows from its payments and quotes at the last time a worker updated
+/// statuses.
 fn check_invoices(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -202,8 +204,8 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // The stored status may be older than the last update by a worker, but its writer saw all stored payments and
-    // quotes.
+    // The stored status was computed from all stored payments and quotes, but perhaps before a worker last updated
+    // statuses.
     let mut right = stored.clone();
     compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();

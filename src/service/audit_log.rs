@@ -58,7 +58,7 @@ pub(super) fn record_user_change(
 }
 
 impl Service {
-    /// Returns the newest link of each hash-chained log.
+    /// Returns the newest hash-chain links of the ledger and the audit log.
     pub fn log_heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::log_heads(db)?))
     }

@@ -36,7 +36,8 @@ pub struct RestoreRequest<'a> {
 /// Changes that a restore made to the data, so that a server can continue with the restored file.
 #[derive(Debug)]
 pub struct RestoreOutcome {
-    /// Transfers that were put on hold, and wallet indexes that were moved.
+    /// Counts of transfers, server orders and pool addresses that were put on hold, and wallets whose next index was
+    /// changed.
     pub held: CopyChanges,
     /// Id of each wallet and its new gap limit.
     ///
@@ -45,9 +46,10 @@ pub struct RestoreOutcome {
     pub gap_limits: Vec<(String, u32)>,
 }
 
-/// Copies a file, which may be in use, and checks the copy. The copy keeps the version of the file.
+/// Copies a file, which may be in use, and checks the copy. The copy keeps the schema version of the file.
 ///
-/// Returns the heads of the file's history. `tell` receives the progress, and notes about parts that cannot be read.
+/// Returns the newest hash-chain links of the file's ledger and audit log. `tell` receives the progress, and notes
+/// about parts that cannot be read.
 ///
 /// # Errors
 ///

@@ -42,7 +42,7 @@ impl<K: Eq + Hash, V: Clone> Cache<K, V> {
         inner.entries.get(key).cloned().ok_or(Generation(inner.generation))
     }
 
-    /// Adds a value that was read in this generation, unless a commit started a new one.
+    /// Adds a value that was read in this generation, unless a commit started a new generation.
     pub fn put(&self, key: K, value: V, generation: Generation) {
         let mut inner = self.write_lock();
         if inner.generation != generation.0 {

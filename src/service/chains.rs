@@ -34,7 +34,7 @@ use std::sync::Arc;
 impl Service {
     /// Returns the state of a chain for a step that reads at most `blocks_max` blocks.
     ///
-    /// `by_name`: the step queries the node about single addresses.
+    /// `by_name` is `true` if the step queries the node about single addresses.
     pub fn chain_state(
         &self,
         now: Time,
@@ -147,7 +147,7 @@ fn load_chain_state(
     if let Some(cursor) = &cursor
         && !chain.has_outputs()
     {
-        // Observations that are confirmed but not final are checked a second time.
+        // On a chain without outputs, a confirmed observation above the last final block is checked again.
         let next = cursor.complete.height.saturating_add(1);
         let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));

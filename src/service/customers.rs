@@ -82,7 +82,8 @@ impl Service {
         self.read(|db| self.render_customer(db, &find_customer(db, scope, reference)?))
     }
 
-    /// Returns a customer's addresses as JSON. An address that currently cannot be paid on any chain has no chains.
+    /// Returns a customer's addresses as JSON. The list of chains of an address is empty if the address currently
+    /// cannot be paid on any chain.
     fn render_customer(&self, db: &Reader<'_>, customer: &Customer) -> Result<Json, Error> {
         let owner = AddressOwner::Customer(customer.seq);
         let mut found = Vec::new();
@@ -113,7 +114,7 @@ impl Service {
     }
 }
 
-/// Returns the caller's existing customer.
+/// Returns the caller's customer with this reference.
 ///
 /// # Errors
 ///

@@ -157,7 +157,7 @@ impl Service {
         self.change_in_savepoint(tx, now, owned, step)
     }
 
-    /// Makes one change in its own savepoint.
+    /// Changes an observation in a separate savepoint.
     fn change_in_savepoint(
         &self,
         tx: &Tx<'_>,
@@ -256,7 +256,8 @@ impl Service {
             return Err(Refusal::for_param(Code::InvalidTransition, "state", message).into());
         }
         let seen = &cap_seen_time(now, seen);
-        // The invoice is settled only after both steps. A settlement in between would report an amount as missing.
+        // The invoice is settled only after the old observation is dropped and the new one is stored. A settlement in
+        // between would report an amount as missing.
         match &old {
             ObservationOwner::Payment(both) => {
                 payments::update(tx, &both.1, PaymentState::Dropped, now)?

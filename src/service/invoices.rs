@@ -191,7 +191,7 @@ impl Service {
         Ok(due.len())
     }
 
-    /// Returns the time of the next expiry of an invoice.
+    /// Returns the time at which the next invoice expires.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
         self.read(|db| Ok(invoices::next_due(db, &chains::lagging_chains(db)?)?))
     }

@@ -3,7 +3,7 @@
 //! Invariant: each use case receives `now`, and writes in one transaction. Each query contains the caller's account
 //! and mode, so nobody reads the data of another account by mistake.
 //!
-//! HTTP, time and SQL statements are elsewhere.
+//! HTTP, the clock and SQL statements are in other modules.
 //!
 //! Each use case returns [`Error::Failed`] if the file fails. `# Errors` lists only the other errors.
 
@@ -261,7 +261,7 @@ pub fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
     Ok(bytes)
 }
 
-/// Time during which an old secret signs together with its successor.
+/// Time for which a replaced secret still signs together with the new secret, in milliseconds.
 pub const BOTH_SIGN_MS: i64 = DAY_MS;
 
 /// Returns the text of a new secret: the prefix, for example `whsec_`, and 32 random bytes in base64.

@@ -158,7 +158,7 @@ impl Service {
         Ok((quoted, amount_expected))
     }
 
-    /// Returns the first quote of an invoice that is not stored yet, and takes an address for the invoice.
+    /// Takes an address for an invoice that is not stored yet, and returns the first quote of the invoice.
     pub(super) fn first_quote(
         &self,
         tx: &Tx<'_>,
@@ -228,7 +228,7 @@ impl Service {
         Ok(quote)
     }
 
-    /// Returns the coins of the currencies list.
+    /// Returns the coins of the response to `GET /v1/currencies`.
     ///
     /// # Errors
     ///

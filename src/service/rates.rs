@@ -2,8 +2,8 @@
 //!
 //! Each use case decides what it does without a rate.
 //!
-//! Invariant: no other module reads the fixed table, and the table never prices real money. Live mode uses the rate
-//! on which public sources agree, or the rate in the operator's file.
+//! Invariant: no other module reads the table of fixed rates, and the table never prices real money. Live mode uses
+//! the rate on which public sources agree, or the rate in the operator's file.
 
 mod keeping;
 mod shown;

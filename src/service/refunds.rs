@@ -109,8 +109,8 @@ impl Service {
         .await
     }
 
-    /// Checks a requested refund, and returns the refund before it is stored. `label` derives the default address if
-    /// the request has none.
+    /// Checks a requested refund, and returns the refund before it is stored. If the request has no address, the
+    /// default address is derived from `label`.
     fn prepare_refund(
         &self,
         db: &Reader<'_>,

@@ -51,7 +51,7 @@ impl Service {
                 log::debug!("last use of a token not recorded: error={error}");
             }
         }
-        // Servers have no mode, so all of them use live mode.
+        // Servers have no mode, so the scope of every token has live mode.
         Ok(Scope::new(token.account, Mode::Live))
     }
 

@@ -58,8 +58,8 @@ impl Service {
                     "a sandbox sends no real transfers, so no command is started",
                 ));
             }
-            // An incoming payment of exactly the same amount may have been recorded after the worker read the
-            // transfer.
+            // A payment of exactly the transfer's amount may have arrived at the destination after the worker read
+            // the transfer.
             if transfer_proposals::blocks_signer(tx, transfer.seq)? {
                 return Err(invalid_transition(
                     "an arrival of exactly its amount waits for a review",
@@ -161,7 +161,8 @@ impl Service {
         .await
     }
 
-    /// Marks commands that ran when the process ended as unknown outcomes. Returns the number of these commands.
+    /// Records an unknown outcome for each command that was running when the process ended. Returns the number of
+    /// these commands.
     ///
     /// The server calls this function at start, before it runs any command.
     pub async fn hold_interrupted_sendings(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
@@ -187,7 +188,8 @@ fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Tr
     }
 }
 
-/// Ends the running state after a command without a transaction: declined, retry or unknown.
+/// Ends the running state of a transfer whose command sent no transaction. The new state is declined, retry or
+/// unknown.
 fn end_without_transaction(
     tx: &Tx<'_>,
     now: Time,

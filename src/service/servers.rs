@@ -56,7 +56,7 @@ impl Service {
         .await
     }
 
-    /// Stores the result of the provisioner. An error is the reason why the result is unknown.
+    /// Stores the result of a provisioner run. `Err` contains the reason why the result is unknown.
     pub async fn end_server_job(
         self: &Arc<Self>,
         now: Time,

@@ -145,7 +145,7 @@ pub(crate) fn bitcoin() -> &'static Asset {
     Asset::find("BTC").unwrap()
 }
 
-/// Returns the rate of the fixed table, with this time.
+/// Returns the rate from the table of fixed rates, with this time.
 pub(crate) fn fixed_rate(asset: &Asset, currency: Currency, at: Time) -> RateQuote {
     RateQuote::fixed(asset.fixed_rate(currency).unwrap(), at)
 }
@@ -231,7 +231,7 @@ pub(crate) fn create_invoice_address(
     Some(quote.address)
 }
 
-/// Requests a refund of the first invoice. Returns the id of the refund.
+/// Requests a refund of the invoice that was created first. Returns the id of the refund.
 #[track_caller]
 pub(crate) fn request_refund(
     service: &Arc<Service>,
@@ -285,7 +285,7 @@ pub(crate) fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     found
 }
 
-/// Returns the audit log entries of an action, newest first: object id and detail.
+/// Returns the object id and the detail of each audit log entry with this action, newest first.
 #[track_caller]
 pub(crate) fn audit_log_entries(
     service: &Arc<Service>,

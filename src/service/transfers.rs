@@ -244,7 +244,7 @@ pub fn owned_transfer(
     Ok(transfer)
 }
 
-/// Returns the name of a step in the audit log.
+/// Returns the name of a step in the audit log, for example `payout.approve`.
 pub(super) fn audit_action(kind: TransferKind, verb: &str) -> String {
     format!("{kind}.{verb}")
 }

@@ -1,4 +1,5 @@
-//! Derives each stored address again from its wallet and index, on all cores, and compares both addresses.
+//! Derives each stored address again from its wallet and index, on all cores, and compares the result with the stored
+//! address.
 
 use super::{Error, Finding};
 use crate::domain::address;
@@ -43,9 +44,10 @@ impl AddressSource {
     }
 }
 
-/// Rule 5: each address is derived from its wallet and index. Returns the number of addresses.
+/// Checks rule 5 of the audit: each address is derived from its wallet and index. Returns the number of addresses.
 ///
 /// # Errors
+///
 /// [`Error`] if the file cannot be read.
 pub fn check_addresses(
     db: &Reader<'_>,

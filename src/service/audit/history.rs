@@ -1,17 +1,19 @@
-//! Verifies the hash chain over the ledger and the audit log, and the log heads that a person has noted.
+//! Verifies the hash chains of the ledger and the audit log. Also verifies the heads (newest links) of these logs
+//! that a person has noted.
 
 use super::{Error, Finding};
 use crate::domain::history::{ChainedLog, HashChainStart, HashLink, LogHead, VERSION};
 use crate::store::{Reader, audit_log, history};
 use serde_json::Value;
 
-/// Action of the row that `restore` writes.
+/// Action of the audit log row that a restore writes.
 pub(in crate::service) const RESTORE: &str = "file.restore";
 
-/// Rule 9: each row of the ledger and the audit log links to the row before it. Each noted head is part of its log.
-/// Returns the head of each log.
+/// Checks rule 9 of the audit: each row of the ledger and the audit log links to the row before it. Each noted head
+/// is part of its log. Returns the head of each log.
 ///
 /// # Errors
+///
 /// [`Error`] if the file cannot be read.
 pub fn check_history(
     db: &Reader<'_>,
@@ -45,7 +47,7 @@ struct LogVerifier {
     /// Rows older than the hash chain: the hash computed so far, the `seq` of the last such row, and the stored hash
     /// over all such rows. `None` once these rows are verified.
     start: Option<(HashChainStart, i64, HashLink)>,
-    /// First link of the log, and the `seq` before its first chained row.
+    /// First link of the log's hash chain, and the `seq` before the first chained row.
     first: (i64, HashLink),
     /// `seq` of the last row that was read, 0 before the first.
     seq: i64,
@@ -144,14 +146,15 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Erro
     })
 }
 
-/// Returns the head of a log from the detail of a restore. `of` is `copy` or `replaced`.
+/// Returns the head of a log from the detail of a restore's audit log row. `of` selects the file: `copy` or
+/// `replaced`.
 fn head_from_detail(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead> {
     let heads = detail.get(of)?.as_array()?;
     let mut heads = heads.iter().filter_map(|head| head.as_str()?.parse::<LogHead>().ok());
     heads.find(|head| head.log == log)
 }
 
-/// Returns the heads of the copy and of the replaced file as the detail of a restore.
+/// Returns the detail for the audit log row of a restore: the log heads of the copy and of the replaced file.
 pub(in crate::service) fn restore_detail(copy: &[LogHead], replaced: &[LogHead]) -> Value {
     let texts = |heads: &[LogHead]| Value::from_iter(heads.iter().map(LogHead::to_string));
     Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])

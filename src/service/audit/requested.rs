@@ -8,8 +8,8 @@ use crate::store::Reader;
 use crate::store::audit::noted::{self, AuditedTransfer};
 use serde_json::Value;
 
-/// Rule 8: each transfer has the terms that were requested and approved. Its amount in coin follows from amount, rate
-/// and network fee.
+/// Checks rule 8 of the audit: each transfer has the terms that were requested and approved. Its amount in coin
+/// follows from amount, rate and network fee.
 pub(super) fn check_transfer_terms(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),

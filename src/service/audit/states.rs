@@ -5,7 +5,8 @@ use crate::store::Reader;
 use crate::store::states::{self, ValueKind};
 use std::collections::HashMap;
 
-/// Rule 10: each value has the hash of the newest audit log row about it. Memory grows with the number of values.
+/// Checks rule 10 of the audit: each value has the hash of the newest audit log row about it. Memory grows with the
+/// number of values.
 pub(super) fn check_value_hashes(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),

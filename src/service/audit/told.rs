@@ -32,7 +32,7 @@ const DEPOSIT_FIELDS: [&str; 11] = [
 /// Object in the body of an event.
 type EventObject = Map<String, Value>;
 
-/// Rule 4: the newest event of a payout or refund has the stored values in all fields.
+/// Checks rule 4 of the audit: the newest event of a payout or refund has the stored values in all fields.
 pub(super) fn check_transfers(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -58,7 +58,7 @@ pub(super) fn check_transfers(
     }
 }
 
-/// Rule 4: the newest event of a deposit has the stored values.
+/// Checks rule 4 of the audit: the newest event of a deposit has the stored values.
 pub(super) fn check_deposits(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -82,8 +82,8 @@ pub(super) fn check_deposits(
     }
 }
 
-/// Rule 4: the newest event of an invoice has its constant fields, one of its quotes, and a sum of some of its
-/// payments.
+/// Checks rule 4 of the audit: the newest event of an invoice has the invoice's constant fields. It also has one of
+/// the invoice's quotes, and a sum of some of the invoice's payments.
 pub(super) fn check_invoice(
     db: &Reader<'_>,
     invoice: &Invoice,
@@ -159,7 +159,7 @@ fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool 
     sums.contains(&received.0)
 }
 
-/// Returns the object in the newest event about the object with this id.
+/// Returns the object with this id, as its newest event contains it.
 fn newest_event_object(
     db: &Reader<'_>,
     account: i64,

@@ -29,8 +29,8 @@ use std::sync::Arc;
 /// Position in a step at which the next batch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStart {
-    /// Applies the items from this index on. The first item's transaction starts at this output. The last item moves
-    /// the cursor.
+    /// Applies the items of the step that start at this item index. Of the first item's transaction, starts at this
+    /// output. After the last item, the cursor moves.
     Items(usize, u32),
     /// Confirms observations after this `seq` that have enough confirmations.
     Confirm(i64),
@@ -74,7 +74,7 @@ impl Service {
         })
     }
 
-    /// Applies items from an index on. The last item moves the cursor.
+    /// Applies the items of a step, starting at an index. Moves the cursor after the last item.
     fn apply_items(
         &self,
         tx: &Tx<'_>,

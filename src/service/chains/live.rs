@@ -165,7 +165,7 @@ impl Service {
         lines
     }
 
-    /// Keeps a log line about an observation until its transaction is committed.
+    /// Keeps a log line about an observation until the database transaction is committed.
     pub(super) fn log_when_committed(&self, noun: &str, what: &str, seen: &Observation) {
         let (asset, chain) = (seen.asset, seen.asset.chain);
         let (txid, position, id) = (&seen.txid, seen.position, asset.id);
@@ -263,9 +263,9 @@ impl Service {
         Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
     }
 
-    /// Returns `true` if coins on this chain have no value. With `None`, checks all chains that have a node.
+    /// Returns `true` if coins on this chain have no value. Without a chain, checks all chains that have a node.
     ///
-    /// If none of these chains was ever reached, the settings decide.
+    /// If no checked chain was ever reached, the settings decide.
     pub(in crate::service) fn has_test_coins(
         &self,
         db: &Reader<'_>,

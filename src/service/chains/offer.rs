@@ -43,10 +43,11 @@ impl LiveMode {
         Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
     }
 
-    /// Returns the reasons why no coin is on offer, or `None` if one is. `besides` adds a reason for a coin that the
-    /// settings and the file allow.
+    /// Returns the reasons why no coin is on offer, or `None` if a coin is on offer. `besides` returns a further
+    /// reason, if any, for a coin that the settings and the file allow.
     ///
     /// # Errors
+    ///
     /// [`Error`] if the file cannot be read.
     pub fn no_offer_reasons(
         &self,

@@ -12,10 +12,11 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::service::{Error, Service, transfers};
 use crate::store::{Reader, Tx, chain_cursors, read_backs, rescans};
 
-/// Largest time to read back, in milliseconds: always for transfers, and for addresses if every block has to be read.
+/// Largest time to read back, in milliseconds. For transfers, this limit always applies. For addresses, it applies
+/// only if every block has to be read.
 const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
-/// Returns the oldest time from which a chain must be read and whose block is still unknown.
+/// Returns the oldest time from which a chain must be read and for which no block height is known yet.
 pub(super) fn oldest_undated_time(
     db: &Reader<'_>,
     now: Time,
@@ -42,7 +43,7 @@ fn read_back_start(chain: Chain, now: Time, given_out: Time) -> Time {
 }
 
 impl Service {
-    /// Records the height of a chain at the time of [`oldest_undated_time`], and orders a rescan from there.
+    /// Records the height of a chain at the time of [`oldest_undated_time`], and orders a rescan from this height.
     ///
     /// Blocks from before `unread` are not read.
     pub(super) fn record_dated_height(

@@ -163,10 +163,11 @@ fn run_length(run: &[u64]) -> u32 {
 impl Service {
     /// Derives some wallet addresses of a chain that have no owner in this file. Returns `true` once all are derived.
     ///
-    /// Passes each address to `look_for` with the distance of its index above the wallet's next one. An index below
-    /// the next one gets a larger distance than all above.
+    /// Passes each address to `look_for` with the distance of its index above the wallet's next index. An index below
+    /// the next index gets a larger distance than all indexes above.
     ///
     /// # Errors
+    ///
     /// [`Error`] if the file cannot be read.
     pub fn derive_spare_addresses(
         &self,

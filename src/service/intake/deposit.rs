@@ -22,8 +22,8 @@ use crate::store::ledger::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 
 impl Service {
-    /// Stores a deposit as seen, with its current value. The value is final if the deposit is in a block. Returns the
-    /// reason if no rate of the coin was ever known.
+    /// Stores a deposit as seen, with its current value. The value is final if the deposit is in a block. If no rate
+    /// of the coin was ever known, stores nothing and returns the reason.
     pub(super) fn insert_seen_deposit(
         &self,
         tx: &Tx<'_>,
@@ -74,7 +74,7 @@ impl Service {
         Ok(Ok(deposit))
     }
 
-    /// Fixes the value of a deposit that is in a block, unless the value is already fixed.
+    /// Makes the value of a deposit in a block final, unless the value is already final.
     pub(super) fn fix_value_in_block(
         &self,
         tx: &Tx<'_>,
@@ -89,7 +89,7 @@ impl Service {
         Ok(deposit)
     }
 
-    /// Sets the current rate and value of a deposit, unless they are fixed.
+    /// Sets the current rate and value of a deposit and makes them final, unless they are already final.
     ///
     /// Keeps the earlier value if no rate is known now, or if the new value cannot be booked. Received money must not
     /// be refused.

@@ -147,7 +147,7 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
     Ok(false)
 }
 
-/// Returns `true` if the block was mined before the chain was watched.
+/// Returns `true` if the block of an observation was mined before the chain was watched.
 fn is_mined_before_watch(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     match &seen.block {
         Some(block) if seen.mode.is_live() => {
@@ -161,7 +161,7 @@ fn is_mined_before_watch(db: &Reader<'_>, seen: &Observation) -> Result<bool, Er
 ///
 /// Money to an address that is not ours belongs to the payout or refund that pays the address. Money of the operator
 /// has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the
-/// coin. Newly mined money has no recipient.
+/// coin. The output of a coinbase transaction has no recipient.
 pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,

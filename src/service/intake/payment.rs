@@ -22,7 +22,7 @@ use crate::store::ledger::{Booking, BookingSource, book, unreversed_entries};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
-    /// Stores an observation as a payment. Fixes the value of the payment, and whether the payment is on time.
+    /// Stores an observation as a payment. Determines the value of the payment, and whether the payment is on time.
     /// Returns the reason if the observation cannot count as a payment.
     ///
     /// A payment that replaces another payment of the same quote, and is not worth more, keeps the earlier time. A

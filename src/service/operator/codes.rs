@@ -10,7 +10,7 @@ use crate::service::Error;
 use crate::service::audit_log::record_user_change;
 use crate::store::{Tx, recovery_codes, used_steps, users};
 
-/// Verifies and uses up a code of a user whose password was right, if the second factor is on.
+/// Verifies and uses up a code of a user whose password was right. Does nothing if the second factor is off.
 ///
 /// # Errors
 ///

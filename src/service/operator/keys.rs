@@ -92,9 +92,10 @@ pub fn import(
     Ok(id)
 }
 
-/// Returns a valid key, of this account if one is given.
+/// Returns the valid key with this ID. With `account`, the key must belong to this account.
 ///
 /// # Errors
+///
 /// `not_found`.
 pub fn find_valid(tx: &Tx<'_>, account: Option<i64>, id: &str, now: Time) -> Result<KeyRow, Error> {
     let key = keys::by_id(tx, id)?.filter(|key| {
@@ -135,9 +136,10 @@ pub fn roll(
     Ok(CreatedKey { id, class: old.class, mode: old.mode, text })
 }
 
-/// Revokes a key, of this account if one is given.
+/// Revokes the key with this ID. With `account`, the key must belong to this account.
 ///
 /// # Errors
+///
 /// `not_found` if no such key is valid.
 pub fn revoke(
     tx: &Tx<'_>,

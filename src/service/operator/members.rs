@@ -1,7 +1,9 @@
 //! Users' sessions: signs users in and out, and identifies a member by the session cookie.
 //!
-//! `http` hashes passwords and limits attempts. Invariant: only this module creates a [`Member`], and only for an
-//! existing session. A session needs a [`VerifiedUser`] password.
+//! `http` hashes passwords and limits attempts.
+//!
+//! Invariant: only this module creates a [`Member`], and only for an existing session. Only a [`VerifiedUser`] gets a
+//! new session.
 
 use super::codes::use_up_code;
 use super::passwords::Hasher;
@@ -71,7 +73,7 @@ impl Member {
         self.user.role == Role::Operator
     }
 
-    /// Returns the party whose quota is used: the account for a merchant's user, or the operator.
+    /// Returns the party whose quota the member's requests use: all users of the account, or the single operator.
     pub fn quota_owner(&self) -> QuotaOwner {
         match self.user.account {
             Some(account) => QuotaOwner::Users { account },

@@ -1,4 +1,4 @@
-//! Declared own addresses, in the operator interface and on the command line.
+//! Declares addresses as the operator's own, in the operator interface and on the command line.
 
 use super::wallets::write_audit_entry;
 use crate::domain::address::{self, Network};

@@ -91,7 +91,8 @@ impl Service {
         self.no_offer_reasons(db, mode, now, Currency::ALL)
     }
 
-    /// Returns the number of approved transfers that a signer should send, if no signer is set.
+    /// Returns the number of approved transfers that wait for a signer although no signer is set. Returns 0 if a
+    /// signer is set.
     fn transfers_without_signer(&self, db: &Reader<'_>, mode: Mode) -> Result<i64, Error> {
         if self.is_simulated(mode) || self.live.has_signer() {
             return Ok(0);

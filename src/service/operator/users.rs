@@ -133,7 +133,7 @@ impl Service {
             let client = given.client.clone();
             let user = given.verify(tx, now)?;
             let email = user.email.clone();
-            // The old password's known clients do not count for the new one, so this client is stored again.
+            // The old password's known clients do not count for the new password, so this client is stored again.
             remember_client(tx, &user, &password_hash, &client)?;
             change(tx, &email, user, None, Some(&password_hash), now).map(drop)
         })

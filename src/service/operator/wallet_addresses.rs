@@ -1,4 +1,4 @@
-//! Lists the addresses that a wallet has handed out with the received amounts, as CSV for sweeping.
+//! Lists the addresses that a wallet has handed out, with their received amounts, as CSV for sweeping.
 //!
 //! Invariant: the list is read in pages, so a long list does not delay other requests.
 

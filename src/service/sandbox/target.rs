@@ -175,7 +175,7 @@ fn address_owner(
 /// Returns the target at an invoice's address.
 ///
 /// The coin is the given one, else the invoice's coin, else the first coin quoted at this address. A coin that was
-/// never quoted at this address needs an amount (`is_told`).
+/// never quoted at this address needs an amount. `is_told` is `true` if an amount is given.
 fn target_of_invoice(
     db: &Reader<'_>,
     invoice: i64,

@@ -100,13 +100,13 @@ fn is_amount_of_transfer(of: &Transfer, (amount, seen_at): (Units, Time)) -> boo
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
 
-/// Returns the start of a time's second, as nodes report times of transactions in seconds.
+/// Rounds a time down to a full second, because nodes report times of transactions in seconds.
 fn start_of_second(at: Time) -> Time {
     at.plus_ms(at.0.rem_euclid(SECOND_MS).saturating_neg())
 }
 
-/// Returns `true` if an arrival is between half and twice the amount. Any amount fits a held transfer, which has no
-/// terms yet.
+/// Returns `true` if an arrival is between half and twice the amount of a transfer. Any amount fits a held transfer,
+/// which has no terms yet.
 fn is_plausible_amount(of: &Transfer, seen: &Observation) -> bool {
     let Some(terms) = &of.terms else {
         return true;

@@ -253,8 +253,8 @@ fn pays_destination(output: &SentOutput, of: &Transfer) -> bool {
         && output.state != PaymentState::Dropped
 }
 
-/// Returns `true` if an output may count for a transfer. The output must count for no other transfer, or for one in
-/// `processing` that the chain attached.
+/// Returns `true` if an output may count for a transfer. The output must count for no other transfer, or for a
+/// transfer in `processing` to which the chain attached the transaction.
 ///
 /// An attachment by a person or the signer takes precedence over one by the chain.
 fn may_count_for(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {

@@ -121,7 +121,7 @@ impl Service {
     }
 
     /// Settles a transfer without its chain. Outputs of its previous transaction may then count for other transfers.
-    /// A free output of its new transaction counts for none.
+    /// A free output of its new transaction counts for no transfer.
     fn settle_by_hand(
         &self,
         tx: &Tx<'_>,

@@ -239,7 +239,8 @@ pub(in crate::service) fn oldest_undated_approval(
     Ok(approved.min())
 }
 
-/// Returns the newest block height of a chain that is final or beyond the horizon, or 0 if the chain was never read.
+/// Returns the height of a chain's newest block that is final or beyond the horizon, or 0 if the chain was never
+/// read.
 pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreError> {
     let cursor = chain_cursors::of_chain(db, chain)?;
     Ok(cursor.map_or(0, |cursor| match chain.row().horizon {

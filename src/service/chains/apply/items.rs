@@ -18,7 +18,7 @@ use crate::store::{Reader, Tx, observations, observations_on_chain, rescans, tra
 pub struct BatchLimit {
     /// Largest number of observations in a batch.
     most: usize,
-    /// Function that returns `true` while the batch has time left. The first call starts the time.
+    /// Function that returns `true` while the batch has time left. The first call starts the timer.
     has_time: Box<dyn FnMut() -> bool + Send>,
     taken: usize,
 }
@@ -32,7 +32,7 @@ impl BatchLimit {
     /// Starts a batch, or starts it again after a rollback.
     pub(super) fn begin_batch(&mut self) {
         self.taken = 0;
-        // The first call starts the time.
+        // The first call starts the timer.
         let _ = (self.has_time)();
     }
 
@@ -175,7 +175,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Changes each observation of a transaction that has this state, starting at an output.
+    /// Changes the observations of a transaction that are in this state, starting at an output.
     fn change_transaction(
         &self,
         tx: &Tx<'_>,
@@ -251,7 +251,7 @@ fn log_refusal(outcome: Result<(), Error>) -> Result<(), Error> {
     }
 }
 
-/// Returns the keys of a transaction's observations that have this state and are in no block.
+/// Returns the keys of a transaction's observations that are in this state and in no block.
 fn unmined_observation_keys(
     db: &Reader<'_>,
     chain: Chain,

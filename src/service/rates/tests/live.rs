@@ -1,5 +1,5 @@
 //! Tests of rates in live mode. Deposits and late payments have the rate of their time, less the account's spread,
-//! with its source and age. The fixed table is never used.
+//! with its source and age. Live mode never uses the table of fixed rates.
 
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::coin::Units;
@@ -96,7 +96,7 @@ fn live_rate_needs_two_agreeing_sources() {
         describe_quote(&ask(much_later, bitcoin()).1.unwrap(), much_later),
         "50050 median 60 0 2"
     );
-    // Simulated modes still use the fixed table.
+    // Simulated modes still use the table of fixed rates.
     let test = real.read(|db| real.fresh_rate(db, Mode::Test, bitcoin(), Currency::Eur, NOW));
     assert_eq!(test.unwrap().unwrap().source, RateSource::Fixed);
     let sandbox =
@@ -198,7 +198,7 @@ fn late_payment_uses_the_newest_rate_less_spread() {
     assert!(!late.1.on_time);
     assert_eq!(describe_quote(&late.1.quoted, late_at), "39800 median 20 50 2");
     assert_eq!(late.1.value.to_string(), "39.80");
-    // The payments that are read from the file have the same rates.
+    // The payments that are read back from the file have the rates that they were stored with.
     let kept = real.read(|db| {
         let invoice = invoices::by_id(db, &id)?.unwrap();
         Ok(payments::of_invoice(db, invoice.seq)?)
