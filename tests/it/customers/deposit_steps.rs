@@ -166,7 +166,7 @@ fn shared_address_requires_an_asset() {
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    // The address in lower case is the same address, which all coins of the family share.
+    // The address is recognized in lower case, and all coins of the family share the address.
     let lower = evm.to_lowercase();
     for asset in ["ETH", "USDC-POLYGON"] {
         let id = shop.pay(json!({ "address": lower, "asset": asset, "amount": "1" }));

@@ -33,7 +33,7 @@ fn interface_with_changes() -> OperatorInterface {
     }
     let account = format!("accounts/{}", interface.account);
     operator("PATCH", &account, json!({ "payoutDailyLimit": "500.00" }));
-    // The test inserted the other users directly, so their hashes are still missing in the audit log.
+    // The test inserted further users directly, so the audit log still lacks the hashes of these users.
     record_direct_writes(interface.shop.file());
     assert_eq!(findings(interface.shop.file()), Vec::<String>::new());
     interface

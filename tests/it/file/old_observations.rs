@@ -197,7 +197,7 @@ fn upgrade_merges_equal_txids() {
     let plain = |mode, chain, txid: &str, position| (mode, chain, txid.to_owned(), position, None);
     let rows = [
         plain("test", "bitcoin", &small, 1),
-        // The migration merges the next two rows with the first row, because they are the same output.
+        // The migration merges the next two rows with the first row, because all three rows are the same output.
         ("test", "bitcoin", large.clone(), 1, Some(spends)),
         plain("test", "bitcoin", &format!("0X{large}"), 1),
         plain("test", "bitcoin", &format!("0x{small}"), 7),

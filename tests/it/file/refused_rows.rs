@@ -109,7 +109,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update observations set block_height = 1", "CHECK"),
     ("update observations set block_hash = 'h'", "CHECK"),
     ("update observations set spends = 'no JSON'", "CHECK"),
-    // A payout is live and has no invoice. A refund has an invoice. An account has one open payout.
+    // A payout is in live mode and has no invoice. A refund has an invoice. An account has one open payout.
     ("update transfers set mode = 'test'", "CHECK"),
     ("update transfers set invoice = 1", "CHECK"),
     ("update transfers set kind = 'refund'", "CHECK"),
@@ -137,7 +137,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update balances set reserved = -1", "CHECK"),
     ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
         values (9, 'ETH', '1', 'fixed', 0, '1', '0xa', 0, 0)", "FOREIGN KEY"),
-    // An invoice has one quote for each coin at its own address. An invoice that waits for a chain is live.
+    // An invoice has at most one quote for each coin. An invoice that waits for a chain is in live mode.
     ("insert into quotes (invoice, asset, rate, rate_source, rate_at, amount_expected, address, given, created_at)
         values (1, 'ETH', '1', 'fixed', 0, '1', '0xb', 0, 0)", "UNIQUE"),
     ("update quotes set given = 2", "CHECK"),

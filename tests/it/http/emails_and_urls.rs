@@ -4,7 +4,7 @@ use crate::support::operator_interface::OperatorInterface;
 use crate::support::{Shop, TEST};
 use serde_json::json;
 
-/// URL schemes that a browser or the system executes as a program.
+/// Schemes of URLs that a browser or the operating system may execute.
 const NEVER: [&str; 8] =
     ["javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "intent"];
 

@@ -1,4 +1,4 @@
-//! API keys in both headers, in both modes and of every class, tested on every route.
+//! API keys in the headers `X-API-Key` and `Authorization`, in both modes and of every class, tested on every route.
 
 use crate::support::{LIVE, Response, Shop, TEST};
 use coffer::http::{Auth, Route, routes};

@@ -1,5 +1,5 @@
-//! Password guessing: a guesser is rate limited, others can still sign in, and a flood of failures does not reset the
-//! limit.
+//! Password guessing: a guesser is rate limited, other clients can still sign in, and a flood of failures does not
+//! reset the limit.
 
 use crate::support::scratch::Scratch;
 use crate::support::{Response, Shop, agent, send};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const NULL: Value = Value::Null;
 
-/// Requests the account of a key.
+/// Requests the account to which a key belongs.
 fn get_merchant(shop: &Shop, key: &str) -> Response {
     shop.get("/v1/merchant", Some(key))
 }

@@ -8,7 +8,8 @@ use serde_json::json;
 const OWN: &str = "203.0.113.1";
 const STRANGER: &str = "203.0.113.99";
 
-/// Guesses Anna's password from new addresses until unknown clients are rejected. Returns the number of guesses.
+/// Guesses Anna's password from new client addresses until unknown clients are rejected. Returns the number of
+/// guesses.
 #[track_caller]
 fn guess_until_limited(server: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });

@@ -1,4 +1,4 @@
-//! The second factor: operations that require it, limits on guessing, and deactivation by others.
+//! The second factor: operations that require a code, limits on guessing, and deactivation by other users.
 
 use crate::support::second_factor::{
     ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie_from,
@@ -107,7 +107,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     server.advance_ms(3 * STEP_MS);
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let wrong = json!(wrong_code(&near));
-    // An attacker knows the password, signs in from many clients and guesses codes from all of them.
+    // An attacker knows the password, signs in from many clients, and guesses codes from each of these clients.
     let guess = |client: usize| {
         let from = format!("203.0.113.{client}");
         server.sign_in_from(&from, ANNA, &wrong).status

@@ -1,4 +1,4 @@
-//! Payouts and refunds sent by hand: data for the wallet, and paged lists.
+//! Payouts and refunds sent by hand: payment data for the sender's wallet, and paged lists.
 
 use crate::support::installation::{EMAIL, Installation, RunningServer, SOLANA};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};

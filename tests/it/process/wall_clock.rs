@@ -1,7 +1,8 @@
 //! A wall clock that jumps while the server runs. The server's time continues evenly until the jump has lasted an
 //! hour or a person accepts it.
 //!
-//! Both clocks are manual. A write to the file makes the server compare them at once.
+//! The test sets both the wall clock and the clock since boot. A write to the file makes the server compare the two
+//! clocks at once.
 
 use crate::file::audit::findings;
 use crate::support::installation::{Installation, NO_RATES};

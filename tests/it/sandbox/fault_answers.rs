@@ -1,4 +1,4 @@
-//! Simulated errors have the same code, headers and format as real ones.
+//! Simulated errors have the same code, headers and format as real errors.
 
 use crate::support::browser::Page;
 use crate::support::{Response, Shop, TEST, agent, send};

@@ -25,7 +25,7 @@ fn file_names(folder: &Scratch) -> BTreeSet<String> {
     names.collect()
 }
 
-/// Sets the modification time of all files in a folder to hours ago.
+/// Sets the modification time of all files in a folder to several hours ago.
 fn make_old(folder: &Scratch) {
     for name in file_names(folder) {
         // `touch -h` changes a symlink itself, and opens no pipe.

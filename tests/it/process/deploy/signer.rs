@@ -108,7 +108,7 @@ fn send_payout(
     (state, seen)
 }
 
-/// Returns the folder of the installation's file.
+/// Returns the folder that contains the installation's database file.
 fn installation_folder(served: &Installation) -> PathBuf {
     served.file.parent().unwrap().to_owned()
 }
