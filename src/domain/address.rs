@@ -39,8 +39,8 @@ const BASE58CHECK_BYTES_MAX: usize = 35;
 /// Version byte of every address on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
 
-/// Main or test network. On utxo chains, their address formats differ. EVM, Tron and Solana addresses look the same
-/// on all networks.
+/// Main or test network. On utxo chains, these two have different address formats. EVM, Tron and Solana addresses
+/// look the same on all networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Main network.
@@ -56,7 +56,7 @@ pub struct AddressError {
     reason: AddressProblem,
 }
 
-/// Reason that ends the sentence "not an address on bitcoin: …".
+/// Reason why a text is not an address. It ends a sentence like "not an address on bitcoin: …".
 type AddressProblem = &'static str;
 
 const CHECKSUM: AddressProblem = "its checksum does not match; copy it again";
@@ -203,8 +203,8 @@ fn read_evm(text: &str) -> Result<String, AddressProblem> {
     if one_case || text == canonical { Ok(canonical) } else { Err(CHECKSUM) }
 }
 
-/// Writes the EIP-55 form. A letter is a capital if the matching half byte of Keccak-256 over the lower-case digits
-/// is at least 8.
+/// Writes an EVM address with the letter case of EIP-55. A letter is a capital if the matching half byte of
+/// Keccak-256 over the lower-case digits is at least 8.
 fn write_evm(lower_digits: &str) -> String {
     let hash = Keccak256::digest(lower_digits);
     let halves = hash.iter().flat_map(|byte| [byte >> 4, byte & 0x0f]);

@@ -7,7 +7,7 @@ use super::asset::Mode;
 use super::text_enum::text_enum;
 use sha2::{Digest, Sha256};
 
-/// Random characters in a key: 30 of base62, 178 bits.
+/// Number of random characters in a key. 30 characters of base62 have 178 random bits.
 const RANDOM_CHARS: usize = 30;
 /// Number of base62 characters of the CRC-32 at the end of a key.
 const CHECK_CHARS: usize = 6;
@@ -63,7 +63,7 @@ pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
     generate_with_checksum(TOKEN_PREFIX, random)
 }
 
-/// Returns the prefix, random characters, and the checksum of both.
+/// Returns a text of the prefix, random characters, and a checksum of these two parts.
 fn generate_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
@@ -126,7 +126,8 @@ pub fn last4(text: &str) -> String {
 fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = String::with_capacity(chars);
     while text.len() < chars {
-        // 248 is the largest multiple of 62 that fits into a byte. Larger values would favour the first digits.
+        // 248 is the largest multiple of 62 that fits into a byte. Bytes from 248 are skipped, since they would
+        // favour the first digits.
         let byte = random();
         if byte < 248 {
             text.push(base62_digit(u32::from(byte % 62)));

@@ -9,7 +9,7 @@ use super::text_enum::text_enum;
 use rust_decimal::Decimal;
 
 text_enum! {
-    /// Mode: real or simulated money. The API key determines the mode of an object, which never changes.
+    /// Mode: real or simulated money. An object keeps the mode of the API key that created the object.
     pub enum Mode {
         /// Real money.
         Live = "live",
@@ -83,7 +83,8 @@ impl Asset {
 
     /// Returns the fixed rate of simulated money: fiat per whole coin. Only `service::rates` calls this.
     ///
-    /// # Errors [`Overflow`]. A test of every coin proves that this error does not occur.
+    /// # Errors
+    /// [`Overflow`]. A test of every coin proves that this error does not occur.
     pub fn fixed_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
         let eur: Rate = self.fixed_rate_eur.parse()?;
         match currency {

@@ -1,6 +1,6 @@
-//! Colors of a shop: the text color that is readable on a color, and the CSP hash of the style.
+//! Colors of a shop's checkout: the text color for a background color, and the CSP hash of the style.
 //!
-//! Invariant: text on the chosen color is readable: its contrast is at least 4.5 (WCAG 2.2).
+//! Invariant: the text is readable on the chosen background: its contrast is at least 4.5 (WCAG 2.2).
 
 #![expect(
     clippy::disallowed_types,

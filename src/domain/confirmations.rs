@@ -48,7 +48,7 @@ impl OnChain {
     }
 }
 
-/// Returns the confirmations of a block at this height, with its own block as the first.
+/// Returns the number of confirmations of a payment in a block at this height. The block itself is the first.
 ///
 /// `cursor` is the height up to which the chain has been read. The result is zero if `cursor` is below `height`.
 pub fn block_confirmations(height: u32, cursor: u32) -> u32 {

@@ -45,9 +45,9 @@ pub struct Customer {
     pub account: i64,
     /// Mode: live or test.
     pub mode: Mode,
-    /// Reference that the merchant gave the customer.
+    /// The merchant's reference for the customer.
     pub reference: String,
-    /// Time of the first request that named the customer.
+    /// Time of the first request with this customer's reference.
     pub created_at: Time,
 }
 

@@ -1,7 +1,7 @@
 //! Deposits: payments to a customer's address.
 //!
-//! Invariant: a deposit has a rate and a value from its first sighting. Its first block fixes both. Its first
-//! confirmation fixes the fee.
+//! Invariant: a deposit has a rate and a value from its first sighting. The first block fixes the rate and the value.
+//! The first confirmation fixes the fee.
 
 use super::asset::{Asset, Mode};
 use super::money::coin::Units;
@@ -70,7 +70,7 @@ pub struct Deposit {
     pub customer: i64,
     /// `seq` of the observation on the chain.
     pub observation: i64,
-    /// Reference that the merchant gave the customer.
+    /// The merchant's reference for the customer.
     pub customer_ref: String,
     /// Coin of the deposit.
     pub asset: &'static Asset,
@@ -85,7 +85,7 @@ pub struct Deposit {
     /// Rate in EUR per whole coin: the rate at the first sighting, and once the deposit is in a block, the rate at
     /// its first block.
     pub quoted: RateQuote,
-    /// Time of the first inclusion in a block, which fixed the rate; `None` before.
+    /// Time of the first inclusion in a block, which fixed the rate; `None` before the first block.
     pub fixed_at: Option<Time>,
     /// Value in EUR, before the fee.
     pub gross: Cents,

@@ -31,7 +31,7 @@ text_enum! {
 /// Format of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellFormat {
-    /// Value without change: an id, a state, a rate or a number.
+    /// Value that is written unchanged: an id, a state, a rate or a number.
     Plain,
     /// Text from callers. An apostrophe is put before each formula in the text.
     Text,

@@ -1,6 +1,6 @@
 //! The state of a followed chain, and the outcome of one step along it.
 //!
-//! Invariant: a step names the block that it continues from, and is applied only at this block.
+//! Invariant: a step contains the block from which it continues, and is stored only while this block is the cursor.
 
 mod sent;
 
@@ -83,7 +83,7 @@ pub struct ChainState {
     pub cursor: Option<ChainPosition>,
     /// The newest block that is never read again: the cursor on chains with outputs, otherwise the last final block.
     pub complete: Option<Block>,
-    /// Recent blocks whose hashes are stored, newest first. They reveal a reorg.
+    /// Recent blocks whose hashes are stored, newest first. A reorg is detected by these hashes.
     pub kept: Vec<Block>,
     /// Observations whose state can still change.
     pub open: Vec<OpenObservation>,
@@ -91,14 +91,14 @@ pub struct ChainState {
     pub stopped: Option<String>,
     /// The rescan in progress.
     pub rescan: Option<Rescan>,
-    /// The next claim to check, and the sum of the known payments to its address in final blocks.
+    /// The next claim to check, and the sum of the known payments to the claimed address in final blocks.
     pub claim: Option<(Claim, Units)>,
-    /// Addresses whose balances are due for a check. Only for nodes that do not report transfers by contracts.
+    /// Addresses whose balances are due for a check. Set only for nodes that do not report transfers by contracts.
     pub walk: Option<BalanceBatch>,
     /// Transactions of payouts and refunds that are not settled, the least recently checked first.
     pub sent: Vec<UnsettledTransaction>,
-    /// Approval time of a transfer whose block height is not known. The next step searches for the height of the
-    /// chain at that time.
+    /// Approval time of a transfer, if the height of the chain at that time is unknown. The next step searches for
+    /// this height.
     pub undated: Option<Time>,
     /// Addresses to poll in this step, for nodes that are queried by address. Empty for other nodes.
     pub named: Vec<PolledAddress>,
@@ -149,25 +149,26 @@ pub struct ForwardStep {
     pub present: Vec<String>,
     /// Ids of transactions that were in the mempool and are no longer there.
     pub vanished: Vec<String>,
-    /// Transactions that cannot be confirmed while the read blocks stay on the chain.
+    /// Transactions that cannot be confirmed while the blocks of this step stay on the chain.
     pub gone: Vec<ReplacedTransaction>,
     /// A transaction that vanished from the mempool before this time counts as dropped.
     pub dropped_before: Option<Time>,
-    /// Transaction id and position of each stored observation that the read blocks no longer contain.
+    /// Transaction id and position of each stored observation that is no longer in the blocks of this step.
     pub missing: Vec<(String, u32)>,
     /// Time up to which the chain has been read.
     pub scanned_to: Option<Time>,
-    /// Answers of the node about transactions of [`ChainState::sent`], at most 20, in the same order. Empty until the
-    /// step reaches the head.
+    /// Answers of the node about the first transactions of [`ChainState::sent`], at most 20. Empty until the step
+    /// reaches the node's newest block.
     pub sent: Vec<TransactionLookup>,
-    /// Transactions of [`ChainState::sent`] that conflict with a transaction in the read blocks or in the mempool.
+    /// Transactions of [`ChainState::sent`] that conflict with a transaction in the blocks of this step or in the
+    /// mempool.
     pub conflicts: Vec<SpendConflict>,
 }
 
 /// Blocks that a rescan read again.
 #[derive(Clone, Debug)]
 pub struct RescanStep {
-    /// Height of the next block before this step.
+    /// Value of [`Rescan::next`] before this step.
     pub from: u32,
     /// The last block that was read; `None` if the chain changed, so that the rescan starts again.
     pub to: Option<ChainPosition>,
@@ -175,11 +176,11 @@ pub struct RescanStep {
     pub is_last: bool,
     /// `true` if the chain is stopped, and is followed again after the last block of the rescan.
     pub restarts: bool,
-    /// Observations in these blocks.
+    /// Observations in the blocks that this step read.
     pub found: Vec<Observation>,
-    /// Transaction id and position of each stored observation that the read blocks no longer contain.
+    /// Transaction id and position of each stored observation that is no longer in the blocks of this step.
     pub missing: Vec<(String, u32)>,
-    /// Transactions of [`ChainState::sent`] that conflict with a transaction in the read blocks.
+    /// Transactions of [`ChainState::sent`] that conflict with a transaction in the blocks of this step.
     pub conflicts: Vec<SpendConflict>,
 }
 
@@ -246,7 +247,7 @@ pub enum ChainStepOutcome {
         at: Time,
         /// Height of the first block at or after `at`, less a margin. The cursor's height if all blocks are earlier.
         height: u32,
-        /// Start of the time for which the node has all blocks; `None` if the node has the block before `height`.
+        /// Time since which the node has all blocks; `None` if the node also has the block before `height`.
         lacks_before: Option<Time>,
     },
 }

@@ -65,7 +65,7 @@ impl fmt::Display for HashLink {
 pub struct HashChainStart(Sha256);
 
 impl HashChainStart {
-    /// Starts the hash before the first row.
+    /// Returns a hasher to which no row has been added.
     pub fn new(log: ChainedLog) -> HashChainStart {
         let header = format!("coffer {log} {VERSION} start\n");
         HashChainStart(Sha256::new().chain_update(header))
@@ -125,7 +125,9 @@ impl HashedFields {
     }
 }
 
-/// Last link of a log at some moment. A person keeps a copy to prove later that earlier rows are unchanged.
+/// Link of the newest row of a log at some moment, from the log's hash chain.
+///
+/// With a copy of this link, a person can prove later that all rows up to this row are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead {
     /// The log.
@@ -142,7 +144,7 @@ impl fmt::Display for LogHead {
     }
 }
 
-/// Error: the text is not a log head.
+/// Error: the text is not the text of a [`LogHead`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedLogHead;
 
@@ -213,7 +215,7 @@ mod tests {
         ] {
             assert_ne!(other, link);
         }
-        // This link was computed with sha256sum over the format in the guide.
+        // This link was computed by `sha256sum` from the format that the guide documents.
         assert_eq!(
             HashLink::before_first_row(ChainedLog::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"

@@ -49,7 +49,7 @@ pub struct Invoice {
     pub account: i64,
     /// Mode: live or test.
     pub mode: Mode,
-    /// Reference of the order that the merchant gave.
+    /// The merchant's reference for the order.
     pub order_id: Option<String>,
     /// Latest computed status.
     pub status: InvoiceStatus,
@@ -71,7 +71,7 @@ pub struct Invoice {
     pub cancel_url: Option<String>,
     /// URL that receives the events of the invoice, besides the account's endpoints.
     pub webhook_url: Option<String>,
-    /// JSON object of the merchant, stored as sent.
+    /// JSON object from the merchant, stored as received.
     pub metadata: Box<RawValue>,
     /// Email address of the customer.
     pub customer_email: Option<String>,

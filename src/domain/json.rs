@@ -30,7 +30,8 @@ fn has_reserved_name(text: &[u8]) -> bool {
     plain.windows(RESERVED.len()).any(|part| part == RESERVED)
 }
 
-/// Replaces every escape `\u00XX` by its byte. A reserved name contains no character with a short escape.
+/// Replaces every escape `\u00XX` by its byte. A reserved name contains no character with a short escape such as
+/// `\n`.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! Ledger entries for payments that are confirmed, disappear and return.
+//! Ledger entries for payments that are confirmed, that disappear, or that return.
 //!
 //! The store updates the balance in the same database transaction as the entry.
 //!
@@ -111,7 +111,8 @@ pub fn confirmation_postings(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>,
 
 /// Returns one opposite adjustment for each entry that is not yet reversed.
 ///
-/// Entries are given by `seq` and amount. A reversal is undone in the same way: by reversing the adjustments.
+/// Each entry is given as its `seq` and amount. Reversing the adjustments in the same way restores the original
+/// amounts.
 pub fn reversals(
     unreversed: &[(i64, Cents)],
     memo: &'static str,

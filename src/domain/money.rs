@@ -148,7 +148,7 @@ impl serde::Serialize for Cents {
 
 /// A sum of amounts in cents.
 ///
-/// 128 bits hold the sum of any number of amounts that a file can store.
+/// 128 bits hold the sum of all amounts that a database can store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Total(i128);
 

@@ -25,7 +25,7 @@ pub struct NodeFees {
     pub token: Units,
 }
 
-/// A node's estimate and its time.
+/// A node's fee estimate, and the time of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeeEstimate {
     /// Fees that the node estimated.
@@ -54,8 +54,8 @@ pub struct FeeRates {
 
 /// Returns the fee to propose for a coin: the node's estimate, otherwise the fixed fee.
 ///
-/// A token's fee is converted by `rates`. On chains that charge for data besides gas, the fixed fee is added to the
-/// estimate.
+/// The estimate for a token is converted to the token by `rates`. On chains that charge for data besides gas, the
+/// fixed fee is added to the estimate.
 pub fn propose_fee(
     asset: &Asset,
     estimate: Option<FeeEstimate>,
@@ -75,7 +75,7 @@ pub fn propose_fee(
     })
 }
 
-/// Converts an estimate to the coin that is sent; `None` if it is zero or cannot be converted.
+/// Converts an estimate to the coin that is sent; `None` if the result is zero, or if a rate is missing.
 fn convert_estimate(
     asset: &Asset,
     fees: NodeFees,

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Largest number of outputs of one transaction that one step stores.
 pub const OUTPUTS_MAX: usize = 200;
 
-/// Position of a transaction's first transfer by a contract. Its further transfers by contracts have the next
-/// positions. Positions of logs are lower.
+/// Position of a transaction's first transfer by a contract. The transaction's further transfers by contracts have
+/// the next positions. Logs have lower positions.
 pub const CONTRACTS_FROM: u32 = 1_000_000;
 /// Lowest position of claimed transfers by contracts. No transaction has enough other transfers to reach this
 /// position.
 pub const CLAIMS_FROM: u32 = 1_500_000;
-/// Lowest position of replaced observations. Another observation has taken their original position.
+/// Lowest position of replaced observations. Each of them has lost its original position to another observation.
 pub const REPLACED_FROM: u32 = 1 << 31;
 
 /// Key of an observation. It does not change when the transaction moves to another block.

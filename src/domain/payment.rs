@@ -61,7 +61,7 @@ pub struct Payment {
     pub id: String,
     /// `seq` of the invoice.
     pub invoice: i64,
-    /// `seq` of the quote that has the address.
+    /// `seq` of the quote to whose address the payment was sent.
     pub quote: i64,
     /// `seq` of the payment's observation.
     pub observation: i64,
@@ -75,7 +75,7 @@ pub struct Payment {
     pub position: u32,
     /// Amount that was sent.
     pub amount: Units,
-    /// Rate that determined the value: the rate of the quote if the payment was on time.
+    /// Rate that determined the value. For a payment on time, this is the rate of the quote.
     pub quoted: RateQuote,
     /// Value in the currency of the invoice.
     pub value: Cents,

@@ -1,4 +1,4 @@
-//! Progress of a long task, such as a copy, an audit, or an upgrade of the file.
+//! Progress of a long task, such as a copy, an audit, or an upgrade of the database file.
 //!
 //! Invariant: progress counts units of work up to a total, never time.
 

@@ -56,7 +56,7 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
 /// Returns the current quote of an invoice: the quote of its first payment that counts, otherwise the quote that was
 /// selected last.
 ///
-/// A quote at an assigned address is current only while its payment counts.
+/// A [given](Quote::given) quote is current only while its payment counts.
 pub fn current_quote<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],

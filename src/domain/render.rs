@@ -53,7 +53,7 @@ use sha2::{Digest as _, Sha256};
 pub struct LinkBuilder {
     /// Public URL of the service, without a trailing slash.
     pub public_url: String,
-    /// Secret in the database file from which checkout tokens are derived.
+    /// Secret from which checkout tokens are derived. The database file contains this secret.
     pub checkout_secret: Vec<u8>,
 }
 

@@ -1,13 +1,13 @@
 //! Counter of requests to a node.
 //!
-//! Invariant: the daily number is based on counts of the last day, or since the first request.
+//! Invariant: the number of requests per day is based on counts of the last day, or since the first request.
 
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 use std::collections::VecDeque;
 
-/// Number of hours that the daily number is based on, with the current hour as the last.
+/// Number of hours on which the requests per day are based. The current hour is the last.
 const HOURS: i64 = 24;
-/// Shortest time of counting after which a daily number is returned, in milliseconds.
+/// Shortest time of counting after which [`RequestCounter::per_day`] returns a number, in milliseconds.
 const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
 
 /// Counts of requests by hour.

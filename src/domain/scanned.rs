@@ -51,7 +51,7 @@ impl LaggingChains {
         lagging.map(|(_, to)| *to).min()
     }
 
-    /// Returns the time at which the status of an invoice is computed.
+    /// Returns the time for which the status of an invoice is computed.
     ///
     /// While a chain lags, this is the time up to which the chain has been scanned, so that timely payments still
     /// count as timely. The wait ends [`HELD_MS_MAX`] after the deadline.
@@ -85,8 +85,8 @@ pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
 
 /// Returns the list of chains whose lag delays the expiry of an invoice, sorted and without duplicates.
 ///
-/// These are the live chains on which the invoice can be paid in time. Quotes made after the deadline, and quotes at
-/// an assigned address, do not count.
+/// These are the live chains on which the invoice can be paid in time. Quotes made after the deadline, and
+/// [given](Quote::given) quotes, do not count.
 pub fn awaited_chains(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
     if !mode.is_live() {
         return String::new();

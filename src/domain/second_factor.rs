@@ -25,8 +25,8 @@ pub fn used_code_refusal() -> Refusal {
 
 /// Issuer that authenticator apps display.
 const ISSUER: &str = "Coffer";
-/// Number of digits of a code, and its time step in seconds. Every app supports these values, and many support no
-/// others.
+/// Number of digits of a code, and length of a time step in seconds. Every app supports these values, and many
+/// support no others.
 const DIGITS: u8 = 6;
 const STEP_SECONDS: u64 = 30;
 /// Accepted clock drift to each side, in time steps.
@@ -143,7 +143,7 @@ mod tests {
 
     const VECTORS: TotpSecret = TotpSecret(*b"12345678901234567890");
 
-    /// The codes are the last six of the eight digits in RFC 6238, appendix B, SHA-1.
+    /// The expected codes are the last six of the eight digits that RFC 6238 lists in appendix B for SHA-1.
     #[test]
     fn totp_codes_match_rfc_6238() {
         for (seconds, digits) in [

@@ -28,7 +28,7 @@ pub struct OrderedServer {
     pub order: ServerOrder,
     /// State of the order and of its provisioner.
     pub state: ServerState,
-    /// Address of the server.
+    /// Network address of the server.
     pub address: Option<String>,
     /// Reference of the server at the provider, from the provisioner.
     pub provider_ref: Option<String>,

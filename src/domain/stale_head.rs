@@ -14,13 +14,14 @@ const WARNS_AFTER_BLOCKS: i64 = 3;
 /// Largest difference between a block's time and the local clock that is ignored, in milliseconds.
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;
 
-/// Returns `true` if the newest block of another URL has to be queried.
+/// Returns `true` if the node's other URLs must be queried for their newest block.
 pub fn should_query_other_urls(chain: Chain, unmoved_ms: i64) -> bool {
     unmoved_ms > usual_block_time_ms(chain, OTHERS_AFTER_BLOCKS)
 }
 
-/// Returns the age of a newest block by the time in its header, in milliseconds; 0 if the age may come from clock
-/// skew.
+/// Returns the age of a chain's newest block in milliseconds, or 0 if the age may come from clock skew.
+///
+/// `span_ms` is the age by the time in the block's header.
 pub fn age_without_skew_ms(span_ms: i64) -> i64 {
     if span_ms > SKEW_MS_MAX { span_ms } else { 0 }
 }

@@ -68,9 +68,9 @@ pub struct InvoiceStep {
 /// Content of a stored change of an invoice.
 #[derive(Clone, Copy, Debug)]
 pub enum InvoiceChange {
-    /// A coin was selected, by the `seq` of its quote.
+    /// A coin was selected. The number is the `seq` of the selected quote.
     Picked(i64),
-    /// A payment entered this state, by the `seq` of the payment.
+    /// A payment, given by its `seq`, entered this state.
     Payment(i64, PaymentState),
     /// The invoice entered this status.
     Status(InvoiceStatus),
@@ -165,7 +165,7 @@ pub struct TimelineBooking {
 }
 
 impl TimelineEntry {
-    /// Returns an entry that has only a text besides its time and kind.
+    /// Returns an entry with a time, a kind and a text only.
     fn with_text(at: Time, kind: TimelineEntryKind, text: String) -> TimelineEntry {
         TimelineEntry {
             at,

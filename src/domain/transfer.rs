@@ -72,7 +72,7 @@ text_enum! {
         Retry = "retry",
         /// The signer sent nothing and will not be run again.
         Declined = "declined",
-        /// The file was restored from an older copy. The transfer may have been sent after the copy was made.
+        /// The database was restored from an older copy. The transfer may have been sent after the copy was made.
         Restored = "restored",
     }
 }
@@ -279,7 +279,7 @@ impl Transfer {
         self.dispatch.settled_reason = settlement.reason;
     }
 
-    /// Sets the sender, and the time if the sender is the signer.
+    /// Sets the sender and [`Transfer::signer_at`]: `now` for the signer, `None` for a person.
     fn set_sender(&mut self, sent_by: SentBy, now: Time) {
         self.sent_by = Some(sent_by);
         self.signer_at = (sent_by == SentBy::Signer).then_some(now);

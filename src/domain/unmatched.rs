@@ -73,10 +73,10 @@ input! {
 }
 
 impl ResolveUnmatchedPayment {
-    /// Returns the resolution of the payment.
+    /// Returns the resolution that the request describes.
     ///
     /// # Errors
-    /// `invalid_request` if both fields are missing, or if `returnTxid` is not a transaction id.
+    /// `invalid_request` if `note` and `returnTxid` are missing, or if `returnTxid` is not a transaction id.
     pub fn resolution(&self) -> Result<UnmatchedResolution, Refusal> {
         match (&self.note, &self.return_txid) {
             (_, Some(text)) => {

@@ -146,7 +146,7 @@ impl<'a> Authority<'a> {
     }
 }
 
-/// Splits a host from the port after the colon. The host keeps its brackets.
+/// Splits a host from the port after the colon. The host of an IPv6 address keeps its brackets.
 fn split_port(text: &str) -> Result<(&str, Option<&str>), UrlProblem> {
     let end = match text.starts_with('[') {
         true => text.find(']').ok_or(UrlProblem::Shape)?.saturating_add(1),
@@ -236,7 +236,8 @@ impl<'a> SiteUrl<'a> {
             && self.port() == other.port()
     }
 
-    /// Returns `true` if a `Host` header names this host and port. The port in the header may be absent or empty.
+    /// Returns `true` if a `Host` header names the host and port of this URL. The port in the header may be absent or
+    /// empty.
     pub fn matches_host_header(&self, header: &str) -> bool {
         let header = header.strip_suffix(':').unwrap_or(header);
         Authority::parse(header).is_ok_and(|at| {

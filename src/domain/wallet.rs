@@ -124,7 +124,7 @@ pub struct Wallet {
 pub struct WalletHints {
     /// Script type, if the key does not determine it.
     pub script: Option<ScriptType>,
-    /// Network, if the key is valid on several.
+    /// Network, if the key is valid on several networks.
     pub network: Option<WalletNetwork>,
 }
 
@@ -135,7 +135,8 @@ pub fn wallet_chains() -> impl Iterator<Item = Chain> {
 
 /// Finds the chain for which wallets of this address pool derive addresses.
 ///
-/// # Errors `invalid_request` that lists the names of the pools.
+/// # Errors
+/// `invalid_request` that lists the names of the pools.
 pub fn find_wallet_chain(name: &str) -> Result<Chain, Refusal> {
     let found = wallet_chains().find(|chain| chain.address_pool() == name);
     found.ok_or_else(|| {
@@ -189,7 +190,8 @@ pub fn secret_problem(secret: WalletSecret) -> String {
 
 /// Reads a wallet from an extended public key, or from a descriptor that contains such a key.
 ///
-/// # Errors `invalid_request` that names `key`, `script` or `network`.
+/// # Errors
+/// `invalid_request` that names `key`, `script` or `network`.
 pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refusal> {
     refuse_secrets("key", text)?;
     let text = text.trim();
@@ -223,7 +225,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
     Ok(Wallet { chain, network, script: Some(script), key })
 }
 
-/// Returns a wallet on a chain with accounts, which has no scripts.
+/// Returns a wallet on a chain with accounts. Such a chain has no scripts.
 fn account_wallet(
     chain: Chain,
     key: ExtendedKey,

@@ -73,8 +73,8 @@ const LIMIT: DescribedRule<LimitRule> = described(
     }),
 );
 
-/// Rule for webhook endpoints. The value contains their error, so that an error of the payout address is reported
-/// first.
+/// Rule for webhook endpoints. The value is the endpoints or their error, so that an error of the payout address is
+/// reported first.
 struct EndpointsRule;
 
 impl Rule for EndpointsRule {

@@ -1,14 +1,15 @@
 //! Scripts of outputs that pay to an address, on chains with transaction outputs.
 //!
-//! Invariant: a script depends on the address alone. A script with an address determines this address.
+//! Invariant: an address determines its script, and a script of an address determines the address.
 
 use super::{Chain, Encoding, UtxoEncoding, read_base58check, write_base58check};
 use bech32::primitives::decode::SegwitHrpstring;
 use bech32::{Fe32, segwit};
 
-/// First and last bytes of a P2PKH script: OP_DUP OP_HASH160 and a push of twenty bytes; OP_EQUALVERIFY OP_CHECKSIG.
+/// P2PKH script before and after the hash: OP_DUP, OP_HASH160 and a push of twenty bytes; then OP_EQUALVERIFY and
+/// OP_CHECKSIG.
 const TO_KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
-/// First and last bytes of a P2SH script: OP_HASH160 and a push of twenty bytes; OP_EQUAL.
+/// P2SH script before and after the hash: OP_HASH160 and a push of twenty bytes; then OP_EQUAL.
 const TO_SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
 /// Value of the opcode OP_1, less one. The opcode of witness version n is this value plus n, except for version 0.
 const BEFORE_ONE: u8 = 0x50;
@@ -74,7 +75,7 @@ fn witness_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<
     Some([version, length].into_iter().chain(program).collect())
 }
 
-/// Returns the P2PKH or P2SH script of a base58check address. The version of the address decides which.
+/// Returns the script of a base58check address. The version of the address decides between P2PKH and P2SH.
 fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test]
@@ -113,7 +114,7 @@ mod tests {
                 "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
                 "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
             ),
-            // These are the address of the first block, and the example of the wiki page on pay to script hash.
+            // These are the address of Bitcoin's first block, and the example of the wiki page "Pay to script hash".
             (
                 Chain::Bitcoin,
                 "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",

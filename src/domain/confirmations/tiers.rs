@@ -14,7 +14,8 @@ use serde_json::Value;
 const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
 /// Largest number of tiers of a coin.
 const TIERS_MAX: usize = 10;
-/// Largest number of confirmations on a chain that reports finality. Blocks on such a chain are final earlier.
+/// Largest number of confirmations on a chain that reports finality. Blocks on such a chain become final before they
+/// have so many confirmations.
 const CONFIRMATIONS_MAX: u32 = 100_000;
 
 /// One tier: the confirmations that a coin needs below a value.

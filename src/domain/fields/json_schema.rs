@@ -120,7 +120,7 @@ impl Object {
         schema
     }
 
-    /// Returns the fields of the object in an example.
+    /// Returns an example of the object, as its fields.
     pub fn example(&self) -> Keywords {
         let mut example = Keywords::new();
         for property in self.properties {

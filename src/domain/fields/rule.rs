@@ -120,7 +120,7 @@ impl Rule for AssetRule {
     }
 }
 
-/// Rule for an object with its own fields.
+/// Rule for a JSON object whose fields another `input!` declares.
 pub struct ObjectRule<T> {
     read: fn(&Map<String, Value>) -> Result<T, Refusal>,
     object: &'static Object,

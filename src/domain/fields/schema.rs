@@ -129,7 +129,7 @@ pub enum Component {
         name: &'static str,
         /// Schema of an item.
         item: &'static Component,
-        /// Descriptions of the page and of its three fields, in their order; empty for none.
+        /// Descriptions of the page, of `data`, of `hasMore` and of `nextBefore`; empty for none.
         about: [&'static str; 4],
         /// Schema of `nextBefore` if it is not null.
         before: &'static Schema,

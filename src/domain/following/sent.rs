@@ -1,4 +1,4 @@
-//! Transactions that pay payouts and refunds, as stored in the file and as a node reports them.
+//! Transactions that pay payouts and refunds, as stored in the database and as a node reports them.
 
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, InputSource, Observation};
@@ -46,7 +46,8 @@ pub enum TransactionAnswer {
         /// The final block at which the nonce was used.
         block: Block,
     },
-    /// Another transaction with the same sender and nonce, one of the candidates, is in a block of the active chain.
+    /// Another transaction with the same sender and nonce is in a block of the active chain. It is one of
+    /// [`UnsettledTransaction::candidates`].
     ReplacedBy {
         /// Id of the other transaction.
         by: String,
@@ -76,8 +77,8 @@ pub struct SentTransaction {
     pub nonce: Option<u64>,
     /// Outputs that pay to watched addresses.
     pub received: Vec<Observation>,
-    /// Balances of native destinations for which no payment is known. Empty if the node has traces, or no longer
-    /// keeps these balances.
+    /// Balances of those [`UnsettledTransaction::native_to`] for which no payment is known. Empty if the node has
+    /// traces, or no longer keeps these balances.
     pub balances: Vec<BalanceChange>,
 }
 

@@ -26,7 +26,7 @@ impl CoinMarket {
         CoinMarket { known: Some(quoted.clone()), now: Ok(quoted), figures: Vec::new() }
     }
 
-    /// Returns the fresh rate.
+    /// Returns the fresh rate; `None` if there is none.
     pub fn fresh_rate(&self) -> Option<Rate> {
         self.now.as_ref().ok().map(|quoted| quoted.rate)
     }

@@ -61,5 +61,6 @@ view! {
     }
 }
 
-/// Largest number of addresses in a response whose balance is more than the sum of their known payments.
+/// Largest number of addresses with an unexplained balance in a response. Such a balance is more than the sum of the
+/// address's known payments.
 pub const UNEXPLAINED_MAX: u32 = 100;

@@ -63,9 +63,9 @@ pub enum ProvisionerTask {
     Delete,
 }
 
-/// State of an order: the status, the request to delete, and the state of the provisioner in one.
+/// State of an order: the status, the request to delete, and the state of the provisioner, combined in one value.
 ///
-/// The state determines the possible next steps. Impossible combinations of the three have no value.
+/// The state determines the possible next steps. Impossible combinations have no variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerState {
     /// The server waits to be created.

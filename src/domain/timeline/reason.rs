@@ -1,6 +1,6 @@
 //! Texts of the timeline, and the sums that explain a status.
 //!
-//! Invariant: the sums are the sums that the module `status` compares, in whole cents.
+//! Invariant: these are the sums that the module `status` compares, in whole cents.
 
 use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;

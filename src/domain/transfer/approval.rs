@@ -84,7 +84,7 @@ pub struct Approval {
 }
 
 impl ApprovalRequest {
-    /// Fixes the terms of a transfer.
+    /// Determines the terms of a transfer, which then no longer change.
     ///
     /// # Errors
     /// `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
@@ -109,8 +109,8 @@ impl ApprovalRequest {
         Ok(FixedTerms { terms, fee_source, accepted_fields })
     }
 
-    /// Returns the rate in the request, otherwise the market rate. Adds `rate` to `accepted_fields` if it needed
-    /// acceptance.
+    /// Returns the rate in the request, otherwise the market rate. Adds `rate` to `accepted_fields` if this rate
+    /// needed acceptance.
     fn choose_rate(
         &self,
         of: &Transfer,
@@ -138,7 +138,7 @@ impl ApprovalRequest {
     }
 }
 
-/// Fixed terms of a transfer, before its sender is decided.
+/// Terms of a transfer that no longer change, before its sender is decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedTerms {
     /// Rate, network fee, and amount in the coin.

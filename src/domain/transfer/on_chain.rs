@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 text_enum! {
     /// State of a transfer, by its transaction on the chain.
     pub enum OnChainState {
-        /// No transaction is attached, or no node has it.
+        /// No transaction is attached, or no node has the attached transaction.
         Waiting = "waiting",
         /// The attached transaction is in the mempool or in a block, and pays the amount.
         Seen = "seen",

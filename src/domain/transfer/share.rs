@@ -1,6 +1,6 @@
-//! Assigns the outputs of one transaction to the transfers that it is attached to.
+//! Assigns the outputs of one transaction to the transfers to which the transaction is attached.
 //!
-//! Invariant: an output counts for at most one transfer, and only for one with the same destination and coin.
+//! Invariant: an output counts for at most one transfer, and only for a transfer with the same destination and coin.
 
 use super::on_chain::SentOutput;
 use super::{Transfer, TransferStatus, TxidSource};
@@ -59,7 +59,7 @@ fn output_amount(outputs: &[SentOutput], place: usize) -> Option<Units> {
     outputs.get(place).map(|output| output.amount)
 }
 
-/// Returns the indexes of the free outputs with the transfer's destination and coin. Dropped outputs are last.
+/// Returns the indexes of the unassigned outputs with the transfer's destination and coin. Dropped outputs are last.
 fn free_outputs<'a>(
     outputs: &'a [SentOutput],
     shares: &'a [Option<i64>],

@@ -48,7 +48,7 @@ mod tests {
             (0, &[0, 41, 60], 61, 41),
             // Every address that was handed out may still receive money.
             (0, &[0], 101, 100),
-            // Indexes below the first one were used by another program.
+            // Indexes below 5000 were used by another program.
             (5000, &[5001], 5003, 20),
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),

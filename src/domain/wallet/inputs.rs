@@ -17,7 +17,7 @@ const KEY_CHARS_MAX: usize = 1024;
 /// Longest name of a chain, in characters.
 const CHAIN_CHARS_MAX: usize = 40;
 
-/// Highest first index of a wallet.
+/// Highest index at which a wallet can start.
 const INDEX_MAX: i64 = INDEX_END.saturating_sub(1) as i64;
 
 input! {

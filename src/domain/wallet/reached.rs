@@ -13,9 +13,10 @@ pub const JUMP_MAX: u32 = 100_000;
 pub struct WalletIndexes {
     /// Index that will be handed out next.
     pub next: u32,
-    /// Lowest safe index. Lower indexes may have been handed out elsewhere, or after the backup that was restored.
+    /// Lowest safe index. Lower indexes may have been handed out by another program, or after the backup that was
+    /// restored was made.
     pub least: u32,
-    /// Highest index that this file has handed out.
+    /// Highest index that was handed out, as far as this database knows.
     pub highest: Option<u32>,
     /// Highest index that received money before it was handed out. Only higher indexes may follow.
     pub stopped: Option<u32>,

@@ -1,7 +1,7 @@
 //! Addresses that other libraries made, and the networks on which each is valid.
 //!
-//! Sources: BIP-173, BIP-350, EIP-55, and the well-known test mnemonic. Its addresses come from bip_utils, and were
-//! checked against bitcoinlib, eth-account, ethers, tronpy, solders and litecoind.
+//! Sources: BIP-173, BIP-350, EIP-55, and the well-known test mnemonic. The mnemonic's addresses come from bip_utils,
+//! and were checked against bitcoinlib, eth-account, ethers, tronpy, solders and litecoind.
 
 use super::Chain::{self, Base, Bitcoin, Dogecoin, Ethereum, Litecoin, Polygon, Solana, Tron};
 use super::Network::{self, Main, Test};
@@ -35,7 +35,7 @@ pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
         1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA 1Ak8PffB2meyfYnbXZR9EGfLfFZVpzJvQP 1MNF5RSaabFwcbtJirJwKnDytsXXEsVsNb
         1J3J6EvPrv8q6AC3VCjWV45Uf3nssNMRtH
     "),
-    // P2SH of Bitcoin (BIP-49). The old form of Litecoin is the same.
+    // P2SH of Bitcoin (BIP-49). Old P2SH addresses of Litecoin look the same.
     (&[(Bitcoin, Main), (Litecoin, Main)], "
         37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf 3LtMnn87fqUeHBUG414p9CWwnoV6E2pNKS 3B4cvWGR8X6Xs8nvTxVUoMJV77E4f7oaia
         34K56kSjgUCUSD8GTtuF7c9Zzwokbs6uZ7
@@ -79,7 +79,7 @@ pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
         rltc1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8vmutcu QeUq3JyfqViWTmAdp5PVPm4VJB8TvCpz3h
         QjaGCvuXNyU3f6B2aCWsnT52BqMTgAxvGA QaWpDSKMs5gbrH6HtS8eMw8ZSaxhNbS3ag
     "),
-    // P2PKH of Litecoin's testnet. The form of Bitcoin's testnet is the same.
+    // P2PKH of Litecoin's testnet. P2PKH addresses of Bitcoin's testnet look the same.
     (&[(Litecoin, Test), (Bitcoin, Test)], "
         mzYpQmSAGYWWyTLiLGbGaG8T3rHdjNcV11 mqhB5Q36hdgWv2hLhyDk79zzi7MxjRYfHn mkC8Nz9nnBc8RpgeKDMZLHavrHsTG3EhMA
     "),

@@ -21,7 +21,7 @@ fn with_value(paid: PaymentInput, value: i64) -> PaymentInput {
     (paid.0, paid.1, paid.2, value)
 }
 
-/// Returns the payment as seen after the deadline.
+/// Returns the same payment, but seen after the deadline.
 fn seen_late(paid: PaymentInput) -> PaymentInput {
     (paid.0, false, paid.2, paid.3)
 }

@@ -45,7 +45,7 @@ fn refund(cents: i64) -> Transfer {
     }
 }
 
-/// Returns a market rate of 80 EUR for LTC from two sources, some minutes old, and a fee of 0.0001 LTC.
+/// Returns a proposal: 80 EUR for one LTC from two sources, `minutes_ago` minutes old, and a fee of 0.0001 LTC.
 fn proposal(minutes_ago: i64, is_guarded: bool) -> ApprovalProposal {
     let at = NOW.plus_ms(minutes_ago.saturating_mul(-MINUTE_MS));
     let told = [(FigureSource::Kraken, "80.1"), (FigureSource::Coinbase, "79.9")];

@@ -22,7 +22,7 @@ fn transfers(amounts: &[u128]) -> Vec<Transfer> {
 fn assert_assigned(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
     let (outputs, mut among) = (outputs(of), transfers(among));
     assert_eq!(assign_outputs(&outputs, &among), expected);
-    // The order of the transfers and earlier assignments make no difference.
+    // Neither the order of the transfers nor an earlier assignment changes the result.
     among.reverse();
     assert_eq!(assign_outputs(&outputs, &among), expected);
     let mut again = outputs;
@@ -44,7 +44,7 @@ fn exact_outputs_are_assigned_before_other_outputs() {
     // The older transfer does not take the exact output of the younger one.
     assert_assigned(&[5, 9], &[6, 5], &[Some(2), Some(1)]);
     assert_assigned(&[5, 3], &[9, 5], &[Some(2), Some(1)]);
-    // Outputs are assigned until the amount is reached. The other outputs stay free.
+    // Outputs are assigned until the amount is reached. The other outputs stay unassigned.
     assert_assigned(&[2, 2, 2, 2], &[4], &[Some(1), Some(1), None, None]);
     assert_assigned(&[2, 2, 2, 2], &[3, 1], &[Some(1), Some(1), Some(2), None]);
     assert_assigned(&[2, 2], &[9, 1], &[Some(1), Some(1)]);
