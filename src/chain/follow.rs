@@ -28,7 +28,8 @@ use crate::domain::time::{MINUTE_MS, Time};
 use network::check_network;
 use pool::sort_parents_first;
 
-/// Number of blocks below the head for which the first step stores hashes, on a chain without a horizon.
+/// Number of blocks below the head for which the first step stores hashes. Used on a chain with finality whose node
+/// does not yet report a final block.
 const FIRST_KEPT_DEPTH: u32 = 256;
 /// Largest age of an account chain's newest block, in milliseconds, at which the chain counts as read up to the
 /// current time.
@@ -201,7 +202,8 @@ impl StepBuilder<'_> {
         })
     }
 
-    /// Rolls back to the newest stored block that the node still has. Stops the chain if there is none.
+    /// Rolls back to the newest stored block that the node still has. Stops the chain if the node has no stored
+    /// block.
     fn roll_back(&mut self) -> Result<ChainStepOutcome, NodeError> {
         let mut lowest = None;
         for held in &self.known.kept {

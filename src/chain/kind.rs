@@ -101,7 +101,7 @@ impl NodeSettings {
     }
 }
 
-/// Returns the kind of node for a chain and a url scheme; `None` if there is none.
+/// Returns the kind of node for a chain and a url scheme; `None` if no kind supports both.
 pub fn find_kind(chain: Chain, scheme: &str) -> Option<&'static NodeKind> {
     let mut kinds = NODE_KINDS.iter().filter(|kind| kind.chains.contains(&chain));
     kinds.find(|kind| kind.schemes.contains(&scheme))

@@ -70,7 +70,7 @@ pub struct Head {
     ///
     /// Always `true` on other chains, where the caller compares `time` with the clock.
     pub is_complete: bool,
-    /// Height of the newest final block, on chains that report one.
+    /// Height of the newest final block, on chains whose nodes report a final block.
     pub finalized: Option<u32>,
 }
 
@@ -175,7 +175,7 @@ pub enum Lookup {
     NoIndex,
 }
 
-/// The addresses and outputs that a node is searched for.
+/// Addresses and outputs whose transactions a step searches for.
 pub trait Watched {
     /// Returns `true` if the script may belong to a watched address. False positives are rare, and there are no false
     /// negatives.
@@ -292,8 +292,8 @@ pub trait Node: Send {
     /// [`NodeError`].
     fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
 
-    /// Returns the outcome of a transaction that is in a block of the active chain. Always `None` on chains without
-    /// claims.
+    /// Returns the outcome of a transaction that is in a block of the active chain. Always `None` on chains on which
+    /// payments cannot be claimed.
     ///
     /// # Errors
     ///

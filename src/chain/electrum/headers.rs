@@ -70,7 +70,7 @@ pub(super) fn is_linked(headers: &[RawHeader]) -> bool {
 /// Reason why headers were rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HeaderError {
-    /// The first header is not a child of the newest one.
+    /// The first of the new headers is not a child of the newest header in memory.
     NotLinked,
     /// A header breaks a consensus rule.
     Invalid(String),

@@ -254,7 +254,7 @@ impl Server {
         let method = "blockchain.block.headers";
         let response = match self.call::<HeadersResponse>(method, json!([from, count]))? {
             Ok(response) => response,
-            // The server does not have this height.
+            // The server has no header at this height.
             Err(_) => return Ok(Vec::new()),
         };
         let text = response.hex.or_else(|| response.headers.map(|headers| headers.concat()));

@@ -34,7 +34,7 @@ pub(super) type TransferHints = BTreeMap<(u32, Word), TransferHint>;
 /// Result of a request for logs.
 enum LogsOutcome {
     Answered(Vec<EvmLog>),
-    /// The node refuses to return that many logs.
+    /// The range has more logs than the node returns in one response.
     TooMany(NodeError),
 }
 

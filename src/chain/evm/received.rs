@@ -1,7 +1,7 @@
 //! Payments of one transaction, read from its receipt.
 //!
-//! Invariant: the receipt is of the block that was read. The position of a token payment is the index of its log in the
-//! receipt, from 1.
+//! Invariant: the receipt is of the block that was read. The position of a token payment is the index of its log in
+//! the receipt, counted from 1.
 
 use super::answers::{EvmLog, Receipt};
 use super::hex::{Number, Word};

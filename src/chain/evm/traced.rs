@@ -53,8 +53,8 @@ impl Evm {
             };
             for ((height, block), outcome) in some.iter().zip(outcomes) {
                 let sent = match outcome {
-                    // An error message about one block does not prove that the node lacks traces for all blocks. The
-                    // error code for an unknown method does.
+                    // An error message about one block does not prove that the node lacks traces for all blocks. Only
+                    // the error code for an unknown method proves this.
                     Err(error) if is_unknown_method(&error) => {
                         self.stop_tracing(u32::MAX, &error.message);
                         return Ok(());

@@ -63,7 +63,8 @@ impl Scene {
         }
     }
 
-    /// Sends a payment of `units` to a watched address, which spends the output `spends`. Returns the transaction id.
+    /// Sends a transaction that spends the output `spends` and pays `units` to a watched address. Returns the
+    /// transaction id.
     fn send(&self, spends: &str, units: u128) -> String {
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.new_id();

@@ -141,7 +141,7 @@ impl Solana {
         Ok(match self.slot_state(slot, Commitment::Confirmed)? {
             SlotState::Block(header) => Some(header.block.hash),
             SlotState::Skipped => (slot <= finalized).then(|| SKIPPED.to_owned()),
-            // Another node behind the same url may have answered, and this node may lag.
+            // Another node behind the same url may have answered, and that node may lag.
             SlotState::Missing => {
                 let is_below = slot.saturating_add(MARGIN) <= finalized;
                 is_below.then(|| SKIPPED.to_owned())

@@ -111,7 +111,7 @@ struct RawResult {
     contract_ret: Option<String>,
 }
 
-/// Signed data of a transaction. The list has exactly one entry.
+/// Signed data of a transaction. The list of contracts has exactly one entry.
 #[derive(Deserialize)]
 struct RawData {
     #[serde(default)]

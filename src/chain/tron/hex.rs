@@ -63,7 +63,8 @@ pub fn split_words(text: &str, from: usize) -> impl Iterator<Item = &[u8]> {
     digits.as_chunks::<WORD_DIGITS>().0.iter().map(<[u8; 64]>::as_slice)
 }
 
-/// Returns the account in the last 20 bytes of a word. Ignores the other bytes, because token contracts ignore them.
+/// Returns the account in the last 20 bytes of a word. Ignores the first 12 bytes, because token contracts ignore
+/// them.
 pub fn word_to_account(word: &[u8]) -> Option<hex::Account> {
     FixedBytes::parse_digits(word.get(24..)?)
 }
