@@ -72,7 +72,9 @@ impl Service {
         Ok(outcome)
     }
 
-    /// Returns the owner of a stored observation if its asset, address and amount are unchanged.
+    /// Updates the stored observation with the key of `seen`, and returns its owner. Returns `None` if no such
+    /// observation is stored. Also returns `None` if the observation was dropped because its asset, address or amount
+    /// changed.
     ///
     /// Stores the new block. Also stores the new time if it is earlier than the stored time. The first block fixes
     /// the value of a deposit.

@@ -195,7 +195,7 @@ impl Service {
         .await
     }
 
-    /// Returns a page of deliveries with their attempts, over all accounts, in the order of their events.
+    /// Returns a page of deliveries of all accounts, with their attempts, oldest first.
     ///
     /// The page has the newest deliveries older than `before`, at most `limit`.
     ///

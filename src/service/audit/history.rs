@@ -44,8 +44,8 @@ pub fn check_history(
 /// State of the verification of one log, row by row.
 struct LogVerifier {
     log: ChainedLog,
-    /// Rows older than the hash chain: the hash computed so far, the `seq` of the last such row, and the stored hash
-    /// over all such rows. `None` once these rows are verified.
+    /// State for verifying the rows older than the hash chain. Holds the hash computed so far, the `seq` of the last
+    /// such row, and the stored hash over all such rows. `None` once these rows are verified.
     start: Option<(HashChainStart, i64, HashLink)>,
     /// First link of the log's hash chain, and the `seq` before the first chained row.
     first: (i64, HashLink),

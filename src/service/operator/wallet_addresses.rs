@@ -68,7 +68,8 @@ pub fn to_csv(row: &WalletRow, all: &[AddressReceipt]) -> String {
 
 /// Returns the next addresses of a wallet, starting at an index, and the next index. Returns `None` at the end.
 ///
-/// An address with several coins has one entry for each coin. `funded` omits addresses that received nothing.
+/// An address with several coins has one entry for each coin. If `funded` is `true`, addresses that received nothing
+/// are omitted.
 ///
 /// # Errors
 ///
