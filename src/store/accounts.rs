@@ -92,7 +92,7 @@ fn origins_to_json(origins: &[String]) -> String {
     serde_json::json!(origins).to_string()
 }
 
-/// Returns the account with this `seq`, to which another row refers.
+/// Returns the account with this `seq`, which must exist.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Account, StoreError> {
     get_or_read(db.memo.map(|memo| &memo.accounts), seq, || {
         let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;

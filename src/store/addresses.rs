@@ -37,7 +37,7 @@ impl AddressOwner {
 /// A live address that belongs to an invoice or a customer.
 #[derive(Clone, Debug)]
 pub struct LiveAddress {
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Canonical text of the address.
     pub address: String,

@@ -85,7 +85,7 @@ rows! {
         Ok(BookedFee { id, sale, amount, rate })
     }
 
-    /// Passes every fee to `each`.
+    /// Passes every booked fee to `each`.
     pub fn fees(db) -> each Fee = file "sql/audit/fee_amounts.sql";
 }
 

@@ -23,7 +23,7 @@ pub struct NewAuditEntry<'a> {
 
 /// A stored audit log entry.
 pub struct AuditEntry {
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Time of the action, in Unix milliseconds.
     pub at: Time,

@@ -225,7 +225,7 @@ impl BackupCopy {
         sync_folder(&self.to).map_err(named)
     }
 
-    /// Removes the log of the replaced file, because SQLite would apply the log to the new file.
+    /// Removes the write-ahead log of the replaced file, because SQLite would apply this log to the new file.
     fn remove_logs(&self) -> std::io::Result<()> {
         for suffix in BESIDE {
             match std::fs::remove_file(with_suffix(&self.to, suffix)) {
@@ -253,7 +253,7 @@ fn read<T, E: From<StoreError>>(
     work(&Reader::new(&source.conn))
 }
 
-/// Checkpoints the log of a file that is about to be replaced. If the power fails before the replacement, the file is
+/// Checkpoints the log of a file before the file is replaced. If the power fails before the replacement, the file is
 /// complete. Errors of a damaged file are only logged, as the file is replaced anyway.
 ///
 /// # Errors

@@ -34,7 +34,7 @@ values! {
         "select count(*) as count from claims where chain = :chain and outcome is null";
 
     /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. The ordinal
-    /// distinguishes equal payments of a transaction.
+    /// numbers equal payments in a transaction.
     pub fn has_equal_open_claim(db, claim: &Claim) -> (found: bool) =
         "select exists (select 1 from claims where chain = :chain and txid = :txid and asset = :asset \
             and address = :address and amount = :amount and ordinal = :ordinal and outcome is null) as found"

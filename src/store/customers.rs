@@ -41,7 +41,7 @@ pub fn insert(
     })
 }
 
-/// Returns the customer with this `seq`, to which another row refers.
+/// Returns the customer with this `seq`, which must exist.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Customer, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("customer {seq} is missing")))

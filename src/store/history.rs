@@ -16,7 +16,7 @@ use rusqlite::{Connection, named_params};
 pub struct ChainedRow {
     /// Link of the row; `None` for a row that is older than the hash chain.
     pub link: Option<HashLink>,
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// All fields of the row, `seq` first.
     pub form: HashedFields,

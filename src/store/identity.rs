@@ -49,7 +49,7 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
         0 if version == 0 && COUNT_OBJECTS.first_on_conn(conn, &[])? == Some(0) => {
             return Ok(Identity::Empty);
         }
-        // Files of versions 1 and 2 have no application id. They are recognized by the columns of `file`.
+        // Files of versions 1 and 2 have no application id. They are recognized by the columns of the table `file`.
         0 => COUNT_COLUMNS.first_on_conn(conn, &[])? == Some(2),
         _ => false,
     };

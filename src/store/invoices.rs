@@ -125,7 +125,7 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
     update_row(tx, invoice, invoice.coin.as_ref())
 }
 
-/// Returns the invoice with this `seq`, to which another row refers.
+/// Returns the invoice with this `seq`, which must exist.
 pub fn by_seq(db: &Reader<'_>, seq: i64) -> Result<Invoice, StoreError> {
     let found = BY_SEQ.first(db, named_params! { ":seq": seq })?;
     found.ok_or_else(|| StoreError::Failed(format!("invoice {seq} is missing")))

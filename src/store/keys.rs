@@ -10,7 +10,7 @@ use rusqlite::named_params;
 /// An API key that was found for a request.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
-    /// Id.
+    /// Id of the key.
     pub id: String,
     /// Account, by its `seq`.
     pub account: i64,
@@ -27,7 +27,7 @@ pub struct ApiKey {
 /// An API key as the operator sees it.
 #[derive(Clone, Debug)]
 pub struct KeyRow {
-    /// Id.
+    /// Id of the key.
     pub id: String,
     /// Account, by its `seq`.
     pub account: i64,
@@ -49,7 +49,7 @@ pub struct KeyRow {
 
 /// An API key to be inserted.
 pub struct NewKey<'a> {
-    /// Id.
+    /// Id of the key.
     pub id: &'a str,
     /// Account, by its `seq`.
     pub account: i64,

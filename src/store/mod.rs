@@ -270,7 +270,7 @@ impl Store {
         Ok(())
     }
 
-    /// Queues work that runs once.
+    /// Queues work that must not run a second time.
     fn submit_once<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,

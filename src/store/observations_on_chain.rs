@@ -48,7 +48,7 @@ pub enum Payer {
 
 /// An observation that is in a block and waits for confirmations.
 pub struct UnconfirmedObservation {
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Id of the transaction.
     pub txid: String,

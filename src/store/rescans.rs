@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 /// A running rescan.
 #[derive(Clone, Debug)]
 pub struct Rescan {
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Height of the first block of the rescan.
     pub from_height: u32,

@@ -6,7 +6,7 @@ use crate::domain::time::Time;
 /// A reseller token that was found for a request.
 #[derive(Clone, Debug)]
 pub struct ResellerToken {
-    /// Id.
+    /// Id of the token.
     pub id: String,
     /// Account, by its `seq`.
     pub account: i64,
@@ -17,7 +17,7 @@ pub struct ResellerToken {
 /// A reseller token as users see it.
 #[derive(Clone, Debug)]
 pub struct TokenRow {
-    /// Id.
+    /// Id of the token.
     pub id: String,
     /// Account, by its `seq`.
     pub account: i64,

@@ -25,7 +25,7 @@ pub struct WalletIndex {
 /// A wallet of live mode, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WalletRow {
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Id of the wallet.
     pub id: String,

@@ -5,7 +5,7 @@ use crate::store::statement::{rows, values};
 
 /// An address that a wallet derived.
 pub struct DerivedAddress {
-    /// Key of the row, in the order of insertion.
+    /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Wallet, by its `seq`.
     pub wallet: i64,

@@ -53,7 +53,7 @@ pub struct CopyChanges {
     pub servers: usize,
     /// Number of pending deliveries that were marked as failed.
     pub deliveries: usize,
-    /// Payouts and refunds with a later state in the replaced file.
+    /// Payouts and refunds whose state in the replaced file is later than in the copy.
     pub later: Vec<LaterTransfer>,
     /// Warnings for the operator.
     pub warnings: Vec<String>,

@@ -1,4 +1,4 @@
-//! Writes the audit log entry of a restore into the copy, and reads the log heads of the replaced file.
+//! Writes the audit log entry of a restore into the copy, and reads the heads of the replaced file's hash chains.
 
 use super::BackupCopy;
 use crate::domain::history::LogHead;
@@ -11,7 +11,7 @@ use crate::store::{StoreError, history, states};
 use rusqlite::{Connection, OpenFlags};
 
 impl BackupCopy {
-    /// Returns the log heads of the file that will be replaced; an empty list if they cannot be read.
+    /// Returns the heads of the hash chains of the file that will be replaced; an empty list if they cannot be read.
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file.
@@ -25,7 +25,7 @@ impl BackupCopy {
             configure(&conn)?;
             history::log_heads_on_conn(&conn)
         });
-        // A damaged file, a file of another program and a file of an old version have no readable log heads.
+        // A damaged file, a file of another program and a file of an old version have no readable hash chains.
         Ok(found.unwrap_or_default())
     }
 

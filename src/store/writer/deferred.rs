@@ -19,7 +19,7 @@ pub struct TouchedInvoice {
     pub always_notifies: bool,
 }
 
-/// Changed invoices in order; `None` while settling is not deferred.
+/// Changed invoices in the order of their changes; `None` while settling is not deferred.
 pub(super) type DeferredInvoices = RefCell<Option<Vec<TouchedInvoice>>>;
 
 impl Tx<'_> {
