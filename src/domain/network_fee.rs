@@ -75,7 +75,7 @@ pub fn propose_fee(
     })
 }
 
-/// Converts an estimate to the coin that is sent; `None` if the result is zero, or if a rate is missing.
+/// Converts an estimate to the coin that is sent; `None` if the result is zero or cannot be computed.
 fn convert_estimate(
     asset: &Asset,
     fees: NodeFees,

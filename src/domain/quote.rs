@@ -56,7 +56,8 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
 /// Returns the current quote of an invoice: the quote of its first payment that counts, otherwise the quote that was
 /// selected last.
 ///
-/// A [given](Quote::given) quote is current only while its payment counts.
+/// A quote at an address that does not belong to the invoice ([`Quote::given`]) is current only while its payment
+/// counts.
 pub fn current_quote<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],

@@ -23,7 +23,7 @@ pub const ATTEMPTS_MAX: u32 = 11;
 
 /// Largest number of a delivery's attempts that the API returns: the newest attempts, up to three rounds.
 ///
-/// If the receiver's response equals the response to one of these attempts, its text is not stored again.
+/// If the receiver's response equals the response to one of these attempts, the response is stored only once.
 pub const RETURNED_ATTEMPTS_MAX: u32 = 3 * ATTEMPTS_MAX;
 
 /// Largest number of attempts of a delivery. After this number, the delivery cannot be sent again.

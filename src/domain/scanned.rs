@@ -70,7 +70,7 @@ impl LaggingChains {
         }
     }
 
-    /// Returns the latest deadline that has expired, for invoices that wait for the listed chains.
+    /// Returns the latest deadline that counts as expired, for invoices that wait for the listed chains.
     pub fn latest_expired_deadline(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
         self.all_scanned_to(waits_for).map_or(now, |to| now.min(to.max(given_up)))
@@ -85,8 +85,8 @@ pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
 
 /// Returns the list of chains whose lag delays the expiry of an invoice, sorted and without duplicates.
 ///
-/// These are the live chains on which the invoice can be paid in time. Quotes made after the deadline, and
-/// [given](Quote::given) quotes, do not count.
+/// These are the live chains on which the invoice can be paid in time. Two kinds of quotes do not count: those made
+/// after the deadline, and those at an address that does not belong to the invoice.
 pub fn awaited_chains(mode: Mode, quotes: &[Quote], deadline: Time) -> String {
     if !mode.is_live() {
         return String::new();

@@ -10,7 +10,7 @@ use super::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Lifetime of a session, in milliseconds. Activity does not extend the lifetime.
 pub const SESSION_MS: i64 = 12 * HOUR_MS;
-/// Time after a user entered the password during which sensitive actions are allowed, in milliseconds of real time.
+/// Time during which sensitive actions are allowed after the user entered the password, in milliseconds of real time.
 pub const PASSWORD_MS_MAX: i64 = 15 * MINUTE_MS;
 /// Longest email address, in characters.
 pub const EMAIL_CHARS_MAX: usize = 200;

@@ -81,7 +81,7 @@ fn one_missing_or_doubled_character_is_refused() {
     }
 }
 
-/// Encodes one hash with the version of every chain's keys, and of every chain's scripts.
+/// Encodes one hash with both base58check versions of every chain: the version of keys, and the version of scripts.
 #[test]
 fn base58check_version_decides_the_chain() {
     assert_accepted(

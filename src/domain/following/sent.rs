@@ -77,8 +77,8 @@ pub struct SentTransaction {
     pub nonce: Option<u64>,
     /// Outputs that pay to watched addresses.
     pub received: Vec<Observation>,
-    /// Balances of those [`UnsettledTransaction::native_to`] for which no payment is known. Empty if the node has
-    /// traces, or no longer keeps these balances.
+    /// Balances of the addresses in [`UnsettledTransaction::native_to`] for which no payment is known. Empty if the
+    /// node has traces, or no longer keeps these balances.
     pub balances: Vec<BalanceChange>,
 }
 

@@ -112,7 +112,8 @@ fn assert_expected_status(case: &StatusCase, seen: &mut [usize]) {
     }
 }
 
-/// Returns every possible payment with the given values. A payment that is confirmed now was confirmed at some time.
+/// Returns every possible payment with the given values. A payment in state `confirmed` always counts as once
+/// confirmed.
 fn possible_payments(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
     let mut found = Vec::new();
     for state in PaymentState::ALL {

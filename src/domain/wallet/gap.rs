@@ -15,7 +15,7 @@ pub struct IndexGaps {
 }
 
 impl IndexGaps {
-    /// Starts at the first index of the wallet. Lower indexes were used by another program.
+    /// Returns the gaps of a wallet without used indexes. Another program used the indexes below `first_index`.
     pub fn starting_at(first_index: u32) -> IndexGaps {
         IndexGaps { behind_used: first_index, furthest: 0 }
     }

@@ -13,8 +13,8 @@ pub const JUMP_MAX: u32 = 100_000;
 pub struct WalletIndexes {
     /// Index that will be handed out next.
     pub next: u32,
-    /// Lowest safe index. Lower indexes may have been handed out by another program, or after the backup that was
-    /// restored was made.
+    /// Lowest safe index. Lower indexes may have been handed out by another program, or between a backup and its
+    /// restore.
     pub least: u32,
     /// Highest index that was handed out, as far as this database knows.
     pub highest: Option<u32>,

@@ -178,7 +178,7 @@ fn key_that_contradicts_its_hints_is_refused() {
 
 #[test]
 fn invalid_keys_of_bip_32_are_refused() {
-    // These are the invalid public keys of BIP 32, test vector 5. The private keys of this vector are refused as secrets.
+    // These are the invalid public keys of BIP 32, test vector 5. Private keys of this vector are refused as secrets.
     for text in [
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6LBpB85b3D2yc8sfvZU521AAwdZafEz7mnzBBsz4wKY5fTtTQBm",
         "xpub661MyMwAqRbcEYS8w7XLSVeEsBXy79zSzH1J8vCdxAZningWLdN3zgtU6Txnt3siSujt9RCVYsx4qHZGc62TG4McvMGcAUjeuwZdduYEvFn",
