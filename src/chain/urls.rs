@@ -24,7 +24,7 @@ pub trait Connector: Send {
         None
     }
 
-    /// Returns the label of the current url; `None` if there is only one.
+    /// Returns the label of the current url; `None` if there is only one url.
     fn current_url(&self) -> Option<&str> {
         None
     }
@@ -36,7 +36,7 @@ impl<F: FnMut(u32) -> Option<Box<dyn Node>> + Send> Connector for F {
     }
 }
 
-/// Node urls of a chain from the settings, with the index of the current one.
+/// Node urls of a chain from the settings, with the index of the current url.
 pub struct Urls {
     of: ChainNodes,
     /// Index of the current url; `None` before a url is used.

@@ -57,8 +57,8 @@ pub(super) struct Connection {
     changed: HashMap<String, Option<String>>,
     /// `true` if a new block was reported since the newest header was requested.
     pub has_new_block: bool,
-    /// `true` if the server has reported changes. The next batch then sends a filler at once, to avoid the delay of
-    /// padding.
+    /// `true` if the server has reported changes. The next batch then sends a filler at once, to avoid the delay that
+    /// padding causes.
     pub is_urgent: bool,
     /// `true` if in an earlier batch the server responded only after it received a [`FILLER`] call.
     holds_back: bool,

@@ -50,7 +50,7 @@ impl RawHeader {
     }
 }
 
-/// Parses concatenated headers; `None` if the last one is incomplete.
+/// Parses concatenated headers; `None` if the last header is incomplete.
 pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<RawHeader>> {
     let (headers, rest) = bytes.as_chunks::<80>();
     if !rest.is_empty() {

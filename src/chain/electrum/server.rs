@@ -39,7 +39,7 @@ pub(super) struct Server {
     failures: u32,
     /// Number of remaining steps of the backoff.
     backoff_steps: u32,
-    /// Most subscriptions per connection; `None` if the server has no limit.
+    /// Largest number of subscriptions per connection; `None` if the server has no limit.
     pub subscriptions_max: Option<usize>,
     /// SHA-256 of the server's certificate, from the last connection.
     pub fingerprint: Option<[u8; 32]>,

@@ -1,6 +1,6 @@
 //! Proof-of-work targets. The hash of a header must not exceed the target.
 
-/// Size of a target in bytes, with room for its product with a time span.
+/// Size of a target in bytes, large enough for the product of a target and a time span.
 const WIDTH: usize = 36;
 
 /// A target: an unsigned big-endian number.

@@ -4,7 +4,7 @@ use super::hex::{Hash256, double_sha256};
 use super::target::Target;
 use crate::domain::chain::Chain;
 
-/// Blocks between two difficulty changes, on both chains.
+/// Blocks between two difficulty changes, on bitcoin and on litecoin.
 pub(super) const PERIOD: u32 = 2016;
 /// Largest factor by which one period can change the target.
 const SPAN_FACTOR_MAX: u32 = 4;

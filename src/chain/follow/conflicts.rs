@@ -1,5 +1,5 @@
-//! Finds the spenders of watched outputs. Also finds the sent transactions that can no longer be confirmed because of
-//! such a spender.
+//! Finds the spenders of watched outputs. Also finds the sent transactions that can no longer be confirmed, because
+//! another transaction spends their inputs.
 
 use super::StepBuilder;
 use crate::chain::BlockRead;
@@ -38,7 +38,8 @@ impl Spenders {
         }
     }
 
-    /// Returns a transaction other than `txid` that spends one of the same outputs; `None` if there is none.
+    /// Returns a transaction other than `txid` that spends one of the outputs in `spends`; `None` if there is no such
+    /// transaction.
     pub(super) fn find_other_spender(&self, txid: &str, spends: &[InputSource]) -> Option<Spender> {
         let mut spenders = spends.iter().filter_map(|spent| match spent {
             InputSource::Output(parent, position) => self.0.get(&(parent.clone(), *position)),

@@ -83,7 +83,7 @@ impl Scene {
         self.try_step_from(None)
     }
 
-    /// Makes one step. If `other` is given, the step uses this node and not that of the scene.
+    /// Makes one step. If `other` is given, the step uses the node `other` and not the node of the scene.
     fn try_step_from(&mut self, other: Option<&mut dyn Node>) -> Result<FollowOutcome, NodeError> {
         let manner = StepOptions { now: NOW, blocks_max: 5, test_networks: false, rescans: true };
         let looking = StepTargets::new(&self.addresses, &self.known);
@@ -190,7 +190,7 @@ fn lower_head_is_lag_and_different_hash_is_reorg() {
             matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
         );
         scene.node.behind = 0;
-        // The abandoned branch has another head. On chains that keep all hashes, the new branch is also shorter.
+        // The abandoned branch has another head. On chains that keep all hashes, a shorter new branch is also tried.
         let shorter = scene.known.chain.has_outputs().then_some(1);
         for blocks in [2].into_iter().chain(shorter) {
             scene.remove_blocks(2);

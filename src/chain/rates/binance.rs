@@ -1,5 +1,5 @@
-//! Binance: `GET /api/v3/ticker/price`, in EUR, and in USDT with the price of the euro in USDT. Binance has no USD
-//! pairs, so there are no prices in USD.
+//! Binance: `GET /api/v3/ticker/price`, with prices in EUR and USDT, and with the price of the euro in USDT. Binance
+//! has no USD pairs, so there are no prices in USD.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
 use crate::domain::asset::symbols;

@@ -19,7 +19,7 @@ pub struct Upstream {
 /// Origin of the rates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RatesOrigin {
-    /// No rates. Used only by tests in the same process.
+    /// No rates. Used only by tests that start Coffer in their own process.
     Nowhere,
     /// Public sources, of which two must agree.
     Sources(Vec<Upstream>),

@@ -175,8 +175,8 @@ fn poll_stores_notifications_and_keeps_incomplete_lines() {
     });
     let mut connection = Connection::open(&url, LIMITS).unwrap();
     assert_eq!(connection.take_changed_scripts().len(), 0);
-    // The server sends the rest of the second notification, then a response that belongs to no call. Such a line is
-    // invalid.
+    // The server sends the remaining part of the second notification, then a response that belongs to no call and is
+    // therefore invalid.
     let lied = connection.call("echo", json!([]));
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
     let changed = connection.take_changed_scripts();

@@ -8,7 +8,7 @@ use crate::chain::rpc::MethodError;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
-/// Most connections to one server.
+/// Largest number of connections to one server.
 const CONNECTIONS_MAX: usize = 8;
 /// Number of scripts that are subscribed to in one batch, before their histories are read.
 const SUBSCRIBE_GROUP: usize = 500;
