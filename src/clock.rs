@@ -50,11 +50,11 @@ impl ManualTime {
     /// Advances both clocks by `ms` milliseconds.
     pub fn advance(&self, ms: i64) {
         self.boot_ms.fetch_add(ms, Ordering::SeqCst);
-        self.jump(ms);
+        self.jump_wall_clock(ms);
     }
 
     /// Moves only the wall clock, by `ms` milliseconds. A negative `ms` moves it back.
-    pub fn jump(&self, ms: i64) {
+    pub fn jump_wall_clock(&self, ms: i64) {
         self.wall_ms.fetch_add(ms, Ordering::SeqCst);
     }
 }
@@ -111,12 +111,12 @@ impl Stopwatch {
     }
 
     /// Returns the microseconds since the start.
-    pub fn us(self) -> i64 {
+    pub fn elapsed_us(self) -> i64 {
         i64::try_from(self.0.elapsed().as_micros()).unwrap_or(i64::MAX)
     }
 
     /// Returns the milliseconds since the start.
-    pub fn ms(self) -> i64 {
+    pub fn elapsed_ms(self) -> i64 {
         i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
 }
@@ -166,8 +166,10 @@ impl Clock {
     }
 
     /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
-    pub fn doubt(&self) -> Option<ClockDoubt> {
-        self.with_steady_clock(|steady, source| steady.doubt(source.boot_us(), source.wall_us()))?
+    pub fn wall_clock_doubt(&self) -> Option<ClockDoubt> {
+        self.with_steady_clock(|steady, source| {
+            steady.wall_clock_doubt(source.boot_us(), source.wall_us())
+        })?
     }
 
     /// Makes the clock follow the wall clock now, because the operator accepts it.
@@ -179,8 +181,8 @@ impl Clock {
 
     /// Returns by how many milliseconds the clock has moved since the last call, because it adopted the wall clock.
     /// `None` if the clock has not adopted the wall clock since.
-    pub fn take_adopted_ms(&self) -> Option<i64> {
-        self.with_steady_clock(|steady, _| steady.take_adopted_ms())?
+    pub fn take_time_jump_ms(&self) -> Option<i64> {
+        self.with_steady_clock(|steady, _| steady.take_time_jump_ms())?
     }
 
     /// Calls `ask` with the steady clock; returns `None` if this clock shows wall time.
@@ -199,7 +201,7 @@ impl Clock {
     }
 
     /// Returns the duration until a time. `None` if the clock is stopped before that time.
-    pub fn until(&self, at: Time) -> Option<Duration> {
+    pub fn duration_until(&self, at: Time) -> Option<Duration> {
         let wait_ms = u64::try_from(at.since_ms(self.now())).unwrap_or(0);
         (wait_ms == 0 || self.frozen_at().is_none()).then(|| Duration::from_millis(wait_ms))
     }
@@ -242,8 +244,12 @@ mod tests {
     #[test]
     fn frozen_clock_keeps_its_time_until_it_runs() {
         let clock = Clock::new(0, Some(Time(5_000)));
-        assert_eq!((clock.now(), clock.until(Time(6_000))), (Time(5_000), None));
-        assert_eq!(clock.until(Time(4_000)), Some(Duration::ZERO), "what is past needs no waiting");
+        assert_eq!((clock.now(), clock.duration_until(Time(6_000))), (Time(5_000), None));
+        assert_eq!(
+            clock.duration_until(Time(4_000)),
+            Some(Duration::ZERO),
+            "what is past needs no waiting"
+        );
         clock.run_from(Time(9_000));
         assert!(clock.now() >= Time(9_000) && clock.now() < Time(60_000));
         clock.reset();

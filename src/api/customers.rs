@@ -77,7 +77,7 @@ const SIMULATE: Operation = Operation {
     body: Body::required(&SimulateDeposit::COMPONENT),
     answers: &[Answer::created("The deposit.", &DepositView::COMPONENT)],
     refusals: &[Code::CoinUnavailable, Code::CustomersDisabled, Code::Forbidden],
-    run: OperationFn::Secret(simulate),
+    run: OperationFn::Secret(simulate_deposit),
     ..PLAIN
 };
 
@@ -95,7 +95,7 @@ fn get_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Err
     Ok(Job::Done(Outcome::resource(found)))
 }
 
-fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+fn simulate_deposit(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let SimulateDeposit { asset, amount } = SimulateDeposit::read(&context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let reference = context.first_param().to_owned();

@@ -124,7 +124,7 @@ const SELECT: Operation = Operation {
         &InvoiceView::COMPONENT,
     )],
     refusals: &[Code::CoinUnavailable, Code::PaymentInFlight, Code::InvoiceClosed],
-    run: OperationFn::Secret(select),
+    run: OperationFn::Secret(select_coin),
     ..PLAIN
 };
 
@@ -137,7 +137,7 @@ const SIMULATE: Operation = Operation {
     body: Body::optional(&SimulatePayment::COMPONENT),
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
     refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
-    run: OperationFn::Secret(simulate),
+    run: OperationFn::Secret(simulate_payment),
     ..PLAIN
 };
 
@@ -168,7 +168,7 @@ fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::shared(invoice)))
 }
 
-fn select(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+fn select_coin(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let SelectCoin { asset } = SelectCoin::read(&context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let id = context.first_param().to_owned();
@@ -178,7 +178,7 @@ fn select(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     })
 }
 
-fn simulate(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+fn simulate_payment(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let SimulatePayment { case, asset } = SimulatePayment::read(&context.body_fields()?)?;
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let id = context.first_param().to_owned();

@@ -92,20 +92,20 @@ impl ControlOperations {
     /// Moves the clock to `target`. Stops at each due time until the due work is done.
     async fn advance_to(&self, target: Time) {
         let was_frozen = self.clock.frozen_at().is_some();
-        self.settle_at(self.clock.now()).await;
+        self.freeze_clock_and_wait(self.clock.now()).await;
         while let Some(due) =
             self.wakers.next_due().filter(|due| *due <= target && *due > self.clock.now())
         {
-            self.settle_at(due).await;
+            self.freeze_clock_and_wait(due).await;
         }
-        self.settle_at(target).await;
+        self.freeze_clock_and_wait(target).await;
         if !was_frozen {
             self.clock.run_from(target);
         }
     }
 
     /// Freezes the clock at this time, and waits until all due work is done.
-    async fn settle_at(&self, at: Time) {
+    async fn freeze_clock_and_wait(&self, at: Time) {
         self.clock.freeze(at);
         self.wakers.wake_all();
         self.wakers.wait_until_settled().await;
@@ -120,7 +120,7 @@ impl ControlOperations {
         self.resets.send_modify(|count| *count = count.wrapping_add(1));
         let _alone = self.one_at_a_time.lock().await;
         self.clock.reset();
-        self.service.reset(self.clock.now()).await
+        self.service.reset_sandbox(self.clock.now()).await
     }
 
     /// Stores the whole state under a name.

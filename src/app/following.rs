@@ -21,7 +21,7 @@ const PART_MS_MAX: i64 = 50;
 const END_WAIT: Duration = Duration::from_millis(300);
 
 /// Returns the chains, tokens and signer that are available in live mode.
-pub(crate) fn live_setup(nodes: &Nodes, has_signer: bool) -> LiveMode {
+pub(crate) fn live_mode(nodes: &Nodes, has_signer: bool) -> LiveMode {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
         node: node.label(),

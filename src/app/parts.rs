@@ -206,7 +206,7 @@ impl SharedParts {
         let links =
             LinkBuilder { public_url: url.to_owned(), checkout_secret: row.checkout_secret };
         let has_signer = config.kind == FileKind::Production && config.signer.is_some();
-        let live = following::live_setup(&config.nodes, has_signer);
+        let live = following::live_mode(&config.nodes, has_signer);
         let limits = config.server_limits;
         let service = Service::new(store, links, config.kind, check, limits, caches, live);
         let service = Arc::new(service.with_activity(activity));
@@ -246,8 +246,8 @@ impl SharedParts {
     /// Ends the work that an earlier process left unfinished. Returns the setup token if there is no operator yet.
     fn prepare_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
-        service.mark_interrupted_job(now)?;
-        runtime.block_on(service.hold_interrupted_sendings(now))?;
+        service.record_interrupted_job(now)?;
+        runtime.block_on(service.record_interrupted_commands(now))?;
         runtime.block_on(service.set_missing_senders(now))?;
         service.create_setup_link(now)
     }

@@ -58,7 +58,7 @@ impl Sandbox {
     /// # Errors
     /// [`Error::Failed`] if no temporary file can be created or no address can be bound.
     pub fn start() -> Result<Sandbox, Error> {
-        let server = on_own_thread(|| Server::start(Config::sandbox()))??;
+        let server = run_on_own_thread(|| Server::start(Config::sandbox()))??;
         let url = server.url().to_owned();
         Ok(Sandbox { server: Some(server), url })
     }
@@ -72,14 +72,14 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         let server = self.server.take();
-        if let Err(error) = on_own_thread(|| drop(server)) {
+        if let Err(error) = run_on_own_thread(|| drop(server)) {
             log::error!("unclean stop of a sandbox: error={error}");
         }
     }
 }
 
 /// Runs `work` on a new thread, because a thread of another runtime must not block on the server's runtime.
-fn on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
+fn run_on_own_thread<T: Send>(work: impl FnOnce() -> T + Send) -> Result<T, Error> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, work);
         let thread = thread.map_err(|error| Error::Failed(error.to_string()))?;

@@ -22,7 +22,7 @@ pub(super) use text::parse_str;
 use super::NodeError;
 use answer::{BatchSeed, ResponseSeed, RpcResponse};
 use batches::BatchSize;
-use failure::{is_limit_error, limit_error, response_error, wrong_node};
+use failure::{is_limit_error, limit_error, response_error, wrong_node_error};
 use serde::Serialize;
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use serde_json::value::RawValue;
@@ -339,11 +339,12 @@ fn parse_result<T: DeserializeOwned>(text: &ResultText) -> Result<T, NodeError> 
 
 /// Serializes the parameters of a call.
 fn serialize_params(params: &impl Serialize) -> Result<Box<RawValue>, NodeError> {
-    serde_json::value::to_raw_value(params).map_err(|_| wrong_node("a call cannot be written"))
+    serde_json::value::to_raw_value(params)
+        .map_err(|_| wrong_node_error("a call cannot be written"))
 }
 
 fn serialize_body(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
-    serde_json::to_vec(value).map_err(|_| wrong_node("a call cannot be written"))
+    serde_json::to_vec(value).map_err(|_| wrong_node_error("a call cannot be written"))
 }
 
 /// Sorts the responses of a batch into the order of the calls.

@@ -89,7 +89,7 @@ pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
         }
         let watch = Stopwatch::start();
         let derived = audit::check_addresses(db, &mut report, &mut show_progress)?;
-        Ok::<_, Error>((counts, heads, Some((derived, watch.ms()))))
+        Ok::<_, Error>((counts, heads, Some((derived, watch.elapsed_ms()))))
     })?;
     let count = findings.count;
     if as_json {

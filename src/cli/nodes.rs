@@ -6,7 +6,7 @@ use super::checks::Check;
 use super::keeping::database_path;
 use super::output::{print_line, wants_json};
 use super::progress::{SharedProgress, show_progress};
-use crate::app::following::live_setup;
+use crate::app::following::live_mode;
 use crate::chain::follow::{StepTargets, unknown_network_message};
 use crate::chain::rpc::Limits;
 use crate::chain::setting::{ChainNodes, Nodes};
@@ -198,7 +198,7 @@ fn describe_requests(node: &ChainNodes) -> Check {
 pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
     let mut complaints = Vec::new();
     for cursor in chain_cursors::all(db)? {
-        let stranger = wallets::of_other_network(db, &cursor)?;
+        let stranger = wallets::wallet_of_other_network(db, &cursor)?;
         let (chain, network) = (cursor.chain, cursor.network);
         complaints.extend(
             unexplained::of_chain(db, chain, UNEXPLAINED_MAX)?
@@ -224,7 +224,7 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
 /// Checks that coins are on offer if a live key exists.
 pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Check, Error> {
     let why = match keys::has_live_key(db, now)? {
-        true => live_setup(nodes, false).no_offer_reasons(db, |_| Ok(None))?,
+        true => live_mode(nodes, false).no_offer_reasons(db, |_| Ok(None))?,
         false => None,
     };
     let complaint = why.map(|why| FileProblem {

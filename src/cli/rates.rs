@@ -96,7 +96,7 @@ fn request_all_sources(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, V
                 told.extend(found);
                 None
             }
-            Err(problem) => Some(source_complaint(source, &problem)),
+            Err(problem) => Some(source_problem(source, &problem)),
         };
         let about = format!("source of rates {source}");
         checked.push((about, complaint.into_iter().collect()));
@@ -104,7 +104,7 @@ fn request_all_sources(upstreams: &[Upstream], now: Time) -> (Vec<CoinFigure>, V
     (told, checked)
 }
 
-fn source_complaint(source: FigureSource, problem: &str) -> FileProblem {
+fn source_problem(source: FigureSource, problem: &str) -> FileProblem {
     FileProblem {
         about: format!("rates: {source} {problem}"),
         mend: format!(

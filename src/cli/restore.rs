@@ -10,7 +10,7 @@ use crate::domain::transfer::TransferStatus;
 use crate::domain::wallet::{INDEX_END, find_wallet_chain};
 use crate::service::Error;
 use crate::service::backup::{self as copies, RestoreOutcome, RestoreRequest};
-use crate::store::backup::{LaterTransfer, MovedWallet, NextIndex};
+use crate::store::backup::{LaterTransfer, NextIndex, WalletIndexChange};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -102,9 +102,9 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
 }
 
 /// Renders the line about the new index of a wallet.
-fn wallet_line(dry_run: bool, restored: &RestoreOutcome, moved: &MovedWallet) -> String {
+fn wallet_line(dry_run: bool, restored: &RestoreOutcome, moved: &WalletIndexChange) -> String {
     let (go, is) = if dry_run { ("would go", "would be") } else { ("go", "is") };
-    let MovedWallet { mode, pool, id, next_index, copied, replaced } = moved;
+    let WalletIndexChange { mode, pool, id, next_index, copied, replaced } = moved;
     let known = match (copied, replaced) {
         (Some(copied), Some(replaced)) => {
             format!("{copied} in the copy, {replaced} in the replaced file")

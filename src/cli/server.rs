@@ -294,11 +294,11 @@ fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
 /// Normalises an absolute URL: no slash at its end, scheme in lower case.
 fn normalize_url(text: &str) -> Result<String, Error> {
     let site = SiteUrl::parse(text).ok();
-    let site = site.filter(|site| !site.after_authority().contains(['?', '#']));
+    let site = site.filter(|site| !site.text_after_authority().contains(['?', '#']));
     let site = site.ok_or_else(|| {
         Error::Failed(format!("--public-url {text}: must be a url like https://pay.example.com"))
     })?;
-    let path = site.after_authority().trim_end_matches('/');
+    let path = site.text_after_authority().trim_end_matches('/');
     Ok(format!("{}{path}", site.origin()))
 }
 

@@ -8,13 +8,13 @@ use crate::domain::asset::Mode;
 use crate::domain::money::Cents;
 use crate::domain::time::Time;
 use crate::service::Error;
-use crate::service::transfers::list_to_review;
+use crate::service::transfers::list_transfers_to_review;
 use crate::store::doctor::FileProblem;
 use crate::store::{Reader, accounts, transfers};
 
 /// Reports the signer limit of each account.
 pub(super) fn check_limits(db: &Reader<'_>) -> Result<Check, Error> {
-    let limits = limit_lines(&accounts::all(db)?);
+    let limits = signer_limit_lines(&accounts::all(db)?);
     let about = if limits.is_empty() {
         "signer limit: there is no account".to_owned()
     } else {
@@ -24,7 +24,7 @@ pub(super) fn check_limits(db: &Reader<'_>) -> Result<Check, Error> {
 }
 
 /// Returns one line of text for each distinct limit, with the accounts that have this limit.
-fn limit_lines(accounts: &[Account]) -> Vec<String> {
+fn signer_limit_lines(accounts: &[Account]) -> Vec<String> {
     let mut of_limit: Vec<(Option<Cents>, Vec<&str>)> = Vec::new();
     for account in accounts {
         let limit = account.signer_max;
@@ -60,7 +60,7 @@ pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, E
 /// Checks for payouts and refunds that a person must review.
 pub(super) fn check_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Check, Error> {
     let has_node = |chain| nodes.of_chains.iter().any(|node| node.chain == chain);
-    let found = list_to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;
+    let found = list_transfers_to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;
     let complaints = found.into_iter().map(|(transfer, problem)| FileProblem {
         about: format!("{} {}: {problem}", transfer.kind, transfer.id),
         mend: "open it in the operator interface and decide".to_owned(),
@@ -70,7 +70,7 @@ pub(super) fn check_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result
 
 #[cfg(test)]
 mod tests {
-    use super::{Account, Cents, limit_lines};
+    use super::{Account, Cents, signer_limit_lines};
     use crate::domain::time::Time;
 
     #[test]
@@ -79,12 +79,12 @@ mod tests {
             signer_max: limit,
             ..Account::new(String::new(), name.to_owned(), String::new(), Time(0))
         };
-        let said = limit_lines(&[
+        let said = signer_limit_lines(&[
             account("a", Some(Cents(100_000))),
             account("b", None),
             account("c", Some(Cents(100_000))),
         ]);
         assert_eq!(said, ["1000.00 for 2 accounts", "none for b"]);
-        assert!(limit_lines(&[]).is_empty());
+        assert!(signer_limit_lines(&[]).is_empty());
     }
 }

@@ -122,7 +122,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     let done = match (verb, added) {
         ("add", Some((wanted, mut input))) => {
             let chain = wanted.chain();
-            let wanted = wanted.allow_any_next(of_verb.get_flag("force"));
+            let wanted = wanted.allow_any_next_index(of_verb.get_flag("force"));
             confirm_addresses(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
             let added = store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?;
             print_line(added.get())?;

@@ -134,12 +134,12 @@ impl SteadyClock {
 
     /// Returns by how many milliseconds the time has moved since the last call, because the wall clock was adopted.
     /// `None` if the wall clock was not adopted.
-    pub(super) fn take_adopted_ms(&mut self) -> Option<i64> {
+    pub(super) fn take_time_jump_ms(&mut self) -> Option<i64> {
         self.adopted_us.take().map(|us| us / 1000)
     }
 
     /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
-    pub(super) fn doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<ClockDoubt> {
+    pub(super) fn wall_clock_doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<ClockDoubt> {
         let now = self.now(boot_us, || wall_us);
         let ahead_ms = wall_us.saturating_sub(now) / 1000;
         if self.unpassed_us.is_some() {
@@ -172,7 +172,7 @@ mod tests {
         }
 
         /// Advances both clocks in steps of ten seconds, and returns the steady time.
-        fn pass(&mut self, span: i64) -> i64 {
+        fn advance_clocks(&mut self, span: i64) -> i64 {
             let mut left = span;
             let mut before = self.now();
             while left > 0 {
@@ -190,8 +190,8 @@ mod tests {
             self.steady.now(self.boot, || self.wall)
         }
 
-        fn doubts(&mut self) -> bool {
-            self.steady.doubt(self.boot, self.wall).is_some()
+        fn distrusts_wall_clock(&mut self) -> bool {
+            self.steady.wall_clock_doubt(self.boot, self.wall).is_some()
         }
     }
 
@@ -200,12 +200,12 @@ mod tests {
         for jump in [2 * HOUR, YEAR, -2 * HOUR, 61 * SECOND, -61 * SECOND] {
             let mut clocks = Clocks::start(YEAR, 0);
             clocks.wall += jump;
-            assert_eq!(clocks.pass(HOUR), YEAR + HOUR, "{jump}");
-            assert!(clocks.doubts());
-            assert_eq!(clocks.pass(10 * SECOND), clocks.wall);
-            assert_eq!(clocks.steady.take_adopted_ms(), Some(jump / 1000));
-            assert_eq!(clocks.steady.take_adopted_ms(), None);
-            assert!(!clocks.doubts());
+            assert_eq!(clocks.advance_clocks(HOUR), YEAR + HOUR, "{jump}");
+            assert!(clocks.distrusts_wall_clock());
+            assert_eq!(clocks.advance_clocks(10 * SECOND), clocks.wall);
+            assert_eq!(clocks.steady.take_time_jump_ms(), Some(jump / 1000));
+            assert_eq!(clocks.steady.take_time_jump_ms(), None);
+            assert!(!clocks.distrusts_wall_clock());
         }
     }
 
@@ -213,12 +213,12 @@ mod tests {
     fn corrected_jump_is_ignored_and_second_jump_waits_an_hour() {
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += YEAR;
-        clocks.pass(59 * MINUTE);
+        clocks.advance_clocks(59 * MINUTE);
         clocks.wall += YEAR;
-        assert_eq!(clocks.pass(59 * MINUTE), 118 * MINUTE);
+        assert_eq!(clocks.advance_clocks(59 * MINUTE), 118 * MINUTE);
         clocks.wall -= 2 * YEAR;
-        assert_eq!(clocks.pass(HOUR), 178 * MINUTE);
-        assert!(!clocks.doubts() && clocks.steady.adopted_us.is_none());
+        assert_eq!(clocks.advance_clocks(HOUR), 178 * MINUTE);
+        assert!(!clocks.distrusts_wall_clock() && clocks.steady.adopted_us.is_none());
     }
 
     #[test]
@@ -226,37 +226,37 @@ mod tests {
         for drift in [59 * SECOND, -59 * SECOND, 3, -3] {
             let mut clocks = Clocks::start(0, 0);
             clocks.wall += drift;
-            clocks.pass(10 * SECOND);
-            assert_eq!(clocks.pass(11 * MINUTE), clocks.wall, "{drift}");
-            assert!(!clocks.doubts());
+            clocks.advance_clocks(10 * SECOND);
+            assert_eq!(clocks.advance_clocks(11 * MINUTE), clocks.wall, "{drift}");
+            assert!(!clocks.distrusts_wall_clock());
         }
         // After a long time without a call, the clock is corrected by no more than the difference.
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += 5 * SECOND;
-        clocks.pass(10 * SECOND);
+        clocks.advance_clocks(10 * SECOND);
         (clocks.boot, clocks.wall) = (clocks.boot + YEAR, clocks.wall + YEAR);
         assert_eq!(clocks.now(), clocks.wall);
     }
 
     #[test]
-    fn started_clock_distrusts_wall_clock_behind_the_file() {
+    fn new_clock_distrusts_wall_clock_behind_file_time() {
         // This wall clock is reset at each boot and gets the time from the network later.
         let mut clocks = Clocks::start(0, YEAR);
-        assert_eq!(clocks.pass(5 * HOUR), YEAR + 5 * HOUR);
-        assert!(clocks.doubts());
+        assert_eq!(clocks.advance_clocks(5 * HOUR), YEAR + 5 * HOUR);
+        assert!(clocks.distrusts_wall_clock());
         clocks.wall = YEAR + 9 * HOUR;
-        assert_eq!(clocks.pass(10 * SECOND), clocks.wall);
-        assert!(!clocks.doubts());
+        assert_eq!(clocks.advance_clocks(10 * SECOND), clocks.wall);
+        assert!(!clocks.distrusts_wall_clock());
         // This wall clock is behind by an hour, and passes the latest time in the database after one hour.
         let mut clocks = Clocks::start(YEAR - HOUR, YEAR);
-        assert_eq!(clocks.pass(2 * HOUR - 10 * SECOND), YEAR + 2 * HOUR - 10 * SECOND);
-        assert!(clocks.doubts(), "it has passed, and is an hour off");
-        clocks.pass(20 * SECOND);
+        assert_eq!(clocks.advance_clocks(2 * HOUR - 10 * SECOND), YEAR + 2 * HOUR - 10 * SECOND);
+        assert!(clocks.distrusts_wall_clock(), "it has passed, and is an hour off");
+        clocks.advance_clocks(20 * SECOND);
         assert_eq!(clocks.now(), clocks.wall);
         // Less than a minute behind is a small difference.
         let mut clocks = Clocks::start(YEAR - 50 * SECOND, YEAR);
         assert_eq!(clocks.now(), YEAR);
-        assert!(!clocks.doubts());
+        assert!(!clocks.distrusts_wall_clock());
     }
 
     #[test]
@@ -264,14 +264,14 @@ mod tests {
         for (wall, seen, jump) in [(0, YEAR, 0), (YEAR, 0, 2 * HOUR), (YEAR, 0, -2 * HOUR)] {
             let mut clocks = Clocks::start(wall, seen);
             clocks.wall += jump;
-            clocks.pass(20 * SECOND);
-            assert!(clocks.doubts());
+            clocks.advance_clocks(20 * SECOND);
+            assert!(clocks.distrusts_wall_clock());
             clocks.steady.accept_wall_clock(clocks.boot, clocks.wall);
             assert_eq!(clocks.now(), clocks.wall);
-            assert!(!clocks.doubts());
-            assert!(clocks.steady.take_adopted_ms().is_some());
+            assert!(!clocks.distrusts_wall_clock());
+            assert!(clocks.steady.take_time_jump_ms().is_some());
             clocks.steady.accept_wall_clock(clocks.boot, clocks.wall);
-            assert_eq!(clocks.steady.take_adopted_ms(), None);
+            assert_eq!(clocks.steady.take_time_jump_ms(), None);
         }
     }
 }

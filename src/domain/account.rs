@@ -55,7 +55,7 @@ impl AccountStatus {
     ///
     /// # Errors
     /// `account_not_active`.
-    pub fn check_can_be_paid_out(self) -> Result<(), Refusal> {
+    pub fn check_can_request_payouts(self) -> Result<(), Refusal> {
         match self {
             AccountStatus::Active => Ok(()),
             AccountStatus::Pending | AccountStatus::Suspended | AccountStatus::Rejected => {
@@ -169,7 +169,7 @@ impl Account {
     /// sends no origin.
     pub fn allows_origin(&self, origin: Option<&str>) -> bool {
         let is_same = |allowed: &str, origin: &SiteUrl<'_>| {
-            SiteUrl::parse(allowed).is_ok_and(|allowed| allowed.has_origin_of(origin))
+            SiteUrl::parse(allowed).is_ok_and(|allowed| allowed.is_same_origin(origin))
         };
         let is_listed = |origin: &str| {
             let mut allowed = self.allowed_origins.iter();
@@ -251,7 +251,7 @@ pub struct WebhookEndpoint {
 impl WebhookEndpoint {
     /// Returns `true` if the endpoint receives events of this mode and type.
     pub fn receives(&self, mode: Mode, kind: EventType) -> bool {
-        let Some(told) = kind.type_in_format(self.format) else {
+        let Some(told) = kind.in_format(self.format) else {
             return false;
         };
         let is_listed = |types: &Vec<EventType>| types.contains(&kind) || types.contains(&told);

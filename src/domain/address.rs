@@ -79,7 +79,7 @@ impl std::error::Error for AddressError {}
 ///
 /// This is a valid encoding of SHA-256(label ‖ index), with the index in eight bytes, big-endian. The three EVM chains
 /// share one address, as they do in live mode.
-pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
+pub fn test_mode_address(chain: Chain, label: &str, index: u64) -> String {
     let digest: [u8; 32] =
         Sha256::new().chain_update(label).chain_update(index.to_be_bytes()).finalize().into();
     let (hash, _) = digest.split_at(20);
@@ -97,7 +97,7 @@ pub fn test_address(chain: Chain, label: &str, index: u64) -> String {
 /// Returns the address at an index of a simulated wallet. Each mode and each pool has its own wallet.
 pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
     let label = format!("coffer {mode} {}", chain.address_pool());
-    test_address(chain, &label, index)
+    test_mode_address(chain, &label, index)
 }
 
 /// Reads an address of `chain` on the first of `networks` that accepts the text. Returns this network and the

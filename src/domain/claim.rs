@@ -41,7 +41,7 @@ input! {
         /// Deposit address of this service.
         required address: String = text(1..=TEXT_CHARS_MAX), "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
         /// Amount in whole coins.
-        required amount: String = text(1..=TEXT_CHARS_MAX).of_form(1, "^[0-9]+(\\.[0-9]+)?$"), "0.05";
+        required amount: String = text(1..=TEXT_CHARS_MAX).with_pattern(1, "^[0-9]+(\\.[0-9]+)?$"), "0.05";
         /// Number of the payment among equal amounts to this address in the transaction; default 1.
         optional ordinal: i64 = integer(1..=ORDINAL_MAX as i64);
     }

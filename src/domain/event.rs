@@ -83,7 +83,7 @@ impl EventType {
     }
 
     /// Returns the event type in a body of this format; `None` if the format has no such event.
-    pub const fn type_in_format(self, format: WebhookFormat) -> Option<EventType> {
+    pub const fn in_format(self, format: WebhookFormat) -> Option<EventType> {
         match format {
             WebhookFormat::Event => Some(self),
             WebhookFormat::Legacy => self.legacy_type(),

@@ -121,7 +121,7 @@ impl Rule for LinkNameRule {
 
     fn keywords(&self) -> Keywords {
         text(NAME_CHARS)
-            .of_form(*NAME_CHARS.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$")
+            .with_pattern(*NAME_CHARS.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$")
             .keywords()
     }
 }

@@ -87,7 +87,7 @@ fn convert_estimate(
         AssetKind::Erc20 | AssetKind::Trc20 | AssetKind::Spl => {
             let (rates, gas_coin) = (rates?, gas_coin(asset)?);
             let from = (fees.token, gas_coin.decimals);
-            let converted = rates.own_coin.converted(from, (rates.sent, asset.decimals));
+            let converted = rates.own_coin.convert_units(from, (rates.sent, asset.decimals));
             converted.ok()?
         }
     };

@@ -7,7 +7,7 @@ mod evidence;
 mod figure;
 mod market;
 
-pub use agreement::{NoRateReason, agreed_rate, file_rate};
+pub use agreement::{NoRateReason, agreed_rate, rate_from_file};
 pub use evidence::Evidence;
 pub use figure::{
     CoinFigure, FigureSource, RateFigure, Ticker, figures_of_tickers, middle, parse_number,

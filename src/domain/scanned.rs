@@ -45,7 +45,7 @@ impl LaggingChains {
     /// Returns the earliest time up to which the listed chains have been scanned; `None` if all are up to date.
     ///
     /// `waits_for` is the list that [`awaited_chains`] writes.
-    pub fn all_scanned_to(&self, waits_for: &str) -> Option<Time> {
+    pub fn earliest_scanned_to(&self, waits_for: &str) -> Option<Time> {
         let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
         let lagging = self.0.iter().filter(is_lagging);
         lagging.map(|(_, to)| *to).min()
@@ -56,7 +56,7 @@ impl LaggingChains {
     /// While a chain lags, this is the time up to which the chain has been scanned, so that timely payments still
     /// count as timely. The wait ends [`HELD_MS_MAX`] after the deadline.
     pub fn effective_now(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
-        match self.all_scanned_to(waits_for) {
+        match self.earliest_scanned_to(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
             Some(_) | None => now,
         }
@@ -64,7 +64,7 @@ impl LaggingChains {
 
     /// Returns the time at which an invoice expires: its deadline, or the end of its wait for lagging chains.
     pub fn expires_at(&self, waits_for: &str, deadline: Time) -> Time {
-        match self.all_scanned_to(waits_for) {
+        match self.earliest_scanned_to(waits_for) {
             Some(to) if to < deadline => deadline.plus_ms(HELD_MS_MAX),
             Some(_) | None => deadline,
         }
@@ -73,7 +73,7 @@ impl LaggingChains {
     /// Returns the latest deadline that counts as expired, for invoices that wait for the listed chains.
     pub fn latest_expired_deadline(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
-        self.all_scanned_to(waits_for).map_or(now, |to| now.min(to.max(given_up)))
+        self.earliest_scanned_to(waits_for).map_or(now, |to| now.min(to.max(given_up)))
     }
 }
 

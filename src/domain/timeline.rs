@@ -197,7 +197,7 @@ struct ReplayedPayment<'a> {
 
 impl ReplayedPayment<'_> {
     /// Moves the payment to a state and returns the change.
-    fn enter(&mut self, state: PaymentState) -> PaymentStep {
+    fn enter_state(&mut self, state: PaymentState) -> PaymentStep {
         let before = self.judged.map(|judged| judged.state);
         let was_confirmed = self.judged.is_some_and(|judged| judged.was_confirmed);
         self.judged = Some(PaymentFacts {
@@ -243,7 +243,7 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
                     continue;
                 };
                 let before = replayed.judged.map(|judged| judged.state);
-                let change = replayed.enter(state);
+                let change = replayed.enter_state(state);
                 let priced_at = *replayed.priced_at.get_or_insert(step.at);
                 let priced = (replayed.payment, priced_at);
                 entries.push(payment_entry(invoice, step.at, priced, change));

@@ -68,7 +68,7 @@ input! {
         /// Reason, for later readers.
         optional note: String = OrNull(text(1..=NOTE_CHARS_MAX)), "the sender asked for it";
         /// Transaction id of the return.
-        optional return_txid: String = OrNull(text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]{1,128}$")), "0x9c0ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
+        optional return_txid: String = OrNull(text(1..=TXID_CHARS_MAX).with_pattern(1, "^[!-~]{1,128}$")), "0x9c0ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
     }
 }
 
@@ -119,7 +119,7 @@ input! {
         /// Id of the customer's account.
         optional account: String = ID;
         /// The merchant's own reference of a customer who is known in the payment's mode.
-        optional customer: String = OrNull(text(1..=REF_CHARS_MAX).of_form(1, "^[A-Za-z0-9._:-]{1,120}$"));
+        optional customer: String = OrNull(text(1..=REF_CHARS_MAX).with_pattern(1, "^[A-Za-z0-9._:-]{1,120}$"));
     }
 }
 

@@ -182,7 +182,7 @@ impl<'a> SiteUrl<'a> {
             return Err(UrlProblem::NotPlain);
         }
         let (scheme, rest) =
-            split_scheme(text).filter(|_| is_plain(text)).ok_or(UrlProblem::Shape)?;
+            split_scheme(text).filter(|_| has_only_url_chars(text)).ok_or(UrlProblem::Shape)?;
         let is_https = scheme.eq_ignore_ascii_case("https");
         if !is_http(scheme) {
             return Err(UrlProblem::Scheme);
@@ -215,7 +215,7 @@ impl<'a> SiteUrl<'a> {
     }
 
     /// Returns the text after host and port: path, query, fragment, or nothing.
-    pub fn after_authority(&self) -> &'a str {
+    pub fn text_after_authority(&self) -> &'a str {
         self.rest
     }
 
@@ -230,7 +230,7 @@ impl<'a> SiteUrl<'a> {
     }
 
     /// Returns `true` if both URLs have the same scheme, host and port.
-    pub fn has_origin_of(&self, other: &SiteUrl<'_>) -> bool {
+    pub fn is_same_origin(&self, other: &SiteUrl<'_>) -> bool {
         self.is_https == other.is_https
             && self.authority.host == other.authority.host
             && self.port() == other.port()
@@ -270,7 +270,7 @@ impl<'a> SiteOrAppUrl<'a> {
     /// Parses the URL of a site or of an app.
     pub fn parse(text: &'a str) -> Option<SiteOrAppUrl<'a>> {
         let is_app = || {
-            split_scheme(text).filter(|_| is_plain(text)).is_some_and(|(scheme, _)| {
+            split_scheme(text).filter(|_| has_only_url_chars(text)).is_some_and(|(scheme, _)| {
                 let mut never = NEVER_AN_APP.iter();
                 !is_http(scheme) && !never.any(|never| scheme.eq_ignore_ascii_case(never))
             })
@@ -300,7 +300,7 @@ fn is_http(scheme: &str) -> bool {
 }
 
 /// Returns `true` for printable ASCII without the characters that end a URL inside another text.
-fn is_plain(text: &str) -> bool {
+fn has_only_url_chars(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\`".contains(&byte))
 }
 

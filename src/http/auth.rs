@@ -198,10 +198,11 @@ pub(super) fn check_same_site(front: &Front, headers: &HeaderMap) -> Result<(), 
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text("host").unwrap_or_default();
     let is_public = |origin: &SiteUrl<'_>| {
-        SiteUrl::parse(&front.public_url).is_ok_and(|public| public.has_origin_of(origin))
+        SiteUrl::parse(&front.public_url).is_ok_and(|public| public.is_same_origin(origin))
     };
     let is_own = |origin: &str| {
-        let origin = SiteUrl::parse(origin).ok().filter(|site| site.after_authority().is_empty());
+        let origin =
+            SiteUrl::parse(origin).ok().filter(|site| site.text_after_authority().is_empty());
         origin.is_some_and(|origin| is_public(&origin) || origin.matches_host_header(host))
     };
     let foreign_origin = headers.contains_key("origin") && !text("origin").is_some_and(is_own);

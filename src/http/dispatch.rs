@@ -155,7 +155,8 @@ impl Dispatcher {
         }
         front.metrics.count(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
-            let (status, ms, path) = (reply.status.as_u16(), stopwatch.ms(), masked_path(path));
+            let (status, ms, path) =
+                (reply.status.as_u16(), stopwatch.elapsed_ms(), masked_path(path));
             log::debug!("{method} {path} {status} id={id} ms={ms}");
         }
         if fault.is_some_and(|fault| fault.drops_answer) {
@@ -170,7 +171,7 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     if context.form.page.is_some() {
         pages::error_page(context, error)
     } else {
-        error::answer(error, &context.request_id.to_string())
+        error::json_reply(error, &context.request_id.to_string())
     }
 }
 
@@ -233,7 +234,7 @@ async fn answer_route(
     let mut limits = Vec::new();
     let mut reply = match start_handler(front, route, values, arrived, &mut limits) {
         Ok(started) => {
-            started.answer(front).await.unwrap_or_else(|error| error_reply(context, error))
+            started.into_reply(front).await.unwrap_or_else(|error| error_reply(context, error))
         }
         Err(error) => {
             slow_down_guessing(front, &error).await;
@@ -254,7 +255,7 @@ struct StartedAnswer {
 impl StartedAnswer {
     /// Waits for the handler's answer. Refuses a large answer if the caller has too many large answers in
     /// transmission.
-    async fn answer(self, front: &Front) -> Result<Reply, Error> {
+    async fn into_reply(self, front: &Front) -> Result<Reply, Error> {
         let reply = self.answering.await?;
         match self.quota_owner {
             Some(quota_owner) => front.large_answers.admit(quota_owner, reply).await,
@@ -290,7 +291,7 @@ fn start_handler(
     let admitted = admit(front, route, &parts, bytes, limits)?;
     let quota_owner = admitted.quota_owner();
     let query = Query::parse(query_text, route.query)?;
-    let answering = admitted.answer(Call {
+    let answering = admitted.run(Call {
         front: Arc::clone(front),
         now: front.now(),
         headers: parts.headers,

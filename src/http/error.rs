@@ -73,7 +73,7 @@ view! {
 }
 
 /// Returns the answer to an error as JSON, and logs the cause of a failure.
-pub(super) fn answer(error: Error, request_id: &str) -> Reply {
+pub(super) fn json_reply(error: Error, request_id: &str) -> Reply {
     reply_with_body(error, request_id, |refusal, status| {
         let body = ErrorView {
             error: refusal.code,
@@ -113,7 +113,7 @@ pub(super) fn reply_with_body(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Code, Error, Refusal, answer};
+    use super::{Code, Error, Refusal, json_reply};
 
     /// Error codes of each status, as the documentation lists them.
     const DOCUMENTED: [(u16, &str); 11] = [
@@ -151,7 +151,7 @@ mod tests {
                 let code = codes.iter().position(|code| code.as_str() == text);
                 let code = code.map(|at| codes.remove(at)).unwrap();
                 let refusal = Refusal::new(code, "why");
-                let reply = answer(Error::Refused(refusal), "req_1");
+                let reply = json_reply(Error::Refused(refusal), "req_1");
                 assert_eq!(reply.status.as_u16(), *status, "{text}");
                 let has = |name: &str| reply.headers.iter().any(|(header, _)| header == name);
                 assert_eq!(has("www-authenticate"), *status == 401, "{text}");

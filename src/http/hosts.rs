@@ -139,14 +139,14 @@ impl AcceptedHosts {
         if self.usual.get().is_some_and(|usual| **usual == *text) {
             return true;
         }
-        let has = self.is_accepted(text);
+        let has = self.is_accepted_uncached(text);
         if has {
             self.usual.get_or_init(|| text.into());
         }
         has
     }
 
-    fn is_accepted(&self, text: &str) -> bool {
+    fn is_accepted_uncached(&self, text: &str) -> bool {
         // A trailing colon without a port is valid.
         let text = text.strip_suffix(':').unwrap_or(text);
         let Ok(Authority { host, .. }) = Authority::parse(text) else {

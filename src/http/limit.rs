@@ -75,13 +75,13 @@ impl Limiter {
 
     /// Counts one creation against the limit of this key. Returns `None` if there is no limit.
     pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
-        self.count_networks(&[key], now)
+        self.count_in_networks(&[key], now)
     }
 
     /// Counts one creation in each of these networks, ordered from the narrowest to the widest. Each network may
     /// create ten times as many invoices as the next narrower network. Counts nothing if any network has reached its
     /// limit. Returns `None` if there is no limit.
-    pub(super) fn count_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
+    pub(super) fn count_in_networks(&self, networks: &[&str], now: Time) -> Option<Verdict> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut verdict: Option<Verdict> = None;
         let mut taken = Vec::with_capacity(networks.len());
@@ -123,7 +123,7 @@ impl Limiter {
 }
 
 /// Returns the rate limit headers of a simulated refusal, for a key with the default rate.
-pub(super) fn exhausted_headers() -> Vec<(HeaderName, HeaderValue)> {
+pub(super) fn refusal_headers() -> Vec<(HeaderName, HeaderValue)> {
     let verdict = Verdict { allowed: false, remaining: 0, wait_seconds: 1 };
     headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
 }
@@ -176,7 +176,7 @@ mod tests {
     const BURST: u32 = 100;
 
     #[test]
-    fn burst_is_allowed_and_then_the_rate() {
+    fn burst_is_allowed_before_rate_applies() {
         let limiter = Limiter::new(600, BURST);
         for left in (0..BURST).rev() {
             let verdict = limiter.count("a", Time(0));
@@ -210,7 +210,7 @@ mod tests {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
             let networks = [narrow, wider[0], wider[1]];
-            let verdict = limiter.count_networks(&networks, Time(now));
+            let verdict = limiter.count_in_networks(&networks, Time(now));
             verdict.is_some_and(|verdict| verdict.allowed)
         });
         allowed.count()
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn wider_network_may_create_ten_times_more() {
         let limiter = Limiter::new(10, 10);
-        let one = |now: i64| limiter.count_networks(&["a", "b", "c"], Time(now)).unwrap();
+        let one = |now: i64| limiter.count_in_networks(&["a", "b", "c"], Time(now)).unwrap();
         let made = (0..20).filter(|_| one(0).allowed).count();
         assert_eq!((made, one(0).wait_seconds), (10, 6));
         assert_eq!(allowed_count(&limiter, 1, ["b", "c"], 0), 90, "of 100 together");

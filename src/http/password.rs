@@ -77,7 +77,7 @@ impl PasswordAttempt {
 ///
 /// # Errors
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
-pub(super) async fn prove(
+pub(super) async fn prove_user(
     front: &Front,
     turn: &ClientIdentity,
     email: &str,
@@ -89,7 +89,7 @@ pub(super) async fn prove(
 /// Checks the password, and returns the proven user and the hash of the new password.
 ///
 /// # Errors
-/// The errors of [`prove`]; `invalid_request` for a new password that is too short.
+/// The errors of [`prove_user`]; `invalid_request` for a new password that is too short.
 pub(super) async fn prove_and_hash_new(
     front: &Front,
     turn: &ClientIdentity,

@@ -76,7 +76,7 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
     let page = match call.query.text("verbose") {
         None => "ok\n".to_owned(),
         Some(_) => {
-            let doubt = call.front.clock.doubt();
+            let doubt = call.front.clock.wall_clock_doubt();
             let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
             let rates = call.front.service.rates_summary(call.now)?;
             let chains = call.front.service.chains_summary(call.now)?;

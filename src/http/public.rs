@@ -21,14 +21,16 @@ const PREFLIGHT_HEADERS: [(&str, &str); 3] = [
 
 /// Returns the names and values of the CORS headers, including the headers of a preflight answer if `of_preflight` is
 /// `true`.
-pub(super) fn headers(of_preflight: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn cors_headers(
+    of_preflight: bool,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
     let more = PREFLIGHT_HEADERS.iter().filter(move |_| of_preflight);
     HEADERS.iter().chain(more).copied()
 }
 
 /// Adds the CORS headers to an answer.
 pub(super) fn add_cors_headers(reply: Reply) -> Reply {
-    headers(false).fold(reply, add_header)
+    cors_headers(false).fold(reply, add_header)
 }
 
 /// Returns the answer to a CORS preflight request.

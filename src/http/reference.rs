@@ -27,7 +27,7 @@ pub(super) fn reference(
 ) -> Result<Reference, serde_json::Error> {
     let documents = documents.iter().map(|text| serde_json::from_slice(text));
     let mut documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
-    documents.iter_mut().for_each(inline_shared);
+    documents.iter_mut().for_each(inline_shared_answers);
     let mut schemas = Map::new();
     for document in &documents {
         let own = document.pointer("/components/schemas");
@@ -53,7 +53,7 @@ pub(super) fn reference(
 }
 
 /// Replaces each reference to a shared answer by a copy of the answer.
-fn inline_shared(document: &mut Value) {
+fn inline_shared_answers(document: &mut Value) {
     let shared = document.pointer("/components/responses").cloned();
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     let operations = paths.into_iter().flat_map(Map::values_mut);

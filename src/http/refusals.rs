@@ -11,7 +11,7 @@ use crate::domain::user::Role;
 
 impl Route {
     /// Returns every code that this route can answer with, ordered by status and name.
-    pub fn codes(&self) -> Vec<Code> {
+    pub fn error_codes(&self) -> Vec<Code> {
         let mut codes = vec![Code::InternalError, Code::HeadersTooLarge];
         match self.auth() {
             Auth::Open => {}

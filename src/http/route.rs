@@ -105,7 +105,7 @@ pub(super) enum Payable {
 
 impl AnswerForm {
     /// Returns the properties that this form and the other form share.
-    pub(super) fn common(self, other: AnswerForm) -> AnswerForm {
+    pub(super) fn intersection(self, other: AnswerForm) -> AnswerForm {
         AnswerForm {
             page: self.page.filter(|_| other.page.is_some()),
             is_private: self.is_private && other.is_private,

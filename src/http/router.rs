@@ -112,7 +112,7 @@ impl Router {
 impl Node {
     /// Removes the common properties that the answers of `route` do not have.
     fn merge_form(&mut self, route: &Route) {
-        let common = self.common.map_or(route.form, |form| form.common(route.form));
+        let common = self.common.map_or(route.form, |form| form.intersection(route.form));
         self.common = Some(common);
     }
 

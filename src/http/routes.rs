@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_limit_needs_key_and_password_rule_needs_session() {
+    fn rate_limits_need_keys_and_password_rules_need_sessions() {
         for route in routes(true) {
             let has_key = route.auth() == Auth::Secret;
             let has_password = matches!(route.auth(), Auth::Session(_));

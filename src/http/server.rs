@@ -215,7 +215,7 @@ impl Acceptor {
         let pause_ms = client_ms.div_euclid(DRAIN_SEARCHES).clamp(1, DRAIN_PAUSE_MS);
         let end_waiting = async {
             loop {
-                self.slots.close_waiting(Duration::from_millis(client_ms));
+                self.slots.close_waiting_connections(Duration::from_millis(client_ms));
                 tokio::time::sleep(Duration::from_millis(pause_ms)).await;
             }
         };

@@ -104,12 +104,12 @@ impl Slots {
         let mut taken = self.lock();
         if let Some(client) = client {
             let has = taken.of_client.get(&client);
-            if has.is_some_and(|has| *has >= share) && !taken.close_longest_of(client) {
+            if has.is_some_and(|has| *has >= share) && !taken.close_longest_waiting_of(client) {
                 return SlotOutcome::TooMany;
             }
         }
         let is_full = taken.seats.len() >= self.most;
-        if taken.ending >= ENDING_MAX || is_full && !taken.close_longest() {
+        if taken.ending >= ENDING_MAX || is_full && !taken.close_longest_waiting() {
             return SlotOutcome::Full;
         }
         let number = taken.next;
@@ -118,7 +118,7 @@ impl Slots {
             number,
             client,
             state: AtomicU8::new(0),
-            since_us: AtomicI64::new(self.stopwatch.us()),
+            since_us: AtomicI64::new(self.stopwatch.elapsed_us()),
             stopwatch: self.stopwatch,
             task: Mutex::default(),
         });
@@ -139,7 +139,7 @@ impl Slots {
 
     /// Closes every connection that has waited at least this long for its client. Live streams that wait for an event
     /// are not closed, because they end by themselves at shutdown.
-    pub(super) fn close_waiting(&self, wait: Duration) {
+    pub(super) fn close_waiting_connections(&self, wait: Duration) {
         self.close_matching(wait, |seat| seat.state.load(Ordering::SeqCst) & IDLE == 0);
     }
 
@@ -166,7 +166,7 @@ impl Slots {
 
     /// Closes the connections for which `are_these` is true and that have waited at least this long for their client.
     fn close_matching(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
-        let now_us = self.stopwatch.us();
+        let now_us = self.stopwatch.elapsed_us();
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
         let has_waited = |since_us: i64| now_us.saturating_sub(since_us) >= wait_us;
         for seat in self.lock().seats.values() {
@@ -183,7 +183,7 @@ impl Slots {
 
 impl UsedSlots {
     /// Closes the connection that has waited longest for its client. Returns `false` if no connection waits.
-    fn close_longest(&mut self) -> bool {
+    fn close_longest_waiting(&mut self) -> bool {
         loop {
             if self.longest.is_empty() {
                 self.longest = self.longest_waiting(|_| true);
@@ -199,7 +199,7 @@ impl UsedSlots {
     }
 
     /// Closes the longest-waiting connection of this client. Returns `false` if no connection of the client waits.
-    fn close_longest_of(&mut self, client: IpAddr) -> bool {
+    fn close_longest_waiting_of(&mut self, client: IpAddr) -> bool {
         let mut own = self.longest_waiting(|seat| seat.client == Some(client));
         std::iter::from_fn(|| own.pop()).any(|(_, seat)| self.close(&seat))
     }
@@ -288,7 +288,7 @@ impl Seat {
 
     /// Returns the time since the server's start, in microseconds.
     pub(super) fn now_us(&self) -> i64 {
-        self.stopwatch.us()
+        self.stopwatch.elapsed_us()
     }
 
     /// Sets a state bit and starts a wait for the client.
@@ -359,7 +359,7 @@ mod tests {
     use std::future::pending;
     use tokio::task::JoinHandle;
 
-    fn slot() -> Option<Slot> {
+    fn take_slot() -> Option<Slot> {
         let slots = Slots::new(1, Clock::new(0, None).stopwatch());
         match slots.take(None) {
             SlotOutcome::Granted(slot) => Some(slot),
@@ -367,24 +367,24 @@ mod tests {
         }
     }
 
-    fn task() -> JoinHandle<()> {
+    fn spawn_endless_task() -> JoinHandle<()> {
         tokio::spawn(pending())
     }
 
     #[tokio::test]
-    async fn task_set_after_close_is_aborted() {
-        let slot = slot().unwrap();
+    async fn late_task_of_closed_connection_is_aborted() {
+        let slot = take_slot().unwrap();
         slot.seat.start_wait(IDLE);
         assert!(slot.seat.close_if_waiting());
-        let task = task();
+        let task = spawn_endless_task();
         slot.seat.replace_task(task.abort_handle());
         assert!(task.await.unwrap_err().is_cancelled());
     }
 
     #[tokio::test]
     async fn close_aborts_only_the_task_of_the_live_stream() {
-        let slot = slot().unwrap();
-        let (before, after) = (task(), task());
+        let slot = take_slot().unwrap();
+        let (before, after) = (spawn_endless_task(), spawn_endless_task());
         slot.seat.replace_task(after.abort_handle());
         slot.seat.set_task(before.abort_handle());
         slot.seat.start_wait(IDLE);

@@ -143,7 +143,7 @@ impl Throttle {
     }
 
     fn now(&self) -> Time {
-        Time(self.since.ms())
+        Time(self.since.elapsed_ms())
     }
 
     fn lock(&self) -> MutexGuard<'_, FailureCounts> {

@@ -26,7 +26,7 @@ impl Guard {
     ///
     /// Names are looked up at each request. Then [`Guard::permits`] checks their addresses.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
-        let site = parse_site(url)?;
+        let site = parse_webhook_url(url)?;
         let (https, host) = (site.is_https(), site.host_text());
         let acceptable = match literal_address(site.authority().host) {
             Some(ip) => self.permits(https, ip),
@@ -44,7 +44,7 @@ impl Guard {
     /// Returns `true` if a connection to this address is allowed. Pass the address of the connection, not the address
     /// in the url.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
-        let reached = reached_address(ip);
+        let reached = effective_address(ip);
         let opened = self.allowed.iter().any(|range| range.contains(ip) || range.contains(reached));
         let own_machine = self.sandbox && ip.to_canonical().is_loopback();
         opened || own_machine || (scheme_is_https && is_public(reached))
@@ -120,7 +120,7 @@ impl FromStr for Cidr {
 }
 
 /// Parses a webhook url.
-fn parse_site(url: &str) -> Result<SiteUrl<'_>, &'static str> {
+fn parse_webhook_url(url: &str) -> Result<SiteUrl<'_>, &'static str> {
     const SHAPE: &str = "The url must be like https://shop.example/webhooks.";
     let site = SiteUrl::parse(url).map_err(|fault| match fault {
         UrlProblem::NotPlain => {
@@ -157,7 +157,7 @@ fn literal_address(host: Host<'_>) -> Option<IpAddr> {
 /// translates NAT64 addresses, by which an IPv6-only network reaches IPv4 hosts.
 ///
 /// Other IPv6 addresses that contain an IPv4 address are obsolete and never public.
-fn reached_address(ip: IpAddr) -> IpAddr {
+fn effective_address(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) if NAT64.contains(ip) => {
             let [.., a, b, c, d] = v6.octets();

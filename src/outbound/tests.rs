@@ -35,7 +35,7 @@ impl Server {
     }
 
     /// Starts a server that sends `answer` as the response to each request.
-    fn start_answering(answer: &str) -> Self {
+    fn start_with_answer(answer: &str) -> Self {
         let answer = answer.to_owned();
         Self::start(move |mut stream| {
             while read_request(&stream).is_some() {
@@ -101,7 +101,7 @@ fn assert_answer(answer: Result<OutboundResponse, NoResponse>, status: u16, star
 
 #[test]
 fn every_status_is_returned_and_no_redirect_is_followed() {
-    let elsewhere = Server::start_answering(&response_with_body("200 OK", "elsewhere"));
+    let elsewhere = Server::start_with_answer(&response_with_body("200 OK", "elsewhere"));
     let outbound = sandbox_client(LONG_MS);
     for (status, code) in [
         ("200 OK", 200),
@@ -110,7 +110,7 @@ fn every_status_is_returned_and_no_redirect_is_followed() {
         ("410 Gone", 410),
         ("500 Oops", 500),
     ] {
-        let server = Server::start_answering(&response_with_body(status, "said"));
+        let server = Server::start_with_answer(&response_with_body(status, "said"));
         assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "said");
     }
     for (status, code) in [
@@ -120,18 +120,18 @@ fn every_status_is_returned_and_no_redirect_is_followed() {
         ("308 Permanent Redirect", 308),
     ] {
         let location = elsewhere.url();
-        let server = Server::start_answering(&format!(
+        let server = Server::start_with_answer(&format!(
             "HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 5\r\n\r\nthere"
         ));
         assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "there");
-        let server = Server::start_answering(&format!(
+        let server = Server::start_with_answer(&format!(
             "HTTP/1.1 {status}\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"
         ));
         assert_answer(outbound.post(&server.url(), &[], b"{}"), code, "");
     }
     assert_answer(
         outbound.post(
-            &Server::start_answering("HTTP/1.1 204 No Content\r\n\r\n").url(),
+            &Server::start_with_answer("HTTP/1.1 204 No Content\r\n\r\n").url(),
             &[],
             b"{}",
         ),
@@ -167,7 +167,7 @@ fn request_has_the_given_url_headers_and_body() {
 
 #[test]
 fn bad_header_or_url_returns_an_error() {
-    let server = Server::start_answering(&response_with_body("200 OK", ""));
+    let server = Server::start_with_answer(&response_with_body("200 OK", ""));
     let outbound = sandbox_client(LONG_MS);
     assert!(outbound.post(&server.url(), &[("x", "a\r\nb: c")], b"").is_err());
     assert!(outbound.post(&server.url(), &[("x y", "a")], b"").is_err());
@@ -187,7 +187,7 @@ fn bad_header_or_url_returns_an_error() {
 
 #[test]
 fn connection_is_reused() {
-    let server = Server::start_answering(&response_with_body("200 OK", "ok"));
+    let server = Server::start_with_answer(&response_with_body("200 OK", "ok"));
     let outbound = sandbox_client(LONG_MS);
     for _ in 0..3 {
         assert_answer(outbound.clone().post(&server.url(), &[], b"{}"), 200, "ok");
@@ -215,7 +215,7 @@ fn closed_connection_is_replaced() {
 #[test]
 fn long_body_is_truncated() {
     let outbound = sandbox_client(LONG_MS);
-    let server = Server::start_answering(&response_with_body("200 OK", &"x".repeat(8 << 20)));
+    let server = Server::start_with_answer(&response_with_body("200 OK", &"x".repeat(8 << 20)));
     assert_answer(outbound.post(&server.url(), &[], b"{}"), 200, &"x".repeat(4096));
     let endless = Server::start(|mut stream| {
         read_request(&stream);
@@ -253,7 +253,7 @@ fn an_endless_header_is_an_error() {
 fn informational_responses_are_skipped() {
     for first in ["100 Continue", "102 Processing", "103 Early Hints"] {
         let answer = format!("HTTP/1.1 {first}\r\n\r\n{}", response_with_body("200 OK", "ok"));
-        let server = Server::start_answering(&answer);
+        let server = Server::start_with_answer(&answer);
         assert_answer(sandbox_client(LONG_MS).post(&server.url(), &[], b"{}"), 200, "ok");
     }
 }
@@ -273,7 +273,7 @@ fn early_close_and_invalid_response_are_errors() {
         outbound.post(&hangs_up.url(), &[], b"{}"),
         no_response("connection closed before an answer", true)
     );
-    let nonsense = Server::start_answering("SSH-2.0-OpenSSH_9.9\r\n\r\n");
+    let nonsense = Server::start_with_answer("SSH-2.0-OpenSSH_9.9\r\n\r\n");
     let error = outbound.post(&nonsense.url(), &[], b"{}").unwrap_err();
     assert!(error.reason.starts_with("protocol: ") && error.was_sent, "{error:?}");
     let no_tls = outbound.post(&nonsense.url().replace("http:", "https:"), &[], b"{}");

@@ -59,7 +59,7 @@ impl Service {
     pub fn ledger(&self, scope: &Scope, wanted: &LedgerQuery) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let seq = |id: &str| ledger::seq_of(db, account, mode, id);
+            let seq = |id: &str| ledger::seq_by_id(db, account, mode, id);
             let before = page::find_page_start(wanted.before.as_deref(), seq)?;
             let page = PageBounds::with_one_more(before, wanted.limit);
             let entries = ledger::page(db, account, mode, wanted.currency, page)?;

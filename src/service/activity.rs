@@ -27,14 +27,14 @@ struct ActivityLimits {
 }
 
 /// Callback that wakes all listeners.
-pub type Wake = Box<dyn Fn() + Send + Sync>;
+pub type WakeCallback = Box<dyn Fn() + Send + Sync>;
 
 /// Recent activity of a sandbox, limited by count and bytes.
 #[derive(Default)]
 pub struct Activity {
     kept: Mutex<KeptEntries>,
     /// Callback that wakes listeners. Set by the first listener.
-    wake: OnceLock<Wake>,
+    wake: OnceLock<WakeCallback>,
 }
 
 #[derive(Default)]
@@ -192,7 +192,7 @@ impl Activity {
 
     /// Registers a listener, which each later entry wakes. Only the first listener's `wake` is called. The callback
     /// that `wake` returns wakes all listeners.
-    pub fn register_listener(&self, wake: impl FnOnce() -> Wake) {
+    pub fn register_listener(&self, wake: impl FnOnce() -> WakeCallback) {
         self.wake.get_or_init(wake);
     }
 

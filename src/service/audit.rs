@@ -135,7 +135,7 @@ fn check_single_rows(
 
 /// Checks rule 2 of the audit: each fee equals its sale times the fee's rate, rounded half to even.
 fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
-    Ok(audit::fees(db, |fee| {
+    Ok(audit::each_fee(db, |fee| {
         let right = fee.sale.fee(fee.rate).and_then(|right| right.negated());
         if right != Ok(fee.amount) {
             report(Finding {
@@ -152,7 +152,7 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
 
 /// Checks rule 2 of the audit: each sale has the fee that follows from the rate at which the sale was booked.
 fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
-    Ok(audit::sales_fees(db, |of| {
+    Ok(audit::each_sale_fee(db, |of| {
         let right = of.sale.fee(of.rate).and_then(Cents::negated);
         let has_rate = of.fee_rate.is_none_or(|rate| rate == of.rate);
         if right != Ok(of.fee) || !has_rate {

@@ -4,7 +4,7 @@
 //!
 //! Invariant: a user of a merchant reads only entries about the user's own account.
 
-use super::page::{Page, unknown_before};
+use super::page::{Page, unknown_cursor_error};
 use super::{Error, Json, Member, Service};
 use crate::domain::history::LogHead;
 use crate::domain::id;
@@ -59,7 +59,7 @@ pub(super) fn record_user_change(
 
 impl Service {
     /// Returns the newest hash-chain links of the ledger and the audit log.
-    pub fn log_heads(&self) -> Result<Vec<LogHead>, Error> {
+    pub fn hash_chain_heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::log_heads(db)?))
     }
 
@@ -83,7 +83,7 @@ impl Service {
                 }
             };
             let before = query.before.as_ref().map(|text| text.parse());
-            let before = before.transpose().map_err(|_| unknown_before())?;
+            let before = before.transpose().map_err(|_| unknown_cursor_error())?;
             let page = PageBounds::with_one_more(before, query.limit);
             let found = audit_log::page(db, account, page)?;
             let rendered = found.iter().map(render_entry);

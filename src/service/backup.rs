@@ -116,7 +116,7 @@ pub fn restore(
         action: audit::history::RESTORE,
         account: None,
         object_id: None,
-        detail: &audit::history::restore_detail(&of_copy, &replaced).to_string(),
+        detail: &audit::history::detail_of_restore(&of_copy, &replaced).to_string(),
     };
     copy.add_audit_entry(&noted, wanted.now)?;
     let gap_limits = copy.read(wallets::gap_limits)?;

@@ -24,7 +24,7 @@ use crate::domain::asset::Chain;
 use crate::domain::following::{COMES_BACK_MS_MAX, ChainState, Rescan};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::service::transfers::{for_each_destination, transactions_to_query};
+use crate::service::transfers::{for_each_watched_destination, transactions_to_query};
 use crate::store::{
     Reader, Tx, addresses, chain_blocks, chain_cursors, claims as claimed, invoices,
     observations_on_chain, rescans, transfers,
@@ -64,8 +64,8 @@ impl Service {
     }
 
     /// Returns the number of observations in blocks above this height.
-    pub fn observations_above(&self, chain: Chain, height: u32) -> Result<i64, Error> {
-        self.read(|db| Ok(observations_on_chain::count_above(db, chain, height)?))
+    pub fn count_observations_above(&self, chain: Chain, height: u32) -> Result<i64, Error> {
+        self.read(|db| Ok(observations_on_chain::count_in_blocks_above(db, chain, height)?))
     }
 
     /// Calls `each` with every live address of a chain: owned, imported, or the destination of a payout or refund.
@@ -76,7 +76,7 @@ impl Service {
     ) -> Result<(), Error> {
         self.read(|db| {
             addresses::each_live(db, chain, |address: String| each(&address))?;
-            Ok(for_each_destination(db, chain, &mut |address: String| {
+            Ok(for_each_watched_destination(db, chain, &mut |address: String| {
                 each(&address);
             })?)
         })
@@ -185,7 +185,7 @@ fn load_chain_state(
         claim,
         walk: balances::next_balance_batch(db, now, chain)?,
         sent: transactions_to_query(db, chain)?,
-        undated: read_back::oldest_undated_time(db, now, chain)?,
+        undated: read_back::oldest_time_without_height(db, now, chain)?,
         named: Vec::new(),
     })
 }

@@ -122,7 +122,7 @@ impl Service {
             let mut coins = Vec::new();
             for (asset, quoted) in offered {
                 if let Ok(amount) = quote::amount_due(asset, quoted.rate, invoice.amount) {
-                    let network = self.test_network(db, mode, asset.chain)?;
+                    let network = self.followed_test_network(db, mode, asset.chain)?;
                     let is_on_test_network = network.is_some();
                     coins.push(PayableCoin { asset, amount, is_on_test_network });
                 }

@@ -38,7 +38,7 @@ impl Service {
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
             if set_back {
-                deliveries::bring_forward(tx, now, now.plus_ms(GAP_MS_MAX))?;
+                deliveries::make_deliveries_due(tx, now, now.plus_ms(GAP_MS_MAX))?;
             }
             Ok(file::save_clock_time(tx, now, set_back, ahead_ms)?)
         })

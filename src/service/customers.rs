@@ -106,7 +106,7 @@ impl Service {
         let is_any = self.is_simulated(mode);
         let mut found = Vec::new();
         for chain in family.chains() {
-            if is_any || self.is_watched(db, chain)? {
+            if is_any || self.is_chain_watched(db, chain)? {
                 found.push(chain);
             }
         }

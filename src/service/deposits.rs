@@ -77,8 +77,12 @@ impl Service {
             };
             let seen = service.record_observation(tx, now, &seen, None)?;
             let seen = seen.ok_or_else(|| Refusal::field("amount", "must be more than zero"))?;
-            let paid =
-                service.change_with_owner(tx, now, seen.into_booked()?, PaymentState::Confirmed)?;
+            let paid = service.change_owned_observation(
+                tx,
+                now,
+                seen.into_booked_owner()?,
+                PaymentState::Confirmed,
+            )?;
             match paid {
                 ObservationOwner::Deposit(deposit) => {
                     render_deposit(tx, &mut service.on_chain_reader(), &deposit)

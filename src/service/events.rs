@@ -112,7 +112,7 @@ impl Service {
     pub fn events(&self, scope: &Scope, wanted: &EventListQuery) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let seq = |id: &str| events::seq_of(db, account, mode, id);
+            let seq = |id: &str| events::seq_by_id(db, account, mode, id);
             let before = find_page_start(wanted.before.as_deref(), seq)?;
             let query = events::EventQuery {
                 kind: wanted.kind,

@@ -64,7 +64,7 @@ mod tests {
         service.set_faults(Faults { pool_empty: true, rates_stale: false });
         assert_eq!(refusal_code(ask("bob")), Code::PoolRefilling);
         assert_eq!(ask("ada").unwrap().get(), before.get());
-        block_on(service.reset(NOW)).unwrap();
+        block_on(service.reset_sandbox(NOW)).unwrap();
         assert_eq!(service.faults(), Faults::default());
         let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
         let made = block_on(service.make_customer_addresses(NOW, &caller, "bob"));

@@ -6,7 +6,7 @@ use super::{Error, Service};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{DAY_MS, Time};
 pub use crate::store::idempotency::{CreateOutcome, IdempotencySlot};
-use crate::store::idempotency::{KeptResponse, get, put};
+use crate::store::idempotency::{StoredResponse, get, put};
 use crate::store::{Reader, Tx};
 use serde_json::{Map, Value};
 
@@ -30,7 +30,7 @@ pub fn run_once(
         return Ok(kept);
     }
     let (outcome, answer) = work()?;
-    let kept = KeptResponse { request: serde_json::to_string(body)?, outcome, answer };
+    let kept = StoredResponse { request: serde_json::to_string(body)?, outcome, answer };
     put(tx, slot, &kept, now)?;
     Ok((kept.outcome, kept.answer))
 }

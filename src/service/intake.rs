@@ -92,7 +92,7 @@ impl Service {
             return Ok(None);
         }
         if seen.seen_at < observed.seen.seen_at {
-            observations::set_earlier_seen_at(tx, observed.seq, seen.seen_at)?;
+            observations::lower_seen_at(tx, observed.seq, seen.seen_at)?;
         }
         if let Some(block) = seen.block.as_ref()
             && observed.seen.block.as_ref() != Some(block)
@@ -101,10 +101,10 @@ impl Service {
         }
         Ok(Some(match owner_of(tx, observed.seq)? {
             ObservationOwner::Payment(both) => {
-                self.move_to_earlier_time(tx, now, *both, seen.seen_at)?
+                self.move_payment_to_earlier_time(tx, now, *both, seen.seen_at)?
             }
             ObservationOwner::Deposit(deposit) if seen.block.is_some() => {
-                ObservationOwner::Deposit(Box::new(self.fix_value_in_block(tx, now, *deposit)?))
+                ObservationOwner::Deposit(Box::new(self.freeze_value_in_block(tx, now, *deposit)?))
             }
             sent @ ObservationOwner::Sent(_) => {
                 self.record_seen_transaction(tx, now, seen)?;
@@ -126,7 +126,7 @@ impl Service {
         observed: &StoredObservation,
     ) -> Result<bool, Error> {
         if observed.state != PaymentState::Dropped {
-            let gone = self.change_in_savepoint(
+            let gone = self.apply_change_in_savepoint(
                 tx,
                 now,
                 owner_of(tx, observed.seq)?,
@@ -156,11 +156,11 @@ impl Service {
         step: ObservationChange<'_>,
     ) -> Result<IntakeOutcome, Error> {
         let owned = owner_by_key(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
-        self.change_in_savepoint(tx, now, owned, step)
+        self.apply_change_in_savepoint(tx, now, owned, step)
     }
 
     /// Changes an observation in a separate savepoint.
-    fn change_in_savepoint(
+    fn apply_change_in_savepoint(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -170,12 +170,14 @@ impl Service {
         let observation = of.observation();
         let moved = tx.attempt(|| {
             match step {
-                ObservationChange::Seen => self.change_with_owner(tx, now, of, PaymentState::Seen),
+                ObservationChange::Seen => {
+                    self.change_owned_observation(tx, now, of, PaymentState::Seen)
+                }
                 ObservationChange::Confirmed => {
-                    self.change_with_owner(tx, now, of, PaymentState::Confirmed)
+                    self.change_owned_observation(tx, now, of, PaymentState::Confirmed)
                 }
                 ObservationChange::Dropped => {
-                    self.change_with_owner(tx, now, of, PaymentState::Dropped)
+                    self.change_owned_observation(tx, now, of, PaymentState::Dropped)
                 }
                 ObservationChange::ReplacedBy(seen) => {
                     return self.replace_observation(tx, now, of, seen);
@@ -205,7 +207,7 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_transition` if the state does not allow the change.
-    pub(super) fn change_with_owner(
+    pub(super) fn change_owned_observation(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -275,7 +277,7 @@ impl Service {
         let outcome = match self.update_stored_observation(tx, now, seen)? {
             // A dropped observation is restored.
             Some(known) if known.state() == PaymentState::Dropped => IntakeOutcome::already_stored(
-                self.change_with_owner(tx, now, known, PaymentState::Seen)?,
+                self.change_owned_observation(tx, now, known, PaymentState::Seen)?,
             ),
             Some(known) => IntakeOutcome::already_stored(known),
             None if seen.amount == Units::ZERO => {

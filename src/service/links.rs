@@ -106,7 +106,7 @@ impl Service {
 ///
 /// `rate_limited` if the link has the maximum number of open invoices.
 fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<(), Error> {
-    let (open, first_end) = payment_links::open_invoices(db, &link.id, now)?;
+    let (open, first_end) = payment_links::count_open_invoices(db, &link.id, now)?;
     if open < OPEN_INVOICES_MAX {
         return Ok(());
     }

@@ -39,12 +39,12 @@ pub(super) fn find_page_start<T, E: Into<Error>>(
     before: Option<&str>,
     find: impl FnOnce(&str) -> Result<Option<T>, E>,
 ) -> Result<Option<T>, Error> {
-    let found = |id| find(id).map_err(Into::into)?.ok_or_else(unknown_before);
+    let found = |id| find(id).map_err(Into::into)?.ok_or_else(unknown_cursor_error);
     before.map(found).transpose()
 }
 
 /// Returns the refusal for a `before` that is not the id of an object of the caller.
-pub(super) fn unknown_before() -> Error {
+pub(super) fn unknown_cursor_error() -> Error {
     Refusal::field("before", "must be the nextBefore of an earlier page").into()
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use crate::domain::refusal::{Code, Refusal};
 
     #[test]
-    fn only_unknown_before_id_is_invalid_request() {
+    fn only_missing_page_start_becomes_invalid_request() {
         let refused = |error: Error| {
             let mut error = Some(error);
             let mut find = |_: &str| not_found_as_none(error.take().map_or(Ok(()), Err));

@@ -78,7 +78,7 @@ impl Service {
             };
             let seen = service.record_observation(tx, now, &seen, Some(invoice))?;
             let seen = seen.ok_or_else(|| Error::Failed("nothing was due".to_owned()))?;
-            let ObservationOwner::Payment(seen) = seen.into_booked()? else {
+            let ObservationOwner::Payment(seen) = seen.into_booked_owner()? else {
                 return Err(Error::Failed("what was due is no payment".to_owned()));
             };
             let (invoice, _, told) =

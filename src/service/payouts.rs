@@ -133,7 +133,7 @@ fn check_account_and_body<'a>(
         return Err(Refusal::new(Code::TestMode, message).into());
     }
     let account = accounts::by_seq(db, account)?;
-    account.status.check_can_be_paid_out()?;
+    account.status.check_can_request_payouts()?;
     if file::load(db)?.is_some_and(|file| file.maintenance) {
         let message = "payouts are paused for maintenance";
         return Err(Refusal::new(Code::Maintenance, message).into());

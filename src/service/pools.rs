@@ -39,7 +39,7 @@ impl Service {
             return Ok(true);
         }
         if chain.row().imported {
-            return Ok(self.is_watched(db, chain)? && pool_addresses::has_any(db, chain)?);
+            return Ok(self.is_chain_watched(db, chain)? && pool_addresses::has_any(db, chain)?);
         }
         Ok(self.pool_wallet(db, chain)?.is_some())
     }

@@ -82,7 +82,7 @@ impl Service {
                     invoice_steps::replace_pick(tx, invoice.seq, quote.seq, now)?;
                 }
                 // A requested quote stays valid, even if a payment that a person assigned to the quote is removed.
-                quotes::set_by_person(tx, quote.seq, false)?;
+                quotes::save_person_flag(tx, quote.seq, false)?;
                 quote
             }
             None => {
@@ -146,7 +146,7 @@ impl Service {
         let quoted = quoted.map_err(|NoRate| refused("has no fresh rate"))?;
         let spread = accounts::by_seq(tx, invoice.account)?.spread;
         let quoted = quoted.lowered_by(spread)?;
-        if !self.is_recently_read(&lagging_chains(tx, mode)?, mode, asset, now) {
+        if !self.is_chain_recently_read(&lagging_chains(tx, mode)?, mode, asset, now) {
             return Err(
                 refused("cannot be selected now: its chain has not been read to its head").into()
             );
@@ -217,7 +217,7 @@ impl Service {
                     created_at: now,
                 };
                 quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
-                quotes::set_by_person(tx, quote.seq, true)?;
+                quotes::save_person_flag(tx, quote.seq, true)?;
                 quote
             }
         };
@@ -265,7 +265,7 @@ impl Service {
         let (off, scanned) = (coins_off::all(db)?, lagging_chains(db, mode)?);
         for asset in &ASSETS {
             let is_off = off.iter().any(|(other, _)| *other == asset);
-            if is_off || !self.is_recently_read(&scanned, mode, asset, now) {
+            if is_off || !self.is_chain_recently_read(&scanned, mode, asset, now) {
                 continue;
             }
             if !self.can_hand_out_address(db, mode, asset)? {

@@ -12,7 +12,7 @@ use super::{Error, Service};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::money::Currency;
 use crate::domain::rate::{
-    CoinMarket, FRESH_MS_MAX, RateFigure, RateQuote, agreed_rate, file_rate,
+    CoinMarket, FRESH_MS_MAX, RateFigure, RateQuote, agreed_rate, rate_from_file,
 };
 use crate::domain::time::Time;
 use crate::store::{FileKind, Reader, rate_figures, rates_known};
@@ -122,7 +122,7 @@ fn last_known_rate(
     currency: Currency,
     figures: &[RateFigure],
 ) -> Result<Option<RateQuote>, Error> {
-    match file_rate(figures) {
+    match rate_from_file(figures) {
         Some(said) => Ok(Some(said)),
         None => Ok(rates_known::of_coin(db, coin, currency)?),
     }

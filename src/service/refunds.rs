@@ -132,7 +132,7 @@ impl Service {
             (Some(text), _) => self
                 .external_destination(db, invoice.mode, asset.chain, &text)?
                 .map_err(|problem| Refusal::field("toAddress", problem))?,
-            (None, Some(label)) => address::test_address(asset.chain, label, 0),
+            (None, Some(label)) => address::test_mode_address(asset.chain, label, 0),
             (None, None) => {
                 let problem = format!("must be given: an address on {}", asset.chain);
                 return Err(Refusal::field("toAddress", problem).into());

@@ -68,7 +68,7 @@ pub fn is_public_credential(text: &str) -> bool {
 
 impl Service {
     /// Resets the file to the initial data.
-    pub async fn reset(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+    pub async fn reset_sandbox(self: &Arc<Self>, now: Time) -> Result<(), Error> {
         self.set_faults(Faults::default());
         self.write(move |_, tx| {
             file::reset(tx)?;
@@ -231,7 +231,7 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     account.server_quota = SERVER_QUOTA;
     account.seq = accounts::insert(tx, &account)?;
     let chain = account.payout_asset.chain;
-    let payout_address = address::test_address(chain, PAYOUT_LABEL, 0);
+    let payout_address = address::test_mode_address(chain, PAYOUT_LABEL, 0);
     payout_addresses::put(tx, account.seq, chain, &payout_address, now.plus_ms(-DAY_MS))?;
     for (class, mode, text) in [
         (KeyClass::Secret, Mode::Test, SECRET_TEST),

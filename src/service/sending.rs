@@ -28,7 +28,7 @@ impl Service {
     /// Returns live payouts and refunds for the signer to send, oldest first: approved transfers, and transfers with
     /// a due retry.
     pub fn transfers_to_send(&self, now: Time, limit: u32) -> Result<Vec<Transfer>, Error> {
-        self.read(|db| Ok(transfers::to_send(db, now, limit)?))
+        self.read(|db| Ok(transfers::list_sendable(db, now, limit)?))
     }
 
     /// Returns the time of the signer's next retry after `now`.
@@ -60,7 +60,7 @@ impl Service {
             }
             // A payment of exactly the transfer's amount may have arrived at the destination after the worker read
             // the transfer.
-            if transfer_proposals::blocks_signer(tx, transfer.seq)? {
+            if transfer_proposals::has_exact_proposal(tx, transfer.seq)? {
                 return Err(invalid_transition(
                     "an arrival of exactly its amount waits for a review",
                 ));
@@ -108,7 +108,12 @@ impl Service {
                 Err(refusal) => {
                     let cause =
                         format!("it answered the transaction {text}, which {}", refusal.message);
-                    end_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause))
+                    end_command_without_transaction(
+                        tx,
+                        now,
+                        &transfer,
+                        (SendingState::Unknown, &cause),
+                    )
                 }
             }
         })
@@ -133,7 +138,7 @@ impl Service {
         let ended = if retry { SendingState::Retry } else { SendingState::Declined };
         self.write(move |_, tx| {
             let transfer = find_running_transfer(tx, kind, &id)?;
-            end_without_transaction(tx, now, &transfer, (ended, &reason))
+            end_command_without_transaction(tx, now, &transfer, (ended, &reason))
         })
         .await
     }
@@ -156,7 +161,8 @@ impl Service {
         let (id, cause) = (id.to_owned(), cause.to_owned());
         self.write(move |_, tx| {
             let transfer = find_running_transfer(tx, kind, &id)?;
-            end_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause)).map(drop)
+            end_command_without_transaction(tx, now, &transfer, (SendingState::Unknown, &cause))
+                .map(drop)
         })
         .await
     }
@@ -165,12 +171,12 @@ impl Service {
     /// these commands.
     ///
     /// The server calls this function at start, before it runs any command.
-    pub async fn hold_interrupted_sendings(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
+    pub async fn record_interrupted_commands(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |_, tx| {
             let interrupted = transfers::with_running_command(tx)?;
             for transfer in &interrupted {
                 let cause = "the server ended while it was running";
-                end_without_transaction(tx, now, transfer, (SendingState::Unknown, cause))?;
+                end_command_without_transaction(tx, now, transfer, (SendingState::Unknown, cause))?;
             }
             Ok(interrupted.len())
         })
@@ -190,7 +196,7 @@ fn find_running_transfer(tx: &Tx<'_>, kind: TransferKind, id: &str) -> Result<Tr
 
 /// Ends the running state of a transfer whose command sent no transaction. The new state is declined, retry or
 /// unknown.
-fn end_without_transaction(
+fn end_command_without_transaction(
     tx: &Tx<'_>,
     now: Time,
     transfer: &Transfer,

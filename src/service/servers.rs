@@ -74,8 +74,8 @@ impl Service {
 
     /// Marks the server whose provisioner run was interrupted by the end of the previous process. The outcome of this
     /// run is unknown.
-    pub fn mark_interrupted_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
-        self.write_and_wait(move |_, tx| match servers::running_order(tx)? {
+    pub fn record_interrupted_job(self: &Arc<Self>, now: Time) -> Result<(), Error> {
+        self.write_and_wait(move |_, tx| match servers::order_in_progress(tx)? {
             Some(server) => {
                 let reason = "coffer ended while the provisioner was at work".to_owned();
                 store_job_end(tx, server, Err(reason), now)

@@ -63,11 +63,11 @@ pub(crate) fn block_on<T>(use_case: impl Future<Output = T>) -> T {
 
 /// Returns a sandbox with its initial data and no HTTP server, and its file.
 pub(crate) fn seeded_service() -> (Arc<Service>, TempFile) {
-    seeded_with_on_commit(Box::new(|_| {}))
+    sandbox_with_commit_callback(Box::new(|_| {}))
 }
 
 /// Same as [`seeded_service`], with a callback for each commit.
-fn seeded_with_on_commit(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
+fn sandbox_with_commit_callback(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
     let file = TempFile::new();
     let kinds = (FileKind::Sandbox, FileKind::Sandbox);
     let service = open_service(&file, kinds, LiveMode::default(), on_commit);
@@ -75,10 +75,10 @@ fn seeded_with_on_commit(on_commit: OnCommit) -> (Arc<Service>, TempFile) {
 }
 
 /// Same as [`seeded_service`], with a callback for each chain on which money becomes expected.
-pub(crate) fn seeded_with_on_expect(
+pub(crate) fn sandbox_with_expect_callback(
     tell: impl Fn(Chain) + Send + Sync + 'static,
 ) -> (Arc<Service>, TempFile) {
-    seeded_with_on_commit(Box::new(move |changes| {
+    sandbox_with_commit_callback(Box::new(move |changes| {
         changes.expected.iter().for_each(|chain| tell(*chain));
     }))
 }

@@ -16,10 +16,11 @@ mod view;
 mod watch;
 
 pub(super) use arrivals::{Arrival, classify_arrival};
-pub use settle::list_to_review;
+pub use settle::list_transfers_to_review;
 pub(super) use settle::read_facts;
 pub(super) use watch::{
-    for_each_destination, oldest_undated_approval, remove_from_block, transactions_to_query,
+    for_each_watched_destination, oldest_approval_without_height, remove_transaction_from_block,
+    transactions_to_query,
 };
 
 use super::audit_log;
@@ -69,7 +70,7 @@ impl Service {
     /// # Errors
     ///
     /// `not_found`, `invalid_request`, `invalid_transition`.
-    pub async fn move_sandbox_transfer(
+    pub async fn apply_sandbox_step(
         self: &Arc<Self>,
         now: Time,
         kind: TransferKind,
@@ -245,7 +246,7 @@ pub fn owned_transfer(
 }
 
 /// Returns the name of a step in the audit log, for example `payout.approve`.
-pub(super) fn audit_action(kind: TransferKind, verb: &str) -> String {
+pub(super) fn audit_action_name(kind: TransferKind, verb: &str) -> String {
     format!("{kind}.{verb}")
 }
 
@@ -258,7 +259,7 @@ pub(in crate::service) fn write_audit_entry(
     transfer: &Transfer,
     detail: &Value,
 ) -> Result<(), Error> {
-    let action = audit_action(transfer.kind, verb);
+    let action = audit_action_name(transfer.kind, verb);
     let (account, id) = (Some(transfer.account), Some(transfer.id.as_str()));
     audit_log::record(tx, now, actor, &action, account, id, detail)
 }

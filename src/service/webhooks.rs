@@ -160,7 +160,7 @@ impl Service {
     /// Gives up deliveries whose endpoint is gone, or whose format does not include the event.
     pub async fn give_up_deliveries(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
-            Ok(orphans.iter().try_for_each(|delivery| deliveries::give_up(tx, delivery))?)
+            Ok(orphans.iter().try_for_each(|delivery| deliveries::mark_failed(tx, delivery))?)
         })
         .await
     }

@@ -49,7 +49,7 @@ pub struct LiveAddress {
 }
 
 rows! {
-    fn read_live(
+    fn read_live_address(
         addresses.seq, addresses.address,
         since = "ifnull(invoices.created_at, customers.created_at)", invoices.expires_at,
     ) -> LiveAddress {

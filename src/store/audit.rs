@@ -86,7 +86,7 @@ rows! {
     }
 
     /// Passes every booked fee to `each`.
-    pub fn fees(db) -> each Fee = file "sql/audit/fee_amounts.sql";
+    pub fn each_fee(db) -> each Fee = file "sql/audit/fee_amounts.sql";
 }
 
 rows! {
@@ -95,7 +95,7 @@ rows! {
     }
 
     /// Passes every sale with a stored fee rate to `each`.
-    pub fn sales_fees(db) -> each SaleFee = file "sql/audit/sales_fees.sql";
+    pub fn each_sale_fee(db) -> each SaleFee = file "sql/audit/sales_fees.sql";
 }
 
 values! {

@@ -7,12 +7,12 @@ mod hold;
 mod noting;
 mod replaced;
 
-pub use hold::{CopyChanges, MovedWallet, NextIndex};
+pub use hold::{CopyChanges, NextIndex, WalletIndexChange};
 pub use replaced::LaterTransfer;
 
 use super::connection::configure;
 use super::identity::{Identity, identify, schema_differences};
-use super::lock::{LOCK, Lock, resolve};
+use super::lock::{LOCK, Lock, resolve_links};
 use super::open::open_unshared;
 use super::paths::{is_reserved_name, sync_folder, with_suffix};
 use super::source::Source;
@@ -64,7 +64,7 @@ pub struct BackupCopy {
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<BackupCopy, StoreError> {
     let source = Source::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
-    let to = resolve(to);
+    let to = resolve_links(to);
     if is_reserved_name(&to) {
         let message = format!(
             "{} has a name that is kept for files beside a database: give the copy another one",
@@ -180,7 +180,7 @@ impl BackupCopy {
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let outcome = read(&self.temporary, work);
+        let outcome = read_unshared_file(&self.temporary, work);
         for suffix in BESIDE {
             // Reading may have created log files beside the copy.
             let _ = std::fs::remove_file(with_suffix(&self.temporary, suffix));
@@ -245,7 +245,7 @@ impl BackupCopy {
 }
 
 /// Runs `work` on a file that nobody else uses.
-fn read<T, E: From<StoreError>>(
+fn read_unshared_file<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {

@@ -112,7 +112,7 @@ rows! {
 }
 
 rows! {
-    fn read_due(
+    fn read_due_delivery(
         id, url, attempts, endpoint: Option<i64>, secret: Option<String>, format: Option<WebhookFormat>, is_untold: bool,
         legacy_secret, event, body, invoice, old_secret,
     ) -> DueDelivery {
@@ -176,7 +176,7 @@ commands! {
         };
 
     /// Marks a pending delivery as failed, without another attempt.
-    pub fn give_up(tx, id: &str) =
+    pub fn mark_failed(tx, id: &str) =
         "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
 
     BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
@@ -231,7 +231,7 @@ pub fn record_attempt(
 }
 
 /// Sets the due time of every pending delivery that is due after `latest` to now.
-pub fn bring_forward(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
+pub fn make_deliveries_due(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })
 }

@@ -145,7 +145,7 @@ rows! {
 }
 
 rows! {
-    fn read_resendable(
+    fn read_resendable_delivery(
         d.id, url = "ifnull(n.url, d.url)", endpoint = "n.id", event = "e.seq", place = "ifnull(d.endpoint, 0)",
         is_removed = "n.removed_at is not null",
         is_untold = "n.format is 'legacy' and e.type like 'account.%'", tried = "d.made_before + d.attempts",

@@ -59,10 +59,10 @@ values! {
             where object_id = :object and account = :account order by seq desc limit 1";
 
     /// Returns the `seq` of an event if the event belongs to the account.
-    pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
+    pub fn seq_by_id(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from events where id = :id and account = :account and mode = :mode";
 
-    fn page_about(db, account: i64, mode: Mode, object: &str, kind: Option<EventType>, page: PageBounds)
+    fn page_of_object(db, account: i64, mode: Mode, object: &str, kind: Option<EventType>, page: PageBounds)
         -> Vec<(id: String, body: String)> =
         "select id, body from events \
             where object_id = :object and account = :account and mode = :mode and (:kind is null or type = :kind) \
@@ -114,7 +114,7 @@ pub fn page(
     EventQuery { kind, object, page }: EventQuery<'_>,
 ) -> Result<Vec<(String, String)>, StoreError> {
     match (object, kind) {
-        (Some(object), kind) => page_about(db, account, mode, object, kind, page),
+        (Some(object), kind) => page_of_object(db, account, mode, object, kind, page),
         (None, Some(kind)) => page_of_type(db, account, mode, kind, page),
         (None, None) => page_of_all(db, account, mode, page),
     }

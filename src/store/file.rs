@@ -124,5 +124,5 @@ pub fn restore_count(db: &Reader<'_>) -> Result<i64, StoreError> {
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
     tx.note(|changes| changes.everything = true);
     tx.note_value_change(ValueKind::Maintenance, 1);
-    tx.script(RESET)
+    tx.run_script(RESET)
 }

@@ -13,7 +13,7 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, named_params};
 
 /// A row of the ledger or the audit log, with its link in the hash chain.
-pub struct ChainedRow {
+pub struct LogRow {
     /// Link of the row; `None` for a row that is older than the hash chain.
     pub link: Option<HashLink>,
     /// Key of the row; later rows have greater keys.
@@ -34,21 +34,21 @@ commands! {
 }
 
 /// Creates a row of the ledger or the audit log. The hash of the row covers `seq`, then `fields`.
-fn chained_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> ChainedRow {
+fn log_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> LogRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
     for (name, cell) in fields {
         form.add(name, HashedValue::from(cell));
     }
-    ChainedRow { link, seq, form }
+    LogRow { link, seq, form }
 }
 
 rows! {
     fn read_ledger(
         link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, memo, payment, deposit, transfer,
         reverses, sale_fee_bps, created_at,
-    ) -> ChainedRow {
-        Ok(chained_row(link, seq, &[
+    ) -> LogRow {
+        Ok(log_row(link, seq, &[
             ("id", id), ("account", account), ("mode", mode), ("currency", currency), ("amount", amount), ("kind", kind),
             ("ref_type", ref_type), ("ref_id", ref_id), ("fee_bps", fee_bps), ("memo", memo), ("payment", payment),
             ("deposit", deposit), ("transfer", transfer), ("reverses", reverses), ("sale_fee_bps", sale_fee_bps),
@@ -59,8 +59,8 @@ rows! {
 }
 
 rows! {
-    fn read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> ChainedRow {
-        Ok(chained_row(link, seq, &[
+    fn read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> LogRow {
+        Ok(log_row(link, seq, &[
             ("at", at), ("actor", actor), ("action", action), ("account", account), ("object_id", object_id),
             ("detail", detail), ("states", states),
         ]))
@@ -133,7 +133,7 @@ pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHe
 
 /// Returns the `seq` of the last row that is older than the hash chain, and the link that covers all rows up to that
 /// row.
-pub fn chain_start(
+pub fn hash_chain_start(
     db: &Reader<'_>,
     log: ChainedLog,
 ) -> Result<Option<(i64, HashLink)>, StoreError> {
@@ -144,7 +144,7 @@ pub fn chain_start(
 pub fn each_row(
     db: &Reader<'_>,
     log: ChainedLog,
-    each: impl FnMut(ChainedRow),
+    each: impl FnMut(LogRow),
 ) -> Result<(), StoreError> {
     match log {
         ChainedLog::Ledger => LEDGER.each(db, &[], each),
@@ -153,7 +153,7 @@ pub fn each_row(
 }
 
 /// Starts the hash chains of an older file. The first link covers the existing rows.
-pub(super) fn start_chains(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn start_hash_chains(conn: &Connection) -> Result<(), StoreError> {
     for &log in ChainedLog::ALL {
         let (mut start, mut last) = (HashChainStart::new(log), 0);
         each_row(&Reader::new(conn), log, |row| {

@@ -32,7 +32,7 @@ pub struct IdempotencySlot {
 }
 
 /// A stored response, with the request that it answers.
-pub struct KeptResponse {
+pub struct StoredResponse {
     /// Body of the request.
     pub request: String,
     /// Whether the object was created.
@@ -42,12 +42,12 @@ pub struct KeptResponse {
 }
 
 rows! {
-    fn read(request, outcome, answer) -> KeptResponse {
-        Ok(KeptResponse { request, outcome, answer })
+    fn read(request, outcome, answer) -> StoredResponse {
+        Ok(StoredResponse { request, outcome, answer })
     }
 
     /// Returns the stored response for this key if it was stored later than `after`.
-    pub fn get(db, slot: &IdempotencySlot, after: Time) -> Option<KeptResponse> =
+    pub fn get(db, slot: &IdempotencySlot, after: Time) -> Option<StoredResponse> =
         select "from idempotency \
             where account = :account and mode = :mode and route = :route and client_key = :client_key \
             and created_at > :after"
@@ -56,7 +56,7 @@ rows! {
 
 commands! {
     /// Stores a response. An expired response with the same key is replaced.
-    pub fn put(tx, slot: &IdempotencySlot, kept: &KeptResponse, now: Time) =
+    pub fn put(tx, slot: &IdempotencySlot, kept: &StoredResponse, now: Time) =
         file "sql/idempotency/put.sql"
         with {
             account: slot.account, mode: slot.mode, route: slot.route, client_key: slot.client_key,

@@ -90,7 +90,7 @@ pub(super) fn schema_differences(
 ) -> Result<Vec<Finding>, StoreError> {
     let fresh = Connection::open_in_memory()?;
     migrate::create_schema(&fresh, version)?;
-    let (mut right, found) = (objects(&fresh)?, objects(conn)?);
+    let (mut right, found) = (schema_objects(&fresh)?, schema_objects(conn)?);
     let mut findings = Vec::new();
     let mut find = |(kind, name): &(String, String), is: &str, should: &str| {
         findings.push(Finding {
@@ -128,7 +128,7 @@ fn is_sqlite_or_litestream_object(
     Ok(count == Some(0))
 }
 
-fn objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
+fn schema_objects(conn: &Connection) -> Result<SchemaObjects, StoreError> {
     let found = OBJECTS.all_on_conn(conn, &[])?.into_iter();
     let objects =
         found.map(|(kind, name, table, sql, has_pages)| ((kind, name), (table, sql, has_pages)));

@@ -42,10 +42,10 @@ commands! {
     pub fn insert_pick(tx, invoice: i64, quote: i64, at: Time) = insert into invoice_steps { invoice, at, quote };
 
     /// Deletes the steps of a payment whose assignment was undone.
-    pub(super) fn remove_payment(tx, payment: i64) = "delete from invoice_steps where payment = :payment";
+    pub(super) fn remove_of_payment(tx, payment: i64) = "delete from invoice_steps where payment = :payment";
 
     /// Deletes the steps of a quote that was made for an assigned payment.
-    pub(super) fn remove_quote(tx, quote: i64) = "delete from invoice_steps where quote = :quote";
+    pub(super) fn remove_of_quote(tx, quote: i64) = "delete from invoice_steps where quote = :quote";
 
     /// Records a new status of an invoice.
     pub fn insert_status(tx, invoice: i64, status: InvoiceStatus, at: Time) =

@@ -81,7 +81,7 @@ rows! {
 }
 
 rows! {
-    fn read_found(id, account, class, mode, last_used_at, expires_at) -> ApiKey {
+    fn read_api_key(id, account, class, mode, last_used_at, expires_at) -> ApiKey {
         Ok(ApiKey { id, account, class, mode, last_used_at, expires_at })
     }
 

@@ -69,7 +69,7 @@ rows! {
 }
 
 rows! {
-    fn read_of_payment(
+    fn read_payment_entry(
         payment, seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at,
     ) -> (i64, LedgerEntry) {
         Ok((payment, LedgerEntry { seq, id, currency, amount, kind, ref_type, ref_id, fee_bps, memo, created_at }))
@@ -89,7 +89,7 @@ values! {
         with { payment: source.columns()[0], deposit: source.columns()[1], transfer: source.columns()[2] };
 
     /// Returns the `seq` of the entry with this id if the entry belongs to the account.
-    pub fn seq_of(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
+    pub fn seq_by_id(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
         "select seq from ledger where id = :id and account = :account and mode = :mode";
 }
 

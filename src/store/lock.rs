@@ -32,7 +32,7 @@ const HAS_SEPARATE_LOCKS: bool = cfg!(target_os = "linux");
 type FileId = (u64, u64);
 
 /// Database files that this process has open. The map is global because POSIX locks belong to the process.
-static OPEN_FILES: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
+static DESCRIPTORS: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
 
 /// Our descriptor of a database file, with the number of its users.
 struct Descriptor {
@@ -63,7 +63,7 @@ impl Lock {
     /// # Errors
     /// [`StoreError`] if another process has locked the `-lock` file.
     pub(super) fn exclusive(path: &Path) -> Result<Lock, StoreError> {
-        let resolved = resolve(path);
+        let resolved = resolve_links(path);
         let mut names = vec![with_suffix(&resolved, LOCK)];
         if is_link(path) {
             // An older version locks a `-lock` file beside the symbolic link.
@@ -130,7 +130,7 @@ impl Lock {
     /// # Errors
     /// [`StoreError`] if a server uses the file under another name, because SQLite would keep a log for each name.
     pub(super) fn shared(path: &Path) -> Result<Lock, StoreError> {
-        let path = resolve(path);
+        let path = resolve_links(path);
         let held = DescriptorUse::open(&path)?;
         let lock = Lock { file: Some(held), path, _beside: Vec::new() };
         for attempt in 0..TRIES {
@@ -151,7 +151,7 @@ impl Lock {
     /// Returns `true` if a server has locked the file. During the check the file has a shared lock for a moment. A
     /// starting server waits until this lock is released.
     pub(super) fn is_held_by_server(&self) -> Result<bool, StoreError> {
-        let open = open_files();
+        let open = descriptors();
         let Some(descriptor) = self.file.as_ref().and_then(|held| open.get(&held.id)) else {
             return Ok(false);
         };
@@ -176,7 +176,7 @@ impl DescriptorUse {
             let message = format!("{} is not a file", path.display());
             return Err(StoreError::Failed(message));
         }
-        let mut open = open_files();
+        let mut open = descriptors();
         let mut id = file_id(&found);
         if !open.contains_key(&id) {
             let file = File::open(path).map_err(failed)?;
@@ -198,7 +198,7 @@ impl DescriptorUse {
 
     /// Tries once to lock the file for this use. Returns `false` if another use or process has locked it.
     fn try_lock(&mut self) -> Result<bool, StoreError> {
-        let mut open = open_files();
+        let mut open = descriptors();
         let Some(descriptor) = open.get_mut(&self.id).filter(|one| !one.locked) else {
             return Ok(false);
         };
@@ -216,7 +216,7 @@ impl DescriptorUse {
 
 impl Drop for DescriptorUse {
     fn drop(&mut self) {
-        let mut open = open_files();
+        let mut open = descriptors();
         let Some(descriptor) = open.get_mut(&self.id) else {
             return;
         };
@@ -293,8 +293,8 @@ fn in_use_error(path: &Path) -> StoreError {
     StoreError::Failed(format!("{} is in use by another coffer", path.display()))
 }
 
-fn open_files() -> MutexGuard<'static, BTreeMap<FileId, Descriptor>> {
-    OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner)
+fn descriptors() -> MutexGuard<'static, BTreeMap<FileId, Descriptor>> {
+    DESCRIPTORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn file_id(metadata: &Metadata) -> FileId {
@@ -318,7 +318,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 /// Resolves symbolic links. Returns `path` unchanged if there is no file.
-pub(super) fn resolve(path: &Path) -> PathBuf {
+pub(super) fn resolve_links(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 

@@ -104,10 +104,10 @@ fn migrate_in_transaction(
         indexes::save_wallet_indexes(&tx)?;
     }
     if version < HISTORY_SINCE {
-        history::start_chains(&tx)?;
+        history::start_hash_chains(&tx)?;
     }
     if version < STATES_SINCE {
-        states::note_all_values(&tx)?;
+        states::insert_hashes_of_all(&tx)?;
     }
     let first = FOREIGN_KEYS.first_on_conn(&tx, &[])?;
     if let Some((about, _, should)) = first {

@@ -118,7 +118,7 @@ impl<'c> Reader<'c> {
 
 impl Reader<'_> {
     /// Runs `work` in one read transaction, so that all its statements read the same snapshot.
-    fn on_snapshot<T, E: From<StoreError>>(
+    fn run_on_snapshot<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
@@ -186,7 +186,7 @@ impl Store {
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.shared.readers.read(|db| db.on_snapshot(work))
+        self.shared.readers.read(|db| db.run_on_snapshot(work))
     }
 
     /// Runs `work` in the writer's next transaction, and returns its result after the commit.
@@ -203,7 +203,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.submit_once(work)?.await)
+        answer(self.submit_unrepeatable(work)?.await)
     }
 
     /// Writes as [`Store::write`], with `work` that may run twice.
@@ -236,7 +236,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.submit_once(work)?.blocking_recv())
+        answer(self.submit_unrepeatable(work)?.blocking_recv())
     }
 
     /// Submits a write as [`Store::write`], and returns a function that blocks until the result is known.
@@ -251,7 +251,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let submitted = self.submit_once(work)?;
+        let submitted = self.submit_unrepeatable(work)?;
         Ok(|| answer(submitted.blocking_recv()))
     }
 
@@ -266,12 +266,12 @@ impl Store {
     where
         E: From<StoreError> + Send + 'static,
     {
-        drop(self.submit_once(work)?);
+        drop(self.submit_unrepeatable(work)?);
         Ok(())
     }
 
     /// Queues work that must not run a second time.
-    fn submit_once<T, E>(
+    fn submit_unrepeatable<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<oneshot::Receiver<Result<T, E>>, StoreError>

@@ -63,7 +63,7 @@ pub struct UnconfirmedObservation {
 }
 
 rows! {
-    fn read_waiting(
+    fn read_unconfirmed(
         seq, txid, position, height, asset, invoice: Option<i64>, customer: Option<i64>,
     ) -> UnconfirmedObservation {
         let payer = invoice.map(Payer::Invoice).or(customer.map(Payer::Customer));
@@ -129,14 +129,14 @@ values! {
 
     /// Passes each address that has an unconfirmed observation, or an observation in a block above this height, to
     /// `each`.
-    pub fn each_open_address(db, chain: Chain, height: u32) -> each (address: String) =
+    pub fn each_unsettled_address(db, chain: Chain, height: u32) -> each (address: String) =
         "select address from observations \
             where mode = 'live' and chain = :chain and state = 'seen' \
             union \
             select address from observations where mode = 'live' and chain = :chain and block_height > :height";
 
     /// Returns the number of observations in blocks above this height.
-    pub fn count_above(db, chain: Chain, height: u32) -> (count: i64) =
+    pub fn count_in_blocks_above(db, chain: Chain, height: u32) -> (count: i64) =
         "select count(*) as count from observations \
             where mode = 'live' and chain = :chain and block_height > :height";
 }

@@ -23,7 +23,7 @@ rows! {
 
 values! {
     /// Returns the number of open unpaid invoices of a payment link, and the time at which the first of them expires.
-    pub fn open_invoices(db, id: &str, now: Time) -> (open: i64, first_end: Option<Time>) =
+    pub fn count_open_invoices(db, id: &str, now: Time) -> (open: i64, first_end: Option<Time>) =
         "select count(*) as open, min(expires_at) as first_end \
             from invoices where payment_link_id = :id and status in ('created', 'awaiting_payment') and expires_at > \
             :now";

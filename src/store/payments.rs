@@ -129,7 +129,7 @@ pub fn note_state(
 /// # Errors
 /// [`StoreError`] if the payment was confirmed before.
 pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
-    invoice_steps::remove_payment(tx, payment.seq)?;
+    invoice_steps::remove_of_payment(tx, payment.seq)?;
     require_one(remove_row(tx, payment.seq)?, || {
         format!("payment {} was confirmed before", payment.seq)
     })

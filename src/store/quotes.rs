@@ -42,7 +42,7 @@ commands! {
     };
 
     /// Sets whether a quote exists only because a person assigned a payment to its invoice.
-    pub fn set_by_person(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
+    pub fn save_person_flag(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
 
     fn remove(tx, seq: i64) = "delete from quotes where seq = :seq";
 }
@@ -55,7 +55,7 @@ pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
 /// Deletes a quote that exists only for an assigned payment, if no payment refers to it any more.
 pub fn remove_unused(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
     if find_unused(tx, seq)?.is_some() {
-        invoice_steps::remove_quote(tx, seq)?;
+        invoice_steps::remove_of_quote(tx, seq)?;
         remove(tx, seq)?;
     }
     Ok(())

@@ -16,7 +16,7 @@ rows! {
 }
 
 commands! {
-    fn forget(tx, source: FigureSource) = "delete from rate_figures where source = :source";
+    fn remove_of_source(tx, source: FigureSource) = "delete from rate_figures where source = :source";
 
     fn insert(tx, source: FigureSource, told: &CoinFigure) = insert into rate_figures {
         coin: told.coin, currency: told.currency, source, rate: told.figure.rate, via: told.figure.via,
@@ -26,6 +26,6 @@ commands! {
 
 /// Replaces all prices of a source.
 pub fn replace(tx: &Tx<'_>, source: FigureSource, prices: &[CoinFigure]) -> Result<(), StoreError> {
-    forget(tx, source)?;
+    remove_of_source(tx, source)?;
     prices.iter().try_for_each(|told| insert(tx, source, told))
 }

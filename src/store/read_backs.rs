@@ -10,7 +10,7 @@ use crate::domain::time::Time;
 values! {
     /// Returns the time from which older blocks of a chain are to be read. `None` if no older blocks are to be read,
     /// or the height of the first of these blocks is stored.
-    pub fn start_time_without_height(db, chain: Chain) -> Option<(since: Time)> =
+    pub fn pending_start_time(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
 

@@ -23,16 +23,16 @@ const IDLE_MIN: u32 = 1;
 /// A pool of read-only connections to one file.
 pub(super) struct Readers {
     // Dropped before the thread, which may still use the pool.
-    pool: Pool<Opener>,
+    pool: Pool<ConnectionOpener>,
     _thread: PoolThread,
-    opener: Opener,
+    opener: ConnectionOpener,
     health: Arc<Health>,
 }
 
 impl Readers {
     /// Creates the pool for a file, without waiting for its first connection.
     pub(super) fn new(path: &Path, place: Arc<FilePlace>, health: Arc<Health>) -> Readers {
-        let opener = Opener::new(path, place);
+        let opener = ConnectionOpener::new(path, place);
         let thread = PoolThread::start();
         let pool = Pool::builder()
             .max_size(IDLE_MAX as u32)
@@ -58,7 +58,7 @@ impl Readers {
     }
 
     /// Takes an idle connection out of the pool.
-    fn take_idle(&self) -> Option<PooledConnection<Opener>> {
+    fn take_idle(&self) -> Option<PooledConnection<ConnectionOpener>> {
         // With a timeout of zero, the call does not wait, but makes the pool add a connection for later reads.
         let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
         let newest = self.pool.try_get().or_else(ask_for_more)?;
@@ -102,32 +102,32 @@ struct ReadConnection {
 
 /// Opens connections to a file that is in its place.
 #[derive(Clone)]
-struct Opener {
+struct ConnectionOpener {
     sqlite: Arc<SqliteConnectionManager>,
     place: Arc<FilePlace>,
 }
 
-impl Opener {
-    fn new(path: &Path, place: Arc<FilePlace>) -> Opener {
+impl ConnectionOpener {
+    fn new(path: &Path, place: Arc<FilePlace>) -> ConnectionOpener {
         let sqlite = SqliteConnectionManager::file(path).with_flags(READ_ONLY).with_init(|conn| {
             configure(conn)?;
             // At the first read SQLite opens the log and its index.
             conn.pragma_query_value(None, "schema_version", |_| Ok(()))
         });
-        Opener { sqlite: Arc::new(sqlite), place }
+        ConnectionOpener { sqlite: Arc::new(sqlite), place }
     }
 
     fn open(&self) -> Result<Connection, StoreError> {
-        self.check_place()?;
+        self.check_file_place()?;
         let opened = self.sqlite.connect();
         // The file may have been moved while it was opened. Then the move explains an error, and a success is a
         // connection to another file.
-        self.check_place()?;
+        self.check_file_place()?;
         Ok(opened?)
     }
 
     /// Fails if another file or another log is now at the path.
-    fn check_place(&self) -> Result<(), StoreError> {
+    fn check_file_place(&self) -> Result<(), StoreError> {
         match self.place.current_state() {
             PlaceState::InPlace => Ok(()),
             PlaceState::Moved | PlaceState::Torn => {
@@ -137,7 +137,7 @@ impl Opener {
     }
 }
 
-impl ManageConnection for Opener {
+impl ManageConnection for ConnectionOpener {
     type Connection = ReadConnection;
     type Error = StoreError;
 
@@ -148,7 +148,7 @@ impl ManageConnection for Opener {
 
     /// Never called by the pool. The place of the file is checked when a connection is opened.
     fn is_valid(&self, _: &mut ReadConnection) -> Result<(), StoreError> {
-        self.check_place()
+        self.check_file_place()
     }
 
     /// Returns `true` for a connection with an open transaction, because its next read would see old rows.

@@ -38,12 +38,12 @@ commands! {
         "update rescans set next_height = :next, last_hash = :last_hash where seq = :seq and ended_at is null";
 
     /// Ends the running rescan of a chain.
-    pub fn end_running(tx, chain: Chain, now: Time) =
+    pub fn end_rescan(tx, chain: Chain, now: Time) =
         "update rescans set ended_at = :now where chain = :chain and ended_at is null";
 }
 
 /// Starts a rescan, and ends the running rescan of the chain.
 pub fn insert(tx: &Tx<'_>, chain: Chain, from: u32, now: Time) -> Result<(), StoreError> {
-    end_running(tx, chain, now)?;
+    end_rescan(tx, chain, now)?;
     insert_row(tx, chain, from, now)
 }

@@ -46,7 +46,7 @@ rows! {
 }
 
 rows! {
-    fn read_found(id, account, last_used_at) -> ResellerToken {
+    fn read_reseller_token(id, account, last_used_at) -> ResellerToken {
         Ok(ResellerToken { id, account, last_used_at })
     }
 

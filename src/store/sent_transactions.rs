@@ -26,7 +26,7 @@ rows! {
     ///
     /// A mined transaction is asked about only if it is reverted and not final, or after [`ask_again`]. A transaction
     /// of a paid transfer is asked about while a person has to review its disappearance.
-    pub fn next_to_ask_for(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
+    pub fn transactions_to_ask_for(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
         select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
             and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \
             where t.chain = s.chain and t.txid = s.txid and t.mode = 'live' and (t.status = 'processing' \
@@ -54,7 +54,7 @@ commands! {
         };
 
     /// Saves the time at which a node was asked for a transaction.
-    pub fn note_asked(tx, chain: Chain, txid: &str, now: Time) =
+    pub fn save_asked_at(tx, chain: Chain, txid: &str, now: Time) =
         "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
 
     /// Makes the worker ask a node about a transaction again, because another destination is watched.

@@ -43,7 +43,7 @@ rows! {
             and ordering is null order by seq limit 1";
 
     /// Returns the order for which a provisioner is running.
-    pub fn running_order(db) -> Option<OrderedServer> = select "from servers where ordering = 'running'";
+    pub fn order_in_progress(db) -> Option<OrderedServer> = select "from servers where ordering = 'running'";
 }
 
 values! {

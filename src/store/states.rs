@@ -9,7 +9,7 @@ mod pending;
 mod values;
 
 pub(super) use pending::PendingChanges;
-pub use values::{ValueKind, ValueState, each_value, pool_counts_outside, pool_hash};
+pub use values::{ValueKind, ValueState, each_value, pool_counts_outside_ranges, pool_hash};
 
 use super::audit_log::{self, NewAuditEntry};
 use super::statement::values;
@@ -34,7 +34,7 @@ values! {
 
 /// Passes every recorded hash to `each`, oldest first: the name of the value, and its hash. The hash is `None` if the
 /// value was removed.
-pub fn each_noted_hash(
+pub fn each_recorded_hash(
     db: &Reader<'_>,
     mut each: impl FnMut(String, Option<String>),
 ) -> Result<(), StoreError> {
@@ -55,7 +55,11 @@ pub fn parse_pool_import_name(name: &str) -> Option<(&str, i64, i64)> {
 }
 
 /// Inserts an audit log entry that contains only hashes.
-pub(super) fn insert_note(conn: &Connection, actor: &str, states: &str) -> rusqlite::Result<()> {
+pub(super) fn insert_hash_entry(
+    conn: &Connection,
+    actor: &str,
+    states: &str,
+) -> rusqlite::Result<()> {
     let entry = NewAuditEntry { actor, action: NOTE, account: None, object_id: None, detail: "{}" };
     let at = NEWEST.first_on_conn(conn, &[])?.unwrap_or(Time(0));
     audit_log::insert_on_conn(conn, &entry, Some(states), at)
@@ -70,7 +74,7 @@ fn hashes_to_json(states: impl IntoIterator<Item = (String, Option<HashLink>)>) 
 }
 
 /// Records the hash of each value of an older file, one audit log entry for each.
-pub(super) fn note_all_values(conn: &Connection) -> Result<(), StoreError> {
+pub(super) fn insert_hashes_of_all(conn: &Connection) -> Result<(), StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();
     for &kind in ValueKind::ALL {
@@ -83,7 +87,7 @@ pub(super) fn note_all_values(conn: &Connection) -> Result<(), StoreError> {
         states.push((pool_import_name(&pool, first, last), Some(link)));
     }
     for state in states {
-        insert_note(conn, "upgrade", &hashes_to_json([state]))?;
+        insert_hash_entry(conn, "upgrade", &hashes_to_json([state]))?;
     }
     Ok(())
 }
@@ -97,7 +101,7 @@ pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreErr
         states.push((state.name, Some(state.link)));
     })?;
     let mut known: Vec<(String, i64)> = Vec::new();
-    each_noted_hash(&db, |name, _| {
+    each_recorded_hash(&db, |name, _| {
         if let Some((pool, _, last)) = parse_pool_import_name(&name) {
             known.push((pool.to_owned(), last));
         }

@@ -23,14 +23,14 @@ rows! {
 
 values! {
     /// Returns the numbers of open invoices of an account, by status. Leaves out statuses without invoices.
-    pub fn open_invoices(db, account: i64, mode: Mode) -> Vec<(status: InvoiceStatus, count: i64)> =
+    pub fn open_invoice_counts(db, account: i64, mode: Mode) -> Vec<(status: InvoiceStatus, count: i64)> =
         "select status, count(*) as count from invoices \
             where account = :account and mode = :mode and status in ('created', 'awaiting_payment', 'detected') \
             group by status";
 
     /// Returns the numbers of invoices that an account created since a time, by status. Leaves out statuses without
     /// invoices.
-    pub fn recent_invoices(db, account: i64, mode: Mode, since: Time) -> Vec<(status: InvoiceStatus, count: i64)> =
+    pub fn recent_invoice_counts(db, account: i64, mode: Mode, since: Time) -> Vec<(status: InvoiceStatus, count: i64)> =
         file "sql/summary/recent_invoices.sql";
 
     /// Returns the sales of an account since a time, by currency and day. Each row has the currency, the day since
@@ -38,13 +38,13 @@ values! {
     pub fn sales_by_day(db, account: i64, mode: Mode, since: Time)
         -> Vec<(currency: Currency, day: i64, count: i64, amount: Cents)> = file "sql/summary/sales_by_day.sql";
 
-    fn open_transfers_of_account(db, account: i64, mode: Mode, kind: TransferKind)
+    fn open_counts_of_account(db, account: i64, mode: Mode, kind: TransferKind)
         -> Vec<(status: TransferStatus, count: i64)> =
         "select status, count(*) as count from transfers \
             where account = :account and mode = :mode and kind = :kind \
             and status in ('requested', 'approved', 'processing') group by status";
 
-    fn open_transfers_of_all(db, mode: Mode, kind: TransferKind) -> Vec<(status: TransferStatus, count: i64)> =
+    fn open_counts_of_all(db, mode: Mode, kind: TransferKind) -> Vec<(status: TransferStatus, count: i64)> =
         "select status, count(*) as count from transfers \
             where mode = :mode and kind = :kind and status in ('requested', 'approved', 'processing') \
             group by status";
@@ -77,14 +77,14 @@ values! {
 
 /// Returns the numbers of open payouts or refunds, by status. With `account`, only those of this account. Leaves out
 /// statuses without payouts or refunds.
-pub fn open_transfers(
+pub fn open_transfer_counts(
     db: &Reader<'_>,
     account: Option<i64>,
     mode: Mode,
     kind: TransferKind,
 ) -> Result<Vec<(TransferStatus, i64)>, StoreError> {
     match account {
-        Some(account) => open_transfers_of_account(db, account, mode, kind),
-        None => open_transfers_of_all(db, mode, kind),
+        Some(account) => open_counts_of_account(db, account, mode, kind),
+        None => open_counts_of_all(db, mode, kind),
     }
 }

@@ -30,13 +30,13 @@ rows! {
 
 values! {
     /// Returns the `seq` of the transfers for which this transaction is proposed.
-    pub fn with_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<(transfer: i64)> =
+    pub fn transfers_with_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<(transfer: i64)> =
         "select distinct p.transfer from transfer_proposals p join transfers t on t.seq = p.transfer \
             where p.txid = :txid and t.mode = :mode and t.chain = :chain order by p.transfer";
 
     /// Returns `true` if a payment of exactly the transfer's amount is proposed. The signer must not send the
     /// transfer before a person decides.
-    pub fn blocks_signer(db, transfer: i64) -> (found: bool) =
+    pub fn has_exact_proposal(db, transfer: i64) -> (found: bool) =
         "select exists (select 1 from transfer_proposals p join transfers t on t.seq = p.transfer \
             where p.transfer = :transfer and p.dismissed_at is null and p.amount = t.amount_crypto \
             and p.seen_at >= t.approved_at - t.approved_at % 1000) as found";

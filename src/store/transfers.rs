@@ -83,7 +83,7 @@ rows! {
     ///
     /// These are approved transfers without a proposed payment of exactly their amount, and transfers whose retry is
     /// due. The query repeats the condition of the index, because SQLite uses the index only then.
-    pub fn to_send(db, now: Time, limit: u32) -> Vec<Transfer> =
+    pub fn list_sendable(db, now: Time, limit: u32) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.mode = 'live' and t.sent_by = 'signer' \

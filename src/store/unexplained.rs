@@ -33,7 +33,7 @@ rows! {
 
 values! {
     /// Returns the last address that the search has checked, and the time of this check.
-    pub fn search_position(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
+    pub fn last_checked_address(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
 
     /// Returns the next live addresses after the address `after`, in alphabetical order.
@@ -59,7 +59,7 @@ commands! {
         "delete from unexplained where chain = :chain and address = :address";
 
     /// Stores the last address that the search has checked.
-    pub fn save_search_position(tx, chain: Chain, address: &str, now: Time) =
+    pub fn save_last_checked(tx, chain: Chain, address: &str, now: Time) =
         "insert into balance_walks (chain, address, looked_at) values (:chain, :address, :now) \
             on conflict (chain) do update set address = excluded.address, looked_at = excluded.looked_at";
 }

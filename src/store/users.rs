@@ -20,7 +20,7 @@ rows! {
 }
 
 rows! {
-    fn read_with_hash(
+    fn read_user_with_hash(
         seq, id, email, role, account, created_at, disabled_at, second_factor_at, password_hash,
     ) -> (User, String) {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
@@ -79,7 +79,11 @@ pub fn set_disabled(tx: &Tx<'_>, seq: i64, since: Option<Time>) -> Result<(), St
 }
 
 /// Starts the setup of a second factor. An unfinished setup is replaced. Returns `false` if a second factor is on.
-pub fn begin_second_factor(tx: &Tx<'_>, seq: i64, secret: &[u8; 20]) -> Result<bool, StoreError> {
+pub fn begin_second_factor_setup(
+    tx: &Tx<'_>,
+    seq: i64,
+    secret: &[u8; 20],
+) -> Result<bool, StoreError> {
     let params = named_params! { ":seq": seq, ":second_factor_secret": secret };
     tx.note_value_change(ValueKind::User, seq);
     BEGIN_SECOND_FACTOR.changes(tx, params)

@@ -91,7 +91,7 @@ values! {
         "select max(wallet_index) as highest from addresses where wallet = :wallet" with { wallet: wallet.seq };
 
     /// Passes every index that a wallet has handed out to `each`, in ascending order.
-    pub fn each_handed_out(db, wallet: &WalletRow) -> each (wallet_index: u32) =
+    pub fn each_handed_out_index(db, wallet: &WalletRow) -> each (wallet_index: u32) =
         "select wallet_index from addresses where wallet = :wallet order by wallet_index" with { wallet: wallet.seq };
 
     /// Passes every index whose address received a payment to `each`, in ascending order.
@@ -148,7 +148,7 @@ commands! {
     fn insert_simulated(tx, mode: Mode, pool: &str) -> i64 =
         "insert into wallets (mode, pool, network, next_index) values (:mode, :pool, 'simulated', 1)";
 
-    fn advance(tx, seq: i64) = "update wallets set next_index = next_index + 1 where seq = :seq";
+    fn advance_index(tx, seq: i64) = "update wallets set next_index = next_index + 1 where seq = :seq";
 
     fn insert_row(tx, new: &NewWallet<'_>, now: Time) -> i64 =
         file "sql/wallets/insert.sql"
@@ -182,7 +182,7 @@ pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletInd
         let wallet = insert_simulated(tx, mode, pool)?;
         return Ok(WalletIndex { wallet, index: 0 });
     };
-    advance(tx, wallet)?;
+    advance_index(tx, wallet)?;
     let index = u64::try_from(index)
         .map_err(|_| StoreError::Failed(format!("wallet {wallet} has no index {index}")))?;
     Ok(WalletIndex { wallet, index })
@@ -195,7 +195,7 @@ pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreEr
     if !hands_out || row.next_index >= wallet::INDEX_END {
         return Ok(None);
     }
-    advance(tx, row.seq)?;
+    advance_index(tx, row.seq)?;
     let (wallet, index) = (row.seq, u64::from(row.next_index));
     Ok(Some(WalletIndex { wallet, index }))
 }
@@ -230,7 +230,7 @@ fn current_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>,
 
 /// Returns the wallet that was added last for a chain, if the chain has no wallet for the network on which it is
 /// followed.
-pub fn of_other_network(
+pub fn wallet_of_other_network(
     db: &Reader<'_>,
     cursor: &ChainCursor,
 ) -> Result<Option<WalletRow>, StoreError> {

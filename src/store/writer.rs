@@ -98,7 +98,7 @@ impl<'c> std::ops::Deref for Tx<'c> {
 
 impl Tx<'_> {
     /// Runs a script of several statements, and clears the cache.
-    pub(super) fn script(&self, sql: &str) -> Result<(), StoreError> {
+    pub(super) fn run_script(&self, sql: &str) -> Result<(), StoreError> {
         self.note_account_change();
         self.reader.run_on_conn(|conn| conn.execute_batch(sql))
     }
@@ -220,7 +220,7 @@ impl WriterThread {
     fn serve(self, queue: &Receiver<Box<dyn Job>>) {
         loop {
             let first = queue.recv_timeout(FOREIGN_CHECK);
-            self.check_place();
+            self.check_file_place();
             match first {
                 Ok(first) => self.serve_batch(first, queue),
                 Err(RecvTimeoutError::Timeout) => {
@@ -263,7 +263,7 @@ impl WriterThread {
         let run = || self.file.conn.prepare_cached(sql)?.execute([]);
         run().map(drop).map_err(|error| {
             match WriteRefusal::from_error(&error) {
-                Some(WriteRefusal::Locked) => self.refuse_locked(),
+                Some(WriteRefusal::Locked) => self.refuse_locked_database(),
                 Some(_) | None => self.health.refuse_after_error(&error),
             }
             StoreError::from(error)

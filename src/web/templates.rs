@@ -17,7 +17,7 @@ pub use checkout::{
     CoinChoicePage, CoinOption, CoinOptions, HiddenFields, LiveCheckout, OutcomeKind, OutcomePage,
     PageUpdates, PaymentPage, SimulationButtons, TimeLeft, UnconfirmedPayment,
 };
-pub use link::{LinkPage, LinkQr, LinkSvg, Price};
+pub use link::{LinkPage, LinkQrPage, LinkSvg, Price};
 
 /// A complete page: a body inside a frame.
 #[derive(Template)]
@@ -133,7 +133,7 @@ pub struct SetupForm<'a> {
 /// The body of the page that follows the creation of the first operator.
 #[derive(Template)]
 #[template(path = "setup/done.html", config = "src/web/askama.toml")]
-pub struct SetupDone<'a> {
+pub struct SetupDonePage<'a> {
     /// Email address of the new operator.
     pub email: &'a str,
 }

@@ -117,7 +117,7 @@ impl<J: CommandJob> Worker for CommandRunner<J> {
         let stopwatch = self.clock.stopwatch();
         loop {
             let stored = self.store_last_result().await;
-            if stored.is_ok() || stopwatch.ms() >= STORE_MS_MAX {
+            if stored.is_ok() || stopwatch.elapsed_ms() >= STORE_MS_MAX {
                 return stored;
             }
             tokio::time::sleep(STORE_PAUSE).await;

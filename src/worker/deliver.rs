@@ -119,7 +119,7 @@ impl DeliveryWorker {
         for done in self.ended.drain(..) {
             if let Some(under_way) = self.under_way.remove(&done.delivery) {
                 let (attempt, success) = (&done.attempt, is_success(&done.attempt));
-                let now_ms = self.uptime.ms();
+                let now_ms = self.uptime.elapsed_ms();
                 self.receivers.end_attempt(&under_way, success, attempt.latency_ms, now_ms);
             }
         }
@@ -130,7 +130,7 @@ impl DeliveryWorker {
     /// have more deliveries that are due now.
     async fn start_due_deliveries(&mut self, name: &str, now: Time) -> Result<bool, Error> {
         let (under_way, room) =
-            (self.receivers.under_way_count(name), self.receivers.free_slots(name));
+            (self.receivers.attempts_under_way(name), self.receivers.free_slots(name));
         if room == 0 {
             return Ok(false);
         }
@@ -161,8 +161,8 @@ impl DeliveryWorker {
         now: Time,
     ) -> Result<Option<QueueWaits>, Error> {
         let mut seen = QueueWaits::default();
-        for WaitingQueue { queue, due_at, .. } in self.receivers.sort_by_turn(waiting) {
-            let pause_ms = self.receivers.remaining_pause_ms(queue, self.uptime.ms());
+        for WaitingQueue { queue, due_at, .. } in self.receivers.sort_by_last_attempt(waiting) {
+            let pause_ms = self.receivers.remaining_pause_ms(queue, self.uptime.elapsed_ms());
             let (mut next, mut pause) = (None, None);
             if *due_at > now {
                 next = Some(*due_at);
@@ -183,7 +183,7 @@ impl DeliveryWorker {
 
     /// Submits the attempt of a delivery to the thread pool.
     fn submit_delivery(&mut self, queue: &str, due: DueDelivery) {
-        let under_way = self.receivers.begin_attempt(queue, self.uptime.ms());
+        let under_way = self.receivers.begin_attempt(queue, self.uptime.elapsed_ms());
         self.under_way.insert(due.id.clone(), under_way);
         let report = ReportChannel { finished: self.finished.clone(), waker: self.waker.clone() };
         let (clock, outbound) = (Arc::clone(&self.clock), self.outbound.clone());
@@ -266,7 +266,7 @@ impl Worker for DeliveryWorker {
         let mut pass = pass.unwrap_or_else(|| QueuePass::new(woken));
         let after = &pass.after;
         let waiting = self.service.waiting_queues(after, PAGE_QUEUES_MAX)?;
-        self.receivers.refresh(&waiting, self.uptime.ms());
+        self.receivers.refresh(&waiting, self.uptime.elapsed_ms());
         let Some(seen) = self.start_all_due_deliveries(&waiting, now).await? else {
             self.pass = Some(pass).filter(|_| !is_whole);
             return Ok(NextStep::Again);

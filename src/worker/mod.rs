@@ -219,7 +219,7 @@ pub async fn run_worker<W: Worker>(
             waker.rested.send_replace(IdleState { seen, until });
         }
         let due = async {
-            match until.and_then(|at| clock.until(at)) {
+            match until.and_then(|at| clock.duration_until(at)) {
                 Some(wait) => tokio::time::sleep(wait.min(SLEEP_MAX)).await,
                 None => std::future::pending().await,
             }

@@ -111,7 +111,7 @@ impl RateWorker {
         }
         let asked = self.sources.iter().map(|asked| asked.upstream.source);
         let asked = asked.chain(self.file.iter().map(|_| FigureSource::File));
-        self.service.delete_other_sources(asked.collect()).await?;
+        self.service.delete_sources_except(asked.collect()).await?;
         self.has_begun = true;
         Ok(())
     }

@@ -67,7 +67,7 @@ impl ReceiverStates {
     }
 
     /// Returns the number of attempts that a queue has under way.
-    pub(super) fn under_way_count(&self, name: &str) -> usize {
+    pub(super) fn attempts_under_way(&self, name: &str) -> usize {
         let queue = self.queues.get(name);
         queue.map_or(0, |queue| queue.under_way.total())
     }
@@ -118,7 +118,10 @@ impl ReceiverStates {
     }
 
     /// Sorts queues by the time of their last attempt, then by their due time, so that every queue is served in turn.
-    pub(super) fn sort_by_turn<'w>(&self, waiting: &'w [WaitingQueue]) -> Vec<&'w WaitingQueue> {
+    pub(super) fn sort_by_last_attempt<'w>(
+        &self,
+        waiting: &'w [WaitingQueue],
+    ) -> Vec<&'w WaitingQueue> {
         let turn = |waiting: &&WaitingQueue| {
             let queue = self.queues.get(&waiting.queue);
             (queue.map_or(0, |queue| queue.turn), waiting.due_at)

@@ -103,7 +103,7 @@ impl ChainWatch {
     fn must_load_addresses(&self) -> bool {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
-        watched.change_to_load().is_some()
+        watched.pending_reload().is_some()
     }
 
     /// Returns the number of watched addresses.
@@ -120,12 +120,12 @@ impl ChainWatch {
     /// [`StepError`].
     pub fn load_addresses(&self) -> Result<(), StepError> {
         let watched = || self.addresses.write().unwrap_or_else(PoisonError::into_inner);
-        let wanted = watched().change_to_load();
+        let wanted = watched().pending_reload();
         let insert = |address: &str| watched().insert(self.chain, address);
         let loaded = self.service()?.for_each_watched_address(self.chain, insert);
         loaded.map_err(StepError::File)?;
         if let Some(change) = wanted {
-            watched().mark_loaded(change);
+            watched().mark_reload_done(change);
         }
         Ok(())
     }
@@ -287,13 +287,13 @@ impl ChainWatch {
     fn batch_limit(&self) -> BatchLimit {
         let (ms_max, mut begun) = (self.part_ms_max, None);
         BatchLimit::new(self.outputs_max, move || {
-            begun.get_or_insert_with(Stopwatch::start).ms() < ms_max
+            begun.get_or_insert_with(Stopwatch::start).elapsed_ms() < ms_max
         })
     }
 
     /// Returns the number of payments in blocks above this height.
     fn count_payments_above(&self, height: u32) -> Result<i64, StepError> {
-        let touched = self.service()?.observations_above(self.chain, height);
+        let touched = self.service()?.count_observations_above(self.chain, height);
         touched.map_err(StepError::File)
     }
 

@@ -56,8 +56,8 @@ impl ClockWatcher {
             self.accepted = accepted;
             self.clock.accept_wall_clock();
         }
-        let doubt = self.clock.doubt();
-        if let Some(moved_ms) = self.clock.take_adopted_ms() {
+        let doubt = self.clock.wall_clock_doubt();
+        if let Some(moved_ms) = self.clock.take_time_jump_ms() {
             let (seconds, side) = (moved_ms.unsigned_abs() / 1000, direction_word(moved_ms));
             log::warn!("wall clock adopted: set={side} seconds={seconds}");
             self.set_back |= moved_ms < 0;
@@ -106,7 +106,7 @@ impl Worker for ClockWatcher {
     }
 
     async fn finish(&mut self) -> Result<(), Error> {
-        let doubt = self.clock.doubt();
+        let doubt = self.clock.wall_clock_doubt();
         self.store_clock(doubt).await
     }
 }

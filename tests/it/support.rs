@@ -205,7 +205,7 @@ impl Shop {
 
     /// Sets the state of a payment on its simulated chain.
     #[track_caller]
-    pub fn move_payment(&self, payment: &str, state: &str) -> Value {
+    pub fn set_payment_state(&self, payment: &str, state: &str) -> Value {
         let path = format!("/sandbox/payments/{payment}");
         self.post(&path, None, json!({ "state": state })).expect(200).json()
     }

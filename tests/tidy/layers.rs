@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn forbidden_room_is_found_in_every_kind_of_path() {
+    fn use_of_forbidden_room_is_found_in_every_kind_of_path() {
         let money = "src/domain/money.rs";
         assert_found_at(money, "use crate::domain::asset;\nuse crate::{store::row};", &[2]);
         assert_found_at(money, "use super::asset;\nuse super::super::store;", &[2]);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_rooms_is_found() {
+    fn circular_use_of_rooms_is_found() {
         let files = [
             ("src/a.rs", "use crate::b::x;"),
             ("src/b/x.rs", "use super::y;"),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn circle_inside_http_is_found_in_every_kind_of_path() {
+    fn circular_use_inside_http_is_found_in_every_kind_of_path() {
         for used in [
             "use super::routes::ROUTES;",
             "use crate::http::{error, routes};",

@@ -147,7 +147,7 @@ pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
 }
 
 /// Finds marks of unfinished work. Clippy rejects `todo!`, `unimplemented!` and `dbg!`.
-pub fn unfinished_marks(tree: &Tree) -> Vec<String> {
+pub fn marks_of_unfinished_work(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust_files("") {
         let is_comment = |token: &&Token| token.kind == TokenKind::Comment;
@@ -173,8 +173,8 @@ fn lines_containing(tokens: &[&Token], code: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{
-        CODE, TEXTS, misplaced_code, misplaced_statements, misplaced_texts, sleeps_in_tests,
-        unfinished_marks,
+        CODE, TEXTS, marks_of_unfinished_work, misplaced_code, misplaced_statements,
+        misplaced_texts, sleeps_in_tests,
     };
     use crate::TREE;
     use crate::tree::{Tree, assert_finds};
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_made_by_the_macros_that_test_them() {
+    fn query_built_without_the_macros_is_found() {
         let source = "const A: Query<i64> =\n Query::new(text!(file \"sql/a.sql\"), read);";
         assert_found_at(misplaced_code, "src/store/a.rs", source, &[2, 2]);
         assert_found_at(misplaced_code, "src/store/exports.rs", source, &[]);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn markup_is_in_files() {
+    fn markup_in_rust_strings_is_found() {
         let source =
             "// <p>\nf(\"<!DOCTYPE html>\");\nf(r#\"a</b>\"#);\nf(\"a < b\", \"<parent>\");";
         assert_found_at(misplaced_texts, "src/http/pages.rs", source, &[2, 3]);
@@ -251,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn code_has_no_unfinished_marks() {
+    fn code_has_no_marks_of_unfinished_work() {
         let source = "// TODO: x\n/* it\n FIXME */\n// it holds for now\n/// xxx\nf(\"XXX\");\n#[cfg(test)]\n#[ignore = \"slow\"]\nfn f() {}";
         let places = ["src/a.rs:1", "src/a.rs:2", "src/a.rs:4", "src/a.rs:8"];
-        assert_finds(unfinished_marks, &[("src/a.rs", source)], &places);
+        assert_finds(marks_of_unfinished_work, &[("src/a.rs", source)], &places);
     }
 
     #[test]

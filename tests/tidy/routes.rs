@@ -51,7 +51,7 @@ mod tests {
     use crate::tree::Tree;
 
     #[test]
-    fn paths_are_reached_segment_by_segment() {
+    fn paths_match_segment_by_segment() {
         for (text, path) in [
             ("/v1/a/{}/b", "/v1/a/{id}/b"),
             ("{url}/v1/a?limit=1", "/v1/a"),

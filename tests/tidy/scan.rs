@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_of_every_kind_hide_comments() {
+    fn comment_signs_inside_literals_are_text() {
         assert_tokens(
             r#""a \" b" b"c" c"d\\" "" '"' "e""#,
             TokenKind::Text,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_hide_code() {
+    fn code_inside_comments_is_skipped() {
         assert_tokens("a // \"b\"\nc /* d */ e", TokenKind::Code, &["a", "c", "e"]);
         let lines = scan("a\n\"b\n\n\" c\n// d\n/*\n*/ e");
         let lines: Vec<usize> = lines.iter().map(|token| token.line).collect();

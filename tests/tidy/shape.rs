@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_top_level_is_fixed() {
+    fn unknown_and_missing_top_level_names_are_found() {
         let mut tree: Vec<(&str, &str)> = TOP.split(' ').map(|name| (name, "")).collect();
         assert_finds(top_level_faults, &tree, &[]);
         tree.extend([("notes/a.md", ""), (".ci", ""), ("coffer.db-wal", "")]);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_names_every_room() {
+    fn every_room_is_in_the_map() {
         let rooms = layer_rows().skip(1).map(|row| format!("//! `{}`\n", row[0]));
         let rooms: String = rooms.collect();
         let lib = format!("{rooms}// `domain`, domains\n");

@@ -197,7 +197,7 @@ fn change_status(context: &Context<'_>, operator: &Member) -> Result<Job, Error>
 /// Sets the payout address on a chain. A new address can be used only after 24 hours.
 fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (account, body) = (context.scope(member)?.account(), context.body_fields()?);
-    let chain = chain(context)?;
+    let chain = chain_in_path(context)?;
     let input = SetPayoutAddress::read(&body)?;
     context.service.derive_upcoming_addresses()?;
     let (now, actor) = (context.now, member.actor());
@@ -217,7 +217,7 @@ fn set_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Err
 }
 
 fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let (account, chain) = (context.scope(member)?.account(), chain(context)?);
+    let (account, chain) = (context.scope(member)?.account(), chain_in_path(context)?);
     let (now, actor) = (context.now, member.actor());
     Job::write(move |_, tx| {
         let account = accounts::by_seq(tx, account)?;
@@ -236,7 +236,7 @@ fn remove_payout_address(context: &Context<'_>, member: &Member) -> Result<Job, 
 }
 
 /// Returns the chain in the path. Refuses an unknown chain with `not_found`.
-fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
+fn chain_in_path(context: &Context<'_>) -> Result<Chain, Refusal> {
     let chain = context.second_param().parse();
     chain.map_err(|_| Refusal::not_found("chain"))
 }

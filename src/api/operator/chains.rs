@@ -74,7 +74,7 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let (service, chain) = (context.service, chain(context)?);
+    let (service, chain) = (context.service, chain_in_path(context)?);
     let limit = context.query.limit(LIMIT_DEFAULT);
     service.read_snapshot(|db| {
         let newest = store::claims::newest(db, chain, limit)?;
@@ -85,7 +85,7 @@ fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn claim_payment(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let (body, chain) = (context.body_fields()?, chain(context)?);
+    let (body, chain) = (context.body_fields()?, chain_in_path(context)?);
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |service, tx| {
         let claim = service.claim_payment(tx, now, actor, chain, &body)?;
@@ -94,7 +94,7 @@ fn claim_payment(context: &Context<'_>, operator: &Member) -> Result<Job, Error>
 }
 
 /// Returns the chain in the path. Refuses an unknown chain with `not_found`.
-fn chain(context: &Context<'_>) -> Result<Chain, Refusal> {
+fn chain_in_path(context: &Context<'_>) -> Result<Chain, Refusal> {
     let chain = context.first_param().parse();
     chain.map_err(|_| Refusal::not_found("chain"))
 }

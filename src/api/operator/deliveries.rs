@@ -121,7 +121,7 @@ fn resend(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::wait(async move {
-        let resent = service.resend(now, &scope, &actor, &id).await?;
+        let resent = service.resend_delivery(now, &scope, &actor, &id).await?;
         Ok(Outcome::resource(resent))
     })
 }
@@ -135,7 +135,7 @@ fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Fields::new(&body).refuse_unknown(&["endpoint", "since"])?;
     let body = Resend::read(&body)?;
     Job::wait(async move {
-        let resent = service.resend_since(now, &scope, &actor, &body).await?;
+        let resent = service.resend_deliveries_since(now, &scope, &actor, &body).await?;
         Ok(Outcome::resource(resent))
     })
 }

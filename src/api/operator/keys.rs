@@ -25,7 +25,7 @@ input! {
         /// Mode of the key.
         required mode: Mode = choice(), "test";
         /// Legacy key to import. Operators only.
-        optional import: String = text(1..=apikey::IMPORT_CHARS_MAX).of_form(18, "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]{16,}$");
+        optional import: String = text(1..=apikey::IMPORT_CHARS_MAX).with_pattern(18, "^[A-Za-z0-9_-]+\\.[A-Za-z0-9_-]{16,}$");
     }
 }
 

@@ -74,7 +74,7 @@ const SET: Operation = Operation {
 type CoinValues<T> = Vec<(&'static Asset, Option<T>)>;
 
 fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let view = context.service.read_snapshot(settings)?;
+    let view = context.service.read_snapshot(settings_view)?;
     Outcome::ok(&view).map(Job::Done)
 }
 
@@ -103,7 +103,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
             detail.insert("networkFees".to_owned(), set.into());
         }
         audit_log::record(tx, now, &actor, "settings.change", None, None, &Value::Object(detail))?;
-        Outcome::ok(&settings(tx)?)
+        Outcome::ok(&settings_view(tx)?)
     })
 }
 
@@ -181,7 +181,7 @@ fn network_fee(db: &Reader<'_>, asset: &Asset) -> Result<NetworkFeeView, Error> 
     Ok(NetworkFeeView { amount: asset.format_units(fee.amount), source: fee.source })
 }
 
-fn settings(db: &Reader<'_>) -> Result<ServiceSettingsView, Error> {
+fn settings_view(db: &Reader<'_>) -> Result<ServiceSettingsView, Error> {
     let maintenance = file::load(db)?.is_some_and(|file| file.maintenance);
     let tiers = |asset: &'static Asset| Ok((asset.id, confirmation_tiers::for_asset(db, asset)?));
     let confirmations: Result<_, Error> = ASSETS.iter().map(tiers).collect();

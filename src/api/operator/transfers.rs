@@ -282,7 +282,7 @@ fn change_status(
     let (service, now) = (Arc::clone(context.service), context.now);
     let (actor, id) = (operator.actor(), context.first_param().to_owned());
     Job::wait(async move {
-        let moved = service.move_transfer(now, &actor, kind, &id, request);
+        let moved = service.apply_operator_step(now, &actor, kind, &id, request);
         moved.await.map(Outcome::resource)
     })
 }

@@ -95,7 +95,7 @@ fn change_payment(context: &Context<'_>) -> Result<Job, Error> {
     let (body, service, now) = (context.body_fields()?, Arc::clone(context.service), context.now);
     let id = context.first_param().to_owned();
     Job::wait(async move {
-        let moved = service.move_payment(now, &id, body).await;
+        let moved = service.change_payment_state(now, &id, body).await;
         moved.map(Outcome::resource)
     })
 }

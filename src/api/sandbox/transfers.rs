@@ -61,7 +61,7 @@ fn change_status(context: &Context<'_>, kind: TransferKind) -> Result<Job, Error
     let (service, now, id) =
         (Arc::clone(context.service), context.now, context.first_param().to_owned());
     Job::wait(async move {
-        let moved = service.move_sandbox_transfer(now, kind, &id, request);
+        let moved = service.apply_sandbox_step(now, kind, &id, request);
         moved.await.map(Outcome::resource)
     })
 }

@@ -175,7 +175,7 @@ impl Connection {
         let (mut missing, mut sent) = (params.len(), 0_usize);
         let mut silence = if self.is_urgent || self.holds_back { 0 } else { SILENCE_MS };
         while missing > 0 {
-            let passed = u64::try_from(since.ms()).unwrap_or(u64::MAX);
+            let passed = u64::try_from(since.elapsed_ms()).unwrap_or(u64::MAX);
             let left = self.limits.timeout_ms.saturating_sub(passed);
             let may_fill = left > 0 && sent.max(self.fillers.len()) < FILLERS_MAX;
             let wait = if may_fill { left.min(silence) } else { left };

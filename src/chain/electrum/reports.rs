@@ -53,7 +53,7 @@ impl Electrum {
         let wanted: HashSet<&str> = ours.keys().chain(&spent).map(String::as_str).collect();
         self.server(0)?.watch_scripts(&wanted)?;
         for place in 1..self.servers.len() {
-            self.watch_on_secondary_server(place, &wanted);
+            self.watch_scripts_on_secondary(place, &wanted);
         }
         let lowest = self.server_tip.map_or(0, |(height, _)| height);
         let lowest = lowest.saturating_sub(SPENDERS_DEPTH);
@@ -98,13 +98,13 @@ impl Electrum {
     }
 
     /// Updates the histories from a secondary server. A failure of this server does not stop the chain.
-    fn watch_on_secondary_server(&mut self, place: usize, wanted: &HashSet<&str>) {
+    fn watch_scripts_on_secondary(&mut self, place: usize, wanted: &HashSet<&str>) {
         let (chain, network) = (self.chain, self.network);
         let take_backoff_step = self.server(place).map(Server::take_backoff_step);
         if take_backoff_step.unwrap_or(true) {
             return;
         }
-        let asked = self.watch_on_server(place, network, wanted);
+        let asked = self.watch_scripts_on_server(place, network, wanted);
         if let (Err(error), Ok(server)) = (asked, self.server(place)) {
             log::warn!(
                 "secondary server failed: chain={chain} server={} error={error}",
@@ -114,7 +114,7 @@ impl Electrum {
         }
     }
 
-    fn watch_on_server(
+    fn watch_scripts_on_server(
         &mut self,
         place: usize,
         network: Option<&str>,

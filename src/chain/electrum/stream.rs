@@ -32,7 +32,7 @@ pub(super) struct DeadlineSocket {
 
 impl DeadlineSocket {
     fn time_left(&self) -> std::io::Result<Duration> {
-        let passed = u64::try_from(self.since.ms()).unwrap_or(u64::MAX);
+        let passed = u64::try_from(self.since.elapsed_ms()).unwrap_or(u64::MAX);
         match self.ms_max.checked_sub(passed) {
             Some(left) if left > 0 => Ok(Duration::from_millis(left)),
             _ => Err(Error::from(ErrorKind::TimedOut)),
@@ -86,7 +86,7 @@ impl Stream {
                 return Err(verifier.rejection_error().unwrap_or_else(|| io_error(&error)));
             }
         }
-        let seen = verifier.seen_fingerprint();
+        let seen = verifier.certificate_fingerprint();
         let stream = StreamOwned::new(connection, timed);
         Ok((Stream::Tls(Box::new(stream)), seen))
     }
@@ -191,7 +191,7 @@ impl CertificateVerifier {
         })
     }
 
-    fn seen_fingerprint(&self) -> Option<[u8; 32]> {
+    fn certificate_fingerprint(&self) -> Option<[u8; 32]> {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         shown.as_ref().map(|(seen, _)| *seen)
     }

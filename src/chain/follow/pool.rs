@@ -124,8 +124,8 @@ impl StepBuilder<'_> {
             txids.sort_unstable();
             txids.dedup();
         }
-        forward.dropped_before = Some(self.drop_time_limit());
-        forward.scanned_to = Some(self.scanned_to(head));
+        forward.dropped_before = Some(self.vanished_time_limit());
+        forward.scanned_to = Some(self.payments_known_until(head));
         Ok(())
     }
 }

@@ -89,7 +89,7 @@ impl StepBuilder<'_> {
             Lookup::Found(found) => Some(*found),
         };
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
-            return self.present_answer(found, &sent.native_to, at);
+            return self.answer_if_present(found, &sent.native_to, at);
         }
         // If the node no longer knows the transaction, the database provides its sender and nonce.
         let (spends, nonce) = match &found {
@@ -103,7 +103,7 @@ impl StepBuilder<'_> {
             }
         }
         match found {
-            Some(found) => self.present_answer(&found, &[], at),
+            Some(found) => self.answer_if_present(&found, &[], at),
             None => Ok(TransactionAnswer::Absent),
         }
     }
@@ -171,7 +171,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    fn present_answer(
+    fn answer_if_present(
         &mut self,
         found: &FoundTransaction,
         native_to: &[String],

@@ -142,7 +142,7 @@ impl Scene {
     }
 }
 
-fn open_observation(txid: &str, spends: &str) -> OpenObservation {
+fn create_open_observation(txid: &str, spends: &str) -> OpenObservation {
     OpenObservation {
         txid: txid.to_owned(),
         position: 0,
@@ -153,7 +153,7 @@ fn open_observation(txid: &str, spends: &str) -> OpenObservation {
     }
 }
 
-fn found_heights(forward: &ForwardStep) -> Vec<Option<u32>> {
+fn observed_heights(forward: &ForwardStep) -> Vec<Option<u32>> {
     let block =
         |seen: &crate::domain::observation::Observation| seen.block.as_ref().map(|b| b.height);
     forward.found.iter().map(block).collect()
@@ -164,13 +164,13 @@ fn payment_is_found_in_mempool_and_block() {
     let mut scene = Scene::new("BTC", 20);
     let txid = scene.send("a", 500);
     let forward = scene.step_forward();
-    assert_eq!(found_heights(&forward), [None]);
+    assert_eq!(observed_heights(&forward), [None]);
     assert_eq!((forward.scanned_to, forward.found[0].seen_at), (Some(NOW), NOW));
     // The node reports the payment again until the database has stored it, because a step may fail.
     assert_eq!(scene.step_forward().found[0].txid, txid);
     scene.mine(3);
     let forward = scene.step_forward();
-    assert_eq!(found_heights(&forward), [Some(21)]);
+    assert_eq!(observed_heights(&forward), [Some(21)]);
     assert_eq!(forward.to.block.height, 23);
     // A step reads a limited number of blocks and reports nothing beyond them.
     scene.mine(8);
@@ -259,7 +259,8 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     let first = scene.send("a", 500);
     let other = scene.send("b", 700);
     scene.step_forward();
-    scene.known.open = vec![open_observation(&first, "a"), open_observation(&other, "b")];
+    scene.known.open =
+        vec![create_open_observation(&first, "a"), create_open_observation(&other, "b")];
     let second = scene.send("a", 400);
     let gone =
         |txid: &str, by: &str| ReplacedTransaction { txid: txid.to_owned(), by: by.to_owned() };
@@ -272,7 +273,7 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     assert_eq!(forward.gone, [gone(&first, &second)]);
     assert!(forward.present.is_empty());
     // A transaction vanishes from the mempool and comes back.
-    let mut vanished = open_observation(&"f".repeat(64), "c");
+    let mut vanished = create_open_observation(&"f".repeat(64), "c");
     scene.known.open = vec![vanished.clone()];
     assert_eq!(scene.step_forward().vanished, [vanished.txid.clone()]);
     vanished.has_vanished = true;
@@ -327,7 +328,7 @@ fn rescan_ends_at_cursor_and_restarts_after_reorg() {
         last_hash: last_hash.map(str::to_owned),
         known,
     };
-    let mut missing = open_observation("gone", "b");
+    let mut missing = create_open_observation("gone", "b");
     missing.block = Some(Block { height: 9, hash: "given up".to_owned() });
     scene.known.rescan = Some(rescan(2, None, vec![missing.clone()]));
     let read = |scene: &mut Scene| match scene.step().outcome {

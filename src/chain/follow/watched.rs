@@ -82,12 +82,12 @@ impl WatchedAddresses {
 
     /// Returns the number of the reload request that is not yet done, or `None` if all addresses of the database are
     /// loaded.
-    pub fn change_to_load(&self) -> Option<u64> {
+    pub fn pending_reload(&self) -> Option<u64> {
         (self.loaded != Some(self.changes)).then_some(self.changes)
     }
 
     /// Records that all reload requests up to this number are done.
-    pub fn mark_loaded(&mut self, change: u64) {
+    pub fn mark_reload_done(&mut self, change: u64) {
         self.loaded = self.loaded.max(Some(change));
     }
 }
@@ -287,20 +287,20 @@ mod tests {
     }
 
     #[test]
-    fn file_is_read_again_after_each_reload_request() {
+    fn database_is_read_again_after_each_reload_request() {
         let pools = AddressPools::default();
         let (base, bitcoin) = (pools.for_chain(Chain::Base), pools.for_chain(Chain::Bitcoin));
-        let first = base.read().unwrap().change_to_load().unwrap();
+        let first = base.read().unwrap().pending_reload().unwrap();
         // A reload request during the read must not be lost.
         pools.request_reload();
-        base.write().unwrap().mark_loaded(first);
-        let second = base.read().unwrap().change_to_load().unwrap();
-        base.write().unwrap().mark_loaded(second);
+        base.write().unwrap().mark_reload_done(first);
+        let second = base.read().unwrap().pending_reload().unwrap();
+        base.write().unwrap().mark_reload_done(second);
         // Two chains of one pool may read the database at the same time.
-        base.write().unwrap().mark_loaded(first);
-        assert_eq!(pools.for_chain(Chain::Polygon).read().unwrap().change_to_load(), None);
-        assert!(bitcoin.read().unwrap().change_to_load().is_some());
+        base.write().unwrap().mark_reload_done(first);
+        assert_eq!(pools.for_chain(Chain::Polygon).read().unwrap().pending_reload(), None);
+        assert!(bitcoin.read().unwrap().pending_reload().is_some());
         pools.request_reload();
-        assert!(base.read().unwrap().change_to_load().is_some());
+        assert!(base.read().unwrap().pending_reload().is_some());
     }
 }

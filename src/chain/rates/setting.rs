@@ -90,11 +90,11 @@ fn parse_upstream(part: &str) -> Result<Upstream, String> {
         None => own.to_owned(),
         Some(url) => {
             let site = SiteUrl::parse(url).ok();
-            let site = site.filter(|site| !site.after_authority().contains(['?', '#']));
+            let site = site.filter(|site| !site.text_after_authority().contains(['?', '#']));
             let site = site.ok_or_else(|| {
                 format!("{name}: the mirror must be a url like https://mirror.example")
             })?;
-            format!("{}{}", site.origin(), site.after_authority().trim_end_matches('/'))
+            format!("{}{}", site.origin(), site.text_after_authority().trim_end_matches('/'))
         }
     };
     Ok(Upstream { source, base })

@@ -2,7 +2,7 @@
 
 use super::super::NodeError;
 use super::Rpc;
-use super::failure::{request_error, response_error, wrong_node};
+use super::failure::{request_error, response_error, wrong_node_error};
 use super::limits::BUFFER_BYTES;
 use serde::de::DeserializeSeed;
 use std::io::{BufReader, Read};
@@ -28,7 +28,7 @@ impl Rpc {
         body: &[u8],
         seed: S,
     ) -> Result<HttpResponse<S::Value>, NodeError> {
-        let endpoint = self.endpoint().ok_or_else(|| wrong_node("it has no url"))?;
+        let endpoint = self.endpoint().ok_or_else(|| wrong_node_error("it has no url"))?;
         let mut request = self
             .agent
             .post(endpoint.url_with_path(path).as_ref())
@@ -45,7 +45,9 @@ impl Rpc {
         let bytes_max = match status {
             200..=299 => self.limits.answer_bytes_max,
             300..=399 => {
-                return Err(wrong_node("it answers with a redirect: name the url it leads to"));
+                return Err(wrong_node_error(
+                    "it answers with a redirect: name the url it leads to",
+                ));
             }
             402 | 413 | 429 => return Err(rate_limit_error(status)),
             _ => REFUSAL_BYTES_MAX,
@@ -74,7 +76,7 @@ fn login_error(status: u16, body: &mut impl Read) -> NodeError {
     if LIMIT_WORDS.iter().any(|words| text.contains(words)) {
         return rate_limit_error(status);
     }
-    wrong_node(&format!("it refuses the login (status {status})"))
+    wrong_node_error(&format!("it refuses the login (status {status})"))
 }
 
 fn rate_limit_error(status: u16) -> NodeError {

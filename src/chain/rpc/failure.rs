@@ -62,7 +62,7 @@ pub(super) fn request_error(error: &ureq::Error) -> NodeError {
             return NodeError::Limited(format!("its answer has more than {bytes} bytes"));
         }
         ureq::Error::Http(_) | ureq::Error::BadUri(_) => {
-            return wrong_node("its url or header cannot be sent");
+            return wrong_node_error("its url or header cannot be sent");
         }
         ureq::Error::Io(error) if error.raw_os_error().is_some() => error.kind().to_string(),
         ureq::Error::Io(error) => error.to_string(),
@@ -92,6 +92,6 @@ pub(in crate::chain) fn invalid_answer(text: &str) -> NodeError {
     NodeError::Lied(text.to_owned())
 }
 
-pub(super) fn wrong_node(text: &str) -> NodeError {
+pub(super) fn wrong_node_error(text: &str) -> NodeError {
     NodeError::Wrong(text.to_owned())
 }

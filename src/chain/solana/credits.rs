@@ -59,7 +59,7 @@ struct TokenChange<'a> {
 }
 
 impl TokenChange<'_> {
-    fn either_balance(&self) -> Option<&TokenBalance> {
+    fn balance_before_or_after(&self) -> Option<&TokenBalance> {
         let known = self.behind.or(self.before);
         known.map(|(balance, _)| balance)
     }
@@ -89,7 +89,7 @@ impl TransactionCredits {
         let paid = lamport_changes(&keys, meta);
         let senders: Vec<String> = match paid.iter().filter(|one| one.is_decrease()).count() {
             0 => keys.first().into_iter().map(|key| (*key).clone()).collect(),
-            _ => decreased_keys(paid.iter().map(|one| (one.is_decrease(), one.key))),
+            _ => keys_with_decrease(paid.iter().map(|one| (one.is_decrease(), one.key))),
         };
         let is_done = meta.err.is_none();
         let signers = answer.transaction.message.header.num_required_signatures;
@@ -248,7 +248,7 @@ fn token_credit(
     signers: &[&String],
 ) -> Result<Option<Credit>, NodeError> {
     let (before, behind) = of_account.amounts_before_and_after();
-    let Some(known) = of_account.either_balance().filter(|_| behind > before) else {
+    let Some(known) = of_account.balance_before_or_after().filter(|_| behind > before) else {
         return Ok(None);
     };
     let is_listed = |(mint, _): &&(String, _)| *mint == known.mint;
@@ -259,7 +259,7 @@ fn token_credit(
     };
     let spenders = all.values().filter(|one| {
         let (before, behind) = one.amounts_before_and_after();
-        behind < before && one.either_balance().is_some_and(|known| known.mint == *mint)
+        behind < before && one.balance_before_or_after().is_some_and(|known| known.mint == *mint)
     });
     let owners = spenders.filter_map(|one| one.before.and_then(|(one, _)| one.owner.as_ref()));
     let holder = known.owner.clone();
@@ -268,7 +268,7 @@ fn token_credit(
         position: to_position(at)?,
         account: account.to_owned(),
         is_signed,
-        from: decreased_keys(owners.map(|owner| (true, owner))),
+        from: keys_with_decrease(owners.map(|owner| (true, owner))),
         holder,
         asset,
         amount: behind.saturating_sub(before),
@@ -276,7 +276,7 @@ fn token_credit(
 }
 
 /// Returns the keys whose balance decreased, without duplicates.
-fn decreased_keys<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
+fn keys_with_decrease<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
     let mut less: Vec<String> = Vec::new();
     for (_, key) in of.filter(|(is_less, _)| *is_less) {
         if !less.contains(key) {

@@ -168,7 +168,7 @@ impl Solana {
         let step = if self.step.has_sent { SENT_STEP } else { FINAL_STEP };
         let complete = self.step.complete.unwrap_or(before);
         finalized >= before.saturating_add(step)
-            || finalized > before && self.step.has_nonfinal_between(complete, finalized)
+            || finalized > before && self.step.has_nonfinal_transaction(complete, finalized)
     }
 
     /// Counts a failure if the outcome is [`NodeError::Lied`], and forgets transactions that may be on an abandoned

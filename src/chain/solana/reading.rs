@@ -78,7 +78,7 @@ impl Solana {
                 self.poll_at_final_level(&accounts, range, pass)?
             }
         };
-        let (entries, end) = cut_at_slot_end(entries);
+        let (entries, end) = truncate_at_slot_end(entries);
         let range = (from, end.unwrap_or(range.1));
         let (mut blocks, told) =
             self.read_payment_blocks(&entries, range, commitment, &accounts)?;
@@ -196,7 +196,7 @@ impl Solana {
             if self.was_returned(&key) {
                 continue;
             }
-            match may_be_after_assignment(&self.head, &key, &accounts) {
+            match may_pay_assigned_address(&self.head, &key, &accounts) {
                 Some(true) => entries.push(key),
                 Some(false) => self.pending_returned.push(key),
                 None => {}
@@ -320,7 +320,7 @@ impl Solana {
 
 /// Returns `true` if the transaction may be newer than the assignment of a watched address. `None` if the transaction
 /// contains no address that is watched now.
-fn may_be_after_assignment(
+fn may_pay_assigned_address(
     histories: &AccountHistories,
     key: &SlotSignature,
     accounts: &PolledAccounts,
@@ -334,7 +334,7 @@ fn may_be_after_assignment(
 
 /// Cuts the list of transactions at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last remaining
 /// slot if the list was cut.
-fn cut_at_slot_end(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
+fn truncate_at_slot_end(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     let last = TRANSACTIONS_MAX.checked_sub(1).and_then(|at| entries.get(at));
     let Some(last) = last.map(|(slot, _)| *slot) else {
         return (entries, None);

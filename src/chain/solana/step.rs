@@ -55,7 +55,7 @@ impl StepContext {
     }
 
     /// Returns `true` if any transaction that is not final is in a slot above `behind` and up to `to`.
-    pub(super) fn has_nonfinal_between(&self, behind: u32, to: u32) -> bool {
+    pub(super) fn has_nonfinal_transaction(&self, behind: u32, to: u32) -> bool {
         let mut open = self.open.iter();
         open.any(|(slot, _)| *slot > behind && *slot <= to)
     }

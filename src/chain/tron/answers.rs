@@ -140,9 +140,9 @@ struct TransferValue {
 
 #[derive(Deserialize)]
 struct TriggerValue {
-    #[serde(default, deserialize_with = "account_if_any")]
+    #[serde(default, deserialize_with = "optional_account")]
     owner_address: Option<TronAccount>,
-    #[serde(default, deserialize_with = "account_if_any")]
+    #[serde(default, deserialize_with = "optional_account")]
     contract_address: Option<TronAccount>,
     #[serde(default)]
     data: Option<String>,
@@ -150,7 +150,7 @@ struct TriggerValue {
 
 impl TronTransaction {
     /// Returns `true` if the transaction calls or creates a smart contract.
-    pub fn is_contract(&self) -> bool {
+    pub fn runs_contract(&self) -> bool {
         matches!(self.action, TronAction::Call { .. })
     }
 }
@@ -229,7 +229,7 @@ struct ResourceReceipt {
 /// Log of a smart contract.
 #[derive(Debug, Deserialize)]
 pub struct TronLog {
-    #[serde(default, deserialize_with = "account_if_any")]
+    #[serde(default, deserialize_with = "optional_account")]
     pub address: Option<TronAccount>,
     #[serde(default)]
     pub topics: Vec<String>,
@@ -240,9 +240,9 @@ pub struct TronLog {
 /// Call frame of a smart contract.
 #[derive(Debug, Deserialize)]
 pub struct InternalTransaction {
-    #[serde(default, deserialize_with = "account_if_any")]
+    #[serde(default, deserialize_with = "optional_account")]
     pub caller_address: Option<TronAccount>,
-    #[serde(rename = "transferTo_address", default, deserialize_with = "account_if_any")]
+    #[serde(rename = "transferTo_address", default, deserialize_with = "optional_account")]
     pub to: Option<TronAccount>,
     /// Amounts of native coins and of TRC-10 tokens.
     #[serde(rename = "callValueInfo", default)]
@@ -276,7 +276,7 @@ impl TransactionInfo {
 
 /// Parses an address that a contract may have chosen. A malformed address becomes `None`, so that it does not stop
 /// the chain.
-fn account_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TronAccount>, D::Error> {
+fn optional_account<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TronAccount>, D::Error> {
     let text = Option::<String>::deserialize(from)?;
     Ok(text.as_deref().and_then(TronAccount::parse))
 }

@@ -7,7 +7,7 @@ use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::TronId;
 use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, invalid_answer};
-use crate::chain::transfers::{TransferFilter, all_received_native};
+use crate::chain::transfers::{TransferFilter, each_received_native_coins};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
@@ -52,9 +52,9 @@ impl Tron {
         let Some(transaction) = transactions.find(|one| one.id == txid) else {
             return Ok(None);
         };
-        let is_contract = transaction.is_contract();
+        let is_contract = transaction.runs_contract();
         if is_contract && transaction.is_done {
-            self.learn_internal_support(&info);
+            self.update_has_internal(&info);
         }
         let is_done = transaction.is_done && (!is_contract || info.has_succeeded());
         Ok(Some(IncludedTransaction { header: block.header, is_done, transaction, info }))
@@ -74,7 +74,7 @@ impl Tron {
         let filter =
             TransferFilter { chain: Chain::Tron, native: self.native, tokens: &tokens, watched };
         let received = filter.payments_if_consistent(&found.transaction, Some(&found.info))?;
-        let is_traced = self.knows_all_internal(&found, &received, native_to);
+        let is_traced = self.has_all_contract_transfers(&found, &received, native_to);
         let sender = found.transaction.sender;
         let sender = sender.and_then(|sender| account_address(Chain::Tron, &sender.0));
         Ok(Lookup::Found(Box::new(FoundTransaction {
@@ -90,15 +90,15 @@ impl Tron {
 
     /// Returns `true` if the `received` payments include all native coins that contracts may have sent to these
     /// addresses.
-    fn knows_all_internal(
+    fn has_all_contract_transfers(
         &self,
         found: &IncludedTransaction,
         received: &[ReceivedOutput],
         native_to: &[String],
     ) -> bool {
-        !found.transaction.is_contract()
+        !found.transaction.runs_contract()
             || !found.is_done
             || self.has_internal == Some(true)
-            || all_received_native(self.native, received, native_to)
+            || each_received_native_coins(self.native, received, native_to)
     }
 }

@@ -112,10 +112,10 @@ impl Tron {
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {
         let done = block.transactions.iter().filter(|one| one.is_done);
-        let mut contracts = done.filter(|one| one.is_contract());
+        let mut contracts = done.filter(|one| one.runs_contract());
         let is_asked = match side {
             NodeApi::Final => contracts.next().is_some() && has_watched_accounts(filter.watched),
-            NodeApi::Head => contracts.any(|one| filter.matches_call(one)),
+            NodeApi::Head => contracts.any(|one| filter.has_watched_transfer_call(one)),
         };
         let infos = if is_asked { self.fetch_infos(side, block)? } else { InfosById::new() };
         let mut received = Vec::new();
@@ -145,15 +145,15 @@ impl Tron {
             return Err(NodeError::Behind);
         }
         let done = block.transactions.iter().filter(|one| one.is_done);
-        for transaction in done.filter(|one| one.is_contract()) {
+        for transaction in done.filter(|one| one.runs_contract()) {
             let info = infos.get(&transaction.id);
-            self.learn_internal_support(info.ok_or_else(|| missing_info(side, height))?);
+            self.update_has_internal(info.ok_or_else(|| missing_info_error(side, height))?);
         }
         Ok(infos)
     }
 
     /// Learns from the receipt of a successful contract call whether the node returns internal transactions.
-    pub(super) fn learn_internal_support(&mut self, info: &TransactionInfo) {
+    pub(super) fn update_has_internal(&mut self, info: &TransactionInfo) {
         if info.internal.is_empty() {
             self.has_internal.get_or_insert(false);
         } else {
@@ -169,7 +169,7 @@ fn has_watched_accounts(watched: &dyn Watched) -> bool {
 
 /// Returns the error for a missing receipt. At the head, a node behind a load balancer may lag, so the caller
 /// retries. For a final block, the node should have the receipts.
-fn missing_info(side: NodeApi, height: u32) -> NodeError {
+fn missing_info_error(side: NodeApi, height: u32) -> NodeError {
     match side {
         NodeApi::Head => NodeError::Behind,
         NodeApi::Final => NodeError::Unreachable(format!(

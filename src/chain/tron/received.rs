@@ -20,7 +20,7 @@ const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {
     /// Returns `true` if the call data of the transaction is a transfer of a listed token to a watched account.
-    pub(super) fn matches_call(&self, transaction: &TronTransaction) -> bool {
+    pub(super) fn has_watched_transfer_call(&self, transaction: &TronTransaction) -> bool {
         let TronAction::Call { transfers } = &transaction.action else {
             return false;
         };
@@ -39,7 +39,7 @@ impl TransferFilter<'_> {
         info: Option<&TransactionInfo>,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {
         let by_receipt =
-            info.filter(|_| transaction.is_contract()).map(TransactionInfo::has_succeeded);
+            info.filter(|_| transaction.runs_contract()).map(TransactionInfo::has_succeeded);
         if !transaction.is_done && by_receipt != Some(true) {
             return Ok(Vec::new());
         }

@@ -37,7 +37,7 @@ impl Utxo {
                 Err(unexpected_error("getrawtransaction", CallFailure::Method(error)))
             }
             Err(error) if error.message.contains(IN_NEITHER) => Ok(Lookup::Absent),
-            Err(_) => self.look_up_unspent(txid, scanner),
+            Err(_) => self.look_up_by_unspent_outputs(txid, scanner),
         }
     }
 
@@ -85,12 +85,12 @@ impl Utxo {
     }
 
     /// Finds a transaction without a transaction index, in the block that contains its unspent outputs.
-    fn look_up_unspent(
+    fn look_up_by_unspent_outputs(
         &mut self,
         txid: &str,
         scanner: OutputScanner<'_>,
     ) -> Result<Lookup, NodeError> {
-        let Some(block) = self.block_of_unspent(txid)? else {
+        let Some(block) = self.block_by_unspent_outputs(txid)? else {
             return Ok(Lookup::NoIndex);
         };
         let params = json!([txid, 1, block.hash]);

@@ -49,7 +49,7 @@ impl Mempool {
         let new: Vec<HashBytes> = there.difference(&self.scanned).copied().collect();
         let before = self.scanned.len();
         for group in new.chunks(GROUP).take(GROUPS_MAX) {
-            self.fetch(rpc, group, scanner)?;
+            self.fetch_and_scan(rpc, group, scanner)?;
         }
         let is_partial = new.chunks(GROUP).nth(GROUPS_MAX).is_some();
         if is_partial && self.scanned.len() == before {
@@ -75,7 +75,7 @@ impl Mempool {
     }
 
     /// Fetches and scans these transactions.
-    fn fetch(
+    fn fetch_and_scan(
         &mut self,
         rpc: &mut Rpc,
         new: &[HashBytes],

@@ -63,7 +63,10 @@ impl Utxo {
     }
 
     /// Returns the block of a transaction with unspent outputs. Needs no transaction index.
-    pub(super) fn block_of_unspent(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    pub(super) fn block_by_unspent_outputs(
+        &mut self,
+        txid: &str,
+    ) -> Result<Option<Block>, NodeError> {
         let calls: Vec<_> =
             (0..OUTPUTS_TRIED).map(|position| ("gettxout", (txid, position, false))).collect();
         let answers = self.rpc.batch::<Option<UnspentOutput>>(&calls)?;
@@ -87,7 +90,7 @@ impl Utxo {
         let found: TxPlace = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
             Ok(found) => found,
             Err(CallFailure::Method(error)) if error.code == NOT_FOUND => {
-                return self.block_of_unspent(txid);
+                return self.block_by_unspent_outputs(txid);
             }
             Err(failure) => return Err(unexpected_error("getrawtransaction", failure)),
         };

@@ -317,7 +317,7 @@ fn is_language(text: &str) -> bool {
 fn read_origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
     let site = text.filter(|text| text.len() <= ORIGIN_CHARS_MAX);
     let site = site.and_then(|text| SiteUrl::parse(text).ok());
-    let origin = site.filter(|site| site.after_authority().is_empty());
+    let origin = site.filter(|site| site.text_after_authority().is_empty());
     origin.map(|site| site.origin()).ok_or_else(|| {
         let problem = "must be a list of origins like https://shop.example, without a path";
         Refusal::field(name, problem)

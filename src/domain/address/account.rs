@@ -46,7 +46,7 @@ fn from_hex(digits: &str) -> Option<[u8; 20]> {
 #[cfg(test)]
 mod tests {
     use super::{Chain, account_address, account_bytes};
-    use crate::domain::address::test_address;
+    use crate::domain::address::test_mode_address;
 
     #[test]
     fn account_and_address_convert_both_ways() {
@@ -64,7 +64,7 @@ mod tests {
         }
         for chain in [Chain::Ethereum, Chain::Polygon, Chain::Tron] {
             for index in 0..100 {
-                let address = test_address(chain, "accounts", index);
+                let address = test_mode_address(chain, "accounts", index);
                 let bytes = account_bytes(chain, &address);
                 let text = bytes.and_then(|bytes| account_address(chain, &bytes));
                 assert_eq!(text, Some(address));

@@ -57,13 +57,13 @@ pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
         return None;
     };
     match SegwitHrpstring::new(address) {
-        Ok(segwit) => witness_script(utxo, &segwit),
+        Ok(segwit) => segwit_script(utxo, &segwit),
         Err(_) => legacy_script(utxo, address),
     }
 }
 
 /// Returns the script of a segwit address: the witness version and the witness program (BIP-141).
-fn witness_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
+fn segwit_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<Vec<u8>> {
     let mut both_networks = [utxo.main, utxo.test].into_iter();
     both_networks.find(|prefixes| prefixes.hrps.contains(&address.hrp()))?;
     let version = match address.witness_version().to_u8() {
@@ -88,7 +88,7 @@ fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{Chain, output_script, script_address};
-    use crate::domain::address::test_address;
+    use crate::domain::address::test_mode_address;
 
     fn output_script_hex(chain: Chain, address: &str) -> Option<String> {
         let bytes = output_script(chain, address)?;
@@ -187,7 +187,7 @@ mod tests {
         }
         for chain in [Chain::Bitcoin, Chain::Litecoin, Chain::Dogecoin] {
             for index in 0..100 {
-                let address = test_address(chain, "scripts", index);
+                let address = test_mode_address(chain, "scripts", index);
                 let bytes = output_script(chain, &address).unwrap_or_default();
                 assert_eq!(script_address(chain, "test", &bytes), Some(address));
             }

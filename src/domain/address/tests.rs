@@ -5,7 +5,7 @@ mod vectors;
 
 use super::Chain::{self, Base, Bitcoin, Dogecoin, Litecoin, Solana, Tron};
 use super::Network::{self, Main, Test};
-use super::{parse, test_address};
+use super::{parse, test_mode_address};
 use vectors::{
     ChainNetwork, EIP_55, EVM, SEGWIT, SEGWIT_INVALID, SEGWIT_UNUSED, SOLANA, UTXO,
     all_chain_networks, valid_addresses,
@@ -281,14 +281,14 @@ fn random_texts_never_panic() {
     {
         for length in 0..140 {
             let noise: String =
-                alphabet.chars().cycle().filter(|_| flip_coin(&mut seed)).take(length).collect();
+                alphabet.chars().cycle().filter(|_| random_bool(&mut seed)).take(length).collect();
             all_chain_networks()
                 .for_each(|home| assert_canonical_if_accepted(home, &format!("{start}{noise}")));
         }
     }
 }
 
-fn flip_coin(seed: &mut u64) -> bool {
+fn random_bool(seed: &mut u64) -> bool {
     *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
     *seed >> 63 == 1
 }

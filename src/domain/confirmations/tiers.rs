@@ -54,7 +54,7 @@ impl ConfirmationTiers {
 
     /// Returns the needed confirmations for an amount at stake. A payment without a price needs the confirmations of
     /// the last tier.
-    pub fn needed_for(&self, at_stake: Option<Cents>) -> Depth {
+    pub fn needed_depth(&self, at_stake: Option<Cents>) -> Depth {
         let takes = |tier: &&ConfirmationTier| match (tier.below, at_stake) {
             (None, _) => true,
             (Some(below), Some(worth)) => worth < below,
@@ -188,7 +188,7 @@ mod tests {
             (Chain::Ethereum, Some(900_000), Depth::Final),
             (Chain::Solana, Some(1), Depth::Final),
         ] {
-            let needed = ConfirmationTiers::default_for(chain).needed_for(cents.map(Cents));
+            let needed = ConfirmationTiers::default_for(chain).needed_depth(cents.map(Cents));
             assert_eq!(needed, blocks, "{chain} {cents:?}");
         }
     }

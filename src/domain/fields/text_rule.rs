@@ -22,7 +22,7 @@ pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
 
 impl TextRule {
     /// Adds to the schema what the operation checks: the smallest number of characters, and a regular expression.
-    pub const fn of_form(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
+    pub const fn with_pattern(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
         self.form = Some((chars_min, pattern));
         self
     }
@@ -126,7 +126,7 @@ impl Rule for NameRule {
 
     fn keywords(&self) -> Keywords {
         text(self.0.clone())
-            .of_form(*self.0.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]+$")
+            .with_pattern(*self.0.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]+$")
             .keywords()
     }
 }

@@ -189,7 +189,7 @@ impl Rate {
     ///
     /// # Errors
     /// [`Overflow`] if the result overflows.
-    pub fn converted(
+    pub fn convert_units(
         self,
         (units, decimals): (Units, u32),
         (other, other_decimals): (Rate, u32),

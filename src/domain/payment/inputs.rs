@@ -102,7 +102,7 @@ input! {
 const INVOICE: DescribedRule<TextRule> = described(text(1..=36), Schema::UUID);
 const ADDRESS: TextRule = text(1..=128);
 const ASSET: DescribedRule<TextRule> = described(text(1..=40), Schema::OrNull(&Schema::ASSET));
-const TXID: TextRule = text(1..=128).of_form(1, "^[!-~]+$");
+const TXID: TextRule = text(1..=128).with_pattern(1, "^[!-~]+$");
 const SPENDS: Schema = schema!({
     "type": "array", "maxItems": 200,
     "items": { "type": "string", "format": "uuid", "description": "Id of a payment." }

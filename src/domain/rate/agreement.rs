@@ -98,7 +98,7 @@ pub fn agreed_rate(figures: &[RateFigure], now: Time) -> Result<RateQuote, NoRat
 }
 
 /// Returns the latest rate of the operator's file, regardless of its age.
-pub fn file_rate(figures: &[RateFigure]) -> Option<RateQuote> {
+pub fn rate_from_file(figures: &[RateFigure]) -> Option<RateQuote> {
     let own = figures.iter().find(|one| one.source == FigureSource::File)?;
     Some(quote_of_figures(own.rate, RateSource::File, own.at, &[own]))
 }

@@ -108,7 +108,7 @@ impl Rule for LineRule {
 
     fn keywords(&self) -> Keywords {
         let pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
-        text_rule::text(1..=self.0).of_form(1, pattern).keywords()
+        text_rule::text(1..=self.0).with_pattern(1, pattern).keywords()
     }
 }
 

@@ -67,11 +67,11 @@ input! {
         /// The action.
         required action: TransferAction = ActionRule { actions: &OF_OPERATOR, fields: MoveTransfer::NAMES }, "approve";
         /// Fiat per whole coin, only with approve; default: the fresh market rate.
-        optional rate: String = text(1..=40).of_form(0, "^[0-9]+(\\.[0-9]{1,10})?$");
+        optional rate: String = text(1..=40).with_pattern(0, "^[0-9]+(\\.[0-9]{1,10})?$");
         /// Accepts a rate more than 2 % from the market's, or any rate without a fresh one; only with approve.
         filled accept_rate: bool = FlagOrFalseRule;
         /// Network fee in whole coins, only with approve; default: the node's estimate, else the coin's setting.
-        optional network_fee: String = text(1..=60).of_form(0, "^[0-9]+(\\.[0-9]+)?$");
+        optional network_fee: String = text(1..=60).with_pattern(0, "^[0-9]+(\\.[0-9]+)?$");
         /// Accepts a network fee above a quarter of the amount; only with approve.
         filled accept_fee: bool = FlagOrFalseRule;
         /// Sender; only with approve, reassign (which needs it) and the release of an approved transfer. Default: the
@@ -108,7 +108,7 @@ input! {
     }
 }
 
-const TXID: TextRule = text(1..=TXID_CHARS_MAX).of_form(1, "^[!-~]+$");
+const TXID: TextRule = text(1..=TXID_CHARS_MAX).with_pattern(1, "^[!-~]+$");
 const REASON: TextRule = text(1..=REASON_CHARS_MAX);
 const ADDRESS: TextRule = text(1..=128);
 const COIN: DescribedRule<CoinRule> = described(CoinRule, Schema::OrNull(&Schema::ASSET));

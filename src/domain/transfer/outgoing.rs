@@ -87,7 +87,7 @@ pub fn assess_transfer(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerd
 
 type OnChainFinding = (OnChainState, Option<String>);
 
-fn needs_review(problem: impl Into<String>) -> OnChainFinding {
+fn review_finding(problem: impl Into<String>) -> OnChainFinding {
     (OnChainState::NeedsReview, Some(problem.into()))
 }
 
@@ -97,7 +97,7 @@ fn on_chain_finding(
     amount_seen: Units,
 ) -> OnChainFinding {
     if let Some(open) = facts.reviews.first() {
-        return needs_review(open.problem.clone());
+        return review_finding(open.problem.clone());
     }
     match of.status {
         TransferStatus::Paid => settled_finding(of, facts),
@@ -141,9 +141,11 @@ fn processing_finding(
     let (Some(txid), Some(transaction)) = (&of.txid, facts.transaction) else {
         let since = of.dispatch.handed_over_at.or(of.approved_at);
         return match since {
-            Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => needs_review(
-                "no transaction was entered or found for 24 hours. Enter the one that sent it, or mark it as failed",
-            ),
+            Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => {
+                review_finding(
+                    "no transaction was entered or found for 24 hours. Enter the one that sent it, or mark it as failed",
+                )
+            }
             Some(_) | None => (OnChainState::Waiting, None),
         };
     };
@@ -167,21 +169,21 @@ fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFin
     }
     Some(match sending {
         SendingState::Running => (state_or_unwatched(facts, OnChainState::Waiting), None),
-        SendingState::Unknown => needs_review(format!(
+        SendingState::Unknown => review_finding(format!(
             "nobody knows whether the signer sent it: {reason}. Look at its destination, then enter the transaction or \
              mark it as failed"
         )),
-        SendingState::Declined => needs_review(format!("the signer sent nothing: {reason}")),
+        SendingState::Declined => review_finding(format!("the signer sent nothing: {reason}")),
         SendingState::Retry => {
             let since = of.dispatch.retry.map_or(facts.now, |(since, _)| since);
             let problem = format!("the signer tries again every 10 minutes: {reason}");
             if facts.now.since_ms(since) >= RETRY_MS_MAX {
-                needs_review(problem)
+                review_finding(problem)
             } else {
                 (OnChainState::Waiting, Some(problem))
             }
         }
-        SendingState::Restored => needs_review(
+        SendingState::Restored => review_finding(
             "on hold since a restore: it may have been sent since the copy was made. Enter its transaction, or mark it as \
              failed",
         ),
@@ -194,7 +196,7 @@ fn unseen_finding(
     (txid, transaction): (&str, &AttachedTransaction),
 ) -> OnChainFinding {
     if let Some(by) = &transaction.gone_by {
-        return needs_review(format!(
+        return review_finding(format!(
             "transaction {txid} cannot be confirmed any more: {by} took its place"
         ));
     }
@@ -215,7 +217,7 @@ fn unseen_finding(
             "was not seen for 6 hours"
         }
     };
-    needs_review(format!("transaction {txid} {what}"))
+    review_finding(format!("transaction {txid} {what}"))
 }
 
 fn seen_finding(
@@ -225,7 +227,7 @@ fn seen_finding(
 ) -> OnChainFinding {
     let txid = &transaction.txid;
     if transaction.is_reverted {
-        return needs_review(format!("transaction {txid} reverted and moved nothing"));
+        return review_finding(format!("transaction {txid} reverted and moved nothing"));
     }
     let amount = of.terms.map_or(Units::ZERO, |terms| terms.amount_crypto);
     let is_in_mempool = transaction.state == AttachedState::Mempool;
@@ -237,12 +239,12 @@ fn seen_finding(
         return (OnChainState::Seen, age);
     }
     if let Some(problem) = &transaction.problem {
-        return needs_review(problem.clone());
+        return review_finding(problem.clone());
     }
     let asset = of.asset;
     if amount_seen > Units::ZERO {
         let (paid, amount) = (asset.format_units(amount_seen), asset.format_units(amount));
-        return needs_review(format!("transaction {txid} pays {paid} of {amount} {}", asset.id));
+        return review_finding(format!("transaction {txid} pays {paid} of {amount} {}", asset.id));
     }
     let is_to = |output: &&SentOutput| output.address == of.to_address;
     let other = match facts.outputs.iter().find(is_to) {
@@ -252,7 +254,7 @@ fn seen_finding(
         Some(_) => "pays this destination for other transfers only".to_owned(),
         None => "pays another address".to_owned(),
     };
-    needs_review(format!("transaction {txid} {other}"))
+    review_finding(format!("transaction {txid} {other}"))
 }
 
 #[cfg(test)]

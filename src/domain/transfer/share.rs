@@ -28,7 +28,7 @@ pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Opt
         (is_found, transfer.seq)
     });
     for transfer in &claimants {
-        let exact = free_outputs(outputs, &shares, transfer)
+        let exact = unassigned_outputs(outputs, &shares, transfer)
             .find(|place| output_amount(outputs, *place) == needed_units(transfer));
         assign_output(&mut shares, exact, transfer.seq);
     }
@@ -38,7 +38,7 @@ pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Opt
             continue;
         }
         while let Some(needed) = left {
-            let Some(place) = free_outputs(outputs, &shares, transfer).next() else {
+            let Some(place) = unassigned_outputs(outputs, &shares, transfer).next() else {
                 break;
             };
             let amount = output_amount(outputs, place).unwrap_or(Units::ZERO);
@@ -60,7 +60,7 @@ fn output_amount(outputs: &[SentOutput], place: usize) -> Option<Units> {
 }
 
 /// Returns the indexes of the unassigned outputs with the transfer's destination and coin. Dropped outputs are last.
-fn free_outputs<'a>(
+fn unassigned_outputs<'a>(
     outputs: &'a [SentOutput],
     shares: &'a [Option<i64>],
     to: &'a Transfer,

@@ -186,11 +186,11 @@ fn origin_matches_what_browsers_send() {
         let site = SiteUrl::parse(url);
         assert_eq!(site.map(|site| site.origin()), Ok(origin.to_owned()));
         let again = SiteUrl::parse(origin);
-        assert!(site.is_ok_and(|site| again.is_ok_and(|again| site.has_origin_of(&again))));
+        assert!(site.is_ok_and(|site| again.is_ok_and(|again| site.is_same_origin(&again))));
     }
     let same = |one: &str, other: &str| {
         SiteUrl::parse(one)
-            .is_ok_and(|one| SiteUrl::parse(other).is_ok_and(|two| one.has_origin_of(&two)))
+            .is_ok_and(|one| SiteUrl::parse(other).is_ok_and(|two| one.is_same_origin(&two)))
     };
     assert!(same("https://a.example.", "https://A.example:443/x"));
     assert!(!same("https://a.example", "http://a.example"));

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn wallet_continues_at_its_own_or_the_given_index() {
+    fn wallet_continues_at_next_or_requested_index() {
         for (known, wanted, expected) in [
             (WalletIndexes::default(), None, 0),
             (WalletIndexes::default(), Some(0), 0),

@@ -42,7 +42,7 @@ impl AdmittedHandler {
     }
 
     /// Calls the handler with the proof of authentication.
-    pub(super) fn answer(self, call: Call) -> ReplyFuture {
+    pub(super) fn run(self, call: Call) -> ReplyFuture {
         match self {
             AdmittedHandler::Open(handler) => handler(call),
             AdmittedHandler::Session(handler, member) => handler(call, member),

@@ -58,7 +58,7 @@ impl CallNotice {
             method: parts.method.as_str().to_owned(),
             target: uri.path_and_query().map_or(path, PathAndQuery::as_str).to_owned(),
             operation: route.filter(|route| route.is_documented()).map(|route| route.operation),
-            key: shown_key(&parts.headers),
+            key: masked_key(&parts.headers),
             body: body.as_ref().cloned().unwrap_or_default(),
         })
     }
@@ -76,7 +76,7 @@ impl CallNotice {
             target: self.target,
             operation: self.operation,
             status: reply.status.as_u16(),
-            ms: self.stopwatch.ms(),
+            ms: self.stopwatch.elapsed_ms(),
             key: self.key,
             sent: RecordedBody::from_bytes(&self.body),
             answered: RecordedBody::from_bytes(&answered),
@@ -92,7 +92,7 @@ fn is_unreported(route: &'static Route) -> bool {
 }
 
 /// Returns the key of a call for display: a well-known key in full, another key by its last characters.
-fn shown_key(headers: &HeaderMap) -> Option<String> {
+fn masked_key(headers: &HeaderMap) -> Option<String> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || text("authorization")?.split_once(' ').map(|(_, key)| key.trim());
     let key = text("x-api-key").or_else(bearer)?;

@@ -28,7 +28,7 @@ pub(super) fn fault_reply(
         }
         StatusCode::TOO_MANY_REQUESTS => {
             let headers =
-                if code == Code::RateLimited { limit::exhausted_headers() } else { Vec::new() };
+                if code == Code::RateLimited { limit::refusal_headers() } else { Vec::new() };
             let reply = reply.with(RETRY_AFTER, "1");
             Reply { headers: [reply.headers, headers].concat(), ..reply }
         }
@@ -41,7 +41,7 @@ pub(super) fn fault_reply(
 fn code_with_status(route: &Route, status: StatusCode) -> Code {
     let has_status = |code: &Code| error::status(*code) == status;
     let own = route.refusals.iter().copied().find(has_status);
-    let of_route = own.or_else(|| route.codes().into_iter().find(has_status));
+    let of_route = own.or_else(|| route.error_codes().into_iter().find(has_status));
     let of_all = || Code::ALL.iter().copied().find(has_status);
     of_route.or_else(of_all).unwrap_or(if status.is_client_error() {
         Code::InvalidRequest

@@ -103,7 +103,7 @@ impl Sandbox {
         let host = text("host").unwrap_or_default();
         let is_own = |origin: &str| {
             let origin =
-                SiteUrl::parse(origin).ok().filter(|site| site.after_authority().is_empty());
+                SiteUrl::parse(origin).ok().filter(|site| site.text_after_authority().is_empty());
             origin.is_some_and(|origin| origin.matches_host_header(host))
         };
         if headers.contains_key("origin") && !text("origin").is_some_and(is_own) {

@@ -36,7 +36,7 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
         }
         responses.insert(status, response);
     }
-    let refusals = route.codes();
+    let refusals = route.error_codes();
     for code in &refusals {
         let status = error::status(*code);
         let same: Vec<Code> =
@@ -66,7 +66,7 @@ pub(super) fn headers() -> Value {
         "RateLimit-Policy": { "schema": text, "description": "Rate of the key; absent without a limit." },
     });
     if let Some(headers) = headers.as_object_mut() {
-        headers.extend(public::headers(true).map(|(name, value)| {
+        headers.extend(public::cors_headers(true).map(|(name, value)| {
             let always = json!({ "type": "string", "const": value });
             let about = "Permission for pages of other sites, which browsers require.";
             (name.to_owned(), json!({ "required": true, "schema": always, "description": about }))
@@ -91,7 +91,7 @@ fn response_headers(route: &Route, refused: Option<StatusCode>) -> Value {
     }
     if route.form.is_shared {
         let of_preflight = route.method == "OPTIONS";
-        let cors = public::headers(of_preflight);
+        let cors = public::cors_headers(of_preflight);
         names.extend(cors.map(|(name, _)| name));
     }
     let reference = |name| json!({ "$ref": format!("#/components/headers/{name}") });

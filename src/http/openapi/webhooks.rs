@@ -61,7 +61,7 @@ fn webhook(kind: EventType) -> Value {
         ] })
     };
     let event = named("Event", "type", kind.as_str());
-    let legacy = kind.type_in_format(WebhookFormat::Legacy).map(EventType::as_str);
+    let legacy = kind.in_format(WebhookFormat::Legacy).map(EventType::as_str);
     let schema = match legacy {
         Some(name) => json!({ "oneOf": [event, named("LegacyEvent", "event", name)] }),
         None => event,

@@ -62,7 +62,7 @@ async fn stream_export(
     let mut after = 0;
     while taken {
         let (service, wanted) = (Arc::clone(&service), wanted.clone());
-        let read = move || service.export_lines(&scope, &wanted, after);
+        let read = move || service.next_export_lines(&scope, &wanted, after);
         let (kept, next) = place.read_piece(read).await?;
         place = kept;
         let Some((lines, last)) = next else { break };

@@ -48,7 +48,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/dashboard/api/session",
             summary: "Returns the session's user.",
             answers: &[RouteAnswer::json(200, "The session.", &SessionView::COMPONENT)],
-            handler: Handler::Session(|call, member| Box::pin(read(call, member))),
+            handler: Handler::Session(|call, member| Box::pin(read_session(call, member))),
             ..PRIVATE
         },
         Route {
@@ -70,7 +70,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let SignIn { email, password, code } = SignIn::read(&call.body_fields()?)?;
     let front = &call.front;
     let turn = ClientIdentity::for_client(&call);
-    let proven = password::prove(front, &turn, &email, password).await?;
+    let proven = password::prove_user(front, &turn, &email, password).await?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given =
         SignInCredentials { proven, code, client: turn.client, real_now: front.clock.real_now() };
@@ -85,7 +85,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
 }
 
 /// GET /dashboard/api/session
-async fn read(call: Call, member: Member) -> Result<Reply, Error> {
+async fn read_session(call: Call, member: Member) -> Result<Reply, Error> {
     session_reply(&call, &member, None, StatusCode::OK)
 }
 
@@ -113,7 +113,7 @@ fn session_reply(
     expires_at: Option<Time>,
     status: StatusCode,
 ) -> Result<Reply, Error> {
-    let left = call.front.service.recovery_codes_left(member)?;
+    let left = call.front.service.unused_recovery_code_count(member)?;
     let (user, account) = (member.user(), member.account_id());
     let json = render::operator::session(user, account, left, expires_at)?;
     Ok(Reply { status, ..Reply::ok(json) })

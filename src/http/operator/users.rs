@@ -196,7 +196,7 @@ async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error>
     let front = &call.front;
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
     let replaced = password::prove_and_hash_new(front, &turn, email, old, new).await;
-    let (proven, hash) = replaced.map_err(name_password_field)?;
+    let (proven, hash) = replaced.map_err(with_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = SignInCredentials {
         proven,
@@ -215,8 +215,8 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let ConfirmPassword { password, code } = ConfirmPassword::read(&call.body_fields()?)?;
     let front = &call.front;
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
-    let proven = password::prove(front, &turn, email, password).await;
-    let proven = proven.map_err(name_password_field)?;
+    let proven = password::prove_user(front, &turn, email, password).await;
+    let proven = proven.map_err(with_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given = SignInCredentials {
         proven,
@@ -231,7 +231,7 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
 }
 
 /// Names the field `password` in the error of a wrong password. A signed-in user may learn which field is wrong.
-fn name_password_field(error: Error) -> Error {
+fn with_password_field(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
             let message = "password must be your current password";

@@ -58,7 +58,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/checkout/{id}/select",
             summary: "Picks the coin on that page.",
-            handler: Handler::Open(|call| Box::pin(select(call))),
+            handler: Handler::Open(|call| Box::pin(select_coin(call))),
             ..CHECKOUT_PAGE
         },
         Route {
@@ -66,7 +66,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/checkout/{id}/simulate",
             summary: "Pays a test invoice on that page.",
-            handler: Handler::Open(|call| Box::pin(simulate(call))),
+            handler: Handler::Open(|call| Box::pin(simulate_payment(call))),
             ..CHECKOUT_PAGE
         },
     ],
@@ -89,11 +89,11 @@ async fn show(call: Call) -> Result<Reply, Error> {
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, None) => {
             let state = invoice.status.as_str();
-            render_page(&call, &view, state, Some(CHOOSING_SECONDS), view.coin_choice())
+            render_page(&call, &view, state, Some(CHOOSING_SECONDS), view.coin_choice_page())
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, Some(coin)) => {
             let state = invoice.status.as_str();
-            render_page(&call, &view, state, Some(WAITING_SECONDS), view.first_payment(coin))
+            render_page(&call, &view, state, Some(WAITING_SECONDS), view.first_payment_page(coin))
         }
         (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
             let top_up = view.top_up_page(coin, rest);
@@ -153,7 +153,7 @@ fn render_page(
 }
 
 /// POST /checkout/{id}/select
-async fn select(call: Call) -> Result<Reply, Error> {
+async fn select_coin(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;
@@ -165,11 +165,11 @@ async fn select(call: Call) -> Result<Reply, Error> {
         Err(Error::Refused(refusal)) if is_over(&refusal) => {}
         picked => picked?,
     }
-    back_to_page(&call, &form)
+    redirect_to_page(&call, &form)
 }
 
 /// POST /checkout/{id}/simulate
-async fn simulate(call: Call) -> Result<Reply, Error> {
+async fn simulate_payment(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, case) = (form.text("token")?, form.text("case")?);
     let service = &call.front.service;
@@ -191,7 +191,7 @@ async fn simulate(call: Call) -> Result<Reply, Error> {
         case => case.parse().map_err(|_| wrong("must be exact, under, over, late or clock"))?,
     };
     service.simulate_checkout_payment(now, id, token, case).await?;
-    back_to_page(&call, &form)
+    redirect_to_page(&call, &form)
 }
 
 /// Moves a sandbox's clock to the invoice's deadline.
@@ -211,11 +211,11 @@ async fn move_clock_to_deadline(
     if call.now < deadline {
         sandbox.control.move_clock(ClockChange::Set(deadline)).await?;
     }
-    back_to_page(call, form)
+    redirect_to_page(call, form)
 }
 
 /// Redirects to the invoice's page with status 303.
-fn back_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
+fn redirect_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
     let back = page_address(call.id(), form)?;
     Ok(see_other(&format!("../{back}")))
 }

@@ -14,7 +14,7 @@ use crate::http::request::Call;
 use crate::http::route::{Handler, LINK_PAGE, Resource, Route};
 use crate::service::Error;
 use crate::service::links::PublicLink;
-use crate::web::templates::{Frame, LinkPage, LinkQr, LinkSvg, Price};
+use crate::web::templates::{Frame, LinkPage, LinkQrPage, LinkSvg, Price};
 use crate::web::words::{Words, fill};
 use askama::Template;
 use hyper::StatusCode;
@@ -72,7 +72,7 @@ async fn show_qr(call: Call) -> Result<Reply, Error> {
     let (link, account) = (&opened.link, &opened.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     let price = link.amount.map(|amount| price(speech.words, link, amount));
-    let body = LinkQr {
+    let body = LinkQrPage {
         words: speech.words,
         lang: speech.picked,
         id: &link.id,

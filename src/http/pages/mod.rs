@@ -171,7 +171,7 @@ fn count_creation(call: &Call) -> Result<(), Error> {
     let networks = client::enclosing_networks(call.client());
     let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
-    match call.front.link_limiter.count_networks(&networks, uptime) {
+    match call.front.link_limiter.count_in_networks(&networks, uptime) {
         Some(verdict) if !verdict.allowed => {
             Err(verdict.refusal().with_retry_after(verdict.wait_seconds).into())
         }

@@ -12,7 +12,7 @@ use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
-use crate::web::templates::{SetupDone, SetupForm};
+use crate::web::templates::{SetupDonePage, SetupForm};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
@@ -58,7 +58,7 @@ async fn create_operator(call: Call) -> Result<Reply, Error> {
     let fields = fields.map(|(name, text)| (name.to_owned(), Value::from(text)));
     match create_first_operator(&call, &Map::from_iter(fields)).await {
         Ok((user, _)) => {
-            let done = SetupDone { email: &user.email };
+            let done = SetupDonePage { email: &user.email };
             let frame = service_frame("Coffer is set up");
             page_reply(StatusCode::OK, call.policy, frame, done)
         }

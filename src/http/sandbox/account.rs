@@ -1,6 +1,6 @@
 //! `/sandbox/account`: changes the switches of the sandbox's account.
 
-use super::state::{STATE, answer_state};
+use super::state::{STATE, state_reply};
 use crate::domain::account::sandbox::SandboxAccount;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
@@ -27,5 +27,5 @@ async fn change_account(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Erro
     let input = SandboxAccount::read(&call.body_fields()?)?;
     let service = &call.front.service;
     service.change_sandbox_account(call.now, input).await?;
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }

@@ -130,13 +130,13 @@ fn call_view(call: &Answered) -> CallView<'_> {
         status: call.status,
         ms: call.ms,
         key: call.key.as_deref(),
-        sent: shown_body(&call.sent),
-        answered: shown_body(&call.answered),
+        sent: body_view(&call.sent),
+        answered: body_view(&call.answered),
     }
 }
 
 /// Returns a body in the form that the stream shows. Secrets are hidden before a long body is cut.
-fn shown_body(part: &RecordedBody) -> BodyView<'_> {
+fn body_view(part: &RecordedBody) -> BodyView<'_> {
     if part.bytes.len() < part.length {
         let text = format!("(a body of {} bytes)", part.length);
         return BodyView { text: Cow::Owned(text), cut: false };
@@ -163,7 +163,7 @@ fn attempt_view(attempted: &RecordedAttempt) -> AttemptView<'_> {
         number: attempted.number,
         url: &attempted.url,
         headers: headers.map(|(name, value)| (*name, value.as_str())).collect(),
-        sent: shown_body(&attempted.sent),
+        sent: body_view(&attempted.sent),
         at: attempted.at,
         status: attempted.status,
         ms: attempted.ms,

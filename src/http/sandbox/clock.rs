@@ -1,6 +1,6 @@
 //! `/sandbox/clock`: moves, stops or restarts the sandbox's clock.
 
-use super::state::{STATE, answer_state};
+use super::state::{STATE, state_reply};
 use crate::domain::fields::rule::{FlagRule, OrNull, described};
 use crate::domain::fields::text_rule::{parsed, text};
 use crate::domain::fields::{Schema, input, schema};
@@ -23,7 +23,7 @@ input! {
         ]
     } {
         /// Duration to move forward by, as `[Nd][Nh][Nm][Ns]`, at most 3650d.
-        optional advance: i64 = OrNull(parsed(text(1..=40).of_form(2, SPAN), parse_span_ms)), "20m";
+        optional advance: i64 = OrNull(parsed(text(1..=40).with_pattern(2, SPAN), parse_span_ms)), "20m";
         /// Time to move forward to, not in the past and not after the year 8999.
         optional set: Time = described(parsed(text(1..=40), str::parse), MOMENT_OR_NULL);
         /// Whether the clock stands still.
@@ -63,5 +63,5 @@ async fn change_clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error>
         }
     };
     sandbox.control.move_clock(step).await?;
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }

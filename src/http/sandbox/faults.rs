@@ -3,7 +3,7 @@
 //! Invariant: a refused body changes nothing.
 
 use super::DONE;
-use super::state::{STATE, answer_state};
+use super::state::{STATE, state_reply};
 use crate::domain::fields::input;
 use crate::domain::fields::rule::{FlagOrFalseRule, integer};
 use crate::domain::fields::text_rule::{constant, text};
@@ -79,7 +79,7 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     if let Some(fault) = fault {
         sandbox.faults.add(fault);
     }
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }
 
 async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {

@@ -74,11 +74,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }
 
 /// Returns an answer with the present state of the sandbox, like `GET /sandbox`.
-pub(super) fn answer_state(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
+pub(super) fn state_reply(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
     let (clock, service) = (&call.front.clock, &call.front.service);
     let faults = sandbox.faults.view(service.faults());
     service.sandbox_state(clock.now(), clock.frozen_at().is_some(), faults).map(Reply::ok)
@@ -88,17 +88,17 @@ async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.reset().await?;
     sandbox.faults.clear();
     call.front.throttle.clear();
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }
 
 async fn snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.snapshot(snapshot_name(&call)?).await?;
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }
 
 async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.restore(snapshot_name(&call)?).await?;
-    answer_state(&call, &sandbox)
+    state_reply(&call, &sandbox)
 }
 
 /// Returns the snapshot's name from the path. Checks the name, because the server uses it in a file name.

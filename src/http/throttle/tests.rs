@@ -14,18 +14,18 @@ fn limits() -> PasswordLimits {
     PasswordLimits { failures_remembered_max: MAX, ..PasswordLimits::default() }
 }
 
-fn mark(password: u8) -> CredentialMark {
+fn credential_mark(password: u8) -> CredentialMark {
     CredentialMark { user: 1, password: [password; 32], factor: Some(Time(1)) }
 }
 
 /// Returns the target for a guess by an unknown client at a user's password.
 fn user_target(password: u8) -> Target {
-    Target::User(mark(password), ClientKind::Unknown)
+    Target::User(credential_mark(password), ClientKind::Unknown)
 }
 
 /// Returns the target for a guess by a known client at a user's password.
 fn known_client_target() -> Target {
-    Target::User(mark(1), ClientKind::Known)
+    Target::User(credential_mark(1), ClientKind::Known)
 }
 
 fn email_target(email: &str) -> Target {
@@ -33,7 +33,7 @@ fn email_target(email: &str) -> Target {
 }
 
 /// Makes an attempt. Returns `true` if the attempt is allowed.
-fn attempt(counts: &mut FailureCounts, target: &Target, client: &str, now: i64) -> bool {
+fn make_attempt(counts: &mut FailureCounts, target: &Target, client: &str, now: i64) -> bool {
     let wait_ms = counts.wait_ms(target, client, Time(now));
     if wait_ms <= 0 {
         counts.count_failure(target, client, Time(now));
@@ -50,7 +50,7 @@ fn allowed_attempts(
 ) -> usize {
     let step_ms = usize::try_from(SECOND_MS).unwrap_or(1);
     let moments = (0..span_ms).step_by(step_ms);
-    moments.filter(|now| attempt(counts, target, client, *now)).count()
+    moments.filter(|now| make_attempt(counts, target, client, *now)).count()
 }
 
 #[test]
@@ -65,21 +65,21 @@ fn first_failures_at_each_email_cause_no_wait() {
     for target in [user_target(1), email_target("A@x"), Target::SetUp] {
         let mut counts = FailureCounts::new(limits());
         for _ in 0..=FREE_FAILURES {
-            assert!(attempt(&mut counts, &target, "a", 1_000));
+            assert!(make_attempt(&mut counts, &target, "a", 1_000));
         }
         assert_eq!(counts.wait_ms(&target, "a", Time(1_000)), 2_000);
-        assert!(attempt(&mut counts, &target, "b", 1_000), "another client");
-        assert!(attempt(&mut counts, &email_target("b@x"), "a", 1_000));
-        assert!(attempt(&mut counts, &target, "a", 3_000), "when it is over");
+        assert!(make_attempt(&mut counts, &target, "b", 1_000), "another client");
+        assert!(make_attempt(&mut counts, &email_target("b@x"), "a", 1_000));
+        assert!(make_attempt(&mut counts, &target, "a", 3_000), "when it is over");
         assert_eq!(counts.wait_ms(&target, "a", Time(3_000)), 4_000);
         counts.record_success(&target, "a");
-        assert!(attempt(&mut counts, &target, "a", 3_000));
+        assert!(make_attempt(&mut counts, &target, "a", 3_000));
     }
     let mut counts = FailureCounts::new(limits());
     for email in ["a@x", "A@x", "a@X", "A@X", "a@x", "a@x"] {
-        assert!(attempt(&mut counts, &email_target(email), "a", 0));
+        assert!(make_attempt(&mut counts, &email_target(email), "a", 0));
     }
-    assert!(!attempt(&mut counts, &email_target("a@x"), "a", 0), "in any case");
+    assert!(!make_attempt(&mut counts, &email_target("a@x"), "a", 0), "in any case");
 }
 
 #[test]
@@ -87,35 +87,37 @@ fn disconnected_attempt_is_not_counted() {
     for target in [user_target(1), email_target("a@x"), Target::SetUp] {
         let mut counts = FailureCounts::new(limits());
         for _ in 0..1_000 {
-            assert!(attempt(&mut counts, &target, "a", 0));
+            assert!(make_attempt(&mut counts, &target, "a", 0));
             counts.undo_attempt(&target, "a", Time(0));
         }
         for _ in 0..=FREE_FAILURES {
-            assert!(attempt(&mut counts, &target, "a", 0));
+            assert!(make_attempt(&mut counts, &target, "a", 0));
         }
-        assert!(!attempt(&mut counts, &target, "a", 0));
+        assert!(!make_attempt(&mut counts, &target, "a", 0));
         // Earlier failures still count after an attempt was undone.
-        assert!(attempt(&mut counts, &target, "a", 2_000));
+        assert!(make_attempt(&mut counts, &target, "a", 2_000));
         counts.undo_attempt(&target, "a", Time(2_000));
-        assert!(attempt(&mut counts, &target, "a", 2_000));
+        assert!(make_attempt(&mut counts, &target, "a", 2_000));
         assert_eq!(counts.wait_ms(&target, "a", Time(2_000)), 4_000);
     }
 }
 
 #[test]
 fn right_password_does_not_reset_code_failures() {
-    let code = Target::Code(mark(1), ClientKind::Unknown);
-    let (recovery, own) = (Target::RecoveryCode(mark(1)), Target::OwnCode(mark(1)));
+    let code = Target::Code(credential_mark(1), ClientKind::Unknown);
+    let (recovery, own) =
+        (Target::RecoveryCode(credential_mark(1)), Target::OwnCode(credential_mark(1)));
     let mut counts = FailureCounts::new(limits());
     for _ in 0..=FREE_FAILURES {
-        assert!(attempt(&mut counts, &user_target(1), "a", 0));
+        assert!(make_attempt(&mut counts, &user_target(1), "a", 0));
         counts.record_success(&user_target(1), "a");
-        assert!(attempt(&mut counts, &code, "a", 0));
+        assert!(make_attempt(&mut counts, &code, "a", 0));
     }
-    assert!(!attempt(&mut counts, &code, "a", 0), "one client");
+    assert!(!make_attempt(&mut counts, &code, "a", 0), "one client");
     let made = |counts: &mut FailureCounts, now: i64| -> i64 {
         let clients = 0..1_000;
-        let one = |client: i64| i64::from(attempt(counts, &code, &format!("{now} {client}"), now));
+        let one =
+            |client: i64| i64::from(make_attempt(counts, &code, &format!("{now} {client}"), now));
         clients.map(one).sum()
     };
     let before = i64::from(FREE_FAILURES) + 1;
@@ -123,34 +125,34 @@ fn right_password_does_not_reset_code_failures() {
     // A right code undoes its own count, but not the counts of other attempts.
     counts.record_success(&code, "z");
     assert_eq!(made(&mut counts, 0), 1);
-    assert!(!attempt(&mut counts, &code, "b", 0));
+    assert!(!make_attempt(&mut counts, &code, "b", 0));
     assert_eq!(made(&mut counts, 3 * HOUR_MS), 3);
     // Attempts in the user's own session are counted separately.
-    assert!(attempt(&mut counts, &own, "user 1", 0));
+    assert!(make_attempt(&mut counts, &own, "user 1", 0));
     // Recovery codes are never throttled, because they cannot be guessed.
-    assert!(attempt(&mut counts, &recovery, "b", 0));
+    assert!(make_attempt(&mut counts, &recovery, "b", 0));
     // A new password resets the count.
-    let other = Target::Code(mark(2), ClientKind::Unknown);
-    assert!(attempt(&mut counts, &other, "b", 0));
+    let other = Target::Code(credential_mark(2), ClientKind::Unknown);
+    assert!(make_attempt(&mut counts, &other, "b", 0));
 }
 
 #[test]
 fn code_guesses_are_limited_across_clients() {
     const DAY_MS: i64 = 24 * HOUR_MS;
-    let code = |client: ClientKind| Target::Code(mark(1), client);
+    let code = |client: ClientKind| Target::Code(credential_mark(1), client);
     let mut counts = FailureCounts::new(limits());
     // A guesser who knows the password uses a new client for each attempt and makes every allowed attempt.
     let guess = |counts: &mut FailureCounts, client: &str, now: i64| -> i64 {
         counts.record_success(&user_target(1), client);
         let is_known = if client == "phone" { ClientKind::Known } else { ClientKind::Unknown };
-        i64::from(attempt(counts, &code(is_known), client, now))
+        i64::from(make_attempt(counts, &code(is_known), client, now))
     };
     let (mut by_new, mut at_phone) = (0, 0);
     for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
         // The owner signs in every day from two clients. Only the client that the guesser uses may be refused.
         if now % DAY_MS == 0 {
             for own in ["own", "phone"] {
-                let is_let = attempt(&mut counts, &code(ClientKind::Known), own, now);
+                let is_let = make_attempt(&mut counts, &code(ClientKind::Known), own, now);
                 assert!(is_let || own == "phone", "{now}");
                 if is_let {
                     counts.record_success(&code(ClientKind::Known), own);
@@ -171,9 +173,9 @@ fn old_failures_expire() {
     let mut counts = FailureCounts::new(limits());
     for now in [0, 2_000 + WAIT_MS_MAX + 1] {
         for _ in 0..=FREE_FAILURES {
-            assert!(attempt(&mut counts, &user_target(1), "a", now));
+            assert!(make_attempt(&mut counts, &user_target(1), "a", now));
         }
-        assert!(!attempt(&mut counts, &user_target(1), "a", now));
+        assert!(!make_attempt(&mut counts, &user_target(1), "a", now));
     }
 }
 
@@ -183,8 +185,8 @@ fn long_guessing_does_not_lock_out_other_clients() {
     let made = allowed_attempts(&mut counts, &user_target(1), "stranger", 12 * HOUR_MS);
     assert!((40..80).contains(&made), "{made}");
     let now = 12 * HOUR_MS;
-    assert!(attempt(&mut counts, &user_target(1), "own", now));
-    assert!(!attempt(&mut counts, &user_target(1), "stranger", now - 1));
+    assert!(make_attempt(&mut counts, &user_target(1), "own", now));
+    assert!(!make_attempt(&mut counts, &user_target(1), "stranger", now - 1));
 }
 
 #[test]
@@ -192,20 +194,20 @@ fn guesses_of_many_clients_do_not_block_known_clients() {
     let mut counts = FailureCounts::new(limits());
     let mut made = 0;
     for client in 0..10_000 {
-        made += i64::from(attempt(&mut counts, &user_target(1), &client.to_string(), 0));
+        made += i64::from(make_attempt(&mut counts, &user_target(1), &client.to_string(), 0));
     }
     assert_eq!(made, GUESSES_OF_ALL_MAX);
     assert!(counts.users.strictly.len() <= 301, "what is kept is bounded");
-    assert!(!attempt(&mut counts, &user_target(1), "new", 0));
-    assert!(!attempt(&mut counts, &user_target(1), "own", 0), "unless it is known");
+    assert!(!make_attempt(&mut counts, &user_target(1), "new", 0));
+    assert!(!make_attempt(&mut counts, &user_target(1), "own", 0), "unless it is known");
     for _ in 0..=FREE_FAILURES {
-        assert!(attempt(&mut counts, &known_client_target(), "own", 0));
+        assert!(make_attempt(&mut counts, &known_client_target(), "own", 0));
     }
-    assert!(!attempt(&mut counts, &known_client_target(), "own", 0), "strictly as all");
-    assert!(attempt(&mut counts, &user_target(1), "new", BY_EMAIL_MS));
+    assert!(!make_attempt(&mut counts, &known_client_target(), "own", 0), "strictly as all");
+    assert!(make_attempt(&mut counts, &user_target(1), "new", BY_EMAIL_MS));
     // A right password from any client ends the wait for all clients.
     counts.record_success(&user_target(1), "new");
-    assert!(attempt(&mut counts, &user_target(1), "newer", 0));
+    assert!(make_attempt(&mut counts, &user_target(1), "newer", 0));
 }
 
 #[test]
@@ -213,26 +215,26 @@ fn one_client_is_limited_across_emails() {
     let mut counts = FailureCounts::new(limits());
     let mut made = 0;
     for email in 0..1_000 {
-        made += i64::from(attempt(&mut counts, &email_target(&email.to_string()), "a", 0));
+        made += i64::from(make_attempt(&mut counts, &email_target(&email.to_string()), "a", 0));
         // A success at the guesser's own account does not raise the limit.
-        if attempt(&mut counts, &user_target(1), "a", 0) {
+        if make_attempt(&mut counts, &user_target(1), "a", 0) {
             counts.record_success(&user_target(1), "a");
         }
     }
     assert_eq!(made, 30);
-    assert!(attempt(&mut counts, &email_target("x"), "b", 0));
-    assert!(attempt(&mut counts, &email_target("x"), "a", 20_000));
-    assert!(!attempt(&mut counts, &email_target("x"), "a", 20_000));
+    assert!(make_attempt(&mut counts, &email_target("x"), "b", 0));
+    assert!(make_attempt(&mut counts, &email_target("x"), "a", 20_000));
+    assert!(!make_attempt(&mut counts, &email_target("x"), "a", 20_000));
 }
 
 #[test]
 fn new_password_resets_failures() {
     let mut counts = FailureCounts::new(limits());
     for _ in 0..=FREE_FAILURES {
-        assert!(attempt(&mut counts, &user_target(1), "own", 0));
+        assert!(make_attempt(&mut counts, &user_target(1), "own", 0));
     }
-    assert!(!attempt(&mut counts, &user_target(1), "own", 0));
-    assert!(attempt(&mut counts, &user_target(2), "own", 0));
+    assert!(!make_attempt(&mut counts, &user_target(1), "own", 0));
+    assert!(make_attempt(&mut counts, &user_target(2), "own", 0));
 }
 
 #[test]
@@ -240,25 +242,25 @@ fn many_guesses_do_not_erase_earlier_failures() {
     let mut counts = FailureCounts::new(limits());
     for target in [user_target(1), email_target("early@x")] {
         for _ in 0..=FREE_FAILURES {
-            assert!(attempt(&mut counts, &target, "a", 0));
+            assert!(make_attempt(&mut counts, &target, "a", 0));
         }
     }
     for other in 0..20_000 {
         let client = (other / 30).to_string();
-        attempt(&mut counts, &email_target(&other.to_string()), &client, 0);
-        attempt(&mut counts, &Target::SetUp, &other.to_string(), 0);
+        make_attempt(&mut counts, &email_target(&other.to_string()), &client, 0);
+        make_attempt(&mut counts, &Target::SetUp, &other.to_string(), 0);
     }
     assert_eq!(counts.others.strictly.len(), MAX);
     assert!(counts.others.loosely.len() <= MAX && counts.clients.len() <= MAX);
     assert!(counts.set_up.strictly.len() <= 10_000);
     for target in [user_target(1), email_target("early@x")] {
-        assert!(!attempt(&mut counts, &target, "a", 0), "not forgotten");
+        assert!(!make_attempt(&mut counts, &target, "a", 0), "not forgotten");
     }
     for _ in 0..=FREE_FAILURES {
-        assert!(attempt(&mut counts, &user_target(1), "own", 0), "not kept out");
+        assert!(make_attempt(&mut counts, &user_target(1), "own", 0), "not kept out");
     }
-    assert!(!attempt(&mut counts, &user_target(1), "own", 0), "and counted");
+    assert!(!make_attempt(&mut counts, &user_target(1), "own", 0), "and counted");
     let later = 2 * WAIT_MS_MAX;
-    assert!(attempt(&mut counts, &email_target("late@x"), "a", later));
+    assert!(make_attempt(&mut counts, &email_target("late@x"), "a", later));
     assert_eq!(counts.others.strictly.len(), 1, "what is over is removed");
 }

@@ -37,7 +37,7 @@ impl Resolver for ListResolver {
 
 #[test]
 fn address_of_a_name_is_checked_at_each_lookup() {
-    let server = Server::start_answering(&response_with_body("200 OK", "ok"));
+    let server = Server::start_with_answer(&response_with_body("200 OK", "ok"));
     let names = ListResolver::new(&[
         &["127.0.0.1"],
         &["10.0.0.1"],
@@ -70,7 +70,7 @@ fn only_the_permitted_addresses_of_a_name_are_connected_to() {
 
 #[test]
 fn unusual_notations_and_looked_up_names_are_guarded() {
-    let server = Server::start_answering(&response_with_body("200 OK", "ok"));
+    let server = Server::start_with_answer(&response_with_body("200 OK", "ok"));
     let port = server.address.port();
     let production = Outbound::new(Guard::new(false, Vec::new()), LONG_MS);
     for host in [

@@ -57,7 +57,7 @@ struct LogVerifier {
 
 impl LogVerifier {
     fn new(db: &Reader<'_>, log: ChainedLog) -> Result<LogVerifier, Error> {
-        let first = history::chain_start(db, log)?;
+        let first = history::hash_chain_start(db, log)?;
         let start = first.map(|(last, link)| (HashChainStart::new(log), last, link));
         let first = first.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
         Ok(LogVerifier { log, start, first, seq: 0, link: first.1 })
@@ -69,7 +69,7 @@ impl LogVerifier {
     }
 
     /// Verifies the next row, and returns a finding for each problem of the row.
-    fn verify_row(&mut self, row: &history::ChainedRow) -> Vec<Finding> {
+    fn verify_row(&mut self, row: &history::LogRow) -> Vec<Finding> {
         let mut found = Vec::new();
         if let Some((start, last, _)) = &mut self.start
             && row.seq <= *last
@@ -155,7 +155,7 @@ fn head_from_detail(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead
 }
 
 /// Returns the detail for the audit log row of a restore: the log heads of the copy and of the replaced file.
-pub(in crate::service) fn restore_detail(copy: &[LogHead], replaced: &[LogHead]) -> Value {
+pub(in crate::service) fn detail_of_restore(copy: &[LogHead], replaced: &[LogHead]) -> Value {
     let texts = |heads: &[LogHead]| Value::from_iter(heads.iter().map(LogHead::to_string));
     Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])
 }

@@ -14,7 +14,7 @@ pub(super) fn check_transfer_terms(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
-    Ok(noted::transfers(db, |transfer| {
+    Ok(noted::each_audited_transfer(db, |transfer| {
         let about = format!("{} {}", transfer.kind, transfer.id);
         for (is, should) in term_differences(&transfer) {
             let about = about.clone();

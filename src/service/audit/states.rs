@@ -12,7 +12,7 @@ pub(super) fn check_value_hashes(
     report: &mut dyn FnMut(Finding),
 ) -> Result<(), Error> {
     let mut noted: HashMap<String, Option<String>> = HashMap::new();
-    states::each_noted_hash(db, |name, link| {
+    states::each_recorded_hash(db, |name, link| {
         noted.insert(name, link);
     })?;
     for &kind in ValueKind::ALL {
@@ -46,7 +46,7 @@ fn check_pools(
             ends.push((pool.to_owned(), first, last));
         }
     }
-    for (pool, count) in states::pool_counts_outside(db, &ends)? {
+    for (pool, count) in states::pool_counts_outside_ranges(db, &ends)? {
         if count != 0 {
             let is = format!("with {count} addresses that were not imported");
             let should = "with those of its imports in the audit log";

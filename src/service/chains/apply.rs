@@ -127,7 +127,12 @@ impl Service {
         change: ObservationChange<'_>,
     ) -> Result<(), Error> {
         observations.into_iter().try_for_each(|(txid, position)| {
-            self.change_by_key(tx, now, &live_observation_key(chain, txid, position), change)
+            self.change_observation_by_key(
+                tx,
+                now,
+                &live_observation_key(chain, txid, position),
+                change,
+            )
         })
     }
 
@@ -143,10 +148,10 @@ impl Service {
             let place = live_observation_key(chain, txid.clone(), *position);
             let known = observations::by_key(tx, &place)?;
             if known.is_some_and(|known| known.state == PaymentState::Confirmed) {
-                self.change_by_key(tx, now, &place, ObservationChange::Seen)?;
+                self.change_observation_by_key(tx, now, &place, ObservationChange::Seen)?;
             }
             observations_on_chain::remove_from_block(tx, &place, now)?;
-            transfers::remove_from_block(tx, chain, txid)?;
+            transfers::remove_transaction_from_block(tx, chain, txid)?;
         }
         Ok(())
     }
@@ -210,7 +215,7 @@ impl Service {
             ChainStepOutcome::HeightFound { at, height, lacks_before } => {
                 chain_cursors::put(tx, &cursor)?;
                 let unread = lacks_before.unwrap_or(*at);
-                self.record_dated_height(tx, now, chain, (unread, *height))?;
+                self.record_read_back_height(tx, now, chain, (unread, *height))?;
             }
         }
         for block in &step.keep {
@@ -290,7 +295,7 @@ impl Service {
             cursor.complete = block.clone();
         }
         if rescanned.is_last {
-            rescans::end_running(tx, chain, now)?;
+            rescans::end_rescan(tx, chain, now)?;
             if rescanned.restarts {
                 self.settle_touched_invoices(tx, now, || {
                     self.unconfirm_blocks_above(tx, now, chain, block.height)
@@ -328,11 +333,11 @@ impl Service {
             for waiting in some {
                 let needed = needs.needed_confirmations(tx, waiting.asset, waiting.payer)?;
                 if is_deep_enough(needed, waiting.height, height, complete) {
-                    if !bound.take_one() {
+                    if !bound.take_item() {
                         return Ok(BatchStart::Confirm(after));
                     }
                     let place = live_observation_key(chain, waiting.txid, waiting.position);
-                    self.change_by_key(tx, now, &place, ObservationChange::Confirmed)?;
+                    self.change_observation_by_key(tx, now, &place, ObservationChange::Confirmed)?;
                 }
                 after = waiting.seq;
             }

@@ -26,7 +26,7 @@ pub(super) fn next_balance_batch(
     let Ok(asset) = native_coin(chain) else {
         return Ok(None);
     };
-    let walk = unexplained::search_position(db, chain)?;
+    let walk = unexplained::last_checked_address(db, chain)?;
     let (from, looked_at) = walk.unwrap_or((String::new(), Time(0)));
     if now.since_ms(looked_at) < LOOK_EVERY_MS {
         return Ok(None);
@@ -47,7 +47,7 @@ pub(super) fn store_balance_check(
     let BalanceCheck { walk, held, height } = looked;
     let (asset, chain) = (walk.asset, walk.asset.chain);
     let Some(held) = held else {
-        return Ok(unexplained::save_search_position(tx, chain, &walk.from, now)?);
+        return Ok(unexplained::save_last_checked(tx, chain, &walk.from, now)?);
     };
     for (address, balance) in walk.accounts.iter().zip(held) {
         let known = known_received_amount(tx, asset, address, *height)?;
@@ -71,7 +71,7 @@ pub(super) fn store_balance_check(
             unexplained::remove(tx, chain, address)?;
         }
     }
-    Ok(unexplained::save_search_position(tx, chain, &walk.after, now)?)
+    Ok(unexplained::save_last_checked(tx, chain, &walk.after, now)?)
 }
 
 /// Returns the total amount known to have reached an address in a coin, in blocks up to this height.

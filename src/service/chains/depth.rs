@@ -46,7 +46,7 @@ impl NeededConfirmations {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(confirmation_tiers::for_asset(db, asset)?),
         };
-        Ok(tiers.needed_for(at_stake))
+        Ok(tiers.needed_depth(at_stake))
     }
 }
 

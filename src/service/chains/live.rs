@@ -194,7 +194,7 @@ impl Service {
     }
 
     /// Returns `true` if the chain of a coin has been read recently enough for the coin to be selected.
-    pub(in crate::service) fn is_recently_read(
+    pub(in crate::service) fn is_chain_recently_read(
         &self,
         scanned: &LaggingChains,
         mode: Mode,
@@ -250,7 +250,7 @@ impl Service {
     }
 
     /// Returns the test network on which a chain is followed. Returns `None` on a main network and in simulated mode.
-    pub(in crate::service) fn test_network(
+    pub(in crate::service) fn followed_test_network(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -325,7 +325,7 @@ impl Service {
 
     /// Returns `true` if transactions of a live chain are observed. A chain with imported addresses needs only a
     /// cursor that is not stopped.
-    pub(in crate::service) fn is_watched(
+    pub(in crate::service) fn is_chain_watched(
         &self,
         db: &Reader<'_>,
         chain: Chain,
@@ -339,7 +339,7 @@ impl Service {
 
     /// Returns the network for transfers by hand: the one on which the chain is followed. If the chain has no node
     /// and test networks are not allowed, returns the main network.
-    pub(in crate::service) fn send_network(
+    pub(in crate::service) fn network_for_sending(
         &self,
         db: &Reader<'_>,
         chain: Chain,

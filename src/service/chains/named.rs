@@ -6,7 +6,7 @@ use crate::domain::asset::Chain;
 use crate::domain::following::{ChainState, PolledAddress};
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::wallet::Wallet;
-use crate::service::transfers::for_each_destination;
+use crate::service::transfers::for_each_watched_destination;
 use crate::service::{Error, Service};
 use crate::store::addresses::{self, LiveAddress};
 use crate::store::wallets::WalletRow;
@@ -107,9 +107,9 @@ impl Service {
         for one in self.live.open_addresses.open_addresses_of_chain(db, now, chain)? {
             named.push(one.address, one.since, false);
         }
-        for_each_destination(db, chain, &mut |address| named.push(address, now, false))?;
+        for_each_watched_destination(db, chain, &mut |address| named.push(address, now, false))?;
         let complete = known.complete.as_ref().map_or(0, |block| block.height);
-        observations_on_chain::each_open_address(db, chain, complete, |address| {
+        observations_on_chain::each_unsettled_address(db, chain, complete, |address| {
             named.push(address, now, false);
         })?;
         // `looked_at` is the time of the last forward step, because other steps query no addresses. During a rescan,

@@ -101,7 +101,7 @@ impl Service {
         }
         let scanned = lagging_chains(db, mode)?;
         self.live.no_offer_reasons(db, |asset| {
-            if !self.is_recently_read(&scanned, mode, asset, now) {
+            if !self.is_chain_recently_read(&scanned, mode, asset, now) {
                 let chain = asset.chain;
                 return Ok(Some(format!("{chain} has not been read up to now")));
             }

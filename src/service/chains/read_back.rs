@@ -17,15 +17,15 @@ use crate::store::{Reader, Tx, chain_cursors, read_backs, rescans};
 const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
 /// Returns the oldest time from which a chain must be read and for which no block height is known yet.
-pub(super) fn oldest_undated_time(
+pub(super) fn oldest_time_without_height(
     db: &Reader<'_>,
     now: Time,
     chain: Chain,
 ) -> Result<Option<Time>, Error> {
-    let for_transfers = transfers::oldest_undated_approval(db, chain)?
+    let for_transfers = transfers::oldest_approval_without_height(db, chain)?
         .map(|at| at.max(earliest_read_back_time(now)));
     let for_addresses =
-        read_backs::start_time_without_height(db, chain)?.map(|at| read_back_start(chain, now, at));
+        read_backs::pending_start_time(db, chain)?.map(|at| read_back_start(chain, now, at));
     Ok([for_transfers, for_addresses].into_iter().flatten().min())
 }
 
@@ -43,10 +43,10 @@ fn read_back_start(chain: Chain, now: Time, given_out: Time) -> Time {
 }
 
 impl Service {
-    /// Records the height of a chain at the time of [`oldest_undated_time`], and orders a rescan from this height.
+    /// Records the height of a chain at the time of [`oldest_time_without_height`], and orders a rescan from this height.
     ///
     /// Blocks from before `unread` are not read.
-    pub(super) fn record_dated_height(
+    pub(super) fn record_read_back_height(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -80,7 +80,7 @@ fn chain_view(
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let is_young = asset.is_some_and(|asset| scanned.is_on_offer(Mode::Live, asset, now));
         view.keeps_up = is_young && !said.lacks_block && cursor.stopped.is_none();
-        if let Some(row) = wallets::of_other_network(db, &cursor)? {
+        if let Some(row) = wallets::wallet_of_other_network(db, &cursor)? {
             problem = Some(format!(
                 "it is followed on {}, and its wallet is of {}: no address is handed out",
                 cursor.network, row.wallet.network

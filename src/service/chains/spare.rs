@@ -214,7 +214,7 @@ impl Service {
             }
             from = from.max(index.saturating_add(1));
         };
-        self.read(|db| Ok(wallets::each_handed_out(db, row, note)?))?;
+        self.read(|db| Ok(wallets::each_handed_out_index(db, row, note)?))?;
         if from < within.end {
             unused.push(from..within.end);
         }

@@ -75,14 +75,14 @@ impl Service {
     }
 
     /// Makes the value of a deposit in a block final, unless the value is already final.
-    pub(super) fn fix_value_in_block(
+    pub(super) fn freeze_value_in_block(
         &self,
         tx: &Tx<'_>,
         now: Time,
         mut deposit: Deposit,
     ) -> Result<Deposit, Error> {
         if deposit.fixed_at.is_none() {
-            self.fix_value(tx, now, &mut deposit)?;
+            self.price_deposit(tx, now, &mut deposit)?;
             deposit.fee = deposit_fee(tx, &deposit)?;
             deposits::save_terms(tx, &deposit)?;
         }
@@ -93,7 +93,7 @@ impl Service {
     ///
     /// Keeps the earlier value if no rate is known now, or if the new value cannot be booked. Received money must not
     /// be refused.
-    fn fix_value(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
+    fn price_deposit(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Service {
         deposit.was_confirmed |= confirms;
         deposit.confirmed_at = confirmed_at;
         if confirms && !was_confirmed {
-            self.fix_value(tx, now, &mut deposit)?;
+            self.price_deposit(tx, now, &mut deposit)?;
             // The fee follows the account's fee rate at the time of booking.
             deposit.fee = deposit_fee(tx, &deposit)?;
             deposits::save_terms(tx, &deposit)?;

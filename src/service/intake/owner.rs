@@ -72,7 +72,7 @@ pub(in crate::service) struct IntakeOutcome {
 
 impl IntakeOutcome {
     /// Returns the owner if the observation could be booked. Otherwise returns the refusal as an error.
-    pub(in crate::service) fn into_booked(self) -> Result<ObservationOwner, Error> {
+    pub(in crate::service) fn into_booked_owner(self) -> Result<ObservationOwner, Error> {
         match self.refusal {
             Some(refusal) => Err(refusal.into()),
             None => Ok(self.owned),

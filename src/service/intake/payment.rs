@@ -85,7 +85,7 @@ impl Service {
     ///
     /// A payment that was on time stays on time. A late payment that is now on time is valued at the rate of its
     /// quote.
-    pub(super) fn move_to_earlier_time(
+    pub(super) fn move_payment_to_earlier_time(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -124,7 +124,9 @@ fn change_deposit_state(
     next: PaymentState,
 ) -> Deposit {
     let of = ObservationOwner::Deposit(Box::new(of));
-    expect_deposit(write(service, move |service, tx| service.change_with_owner(tx, now, of, next)))
+    expect_deposit(write(service, move |service, tx| {
+        service.change_owned_observation(tx, now, of, next)
+    }))
 }
 
 /// Returns the height of the block of an observation.
@@ -231,7 +233,7 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
     let id = unmatched.id.clone();
     // The unmatched payment changes state. Once a rate is known, the payment can be assigned to the customer.
     let confirmed = write(&real, move |service, tx| {
-        service.change_with_owner(
+        service.change_owned_observation(
             tx,
             NOW,
             ObservationOwner::Unmatched(unmatched),

@@ -90,7 +90,7 @@ impl Service {
             let before = page::find_page_start(wanted.before.as_deref(), position)?;
             let event = match &wanted.event {
                 None => None,
-                Some(id) => Some(events::seq_of(db, account, mode, id)?.ok_or_else(|| {
+                Some(id) => Some(events::seq_by_id(db, account, mode, id)?.ok_or_else(|| {
                     Refusal::field("event", "must be the id of an event of this account")
                 })?),
             };
@@ -156,7 +156,7 @@ impl Service {
     ///
     /// `not_found`. `invalid_transition` if the endpoint is removed or does not receive the event, or if the delivery
     /// had too many attempts.
-    pub async fn resend(
+    pub async fn resend_delivery(
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
@@ -191,14 +191,14 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request`.
-    pub async fn resend_since(
+    pub async fn resend_deliveries_since(
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
         actor: &str,
         body: &Resend,
     ) -> Result<Json, Error> {
-        let (which, mut after) = self.resend_query(scope, body)?;
+        let (which, mut after) = self.read_resend_query(scope, body)?;
         let (mut count, mut more) = (0_u64, true);
         while more {
             let (account, mode) = (scope.account(), scope.mode());
@@ -234,7 +234,7 @@ impl Service {
     }
 
     /// Returns the query that a request body describes, and the position after which the deliveries start.
-    fn resend_query(
+    fn read_resend_query(
         &self,
         scope: &Scope,
         body: &Resend,

@@ -22,7 +22,7 @@ pub struct ExportLinesQuery {
 impl Service {
     /// Returns the next lines of an export after a `seq` (0: from the start), and the `seq` of the last line. Returns
     /// `None` at the end. Needs a thread that can block.
-    pub fn export_lines(
+    pub fn next_export_lines(
         &self,
         scope: &Scope,
         wanted: &ExportLinesQuery,

@@ -81,7 +81,7 @@ impl Service {
             if let Some(text) = wanted.text
                 && !named(text, &ANY)?.is_empty()
             {
-                return self.invoice_page(named(text, &wanted)?, search.limit);
+                return self.page_of_invoices(named(text, &wanted)?, search.limit);
             }
             let floor = if search.reads_nonmatching() {
                 invoices::search_floor(db, account, mode, &wanted, SEARCHED_MAX)?
@@ -90,14 +90,14 @@ impl Service {
             };
             let from = floor.as_ref().map_or(0, |(seq, _)| *seq);
             let found = invoices::search(db, account, mode, &wanted, from)?;
-            let mut page = self.invoice_page(found, search.limit)?;
+            let mut page = self.page_of_invoices(found, search.limit)?;
             page.next_before = page.next_before.or(floor.map(|(_, id)| id));
             Ok(page)
         })
     }
 
     /// Returns invoices as a page. One invoice more than the limit means that older invoices exist.
-    fn invoice_page(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
+    fn page_of_invoices(&self, found: Vec<Invoice>, limit: u32) -> Result<Page, Error> {
         let rendered = found.into_iter().map(|invoice| {
             let json = render::invoice(&invoice, &self.links, &[])?;
             Ok((invoice.id, json))
@@ -119,7 +119,7 @@ impl Service {
             let on_chain = self.on_chain_reader().read_states(db, &payments)?;
             let payments: Vec<_> = payments.into_iter().zip(on_chain).collect();
             let network = match &invoice.coin {
-                Some(coin) => self.test_network(db, invoice.mode, coin.asset.chain)?,
+                Some(coin) => self.followed_test_network(db, invoice.mode, coin.asset.chain)?,
                 None => None,
             };
             Ok(render::invoice_detail(

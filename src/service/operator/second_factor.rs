@@ -34,7 +34,7 @@ impl Service {
     ) -> Result<NewSecret, Error> {
         let (user, secret) = (member.user().clone(), TotpSecret(random_bytes()?));
         self.write(move |_, tx| {
-            if !users::begin_second_factor(tx, user.seq, &secret.0)? {
+            if !users::begin_second_factor_setup(tx, user.seq, &secret.0)? {
                 return Err(already_on_error());
             }
             Ok(NewSecret { secret: secret.to_base32(), uri: secret.otpauth_uri(&user) })
@@ -146,7 +146,7 @@ impl Service {
     }
 
     /// Returns the number of unused recovery codes of a member.
-    pub fn recovery_codes_left(&self, member: &Member) -> Result<i64, Error> {
+    pub fn unused_recovery_code_count(&self, member: &Member) -> Result<i64, Error> {
         self.read(|db| Ok(recovery_codes::count_unused(db, member.user().seq)?))
     }
 }

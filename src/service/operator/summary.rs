@@ -35,8 +35,8 @@ impl Service {
         self.read_snapshot(|db| {
             let account = accounts::by_seq(db, seq)?;
             let balances = account_balances(db, &account, mode)?;
-            let open = summary::open_invoices(db, seq, mode)?;
-            let recent = summary::recent_invoices(db, seq, mode, now.plus_ms(-RECENT_MS))?;
+            let open = summary::open_invoice_counts(db, seq, mode)?;
+            let recent = summary::recent_invoice_counts(db, seq, mode, now.plus_ms(-RECENT_MS))?;
             Ok(to_raw_value(&AccountSummaryView {
                 mode,
                 balances: balances.iter().map(BalanceView::from).collect(),
@@ -138,7 +138,7 @@ fn open_transfers(
     mode: Mode,
     kind: TransferKind,
 ) -> Result<OpenTransfersView, Error> {
-    let found = summary::open_transfers(db, account, mode, kind)?;
+    let found = summary::open_transfer_counts(db, account, mode, kind)?;
     Ok(OpenTransfersView {
         requested: count_of_status(&found, TransferStatus::Requested),
         approved: count_of_status(&found, TransferStatus::Approved),

@@ -14,7 +14,7 @@ use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::service::page::{self, Page, not_found_as_none};
-use crate::service::transfers::{StepActor, audit_action, find, owned_transfer};
+use crate::service::transfers::{StepActor, audit_action_name, find, owned_transfer};
 use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, audit_log, transfers};
 use std::sync::Arc;
@@ -82,7 +82,7 @@ fn sending_start(db: &Reader<'_>, transfer: &Transfer) -> Result<Option<(String,
     if transfer.status != TransferStatus::Processing {
         return Ok(None);
     }
-    let action = audit_action(transfer.kind, TransferAction::Process.as_str());
+    let action = audit_action_name(transfer.kind, TransferAction::Process.as_str());
     let found = audit_log::last_action(db, transfer.account, &transfer.id, &action)?;
     Ok(found)
 }
@@ -105,11 +105,11 @@ impl Service {
             let page = PageBounds::with_one_more(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
-                self.review_page(db, now, (mode, Some(account)), (wanted, page))?
+                self.page_to_review(db, now, (mode, Some(account)), (wanted, page))?
             } else {
                 transfers::list(db, account, mode, &wanted.query(page))?
             };
-            self.transfer_page(db, now, &found, wanted.limit)
+            self.page_of_transfers(db, now, &found, wanted.limit)
         })
     }
 
@@ -132,16 +132,16 @@ impl Service {
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more(before, wanted.limit);
             let found = if wanted.needs_review {
-                self.review_page(db, now, (mode, None), (wanted, page))?
+                self.page_to_review(db, now, (mode, None), (wanted, page))?
             } else {
                 transfers::list_all(db, mode, &wanted.query(page))?
             };
-            self.transfer_page(db, now, &found, wanted.limit)
+            self.page_of_transfers(db, now, &found, wanted.limit)
         })
     }
 
     /// Returns matching transfers of an account, or of all accounts, that need a review.
-    fn review_page(
+    fn page_to_review(
         &self,
         db: &Reader<'_>,
         now: Time,
@@ -159,7 +159,7 @@ impl Service {
     }
 
     /// Returns transfers as a page. One transfer more than the limit means that older transfers exist.
-    fn transfer_page(
+    fn page_of_transfers(
         &self,
         db: &Reader<'_>,
         now: Time,
@@ -232,7 +232,7 @@ impl Service {
         if self.is_simulated(transfer.mode) {
             return Ok(None);
         }
-        let network = self.send_network(db, chain)?;
+        let network = self.network_for_sending(db, chain)?;
         let address = transfer.to_address.as_str();
         let uri =
             network.and_then(|network| payment_uri(asset, &network, address, terms.amount_crypto));
@@ -243,7 +243,7 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.
-    pub async fn move_transfer(
+    pub async fn apply_operator_step(
         self: &Arc<Self>,
         now: Time,
         actor: &str,

@@ -51,7 +51,7 @@ impl WalletToAdd {
 
     /// Allows `next` to be any distance above the known indexes, if `is_sure`.
     #[must_use]
-    pub fn allow_any_next(self, is_sure: bool) -> WalletToAdd {
+    pub fn allow_any_next_index(self, is_sure: bool) -> WalletToAdd {
         WalletToAdd { is_sure, ..self }
     }
 
@@ -60,7 +60,7 @@ impl WalletToAdd {
     /// # Errors
     ///
     /// `invalid_request` for `next`, as [`WalletIndexes::next_index`].
-    fn indexes_and_next(
+    fn known_and_next_indexes(
         &self,
         db: &Reader<'_>,
         known: Option<&WalletRow>,
@@ -138,7 +138,7 @@ fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
 pub fn preview(db: &Reader<'_>, wanted: &WalletToAdd) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = find_known_wallet(db, wallet)?;
-    let (_, next_index) = wanted.indexes_and_next(db, known.as_ref())?;
+    let (_, next_index) = wanted.known_and_next_indexes(db, known.as_ref())?;
     Ok(to_raw_value(&WalletCheckView {
         chain: wallet.chain.address_pool(),
         script: wallet.script,
@@ -174,7 +174,7 @@ pub fn first_index_of_new_wallet(db: &Reader<'_>) -> Result<u32, Error> {
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<Json, Error> {
     let wallet = &wanted.wallet;
     let known = find_known_wallet(tx, wallet)?;
-    let (reached, next_index) = wanted.indexes_and_next(tx, known.as_ref())?;
+    let (reached, next_index) = wanted.known_and_next_indexes(tx, known.as_ref())?;
     let id = known.as_ref().map_or_else(|| id::new(now).to_string(), |row| row.id.clone());
     let new = NewWallet {
         id: &id,

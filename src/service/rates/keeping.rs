@@ -18,7 +18,7 @@ impl Service {
 
     /// Deletes sources that are no longer queried, with their figures. Rates on which public sources agreed stay
     /// known.
-    pub async fn delete_other_sources(
+    pub async fn delete_sources_except(
         self: &Arc<Self>,
         sources: Vec<FigureSource>,
     ) -> Result<(), Error> {

@@ -5,14 +5,14 @@
 use super::coin_market;
 use crate::domain::asset::symbols;
 use crate::domain::money::Currency;
-use crate::domain::rate::{CoinMarket, NoRateReason, file_rate};
+use crate::domain::rate::{CoinMarket, NoRateReason, rate_from_file};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::service::{Error, Json, Service};
 use crate::store::{FileKind, Reader, coins_off, keys, rate_sources};
 
 /// Rates of one coin in one currency in live mode.
-struct CoinState {
+struct CoinRateState {
     /// Symbol of the coin.
     coin: &'static str,
     /// Currency of the rate.
@@ -21,20 +21,20 @@ struct CoinState {
     market: CoinMarket,
 }
 
-impl CoinState {
+impl CoinRateState {
     /// Returns `true` if the operator's file has a rate of the coin.
     fn has_file_rate(&self) -> bool {
-        file_rate(&self.market.figures).is_some()
+        rate_from_file(&self.market.figures).is_some()
     }
 }
 
 /// Returns the rates of every coin in every currency.
-fn coin_states(db: &Reader<'_>, now: Time) -> Result<Vec<CoinState>, Error> {
+fn all_coin_rates(db: &Reader<'_>, now: Time) -> Result<Vec<CoinRateState>, Error> {
     let each =
         symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
     each.map(|(coin, currency)| {
         let market = coin_market(db, coin, currency, now)?;
-        Ok(CoinState { coin, currency, market })
+        Ok(CoinRateState { coin, currency, market })
     })
     .collect()
 }
@@ -44,7 +44,7 @@ impl Service {
     pub fn rates(&self, now: Time) -> Result<Json, Error> {
         let (needed, coins, sources) = self.read_snapshot(|db| {
             let needed = keys::has_live_key(db, now)?;
-            Ok((needed, coin_states(db, now)?, rate_sources::all(db)?))
+            Ok((needed, all_coin_rates(db, now)?, rate_sources::all(db)?))
         })?;
         let coins = coins.iter().map(|state| render::rates::CoinRates {
             coin: state.coin,
@@ -64,9 +64,9 @@ impl Service {
         now: Time,
     ) -> Result<Vec<(&'static str, Currency, NoRateReason)>, Error> {
         let (states, off) =
-            self.read_snapshot(|db| Ok((coin_states(db, now)?, coins_off::all(db)?)))?;
-        let is_by_file = states.iter().any(CoinState::has_file_rate);
-        let is_needed = |state: &CoinState| {
+            self.read_snapshot(|db| Ok((all_coin_rates(db, now)?, coins_off::all(db)?)))?;
+        let is_by_file = states.iter().any(CoinRateState::has_file_rate);
+        let is_needed = |state: &CoinRateState| {
             !coins_off::is_off_everywhere(&off, state.coin)
                 && (!is_by_file || state.has_file_rate())
         };

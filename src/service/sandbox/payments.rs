@@ -79,7 +79,7 @@ impl Service {
         let nothing = || Refusal::field("amount", "must be more than zero");
         let outcome = outcome.ok_or_else(nothing)?;
         let is_new = outcome.is_new;
-        Ok((is_new, render_owner(&outcome.into_booked()?)?))
+        Ok((is_new, render_owner(&outcome.into_booked_owner()?)?))
     }
 
     /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
@@ -192,7 +192,7 @@ impl Service {
     ///
     /// # Errors
     /// `not_found`, `invalid_request`, `invalid_transition`.
-    pub async fn move_payment(
+    pub async fn change_payment_state(
         self: &Arc<Self>,
         now: Time,
         id: &str,
@@ -234,7 +234,7 @@ impl Service {
             };
             let outcome = service.change_observation(tx, now, &place, step)?;
             if outcome.is_new {
-                return render_owner(&outcome.into_booked()?).map(Ok);
+                return render_owner(&outcome.into_booked_owner()?).map(Ok);
             }
             // The transaction is committed, but the request is refused.
             match outcome.refusal {

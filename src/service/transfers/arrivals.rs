@@ -43,7 +43,8 @@ pub(in crate::service) fn classify_arrival(
         return Ok(Arrival::Attached);
     }
     let of_coin = all.into_iter().filter(|transfer| transfer.asset == seen.asset);
-    let watched: Vec<Transfer> = of_coin.filter(|transfer| is_watched(transfer, now)).collect();
+    let watched: Vec<Transfer> =
+        of_coin.filter(|transfer| is_destination_watched(transfer, now)).collect();
     let is_running = |transfer: &Transfer| transfer.sending == Some(SendingState::Running);
     let mut fits = watched.iter().filter(|transfer| is_exact_amount(transfer, seen));
     if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running))
@@ -74,7 +75,7 @@ fn is_replacement(db: &Reader<'_>, of: &Transfer, seen: &Observation) -> Result<
 }
 
 /// Returns `true` if the destination of a transfer is watched.
-fn is_watched(of: &Transfer, now: Time) -> bool {
+fn is_destination_watched(of: &Transfer, now: Time) -> bool {
     match of.status {
         TransferStatus::Approved | TransferStatus::Processing => true,
         TransferStatus::Requested => of.is_held(),

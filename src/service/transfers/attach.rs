@@ -43,7 +43,7 @@ impl Service {
         let detail = json!({ "transaction": txid, "from": from, "before": of.txid });
         write_audit_entry(tx, now, by.actor_name(), "attach", &after, &detail)?;
         sent_transactions::insert(tx, mode, chain, txid)?;
-        if !has_output_to(tx, of, txid)? {
+        if !has_output_to_destination(tx, of, txid)? {
             sent_transactions::ask_again(tx, mode, chain, txid)?;
         }
         if let Some(before) = of.txid.as_deref().filter(|before| *before != txid) {
@@ -86,7 +86,7 @@ impl Service {
         (mode, chain, txid): (Mode, Chain, &str),
     ) -> Result<(), Error> {
         let mut arrivals: Vec<Observation> = Vec::new();
-        for seq in transfer_proposals::with_txid(tx, mode, chain, txid)? {
+        for seq in transfer_proposals::transfers_with_txid(tx, mode, chain, txid)? {
             let transfer = transfers::by_seq(tx, seq)?;
             let proposed = transfer_proposals::of_transfer(tx, seq)?;
             for one in proposed.into_iter().filter(|one| one.txid == txid) {
@@ -219,7 +219,7 @@ impl Service {
             let to_it = other
                 .iter()
                 .filter(|output| pays_destination(output, &transfer))
-                .map(|output| Ok((may_count_for(tx, output, &transfer)?, output.amount)));
+                .map(|output| Ok((may_count_for_transfer(tx, output, &transfer)?, output.amount)));
             let to_it: Vec<(bool, Units)> = to_it.collect::<Result<_, Error>>()?;
             let free = to_it.iter().filter(|(is_free, _)| *is_free);
             let free = free.map(|(_, amount)| *amount).max();
@@ -257,7 +257,7 @@ fn pays_destination(output: &SentOutput, of: &Transfer) -> bool {
 /// transfer in `processing` to which the chain attached the transaction.
 ///
 /// An attachment by a person or the signer takes precedence over one by the chain.
-fn may_count_for(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {
+fn may_count_for_transfer(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool, Error> {
     let Some(counted) = output.transfer.filter(|seq| *seq != of.seq) else {
         return Ok(true);
     };
@@ -267,7 +267,7 @@ fn may_count_for(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Result<bool
 }
 
 /// Returns `true` if a known output of a transaction goes to the destination of a transfer.
-fn has_output_to(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<bool, Error> {
+fn has_output_to_destination(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<bool, Error> {
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
     Ok(outputs.iter().any(|output| pays_destination(output, of)))
 }
@@ -277,7 +277,7 @@ fn check_has_free_output(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), E
     let outputs = sent_outputs::of_transaction(tx, of.mode, of.asset.chain, txid)?;
     let mut is_known = false;
     for output in outputs.iter().filter(|output| pays_destination(output, of)) {
-        if may_count_for(tx, output, of)? {
+        if may_count_for_transfer(tx, output, of)? {
             return Ok(());
         }
         is_known = true;

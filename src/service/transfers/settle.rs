@@ -128,7 +128,8 @@ impl Service {
         mode: Mode,
     ) -> Result<Vec<Transfer>, Error> {
         let is_real = !self.is_simulated(mode);
-        let found = list_to_review(db, now, mode, |chain| (is_real, self.live.has_node(chain)))?;
+        let found =
+            list_transfers_to_review(db, now, mode, |chain| (is_real, self.live.has_node(chain)))?;
         let mut found: Vec<Transfer> = found.into_iter().map(|(transfer, _)| transfer).collect();
         found.sort_by_key(|transfer| std::cmp::Reverse(transfer.seq));
         Ok(found)
@@ -350,7 +351,7 @@ fn book_review_adjustment(
 
 /// Returns the transfers of a mode that need a review, each with its problem. `of_chain` returns two values for a
 /// chain: whether the chain is real, and whether the chain has a node.
-pub fn list_to_review(
+pub fn list_transfers_to_review(
     db: &Reader<'_>,
     now: Time,
     mode: Mode,

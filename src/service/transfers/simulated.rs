@@ -89,16 +89,17 @@ impl Service {
         if is_other || state.is_none() {
             self.record_observation(tx, now, &seen, None)?;
         } else if state == Some(PaymentState::Dropped) {
-            self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked()?;
+            self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked_owner()?;
         }
         self.set_transaction_state(tx, now, of, (txid, AttachedState::Mempool))?;
         let state = observations::by_key(tx, &place)?.map(|known| known.state);
         match (case, state) {
             (SimulatedChainState::Confirmed, Some(PaymentState::Seen)) => {
-                self.change_observation(tx, now, &place, ChainMove::Confirmed)?.into_booked()?;
+                self.change_observation(tx, now, &place, ChainMove::Confirmed)?
+                    .into_booked_owner()?;
             }
             (SimulatedChainState::Seen, Some(PaymentState::Confirmed)) => {
-                self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked()?;
+                self.change_observation(tx, now, &place, ChainMove::Seen)?.into_booked_owner()?;
             }
             _ => {}
         }
@@ -117,7 +118,7 @@ impl Service {
         let place = simulated_output(of, txid, (Units::ZERO, now)).key();
         let known = observations::by_key(tx, &place)?;
         if known.is_some_and(|known| known.state != PaymentState::Dropped) {
-            self.change_observation(tx, now, &place, ChainMove::Dropped)?.into_booked()?;
+            self.change_observation(tx, now, &place, ChainMove::Dropped)?.into_booked_owner()?;
         }
         self.set_transaction_state(tx, now, of, (txid, state))
     }

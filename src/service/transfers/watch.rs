@@ -41,7 +41,7 @@ impl Service {
         chain: Chain,
         read: &TransactionLookup,
     ) -> Result<(), Error> {
-        sent_transactions::note_asked(tx, chain, &read.txid, now)?;
+        sent_transactions::save_asked_at(tx, chain, &read.txid, now)?;
         let Some(mut known) = sent_transactions::by_txid(tx, Mode::Live, chain, &read.txid)? else {
             return Ok(());
         };
@@ -204,7 +204,7 @@ pub(in crate::service) fn transactions_to_query(
     chain: Chain,
 ) -> Result<Vec<UnsettledTransaction>, Error> {
     let mut open = Vec::new();
-    for known in sent_transactions::next_to_ask_for(db, chain, ASKED_MAX)? {
+    for known in sent_transactions::transactions_to_ask_for(db, chain, ASKED_MAX)? {
         let attached = transfers::with_attached_txid(db, Mode::Live, chain, &known.txid)?;
         let mut native_to = Vec::new();
         let mut candidates = Vec::new();
@@ -230,7 +230,7 @@ pub(in crate::service) fn transactions_to_query(
 }
 
 /// Returns the oldest approval of a live transfer whose watched height is unknown.
-pub(in crate::service) fn oldest_undated_approval(
+pub(in crate::service) fn oldest_approval_without_height(
     db: &Reader<'_>,
     chain: Chain,
 ) -> Result<Option<Time>, Error> {
@@ -250,7 +250,7 @@ pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreEr
 }
 
 /// Calls `each` with every watched destination on the chains that share a pool.
-pub(in crate::service) fn for_each_destination(
+pub(in crate::service) fn for_each_watched_destination(
     db: &Reader<'_>,
     chain: Chain,
     each: &mut impl FnMut(String),
@@ -263,7 +263,7 @@ pub(in crate::service) fn for_each_destination(
 }
 
 /// Removes a sent transaction from its block, because the block no longer contains the transaction.
-pub(in crate::service) fn remove_from_block(
+pub(in crate::service) fn remove_transaction_from_block(
     tx: &Tx<'_>,
     chain: Chain,
     txid: &str,

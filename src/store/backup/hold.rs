@@ -25,7 +25,7 @@ pub struct NextIndex {
 
 /// A wallet whose next index a restore has moved.
 #[derive(Clone, Debug)]
-pub struct MovedWallet {
+pub struct WalletIndexChange {
     /// Mode of the wallet's addresses.
     pub mode: Mode,
     /// Pool of the wallet's addresses.
@@ -44,7 +44,7 @@ pub struct MovedWallet {
 #[derive(Debug, Default)]
 pub struct CopyChanges {
     /// Wallets whose next index was moved.
-    pub indexes: Vec<MovedWallet>,
+    pub indexes: Vec<WalletIndexChange>,
     /// Number of pool addresses that are no longer handed out.
     pub retired: usize,
     /// Number of payouts and refunds that wait for a person.
@@ -131,10 +131,12 @@ fn prepare_in_transaction(
     now: Time,
 ) -> Result<CopyChanges, StoreError> {
     let tx = conn.transaction()?;
-    let indexes = move_wallets(&tx, &replaced.wallets, next, now)?;
+    let indexes = move_next_indexes(&tx, &replaced.wallets, next, now)?;
     let held = CopyChanges {
         indexes,
-        retired: RETIRE_POOL.execute(&tx, &[])?.saturating_add(add_pool_addresses(&tx, replaced)?),
+        retired: RETIRE_POOL
+            .execute(&tx, &[])?
+            .saturating_add(add_retired_addresses(&tx, replaced)?),
         transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
         servers: HOLD_SERVERS.execute(&tx, &[])?,
         deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
@@ -155,12 +157,12 @@ fn prepare_in_transaction(
 ///
 /// A wallet that only the replaced file has is added as retired. If the operator adds this wallet again, it continues
 /// above these indexes.
-fn move_wallets(
+fn move_next_indexes(
     conn: &Connection,
     replaced: &[ReplacedWallet],
     next: &[NextIndex],
     now: Time,
-) -> Result<Vec<MovedWallet>, StoreError> {
+) -> Result<Vec<WalletIndexChange>, StoreError> {
     let mut moved = Vec::new();
     let mut in_copy = Vec::new();
     for (seq, mode, pool, id, key, chain_code, next_index, beyond) in
@@ -172,14 +174,14 @@ fn move_wallets(
         });
         in_copy.extend(same);
         let same = same.and_then(|at| replaced.get(at));
-        let (least, next_index_now) = moved_indexes(mode, &pool, beyond, same, next);
+        let (least, next_index_now) = least_and_next_index(mode, &pool, beyond, same, next);
         let params = named_params! {
             ":seq": seq, ":next": next_index_now, ":least": least,
             ":stopped_at": same.and_then(|same| same.stopped_at),
             ":stopped_index": same.and_then(|same| same.stopped_index),
         };
         MOVE_WALLET.execute(conn, params)?;
-        moved.push(MovedWallet {
+        moved.push(WalletIndexChange {
             mode,
             pool,
             id,
@@ -190,7 +192,7 @@ fn move_wallets(
     }
     let lacking = (0..).zip(replaced).filter(|(at, _)| !in_copy.contains(at));
     for (_, wallet) in lacking {
-        moved.push(add_wallet(conn, wallet, next, now)?);
+        moved.push(add_retired_wallet(conn, wallet, next, now)?);
     }
     let has_wallet = |of: &NextIndex| {
         let mut moved = moved.iter();
@@ -208,7 +210,7 @@ fn move_wallets(
 
 /// Returns two indexes of a wallet: the lowest index that it may ever hand out, and the next index. The next index is
 /// the higher of the two if the operator has given a higher one.
-fn moved_indexes(
+fn least_and_next_index(
     mode: Mode,
     pool: &str,
     beyond: i64,
@@ -227,13 +229,14 @@ fn moved_indexes(
 }
 
 /// Adds a wallet of the replaced file to the copy, as retired.
-fn add_wallet(
+fn add_retired_wallet(
     conn: &Connection,
     wallet: &ReplacedWallet,
     next: &[NextIndex],
     now: Time,
-) -> Result<MovedWallet, StoreError> {
-    let (least, next_index) = moved_indexes(wallet.mode, &wallet.pool, wallet.beyond, None, next);
+) -> Result<WalletIndexChange, StoreError> {
+    let (least, next_index) =
+        least_and_next_index(wallet.mode, &wallet.pool, wallet.beyond, None, next);
     let params = named_params! {
         ":mode": wallet.mode, ":pool": wallet.pool, ":network": wallet.network, ":next": next_index, ":least": least,
         ":id": wallet.id, ":name": wallet.name, ":script": wallet.script, ":key": wallet.key,
@@ -242,7 +245,7 @@ fn add_wallet(
         ":stopped_index": wallet.stopped_index,
     };
     ADD_WALLET.execute(conn, params)?;
-    Ok(MovedWallet {
+    Ok(WalletIndexChange {
         mode: wallet.mode,
         pool: wallet.pool.clone(),
         id: wallet.id.clone(),
@@ -254,7 +257,7 @@ fn add_wallet(
 
 /// Adds imported addresses of the replaced file to the copy, as retired. Another import of these addresses then does
 /// not make them free again.
-fn add_pool_addresses(conn: &Connection, replaced: &ReplacedFile) -> Result<usize, StoreError> {
+fn add_retired_addresses(conn: &Connection, replaced: &ReplacedFile) -> Result<usize, StoreError> {
     let mut added: usize = 0;
     for (pool, address, imported_at) in &replaced.pool_addresses {
         let params =

@@ -19,13 +19,13 @@ values! {
         "select min(expires_at) as expires_at from invoices \
             where waits_for = :waits_for and status in ('created', 'awaiting_payment') and expires_at > :after";
 
-    fn chain_sets_waited_for(db) -> Vec<(waits_for: String)> = file "sql/invoices/waited_for.sql";
+    fn awaited_chain_lists(db) -> Vec<(waits_for: String)> = file "sql/invoices/waited_for.sql";
 }
 
 /// SQL statements of the expiry worker.
 #[cfg(test)]
 pub(in crate::store) const EXPIRY: [&str; 3] =
-    [due_waiting_for::SQL, first_expiry_after::SQL, chain_sets_waited_for::SQL];
+    [due_waiting_for::SQL, first_expiry_after::SQL, awaited_chain_lists::SQL];
 
 /// Returns open invoices whose deadline has passed, longest overdue first. Leaves out invoices that wait for a chain
 /// that lags.
@@ -36,7 +36,7 @@ pub fn due(
     limit: u32,
 ) -> Result<Vec<i64>, StoreError> {
     let mut due: Vec<(Time, i64)> = Vec::new();
-    for waits_for in chain_sets_waited_for(db)? {
+    for waits_for in awaited_chain_lists(db)? {
         let up_to = scanned.latest_expired_deadline(&waits_for, now);
         due.extend(due_waiting_for(db, &waits_for, up_to, limit)?);
     }
@@ -48,10 +48,10 @@ pub fn due(
 /// Returns the time at which the next open invoice expires.
 pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>, StoreError> {
     let mut next: Option<Time> = None;
-    for waits_for in chain_sets_waited_for(db)? {
+    for waits_for in awaited_chain_lists(db)? {
         let first = first_expiry_after(db, &waits_for, Time(i64::MIN))?;
         // If no chain lags, the scanned time includes every deadline.
-        let beyond_scan = match scanned.all_scanned_to(&waits_for) {
+        let beyond_scan = match scanned.earliest_scanned_to(&waits_for) {
             Some(to) => first_expiry_after(db, &waits_for, to)?,
             None => None,
         };
@@ -65,6 +65,6 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
 
 /// Returns `true` if an open invoice waits for this chain whenever the chain lags.
 pub fn has_waiting_invoice(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
-    let sets = chain_sets_waited_for(db)?;
+    let sets = awaited_chain_lists(db)?;
     Ok(sets.iter().any(|set| is_waited_for(set, chain)))
 }

@@ -66,7 +66,7 @@ const fn filled_blocks() -> [(u16, [u8; BLOCK_BYTES]); FILLED_COUNT] {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn template_equals_the_file() {
+    fn template_equals_template_db() {
         assert!(super::template() == include_bytes!("../../../sql/template.db"));
     }
 }

@@ -1,8 +1,8 @@
 //! Connections of the pool, and reads of a moved file.
 
 use super::{
-    Arc, Connection, FilePlace, IDLE_MAX, IDLE_MIN, Opener, Path, PooledConnection, Readers,
-    StoreError, WriteRefusal, channel,
+    Arc, Connection, ConnectionOpener, FilePlace, IDLE_MAX, IDLE_MIN, Path, PooledConnection,
+    Readers, StoreError, WriteRefusal, channel,
 };
 use crate::domain::time::Time;
 use crate::store::connection::open_reader;
@@ -13,7 +13,7 @@ use std::sync::Barrier;
 
 impl Readers {
     /// Waits until the pool has added the requested connections, and takes all of them.
-    fn take_all_idle(&self) -> Vec<PooledConnection<Opener>> {
+    fn take_all_idle(&self) -> Vec<PooledConnection<ConnectionOpener>> {
         self._thread.wait_until_idle();
         std::iter::from_fn(|| self.pool.try_get()).collect()
     }
@@ -85,7 +85,7 @@ fn read_transaction_sees_one_snapshot() {
                 Ok::<_, StoreError>(switched_off(db)? == before)
             };
             let same = if at_one_moment {
-                readers.read(|db| db.on_snapshot(twice))
+                readers.read(|db| db.run_on_snapshot(twice))
             } else {
                 readers.read(|db| twice(db))
             };
@@ -144,23 +144,23 @@ fn one_connection_serves_reads_one_after_the_other() {
 
 #[test]
 fn nested_reads_may_exceed_the_pool_size() {
-    fn nested(readers: &Readers, depth: usize) -> Result<usize, StoreError> {
+    fn read_nested(readers: &Readers, depth: usize) -> Result<usize, StoreError> {
         readers.read(|db| {
             file::load(db)?;
             match depth {
                 0 => Ok(0),
-                _ => nested(readers, depth - 1).map(|below| below + 1),
+                _ => read_nested(readers, depth - 1).map(|below| below + 1),
             }
         })
     }
     with_readers("nested", |_, readers| {
-        assert_eq!(nested(readers, 3 * IDLE_MAX).unwrap(), 3 * IDLE_MAX);
+        assert_eq!(read_nested(readers, 3 * IDLE_MAX).unwrap(), 3 * IDLE_MAX);
         assert_eq!(readers.take_all_idle().len(), IDLE_MAX);
     });
 }
 
 #[test]
-fn connection_left_in_a_transaction_is_not_used_again() {
+fn connection_with_open_transaction_is_not_reused() {
     with_readers("left", |_, readers| {
         readers._thread.wait_until_idle();
         let begin = |db: &crate::store::Reader<'_>| {
@@ -174,7 +174,7 @@ fn connection_left_in_a_transaction_is_not_used_again() {
 }
 
 #[test]
-fn readers_are_dropped_only_after_their_thread_has_released_them() {
+fn dropping_readers_waits_for_the_pool_thread() {
     with_readers("dropped", |path, readers| {
         let place = Arc::clone(&readers.opener.place);
         let dropped = Readers::new(path, place, Arc::default());

@@ -104,7 +104,7 @@ fn watcher_statements_scan_no_table() {
         observations::insert::SQL,
         observations::of_transaction::SQL,
         observations::put_in_block::SQL,
-        observations::set_earlier_seen_at::SQL,
+        observations::lower_seen_at::SQL,
         observations::update_row::SQL,
         own_transfers::is_declared::SQL,
         own_transfers::insert::SQL,
@@ -128,7 +128,7 @@ fn watcher_statements_scan_no_table() {
 // These statements run at every step of the sender.
 #[test]
 fn transfers_to_send_are_found_by_index() {
-    let plan = query_plan(transfers::to_send::SQL);
+    let plan = query_plan(transfers::list_sendable::SQL);
     assert!(plan.first().unwrap().contains("transfers_approved"), "{plan:?}");
     assert_no_table_scan(transfers::with_running_command::SQL);
 }

@@ -1,7 +1,7 @@
 //! Values that a transaction has changed, until their hashes are in the audit log.
 
 use super::values::{ValueKey, ValueKind, values_with_key};
-use super::{hashes_to_json, insert_note, pool_hash, pool_import_name};
+use super::{hashes_to_json, insert_hash_entry, pool_hash, pool_import_name};
 use crate::store::{StoreError, Tx};
 use std::cell::RefCell;
 
@@ -95,10 +95,10 @@ impl Tx<'_> {
     }
 
     /// Inserts an audit log entry with the hashes of changed values that no other entry contains.
-    pub(in crate::store) fn note_pending(&self) -> Result<(), StoreError> {
+    pub(in crate::store) fn insert_pending_hashes(&self) -> Result<(), StoreError> {
         match self.take_hashes()? {
             None => Ok(()),
-            Some(states) => self.run_on_conn(|conn| insert_note(conn, "coffer", &states)),
+            Some(states) => self.run_on_conn(|conn| insert_hash_entry(conn, "coffer", &states)),
         }
     }
 }

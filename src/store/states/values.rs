@@ -220,7 +220,7 @@ pub fn pool_hash(
 /// Returns the number of addresses of each pool that are outside the given ranges.
 ///
 /// `ends` has the pool and the `seq` of the first and last address of each range.
-pub fn pool_counts_outside(
+pub fn pool_counts_outside_ranges(
     db: &Reader<'_>,
     ends: &[(String, i64, i64)],
 ) -> Result<Vec<(String, i64)>, StoreError> {

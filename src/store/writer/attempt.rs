@@ -37,7 +37,7 @@ impl Tx<'_> {
         savepoint(self)?;
         let touched = self.count_touched();
         let outcome = work();
-        self.check_open()?;
+        self.check_transaction_open()?;
         if outcome.is_err() {
             self.truncate_touched(touched);
             self.note_account_change();
@@ -55,7 +55,7 @@ impl Tx<'_> {
     ) -> Result<Result<T, E>, StoreError> {
         let before = self.reader.conn.total_changes();
         let outcome = work();
-        self.check_open()?;
+        self.check_transaction_open()?;
         if outcome.is_err() && self.reader.conn.total_changes() != before {
             needs_own_savepoint.set(true);
             let message = "what failed has to be done again in a savepoint of its own";
@@ -65,7 +65,7 @@ impl Tx<'_> {
     }
 
     /// Fails if an error has ended the transaction.
-    pub(super) fn check_open(&self) -> Result<(), StoreError> {
+    pub(super) fn check_transaction_open(&self) -> Result<(), StoreError> {
         if self.reader.conn.is_autocommit() {
             let message = "an error ended the transaction";
             return Err(StoreError::Failed(message.to_owned()));

@@ -122,7 +122,7 @@ impl WriterThread {
         if self.file.conn.is_autocommit() {
             self.health.check_writable()?;
         }
-        tx.check_open()?;
+        tx.check_transaction_open()?;
         Ok(is_done)
     }
 }

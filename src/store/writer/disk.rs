@@ -68,7 +68,7 @@ impl WriterThread {
     }
 
     /// Refuses writes if the file is not in its place, because a restart would not find later writes.
-    pub(super) fn check_place(&self) {
+    pub(super) fn check_file_place(&self) {
         let found = self.file.place.current_state();
         if found == PlaceState::InPlace || self.is_gone.replace(true) {
             return;
@@ -85,7 +85,7 @@ impl WriterThread {
     }
 
     /// Refuses writes from now on, because another program has locked the database. A command only logs this.
-    pub(super) fn refuse_locked(&self) {
+    pub(super) fn refuse_locked_database(&self) {
         if self.health.refusal().is_none() {
             let path = self.file.conn.path().map(Path::new);
             let holder = path.and_then(lock_holder::find_holder);
@@ -110,7 +110,7 @@ impl WriterThread {
                 let times = self.locked_checks.get().saturating_add(1);
                 self.locked_checks.set(times);
                 if times >= LOCKED_TIMES {
-                    self.refuse_locked();
+                    self.refuse_locked_database();
                 }
             }
             Ok(false) => {
@@ -160,7 +160,7 @@ impl WriterThread {
                 true => Ok(false),
                 false => self.truncate_log(),
             });
-            self.log_failure(cut.map(drop));
+            self.report_checkpoint_error(cut.map(drop));
         }
     }
 
@@ -199,7 +199,7 @@ impl WriterThread {
                     self.run_checkpoint("pragma wal_checkpoint(passive)").map(drop)
                 }
             });
-        self.log_failure(moved);
+        self.report_checkpoint_error(moved);
     }
 
     fn may_checkpoint(&self) -> bool {
@@ -220,7 +220,7 @@ impl WriterThread {
         statement.query_row([], |row| Ok((row.get("log")?, row.get("checkpointed")?)))
     }
 
-    fn log_failure(&self, moved: rusqlite::Result<()>) {
+    fn report_checkpoint_error(&self, moved: rusqlite::Result<()>) {
         if let Err(error) = moved {
             self.health.refuse_after_error(&error);
             log::warn!("write-ahead log not checkpointed: error={error}");

@@ -39,7 +39,7 @@ where
     fn run(&mut self, tx: &Tx<'_>) -> bool {
         let work = || {
             let value = (self.work)(tx)?;
-            tx.note_pending()?;
+            tx.insert_pending_hashes()?;
             Ok(value)
         };
         let panicked = |_| Err(StoreError::Failed("a write panicked".to_owned()).into());

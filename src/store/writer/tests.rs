@@ -97,7 +97,7 @@ fn submit(
     store: &Store,
     work: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
 ) -> AnswerReceiver {
-    store.submit_once(work).unwrap()
+    store.submit_unrepeatable(work).unwrap()
 }
 
 /// Waits for the answer of a job. An error is returned as text.
@@ -245,7 +245,7 @@ fn full_queue_refuses_a_job() {
     let waiting: Vec<AnswerReceiver> =
         (0..WAITING_MAX).map(|_| submit(&store, |_| Ok(()))).collect();
     assert_eq!(store.waiting_count(), WAITING_MAX);
-    let refused = store.submit_once(|_| Ok::<(), StoreError>(()));
+    let refused = store.submit_unrepeatable(|_| Ok::<(), StoreError>(()));
     assert!(matches!(refused, Err(StoreError::Overloaded)));
     assert_eq!(store.waiting_count(), WAITING_MAX);
     assert_eq!(held.release(), Ok(()));

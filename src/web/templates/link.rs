@@ -39,7 +39,7 @@ pub enum Price<'a> {
 /// The page with the QR code of a payment link, for printing.
 #[derive(Template)]
 #[template(path = "link/poster.html", config = "src/web/askama.toml")]
-pub struct LinkQr<'a> {
+pub struct LinkQrPage<'a> {
     /// Texts of the page's language.
     pub words: &'static Words,
     /// Language that the customer chose, `None` without a choice.

@@ -2,8 +2,8 @@
 
 use super::{
     CoinChoicePage, CoinOption, CoinOptions, ErrorPage, ExitLink, Frame, HiddenFields,
-    LanguageLink, LinkPage, LinkQr, LiveCheckout, Moment, OutcomeKind, OutcomePage, Page,
-    PageUpdates, PaymentPage, Price, SetupDone, SetupForm, Shop, SimulationButtons, TimeLeft,
+    LanguageLink, LinkPage, LinkQrPage, LiveCheckout, Moment, OutcomeKind, OutcomePage, Page,
+    PageUpdates, PaymentPage, Price, SetupDonePage, SetupForm, Shop, SimulationButtons, TimeLeft,
     UnconfirmedPayment,
 };
 use crate::domain::language::Language;
@@ -207,7 +207,7 @@ fn other_pages_escape_every_field() {
     assert_escaped(link(), 10);
     let price = Price::Fixed(hostile_text());
     assert_escaped(LinkPage { price, ..link() }, 8);
-    let code = LinkQr {
+    let code = LinkQrPage {
         words: words(),
         lang: Some(HOSTILE),
         id: HOSTILE,
@@ -225,14 +225,14 @@ fn other_pages_escape_every_field() {
         password_chars_min: 10,
     };
     assert_escaped(setup, 3);
-    assert_escaped(SetupDone { email: HOSTILE }, 1);
+    assert_escaped(SetupDonePage { email: HOSTILE }, 1);
 }
 
 #[test]
 fn parent_origin_is_escaped_and_scripts_are_files() {
     let frame =
         Frame { parent: Some(hostile_text()), script: Some("folder/file.js"), ..Frame::default() };
-    let body = SetupDone { email: "" };
+    let body = SetupDonePage { email: "" };
     let page = Page { frame, body }.render().unwrap_or_default();
     let named = format!("<meta name=\"coffer-parent\" content=\"{ESCAPED}\">");
     assert!(page.contains(&named), "{page}");

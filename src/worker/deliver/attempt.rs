@@ -47,7 +47,7 @@ pub(super) fn make_attempt(
             outgoing.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         outbound.post(&due.url, &headers, outgoing.body.as_bytes())
     });
-    let latency_ms = stopwatch.ms();
+    let latency_ms = stopwatch.elapsed_ms();
     let outgoing = outgoing.ok();
     let signed = outgoing.as_ref().map(|sent| sent.signed.clone());
     let attempt = match answer {

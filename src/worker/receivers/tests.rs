@@ -64,7 +64,10 @@ fn share_grows_with_success_and_falls_with_failure() {
     }
     assert_eq!(shares, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
     assert_eq!(fill_queue(&mut receivers, "a 1"), SHARE_FIRST);
-    assert_eq!((receivers.free_slots("a 1"), receivers.under_way_count("a 1")), (0, SHARE_FIRST));
+    assert_eq!(
+        (receivers.free_slots("a 1"), receivers.attempts_under_way("a 1")),
+        (0, SHARE_FIRST)
+    );
 }
 
 #[test]
@@ -115,7 +118,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
         for account in 0..8 {
             let hanging = queue_names("hanging", 1_000, &account.to_string());
             for name in &hanging {
-                if receivers.under_way_count(name) > 0 {
+                if receivers.attempts_under_way(name) > 0 {
                     end_attempt(&mut receivers, name, QueueSpeed::Unknown, HANGING_MS);
                     break;
                 }
@@ -151,7 +154,7 @@ fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
 }
 
 #[test]
-fn hanging_queues_do_not_reduce_the_share_of_a_quick_one() {
+fn hanging_queues_do_not_reduce_the_share_of_a_quick_queue() {
     let mut receivers = ReceiverStates::default();
     for _ in 0..10 {
         make_attempt(&mut receivers, "https://busy 1", true, 1);
@@ -238,7 +241,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
 }
 
 #[test]
-fn queues_are_sorted_by_last_turn_then_by_due_time() {
+fn queues_are_sorted_by_last_attempt_then_by_due_time() {
     let mut receivers = ReceiverStates::default();
     let mut all: Vec<WaitingQueue> =
         ["a", "b", "d", "e"].map(|name| waiting_queue(name, false)).into();
@@ -246,13 +249,13 @@ fn queues_are_sorted_by_last_turn_then_by_due_time() {
     for name in ["b", "a", "d", "b"] {
         make_attempt(&mut receivers, name, false, 1);
     }
-    let turns = receivers.sort_by_turn(&all).into_iter();
+    let turns = receivers.sort_by_last_attempt(&all).into_iter();
     let turns: Vec<&str> = turns.map(|one| one.queue.as_str()).collect();
     assert_eq!(turns, ["e", "c", "a", "d", "b"]);
 }
 
 #[test]
-fn queue_that_failed_before_a_restart_is_slow_after_it() {
+fn queue_that_failed_before_a_restart_begins_as_slow() {
     let mut receivers = ReceiverStates::default();
     receivers.refresh(&[waiting_queue("failed 1", true), waiting_queue("new 1", false)], 0);
     assert_eq!((receivers.free_slots("failed 1"), receivers.free_slots("new 1")), (1, 4));
@@ -284,7 +287,7 @@ fn eviction_spares_other_accounts_and_quick_queues() {
     assert!(receivers.queues.len() <= REMEMBERED_MAX);
     assert_eq!(receivers.free_slots("https://shop one"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("https://quick many"), SHARE_FIRST);
-    assert_eq!(receivers.under_way_count("https://busy one"), 1);
+    assert_eq!(receivers.attempts_under_way("https://busy one"), 1);
     assert!(receivers.queues.contains_key(&waits.queue));
     assert_eq!(receivers.accounts.len(), 2);
     receivers.refresh(&[], 0);

@@ -331,7 +331,7 @@ impl FollowerState {
                 Some(unread) if is_behind => unread_blocks_problem(unread),
                 Some(_) | None => failed.to_string(),
             };
-            self.report_lacking_block(is_behind);
+            self.report_missing_block(is_behind);
             self.report_state(Some(problem));
             self.log_problem(Level::Warn, "step failed", format!("error={failed}"), "");
             self.watch.is_connected = false;

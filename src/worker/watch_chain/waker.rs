@@ -89,7 +89,8 @@ impl ChainWaker {
             begins();
         }
         while !woken.stop && !woken.rates {
-            let passed = Duration::from_millis(u64::try_from(since.ms()).unwrap_or_default());
+            let passed =
+                Duration::from_millis(u64::try_from(since.elapsed_ms()).unwrap_or_default());
             let left = most.saturating_sub(passed);
             if left.is_zero() {
                 woken.rates = true;
@@ -116,7 +117,8 @@ impl ChainWaker {
                 Some(expected) if woken.money => expected.min(pause.most),
                 Some(_) | None => pause.most,
             };
-            let passed = Duration::from_millis(u64::try_from(since.ms()).unwrap_or_default());
+            let passed =
+                Duration::from_millis(u64::try_from(since.elapsed_ms()).unwrap_or_default());
             let left = most.saturating_sub(passed);
             if woken.stop || left.is_zero() {
                 return !woken.stop;

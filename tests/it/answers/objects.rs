@@ -54,7 +54,7 @@ impl SeededObjects {
         let [invoice_open, invoice_paid, invoice_live] = [TEST, TEST, LIVE].map(invoice);
         for id in [&invoice_paid, &invoice_live] {
             let payment = shop.pay(json!({ "invoice": id }));
-            shop.move_payment(&payment, "confirmed");
+            shop.set_payment_state(&payment, "confirmed");
         }
         let payment = shop.pay(json!({ "invoice": invoice(TEST) }));
         let mut objects = SeededObjects {

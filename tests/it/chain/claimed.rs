@@ -3,7 +3,7 @@
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
 use crate::support::anvil::{ADDRESS, Node, address_word};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
@@ -34,7 +34,7 @@ impl ClaimShop {
         let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
-        parse_output(&run_wallet(&served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM));
         Some(ClaimShop { rates: format!("fixed:{}", rates.display()), anvil, blind, served })
     }
 

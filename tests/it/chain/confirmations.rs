@@ -2,7 +2,7 @@
 
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -44,7 +44,7 @@ impl<'t> ConfirmationShop<'t> {
 
     /// Restarts the server, so that it polls at once, and waits until it has read the block at this height.
     #[track_caller]
-    fn restart_and_read(&mut self, height: u32) {
+    fn restart_and_sync(&mut self, height: u32) {
         self.running.process.kill();
         self.running = self.till.start();
         let chain = self.chain;
@@ -145,31 +145,31 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
         let text = |name: &str| invoice[name].as_str().unwrap();
         node.pay(text("depositAddress"), text("amountExpected"));
     }
-    counter.restart_and_read(101);
+    counter.restart_and_sync(101);
     for (invoice, needed) in [(&small, 3), (&large, 12)] {
         till.wait_for_event("invoice.detected", invoice);
         counter.assert_confirmations(invoice, 0, json!(needed));
     }
     node.mine(1);
-    counter.restart_and_read(102);
+    counter.restart_and_sync(102);
     counter.assert_confirmations(&small, 1, json!(3));
     counter.assert_confirmations(&large, 1, json!(12));
     assert!(counter.checkout_page(&small).contains("TEST."));
     let payment = counter.operator_invoice_view(&small, "")["payments"][0].clone();
     assert_eq!(payment["explorerUrl"], NULL, "explorers of the main network are not linked");
     node.mine(1);
-    counter.restart_and_read(103);
+    counter.restart_and_sync(103);
     counter.assert_confirmations(&small, 2, json!(3));
     node.mine(1);
-    counter.restart_and_read(104);
+    counter.restart_and_sync(104);
     counter.assert_paid(&small);
     counter.assert_confirmations(&large, 3, json!(12));
     assert_eq!(counter.operator_invoice_view(&large, "")["testNetwork"], "regtest");
     node.mine(8);
-    counter.restart_and_read(112);
+    counter.restart_and_sync(112);
     counter.assert_confirmations(&large, 11, json!(12));
     node.mine(1);
-    counter.restart_and_read(113);
+    counter.restart_and_sync(113);
     counter.assert_paid(&large);
     assert_operator_setting_applies(&node, &mut counter, &small);
     drop(counter);
@@ -192,7 +192,7 @@ fn assert_operator_setting_applies(
     node.mine(4);
     // The operator requires more confirmations than this test mines.
     set(counter, 200);
-    counter.restart_and_read(117);
+    counter.restart_and_sync(117);
     counter.till.wait_for_event("invoice.detected", &invoice);
     counter.assert_confirmations(&invoice, 4, json!(200));
     let payment = counter.operator_invoice_view(paid, "")["payments"][0].clone();
@@ -201,7 +201,7 @@ fn assert_operator_setting_applies(
     counter.assert_confirmations(&invoice, 4, json!(5));
     set(counter, 4);
     // The poll after the restart confirms the payment, although no block was added.
-    counter.restart_and_read(117);
+    counter.restart_and_sync(117);
     counter.assert_paid(&invoice);
 }
 
@@ -211,7 +211,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         return;
     };
     let till = TestnetShop::new(&["--node", &format!("ethereum={}", node.url)]);
-    parse_output(&run_wallet(&till.served.file, &["add", "evm", "--yes"], EVM));
+    parse_output(&run_wallet_command(&till.served.file, &["add", "evm", "--yes"], EVM));
     let mut counter = ConfirmationShop::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });
@@ -226,7 +226,7 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
         node.pay(address, milli * 10_u128.pow(15));
     }
     let txid = node.pay(&customer, 2 * 10_u128.pow(17));
-    counter.restart_and_read(first + 3);
+    counter.restart_and_sync(first + 3);
     for invoice in [&small, &large] {
         till.wait_for_event("invoice.detected", invoice);
     }
@@ -258,20 +258,20 @@ fn assert_confirmed_when_final(
     first: u32,
     [small, large]: [&Value; 2],
 ) {
-    counter.restart_and_read(first + 4);
+    counter.restart_and_sync(first + 4);
     let both = [json!(["detected", 1, "final"]), json!(["detected", 2, "final"])];
     assert_eq!(counter.deposits(), both);
     node.mine(2);
-    counter.restart_and_read(first + 6);
+    counter.restart_and_sync(first + 6);
     counter.assert_paid(small);
     node.mine(3);
-    counter.restart_and_read(first + 9);
+    counter.restart_and_sync(first + 9);
     counter.assert_confirmations(large, 8, json!("final"));
     node.mine(1);
-    counter.restart_and_read(first + 10);
+    counter.restart_and_sync(first + 10);
     counter.assert_paid(large);
     node.mine(2);
-    counter.restart_and_read(first + 12);
+    counter.restart_and_sync(first + 12);
     let confirmed = "select group_concat(state) from (select state from observations)";
     counter.till.served.wait_for_query(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
     assert_eq!(

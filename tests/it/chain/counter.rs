@@ -4,7 +4,7 @@
 
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet};
+use crate::operator::wallets::{parse_output, run_wallet_command};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
 use crate::support::payer::{Coin, Payer, format_units, outpoint, parse_units};
@@ -83,10 +83,10 @@ impl<'a> UtxoShop<'a> {
         let public = Xpub::from_priv(&secp, &account).to_string();
         let chain = node.chain.to_string();
         let add = ["add", &chain, "--yes", "--script", script, "--network", "regtest"];
-        let added = parse_output(&run_wallet(&till.served.file, &add, &public));
+        let added = parse_output(&run_wallet_command(&till.served.file, &add, &public));
         let counter =
             UtxoShop { till, node, payer, coin, script, account, ahead, strays: Vec::new() };
-        counter.assert_node_derives(&added[0], &public);
+        counter.assert_addresses_match_node(&added[0], &public);
         let running = counter.till.start();
         counter.till.wait_for_rate(&chain, coin);
         assert_eq!(counter.till.offered_assets(&running), [coin]);
@@ -95,7 +95,7 @@ impl<'a> UtxoShop<'a> {
 
     /// Asserts that the first wallet addresses, as `coffer wallet add` prints them, are those that the node derives.
     #[track_caller]
-    fn assert_node_derives(&self, added: &Value, public: &str) {
+    fn assert_addresses_match_node(&self, added: &Value, public: &str) {
         let descriptor = format!("{}({public}/0/*)", self.script);
         let read = self.node.try_call("getdescriptorinfo", json!([descriptor]));
         // `getdescriptorinfo` fails on Litecoin nodes if the key has the prefix of another network.
@@ -195,7 +195,7 @@ impl<'a> UtxoShop<'a> {
 
     /// Returns the number of confirmations that an invoice of this price needs.
     pub fn confirmations_needed(&self) -> usize {
-        match ConfirmationTiers::default_for(self.node.chain).needed_for(Some(PRICE)) {
+        match ConfirmationTiers::default_for(self.node.chain).needed_depth(Some(PRICE)) {
             Depth::Blocks(blocks) => usize::try_from(blocks).unwrap(),
             Depth::Final => unreachable!("chains with outputs have no final blocks"),
         }

@@ -91,7 +91,7 @@ fn false_electrum_responses_change_nothing() {
     till.served.wait_for_query(rest, &["0"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    let came = node.received_by(&BTreeSet::from([to]), "LTC");
+    let came = node.received_amounts(&BTreeSet::from([to]), "LTC");
     assert_eq!(came.len(), paid);
     assert_eq!(booked_amounts(&till.served.open_file()), came);
 }

@@ -102,7 +102,7 @@ impl RandomPayer for LitecoindPayer {
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let own = |to: &String| self.node.to_litecoin_address(self.chain, to);
         let to = to.iter().map(own).collect();
-        self.node.received_by(&to, self.asset)
+        self.node.received_amounts(&to, self.asset)
     }
 }
 
@@ -141,7 +141,7 @@ impl RandomPayer for BitcoindPayer<'_> {
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        self.node.received_by(to, "BTC")
+        self.node.received_amounts(to, "BTC")
     }
 }
 
@@ -201,7 +201,7 @@ impl RandomPayer for AnvilPayer {
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        let came = self.node.received_by(to, (self.coin, (self.asset, &self.token)));
+        let came = self.node.received_amounts(to, (self.coin, (self.asset, &self.token)));
         // The sums of the payments must equal the balances.
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, self.asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);

@@ -27,7 +27,7 @@ trait LyingNodePayer {
     /// Pays in a block and, if the chain has a mempool, also in the mempool. `time` makes the amounts unique.
     fn pay_in_block_and_mempool(&self, time: u64);
     /// Returns all confirmed payments.
-    fn received_by(&self) -> ReceivedAmounts;
+    fn confirmed_payments(&self) -> ReceivedAmounts;
     /// Confirms all payments. Returns an SQL condition on the cursor that is true when the server has read the blocks
     /// of these payments.
     fn confirm_all(&self) -> String;
@@ -47,9 +47,9 @@ impl LyingNodePayer for UtxoPayer {
         self.node.pay(&self.to, &format!("0.{:08}", 2_000_000 + time));
     }
 
-    fn received_by(&self) -> ReceivedAmounts {
+    fn confirmed_payments(&self) -> ReceivedAmounts {
         self.node.mine(1);
-        self.node.received_by(&BTreeSet::from([self.to.clone()]), self.asset)
+        self.node.received_amounts(&BTreeSet::from([self.to.clone()]), self.asset)
     }
 
     fn confirm_all(&self) -> String {
@@ -73,9 +73,9 @@ impl LyingNodePayer for EvmPayer {
         self.node.mine(1);
     }
 
-    fn received_by(&self) -> ReceivedAmounts {
+    fn confirmed_payments(&self) -> ReceivedAmounts {
         let ours = self.to.iter().cloned().collect();
-        self.node.received_by(&ours, ("ETH", ("USDC-ERC20", &self.token)))
+        self.node.received_amounts(&ours, ("ETH", ("USDC-ERC20", &self.token)))
     }
 
     fn confirm_all(&self) -> String {
@@ -170,7 +170,7 @@ fn run_lie_cases(
         peak = peak.max((peak_memory_kib(&running), method));
         running.process.kill();
         liar.clear_faults();
-        assert_payments_exist(&file, &payer.received_by(), &format!("{time} {method}"));
+        assert_payments_exist(&file, &payer.confirmed_payments(), &format!("{time} {method}"));
     }
     let rest = payer.confirm_all();
     let mut running = till.start();
@@ -180,7 +180,7 @@ fn run_lie_cases(
     till.served.wait_for_query(&rest, &["1"]);
     assert!(running.process.close_input());
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    assert_eq!(booked_amounts(&file), payer.received_by());
+    assert_eq!(booked_amounts(&file), payer.confirmed_payments());
     let (peak, method) = peak;
     eprintln!(
         "{chain}: {count} lies; the most memory: {peak} KiB (by {method}), without a lie {usual} KiB"

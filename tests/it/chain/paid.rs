@@ -2,7 +2,7 @@
 
 use super::till::{TPUB, TestnetShop};
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet};
+use crate::operator::wallets::{parse_output, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -114,7 +114,7 @@ fn resume_stopped_wallet(till: &TestnetShop, running: &RunningServer, address: &
     assert_eq!(till.offered_assets(running), Vec::<String>::new());
     let why = "something came to its index 900, which this file has not handed out: \
         this file is older than the wallet, or the key is used elsewhere";
-    let listed = parse_output(&run_wallet(&till.served.file, &["list"], ""));
+    let listed = parse_output(&run_wallet_command(&till.served.file, &["list"], ""));
     let problem = listed[0]["problem"].as_str().unwrap();
     assert!(problem.ends_with(why), "{problem}");
     let shown = running.operator_request("GET", "/dashboard/api/wallets", &Value::Null);

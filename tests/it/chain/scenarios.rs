@@ -37,7 +37,7 @@ trait ScenarioPayer {
     fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]);
     /// Reorganises the newest blocks. Their transactions are confirmed again in another order, except the transaction
     /// `gone`.
-    fn reorganise_and_drop(&self, gone: &str);
+    fn reorganise_and_drop_txid(&self, gone: &str);
     /// Sends to this address several payments that the server must ignore.
     fn send_ignored_payments(&self, to: &str);
     /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, returns
@@ -139,7 +139,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         for name in ["back", "gone"] {
             assert_eq!(told[name], "detected", "{name}");
         }
-        self.payer.reorganise_and_drop(&gone);
+        self.payer.reorganise_and_drop_txid(&gone);
         let count = count + 3;
         let told = self.run_server_until(&confirmed_condition(count));
         assert_eq!(told["back"], "detected");

@@ -11,7 +11,7 @@ use super::killed::tron::{ASSET as TRON_TOKEN, TronPayer};
 use super::killed::{AnvilPayer, LitecoindPayer, RandomPayer};
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet};
+use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::ElectrumProxy;
@@ -115,7 +115,7 @@ fn start_chains() -> Option<(Vec<SoakChain>, Vec<String>)> {
     sides.push(SoakChain { chain: "tron", payer, front, to });
     tokens.push(format!("{TRON_TOKEN}={}", encode_address(TOKEN)));
     let node = Surfpool::start(UNTESTED)?;
-    tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint(asset))));
+    tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint_address(asset))));
     sides.push(SoakChain {
         chain: "solana",
         front: FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
@@ -140,7 +140,7 @@ fn open_shop(sides: &[SoakChain], tokens: &[String]) -> TestnetShop {
         parse_output(&till.add_wallet(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
-        parse_output(&run_wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM));
     }
     let pool: Vec<String> = (0..20).map(address_without_key).collect();
     let import = ["import", "solana", "-"];

@@ -2,7 +2,7 @@
 //!
 //! Invariant: rates are fixed, and wallets have public keys only.
 
-use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet};
+use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet_command};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
@@ -61,7 +61,7 @@ impl TestnetShop {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = TestnetShop::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
-        parse_output(&run_wallet(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM));
         till
     }
 
@@ -69,7 +69,7 @@ impl TestnetShop {
     /// addresses.
     #[track_caller]
     pub fn with_solana(node: &Surfpool, url: &str) -> TestnetShop {
-        let token = |asset: &str| format!("{asset}={}", node.mint(asset));
+        let token = |asset: &str| format!("{asset}={}", node.mint_address(asset));
         let (url, usdc, usdt) = (format!("solana={url}"), token(USDC), token(USDT));
         let till = TestnetShop::new(&["--node", &url, "--token", &usdc, "--token", &usdt]);
         let pool = node.pool_addresses(0, 40).join("\n");
@@ -83,7 +83,7 @@ impl TestnetShop {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };
         let script = ["--script", script, "--network", "regtest"];
         let add = [&["add", chain, "--yes"][..], &script, besides].concat();
-        run_wallet(&self.served.file, &add, key)
+        run_wallet_command(&self.served.file, &add, key)
     }
 
     /// Adds settings for the next start.

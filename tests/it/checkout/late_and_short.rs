@@ -10,7 +10,7 @@ fn late_payer_is_not_asked_to_pay_again() {
     let [expired, cancelled, failed] =
         [(); 3].map(|()| shop.create_invoice("20.00", json!({ "asset": "LTC" })));
     let vanished = shop.pay(json!({ "invoice": failed["id"] }));
-    shop.move_payment(&vanished, "dropped");
+    shop.set_payment_state(&vanished, "dropped");
     shop.cancel_invoice(cancelled["id"].as_str().unwrap()).expect(200);
     shop.advance("20m");
     for (invoice, heading, unpaid) in [
@@ -26,7 +26,7 @@ fn late_payer_is_not_asked_to_pay_again() {
         let late = shop.pay(json!({ "invoice": invoice["id"] }));
         let seen = [&*heading, told, "0.25 LTC", "http-equiv=\"refresh\""];
         get_checkout_page(&shop, invoice).assert_shows(200, &seen).assert_hides(&[unpaid]);
-        shop.move_payment(&late, "dropped");
+        shop.set_payment_state(&late, "dropped");
         get_checkout_page(&shop, invoice).assert_hides(&[told, "http-equiv"]);
     }
 }
@@ -87,9 +87,9 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
     get_checkout_page(&shop, &invoice)
         .assert_shows(200, &seen)
         .assert_hides(&[address, "more</h1>"]);
-    shop.move_payment(&rest, "dropped");
+    shop.set_payment_state(&rest, "dropped");
     get_checkout_page(&shop, &invoice).assert_shows(200, &missing);
-    shop.move_payment(&part, "confirmed");
+    shop.set_payment_state(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
     get_checkout_page(&shop, &invoice).assert_shows(200, &arrived);
     // The page does not request a missing amount that is within the account's tolerance.

@@ -84,7 +84,7 @@ fn page_shows_seen_and_confirmed_payment_and_return_link() {
     let page = get_checkout_page(&shop, &invoice);
     let page = page.assert_shows(200, &["Your payment was seen", "http-equiv=\"refresh\""]);
     page.assert_hides(&HIDDEN).assert_hides(&["shop.example"]);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let page = get_checkout_page(&shop, &invoice);
     let way_back = "href=\"https://shop.example/thanks?a=1&#38;b=2\"";
     let page = page.assert_shows(200, &["<h1>Paid</h1>", "Your payment has arrived", way_back]);
@@ -134,7 +134,7 @@ fn every_status_has_a_page() {
         shop.create_invoice("20.00", json!({ "asset": "LTC" })),
     );
     let payment = shop.pay(json!({ "invoice": gone["id"] }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     let expired = shop.create_invoice("20.00", json!({}));
     shop.advance("20m");
     get_checkout_page(&shop, &expired)
@@ -146,7 +146,7 @@ fn every_status_has_a_page() {
         .assert_shows(200, &over_and_less)
         .assert_hides(&["http-equiv", "/select\""]);
     let payment = shop.pay(json!({ "invoice": late["id"] }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     get_checkout_page(&shop, &late)
         .assert_shows(200, &["Paid too late"])
         .assert_hides(&["http-equiv"]);

@@ -29,7 +29,7 @@ impl Installation {
 
     /// Makes all stored rates older by this many milliseconds.
     #[track_caller]
-    pub(super) fn age_rates(&self, ms: i64) {
+    pub(super) fn make_rates_older(&self, ms: i64) {
         self.open_file()
             .execute_batch(&format!(
                 "begin immediate; update rate_figures set at = at - {ms};
@@ -222,9 +222,9 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
     served.wait_for_query(TRIED, &[tried]);
-    served.age_rates(100_000);
+    served.make_rates_older(100_000);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60000");
-    served.age_rates(81_000);
+    served.make_rates_older(81_000);
     let bitcoin = running.bitcoin_rate();
     assert_eq!(bitcoin["rate"], Value::Null);
     assert_eq!(bitcoin["problem"], "rates of coinbase, kraken are older than 3 minutes");

@@ -107,7 +107,7 @@ fn payout_uses_the_current_rate_without_spread() {
         let body = json!({ "action": "approve", "networkFee": "0.00001" });
         running.operator_request("POST", &path, &body)
     };
-    served.age_rates(181_000);
+    served.make_rates_older(181_000);
     let refused = approve();
     refused.assert_error(400, "invalid_request", Some("rate"));
     let message = refused.json()["message"].as_str().unwrap().to_owned();

@@ -70,7 +70,7 @@ fn late_payment_uses_current_rate_instead_of_quoted() {
         shop.advance("1m");
         let pay = |amount: &str| {
             let paid = shop.pay(json!({ "invoice": id, "amount": amount }));
-            shop.move_payment(&paid, "confirmed");
+            shop.set_payment_state(&paid, "confirmed");
             paid
         };
         let in_time = pay("1");
@@ -99,13 +99,13 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
         assert_eq!(shop.get_deposit(key, &id)["grossEur"], "50.00");
         shop.set_rates_stale(false);
         shop.advance("10m");
-        shop.move_payment(&id, "confirmed");
+        shop.set_payment_state(&id, "confirmed");
         shop.assert_deposit(key, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
         assert_eq!(shop.rate_and_age("deposits", "fixed_at", &id), "60000 fixed 0");
         // A reorg does not change the fixed rate.
         shop.advance("10m");
         for state in ["orphaned", "confirmed"] {
-            shop.move_payment(&id, state);
+            shop.set_payment_state(&id, state);
             assert_eq!(shop.rate_and_age("deposits", "created_at", &id), "60000 fixed -600000");
         }
         shop.assert_audit_clean();
@@ -132,7 +132,7 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
         }
     }
     let paid = shop.pay(json!({ "invoice": open }));
-    shop.move_payment(&paid, "confirmed");
+    shop.set_payment_state(&paid, "confirmed");
     shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.assert_audit_clean();
 }

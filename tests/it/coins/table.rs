@@ -104,7 +104,7 @@ fn simulation_pays_the_due_amount() {
     let path = format!("/v1/invoices/{}/simulate", id.as_str().unwrap());
     let simulate = |body: Value| shop.post(&path, Some(TEST), body).expect(200).json();
     let almost = shop.pay(json!({ "invoice": id, "amount": "0.012375" }));
-    shop.move_payment(&almost, "confirmed");
+    shop.set_payment_state(&almost, "confirmed");
     let id = id.as_str().unwrap();
     assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
     // 0.01 EUR is due, and the case `under` pays half of it, rounded up to the full cent.

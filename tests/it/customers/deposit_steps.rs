@@ -33,7 +33,7 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
         assert_eq!(deposit["livemode"], key == LIVE);
         shop.assert_deposit(key, id, "detected", 0, "", "0.00");
         assert_eq!(shop.post(PATH, None, paid.clone()).expect(200).json(), seen);
-        assert_eq!(shop.move_payment(id, "confirmed")["state"], "confirmed");
+        assert_eq!(shop.set_payment_state(id, "confirmed")["state"], "confirmed");
         shop.assert_deposit(key, id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
         let again = shop.post(PATH, None, paid).expect(200).json();
         assert_eq!((&again["id"], &again["state"]), (&seen["id"], &json!("confirmed")));
@@ -46,24 +46,24 @@ fn later_changes_of_a_deposit_book_adjustments() {
     let address = shop.customer_address(TEST, "ada", "evm");
     let id = shop.pay(json!({ "address": address, "asset": "USDC-BASE", "amount": "100" }));
     let booked = "sale 92.00, fee -0.92";
-    shop.move_payment(&id, "confirmed");
+    shop.set_payment_state(&id, "confirmed");
     shop.assert_deposit(TEST, &id, "confirmed", 1, booked, "91.08");
     // A later change of the fee does not change a booked deposit.
     shop.update_account(json!({ "feeBps": 500 }));
-    assert_eq!(shop.move_payment(&id, "orphaned")["state"], "seen");
+    assert_eq!(shop.set_payment_state(&id, "orphaned")["state"], "seen");
     let booked = format!("{booked}, adjustment -92.00, adjustment 0.92");
     shop.assert_deposit(TEST, &id, "detected", 1, &booked, "0.00");
-    shop.move_payment(&id, "confirmed");
+    shop.set_payment_state(&id, "confirmed");
     let booked = format!("{booked}, adjustment 92.00, adjustment -0.92");
     shop.assert_deposit(TEST, &id, "confirmed", 2, &booked, "91.08");
     assert_eq!(shop.get_deposit(TEST, &id)["feeEur"], "0.92");
-    shop.move_payment(&id, "dropped");
+    shop.set_payment_state(&id, "dropped");
     let booked = format!("{booked}, adjustment -92.00, adjustment 0.92");
     shop.assert_deposit(TEST, &id, "dropped", 2, &booked, "0.00");
-    shop.move_payment(&id, "seen");
+    shop.set_payment_state(&id, "seen");
     shop.assert_deposit(TEST, &id, "detected", 2, &booked, "0.00");
-    shop.move_payment(&id, "dropped");
-    shop.move_payment(&id, "confirmed");
+    shop.set_payment_state(&id, "dropped");
+    shop.set_payment_state(&id, "confirmed");
     let booked = format!("{booked}, adjustment 92.00, adjustment -0.92");
     shop.assert_deposit(TEST, &id, "confirmed", 3, &booked, "91.08");
     assert!(findings(shop.file()).is_empty());
@@ -76,7 +76,7 @@ fn confirmation_fixes_the_fee() {
     let id = shop.pay(json!({ "address": address, "amount": "0.001" }));
     shop.update_account(json!({ "feeBps": 200 }));
     shop.advance("5m");
-    shop.move_payment(&id, "confirmed");
+    shop.set_payment_state(&id, "confirmed");
     shop.assert_deposit(TEST, &id, "confirmed", 1, "sale 60.00, fee -1.20", "58.80");
     let deposit = shop.get_deposit(TEST, &id);
     assert_eq!((&deposit["feeEur"], &deposit["netEur"]), (&json!("1.20"), &json!("58.80")));
@@ -84,7 +84,7 @@ fn confirmation_fixes_the_fee() {
     assert_eq!(deposit["confirmedAt"], shop.now());
     // The smallest deposit is confirmed, but not booked, because its value is 0.00.
     let little = shop.pay(json!({ "address": address, "amount": "0.00000001" }));
-    shop.move_payment(&little, "confirmed");
+    shop.set_payment_state(&little, "confirmed");
     shop.assert_deposit(TEST, &little, "confirmed", 1, "", "58.80");
 }
 
@@ -96,11 +96,11 @@ fn confirmation_fixes_the_rate() {
     // Simulates a rate that was different when the payment was seen.
     shop.execute_sql("update deposits set rate = '50000', gross = 5000, fee = 50");
     assert_eq!(shop.get_deposit(TEST, &id)["grossEur"], "50.00");
-    shop.move_payment(&id, "confirmed");
+    shop.set_payment_state(&id, "confirmed");
     shop.assert_deposit(TEST, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
     assert_eq!(shop.get_deposit(TEST, &id)["rate"], "60000");
     // After the confirmation, the rate no longer changes.
-    shop.move_payment(&id, "orphaned");
+    shop.set_payment_state(&id, "orphaned");
     let booked = "sale 60.00, fee -0.60, adjustment -60.00, adjustment 0.60";
     shop.assert_deposit(TEST, &id, "detected", 1, booked, "0.00");
     assert!(findings(shop.file()).is_empty());
@@ -140,7 +140,7 @@ fn seen_deposit_can_be_replaced() {
             Some("state"),
         );
     }
-    shop.move_payment(next, "confirmed");
+    shop.set_payment_state(next, "confirmed");
     shop.post(&format!("{PATH}/{next}"), None, body).assert_error(
         409,
         "invalid_transition",

@@ -45,7 +45,7 @@ pub fn shop_with_every_feature() -> Shop {
         let invoice = shop.create_invoice("30.00", json!({ "asset": "ETH" }));
         let payment = shop.pay(json!({ "invoice": invoice["id"] }));
         for state in ["confirmed", "orphaned", end] {
-            shop.move_payment(&payment, state);
+            shop.set_payment_state(&payment, state);
             shop.advance("1s");
         }
     }
@@ -171,7 +171,7 @@ fn audit_finds_each_planted_fault() {
 }
 
 #[test]
-fn audit_accepts_a_just_overdue_open_invoice() {
+fn open_invoice_up_to_an_hour_overdue_passes_audit() {
     let shop = Shop::open();
     shop.create_invoice("10.00", json!({ "ttlSeconds": 60 }));
     shop.create_invoice("10.00", json!({ "ttlSeconds": 60, "asset": "BTC" }));

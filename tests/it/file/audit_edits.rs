@@ -46,7 +46,7 @@ fn edited_destination_of_an_approved_transfer_is_found() {
 }
 
 #[test]
-fn edited_destination_of_a_paid_transfer_and_its_audit_rows_is_found() {
+fn destination_edited_in_paid_transfer_and_audit_rows_is_found() {
     let edit = "update audit_log set detail = replace(detail, (select to_address from transfers where kind = 'payout'), 'elsewhere');
         update transfers set to_address = 'elsewhere' where kind = 'payout'";
     assert_edit_found(edit, "rule 4: payout ", "as it is stored");
@@ -83,7 +83,7 @@ fn emptied_audit_log_is_found() {
 }
 
 #[test]
-fn edited_rate_of_quote_payment_and_invoice_together_is_found() {
+fn rate_edited_in_quote_payment_and_invoice_is_found() {
     let invoice = "(select seq from invoices where status = 'confirmed' and mode = 'test' limit 1)";
     let edit = format!(
         "update quotes set rate = '2999' where invoice = {invoice};

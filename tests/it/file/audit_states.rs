@@ -3,7 +3,7 @@
 
 use super::audit::findings;
 use super::old_files::{downgraded_copy, start_on_file, text_column};
-use crate::operator::wallets::{ZPUB, parse_output, run_wallet};
+use crate::operator::wallets::{ZPUB, parse_output, run_wallet_command};
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::scratch::Scratch;
@@ -140,7 +140,7 @@ fn edited_settings_and_pools_are_found() {
 fn edited_wallet_is_found() {
     let scratch = Scratch::new();
     let file = scratch.path("file.db");
-    parse_output(&run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    parse_output(&run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert_eq!(findings(&file), Vec::<String>::new());
     assert_edit_found(&file, "update wallets set key = randomblob(33)", "wallet ");
     assert_edit_found(&file, "update wallets set network = 'test'", "wallet ");

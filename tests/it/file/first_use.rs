@@ -25,7 +25,7 @@ fn read_command_creates_no_file() {
 }
 
 #[test]
-fn command_names_a_new_file_once() {
+fn only_the_command_that_creates_a_file_prints_its_path() {
     let scratch = Scratch::new();
     let create = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

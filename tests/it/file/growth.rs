@@ -214,7 +214,7 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A selection that received a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     for asset in ["BTC", "SOL", "BTC", "SOL"] {
         pick(asset);
     }

@@ -1,6 +1,6 @@
 //! Memory use of a request body while it arrives.
 
-use crate::operator::password_queue::peak_kib;
+use crate::operator::password_queue::peak_memory_kib;
 use crate::support::installation::Installation;
 use crate::support::polling;
 use std::io::Write;
@@ -23,7 +23,7 @@ fn chunked_body_of_single_bytes_uses_bounded_memory() {
     let running = served.start(&[]);
     let address = running.url.strip_prefix("http://").unwrap();
     let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
-    let before = peak_kib(running.process.id());
+    let before = peak_memory_kib(running.process.id());
     let head =
         "POST /dashboard/api/session HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
     // The chunked body is as large as allowed, but its last chunk is never sent.
@@ -36,7 +36,7 @@ fn chunked_body_of_single_bytes_uses_bounded_memory() {
     .take(20)
     .collect();
     assert!(polling::wait_until(|| unread_bytes(port) == 0));
-    let grown = peak_kib(running.process.id()).saturating_sub(before);
+    let grown = peak_memory_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 16_000, "{grown} KiB");
     drop(callers);
 }

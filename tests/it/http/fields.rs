@@ -57,10 +57,10 @@ fn invoice_fields_match_in_every_status() {
     shop.cancel_invoice(&cancelled).expect(200);
     quoted();
     let payment = shop.pay(json!({ "invoice": failing }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": late }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     for case in ["exact", "under", "over"] {
         let id = text(quoted());
         let body = json!({ "case": case });
@@ -240,13 +240,13 @@ fn event_fields_match_for_every_type() {
     let quoted = || shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
     let paid = |amount: &str| {
         let payment = shop.pay(json!({ "invoice": quoted(), "amount": amount }));
-        shop.move_payment(&payment, "confirmed");
+        shop.set_payment_state(&payment, "confirmed");
         payment
     };
     for amount in ["0.25", "0.5", "0.1"] {
         paid(amount);
     }
-    shop.move_payment(&paid("0.25"), "dropped");
+    shop.set_payment_state(&paid("0.25"), "dropped");
     shop.cancel_invoice(quoted().as_str().unwrap()).expect(200);
     shop.create_addresses(TEST, "ada").expect(201);
     let deposit = json!({ "asset": "BTC", "amount": "0.01" });
@@ -254,7 +254,7 @@ fn event_fields_match_for_every_type() {
     let late = quoted();
     shop.advance("20m");
     let late = shop.pay(json!({ "invoice": late }));
-    shop.move_payment(&late, "confirmed");
+    shop.set_payment_state(&late, "confirmed");
     let mut resource = ResourceShape::parse(EVENT);
     for key in [TEST, LIVE] {
         for event in list_entries(&shop, "/v1/events?limit=200", key) {

@@ -68,8 +68,8 @@ fn play_history(shop: &Shop, name: &str) {
         }
         "failed" => {
             let payment = shop.pay(json!({ "invoice": id }));
-            shop.move_payment(&payment, "confirmed");
-            shop.move_payment(&payment, "dropped");
+            shop.set_payment_state(&payment, "confirmed");
+            shop.set_payment_state(&payment, "dropped");
         }
         _ => unreachable!("{name} is no history"),
     }

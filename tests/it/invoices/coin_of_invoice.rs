@@ -22,9 +22,9 @@ fn payment_on_an_older_quote_sets_the_asset_of_the_invoice() {
         (&detected["status"], &detected["asset"], &detected["amountReceived"]),
         (&json!("detected"), &json!("LTC"), &json!("1.25"))
     );
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.get_invoice(&id)["status"], "confirmed");
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     assert_eq!(shop.get_invoice(&id)["asset"], "BTC");
 }
 
@@ -37,7 +37,7 @@ fn payment_does_not_change_the_selected_coin() {
     let second = shop.pay(json!({ "invoice": id }));
     assert_eq!(shop.get_invoice(&id)["asset"], "LTC");
     for payment in [first, second] {
-        shop.move_payment(&payment, "dropped");
+        shop.set_payment_state(&payment, "dropped");
     }
     let back = shop.get_invoice(&id);
     assert_eq!((&back["status"], &back["asset"]), (&json!("awaiting_payment"), &json!("BTC")));
@@ -53,7 +53,7 @@ fn selection_freezes_the_rate_until_the_deadline() {
     shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'");
     let paid = |id: &serde_json::Value, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
-        shop.move_payment(&payment, "confirmed");
+        shop.set_payment_state(&payment, "confirmed");
         shop.get_invoice(id.as_str().unwrap())
     };
     let invoice = paid(&in_time, "2.5");
@@ -88,14 +88,14 @@ fn coin_can_be_selected_before_payment_and_deadline() {
         let id = make();
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
         assert_cannot_select(&shop, &id, "detected", "payment_in_flight");
-        shop.move_payment(&payment, "confirmed");
+        shop.set_payment_state(&payment, "confirmed");
         assert_cannot_select(&shop, &id, status, "payment_in_flight");
-        shop.move_payment(&payment, "dropped");
+        shop.set_payment_state(&payment, "dropped");
         assert_cannot_select(&shop, &id, "failed", "invoice_closed");
     }
     let [waiting, cancelled, expired] = std::array::from_fn(|_| make());
     let payment = shop.pay(json!({ "invoice": waiting }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     let path = format!("/v1/invoices/{waiting}/select");
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "SOL" }));
     assert_eq!(picked.expect(200).json()["asset"], "SOL");
@@ -107,6 +107,6 @@ fn coin_can_be_selected_before_payment_and_deadline() {
     assert_cannot_select(&shop, &expired, "expired", "invoice_closed");
     assert_cannot_select(&shop, &waiting, "failed", "invoice_closed");
     let late = shop.pay(json!({ "invoice": expired }));
-    shop.move_payment(&late, "confirmed");
+    shop.set_payment_state(&late, "confirmed");
     assert_cannot_select(&shop, &expired, "paid_late", "invoice_closed");
 }

@@ -155,7 +155,7 @@ fn new_invoice_has_every_field() {
 }
 
 #[test]
-fn unavailable_asset_is_a_warning() {
+fn unavailable_asset_causes_a_warning() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     assert_eq!(

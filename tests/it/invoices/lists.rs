@@ -40,7 +40,7 @@ fn undocumented_query_is_rejected() {
 }
 
 #[test]
-fn invoices_are_listed_newest_first_and_by_status_and_order() {
+fn invoices_are_listed_newest_first_and_filtered_by_status_and_order_id() {
     let shop = Shop::open();
     for order in 0..30 {
         shop.create_invoice("20.00", json!({ "orderId": format!("order {order}") }));
@@ -60,7 +60,7 @@ fn invoices_are_listed_newest_first_and_by_status_and_order() {
 }
 
 #[test]
-fn pages_of_events_and_ledger_follow_one_another() {
+fn pages_of_events_and_ledger_contain_each_entry_once() {
     let shop = Shop::open();
     for currency in ["EUR", "USD", "EUR"] {
         let id = shop.create_invoice("20.00", json!({ "currency": currency }))["id"].clone();
@@ -129,7 +129,7 @@ fn seen_payment_is_pending_net_of_fee() {
     let payment = shop.pay(json!({ "invoice": id }));
     let euro = || shop.get("/v1/balances", Some(TEST)).expect(200).json()["data"][0].clone();
     assert_eq!((&euro()["pending"], &euro()["available"]), (&json!("19.80"), &json!("0.00")));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!((&euro()["pending"], &euro()["available"]), (&json!("0.00"), &json!("19.80")));
 }
 

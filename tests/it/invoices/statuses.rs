@@ -67,7 +67,7 @@ fn confirmed_payment_makes_invoice_confirmed() {
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1m");
     let now = shop.now();
-    assert_eq!(shop.move_payment(&payment, "confirmed")["state"], "confirmed");
+    assert_eq!(shop.set_payment_state(&payment, "confirmed")["state"], "confirmed");
     let told = "created detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
     assert_eq!(shop.get_invoice(&id)["confirmedAt"], json!(now));
@@ -80,7 +80,7 @@ fn single_large_payment_overpays_invoice() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id, "amount": "1.5" }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "118.80"]);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created detected overpaid";
     shop.assert_invoice(&id, "overpaid", told, "sale 120.00, fee -1.20", ["118.80", "0.00"]);
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.5");
@@ -90,14 +90,14 @@ fn single_large_payment_overpays_invoice() {
 fn second_payment_overpays_invoice() {
     let (shop, id) = shop_with_quoted_invoice();
     let first = shop.pay(json!({ "invoice": id }));
-    shop.move_payment(&first, "confirmed");
+    shop.set_payment_state(&first, "confirmed");
     let paid_at = shop.get_invoice(&id)["confirmedAt"].clone();
     shop.advance("1h");
     let second = shop.pay(json!({ "invoice": id }));
     let told = "created detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "2.5", "the second is seen");
-    shop.move_payment(&second, "confirmed");
+    shop.set_payment_state(&second, "confirmed");
     shop.assert_invoice(
         &id,
         "overpaid",
@@ -113,7 +113,7 @@ fn small_payment_underpays_invoice() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "49.50"]);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created detected underpaid";
     shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
     shop.advance("1h");
@@ -136,12 +136,12 @@ fn invoice_expires_with_or_without_selected_coin() {
 }
 
 #[test]
-fn late_payment_is_paid_late() {
+fn late_payment_makes_invoice_paid_late() {
     let (shop, id) = shop_with_quoted_invoice();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "expired", "created expired", "", ["0.00", "0.00"]);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created expired paid_late";
     shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
 }
@@ -151,13 +151,13 @@ fn small_late_payment_underpays_invoice() {
     let (shop, id) = shop_with_quoted_invoice();
     shop.advance("20m");
     let payment = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created expired underpaid";
     shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
 }
 
 #[test]
-fn payment_after_cancellation_is_paid_late() {
+fn payment_after_cancellation_makes_invoice_paid_late() {
     let (shop, id) = shop_with_quoted_invoice();
     let cancelled = shop.cancel_invoice(&id).expect(200).json();
     assert_eq!(cancelled, shop.get_invoice(&id));
@@ -166,10 +166,10 @@ fn payment_after_cancellation_is_paid_late() {
     shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
     let payment = shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "cancelled", "created cancelled", "", ["0.00", "0.00"]);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created cancelled paid_late";
     shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
     let told = "created cancelled paid_late cancelled";
     shop.assert_invoice(&id, "cancelled", told, booked, ["0.00", "0.00"]);
@@ -184,13 +184,13 @@ fn only_open_unpaid_invoices_can_be_cancelled() {
         assert!(!shop.event_types(&id, TEST).contains(&"invoice.cancelled".to_owned()), "{reason}");
     };
     refused("detected");
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     refused("confirmed");
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     refused("failed");
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     shop.cancel_invoice(&id).expect(200);
     shop.cancel_invoice(&id).assert_error(409, "invoice_not_cancellable", None);
     shop.cancel_invoice("01900000-0000-7000-8000-000000000000").assert_error(
@@ -207,8 +207,8 @@ fn only_open_unpaid_invoices_can_be_cancelled() {
 fn dropped_confirmed_payment_fails_invoice() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.move_payment(&payment, "confirmed");
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "confirmed");
+    shop.set_payment_state(&payment, "dropped");
     let told = "created detected confirmed failed";
     let booked = "sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
     shop.assert_invoice(&id, "failed", told, booked, ["0.00", "0.00"]);
@@ -222,7 +222,7 @@ fn payment_dropped_after_deadline_fails_invoice() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
     shop.advance("1h");
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     shop.assert_invoice(&id, "failed", "created detected failed", "", ["0.00", "0.00"]);
 }
 
@@ -230,7 +230,7 @@ fn payment_dropped_after_deadline_fails_invoice() {
 fn payment_dropped_before_deadline_fails_invoice_at_deadline() {
     let (shop, id) = shop_with_quoted_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     shop.assert_invoice(&id, "awaiting_payment", "created detected", "", ["0.00", "0.00"]);
     shop.advance("20m");
     shop.assert_invoice(&id, "failed", "created detected failed", "", ["0.00", "0.00"]);

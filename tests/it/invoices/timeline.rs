@@ -32,7 +32,7 @@ fn timeline_shows_each_step_of_payment_and_refund() {
     let shop = &interface.shop;
     let invoice = create_litecoin_invoice(shop);
     let payment = shop.pay(json!({ "invoice": invoice, "amount": "1.24375" }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     shop.advance("1s");
     let refund = shop.create_refund(&invoice, Some("10.00"));
     shop.apply_actions("refunds", &refund, &["reject"]);
@@ -80,14 +80,16 @@ fn timeline_shows_every_status_change() {
         for step in way {
             match *step {
                 "seen" => payment = shop.pay(json!({ "invoice": invoice })),
-                "seen again" => drop(shop.move_payment(&payment, "seen")),
+                "seen again" => drop(shop.set_payment_state(&payment, "seen")),
                 "cancel" => drop(shop.cancel_invoice(&invoice).expect(200)),
                 "20m" => shop.advance("20m"),
                 "replaced" => {
-                    payment =
-                        shop.move_payment(&payment, "replaced")["id"].as_str().unwrap().to_owned();
+                    payment = shop.set_payment_state(&payment, "replaced")["id"]
+                        .as_str()
+                        .unwrap()
+                        .to_owned();
                 }
-                step => drop(shop.move_payment(&payment, step)),
+                step => drop(shop.set_payment_state(&payment, step)),
             }
         }
         let entries = timeline_entries(&interface, &invoice);

@@ -29,7 +29,7 @@ fn export_matches_the_operator_interface() {
     let invoice = shop.create_invoice("20.00", body);
     let id = invoice["id"].as_str().unwrap();
     let payment = shop.pay(json!({ "invoice": id, "txid": "t1" }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let refund = shop.create_refund(id, Some("5.00"));
     let now = shop.now();
     let read = shop.get_invoice(id);

@@ -179,7 +179,7 @@ fn invoice_details_are_complete() {
     let select = format!("/v1/invoices/{invoice}/select");
     interface.shop.post(&select, Some(TEST), json!({ "asset": "LTC" })).expect(200);
     let payment = interface.shop.pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
-    interface.shop.move_payment(&payment, "confirmed");
+    interface.shop.set_payment_state(&payment, "confirmed");
     let detail = interface.get(&format!("invoices/{invoice}"));
     assert_eq!(detail["invoice"], interface.shop.get_invoice(&invoice));
     assert_eq!(detail["redirectUrl"], "https://shop.example/thanks");

@@ -15,9 +15,9 @@ fn guess_until_limited(server: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
     let made = (0..600).find(|client| {
         let from = format!("198.51.{}.{}", client / 250, client % 250 + 1);
-        server.request_from(&from, "", "POST", SESSION, &body).status == 429
+        server.request_from_address(&from, "", "POST", SESSION, &body).status == 429
     });
-    server.sign_in_from(STRANGER, ANNA, &NULL).assert_error(429, "too_many_attempts", None);
+    server.sign_in_from_address(STRANGER, ANNA, &NULL).assert_error(429, "too_many_attempts", None);
     made.unwrap()
 }
 
@@ -25,17 +25,17 @@ fn guess_until_limited(server: &OperatorServer) -> usize {
 fn known_client_signs_in_after_restart_and_flood() {
     let limits = coffer::http::PasswordLimits::default();
     let mut server = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
-    server.sign_in_from(OWN, ANNA, &NULL).expect(201);
+    server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);
     server.start();
     // The limit allows a few more attempts while the loop runs.
     let made = guess_until_limited(&server);
     assert!((300..320).contains(&made), "{made}");
-    server.sign_in_from(OWN, ANNA, &NULL).expect(201);
+    server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);
     // A successful sign-in resets the limit for all clients.
-    server.sign_in_from(STRANGER, ANNA, &NULL).expect(201);
+    server.sign_in_from_address(STRANGER, ANNA, &NULL).expect(201);
     // A client is stored for each user separately.
     assert_eq!(server.query_text("select count(*) from known_clients"), "2");
-    server.sign_in_from(OWN, BEN, &NULL).expect(201);
+    server.sign_in_from_address(OWN, BEN, &NULL).expect(201);
     assert_eq!(server.query_text("select count(*) from known_clients"), "3");
     let readable = "select count(*) from known_clients where instr(client, '203.0') > 0";
     assert_eq!(server.query_text(readable), "0");
@@ -46,39 +46,39 @@ fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
     let mut server = OperatorServer::open();
     // Both clients sign in with the password alone, before the second factor is turned on.
     for client in [OWN, STRANGER] {
-        server.sign_in_from(client, ANNA, &NULL).expect(201);
+        server.sign_in_from_address(client, ANNA, &NULL).expect(201);
     }
     let owner = server.turn_on_factor();
     let code = json!(server.factor_code(&owner.secret, 0));
-    server.sign_in_from(OWN, ANNA, &code).expect(201);
+    server.sign_in_from_address(OWN, ANNA, &code).expect(201);
     server.advance_ms(3 * STEP_MS);
     server.start();
     guess_until_limited(&server);
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
-    server.sign_in_from(OWN, ANNA, &json!(near[1])).expect(201);
+    server.sign_in_from_address(OWN, ANNA, &json!(near[1])).expect(201);
     // Other clients send wrong codes.
     let wrong = json!(wrong_code(&near));
     let made = (0..40).filter(|client| {
         let from = format!("198.51.100.{client}");
-        server.sign_in_from(&from, ANNA, &wrong).status == 401
+        server.sign_in_from_address(&from, ANNA, &wrong).status == 401
     });
     assert_eq!(made.count(), 20);
     server.start();
-    server.sign_in_from(OWN, ANNA, &json!(near[2])).expect(201);
+    server.sign_in_from_address(OWN, ANNA, &json!(near[2])).expect(201);
 }
 
 #[test]
 fn client_that_changes_the_password_stays_known() {
     let server = OperatorServer::open();
     let (phone, own) = ("203.0.113.2", "192.0.2.1");
-    server.sign_in_from(phone, ANNA, &NULL).expect(201);
+    server.sign_in_from_address(phone, ANNA, &NULL).expect(201);
     let session = server.session_cookie(ANNA);
     // The address of a signed-in client may change between requests.
     let body = json!({ "password": PASSWORD });
-    server.request_from(OWN, &session, "POST", CONFIRM, &body).expect(204);
+    server.request_from_address(OWN, &session, "POST", CONFIRM, &body).expect(204);
     let known = |client: &str, password: &str| {
         let body = json!({ "email": ANNA, "password": password });
-        server.request_from(client, "", "POST", SESSION, &body).status != 429
+        server.request_from_address(client, "", "POST", SESSION, &body).status != 429
     };
     guess_until_limited(&server);
     for client in [phone, own, OWN] {
@@ -86,7 +86,7 @@ fn client_that_changes_the_password_stays_known() {
     }
     // A user with a session counts as a known client at every address.
     let body = json!({ "password": PASSWORD });
-    server.request_from("203.0.113.3", &session, "POST", CONFIRM, &body).expect(204);
+    server.request_from_address("203.0.113.3", &session, "POST", CONFIRM, &body).expect(204);
     let body = json!({ "password": PASSWORD, "newPassword": "another password" });
     server.request(&session, "PUT", "/dashboard/api/session/password", &body).expect(204);
     let strangers = (0..600).map(|client| format!("198.51.{}.{}", client / 250, client % 250 + 1));
@@ -99,10 +99,10 @@ fn client_that_changes_the_password_stays_known() {
 #[test]
 fn eight_newest_clients_of_a_user_are_known() {
     let server = OperatorServer::open();
-    server.sign_in_from(STRANGER, BEN, &NULL).expect(201);
+    server.sign_in_from_address(STRANGER, BEN, &NULL).expect(201);
     let sign_in = |client: u8| {
         let from = format!("203.0.113.{client}");
-        cookie_from(&server.sign_in_from(&from, ANNA, &NULL).expect(201));
+        cookie_from(&server.sign_in_from_address(&from, ANNA, &NULL).expect(201));
     };
     (1..=8).for_each(sign_in);
     // The first client signs in again, so that the second client is the oldest.
@@ -114,7 +114,7 @@ fn eight_newest_clients_of_a_user_are_known() {
     let known = |client: u8| {
         let from = format!("203.0.113.{client}");
         let body = json!({ "email": ANNA, "password": "wrong" });
-        server.request_from(&from, "", "POST", SESSION, &body).status == 401
+        server.request_from_address(&from, "", "POST", SESSION, &body).status == 401
     };
     assert!(known(1) && known(3) && known(9) && !known(2));
 }

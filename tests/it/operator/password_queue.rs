@@ -11,7 +11,7 @@ const SESSION: &str = "/dashboard/api/session";
 
 /// Returns the peak memory use of a process, in KiB.
 #[track_caller]
-pub fn peak_kib(process: u32) -> u64 {
+pub fn peak_memory_kib(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
     let number = line.unwrap().split_whitespace().nth(1).unwrap();
@@ -49,13 +49,13 @@ fn sign_in_with_retries(url: &str, email: &str, password: &str) -> Response {
 fn disconnected_sign_ins_use_no_memory() {
     let served = Installation::new();
     let running = served.start(&[]);
-    let before = peak_kib(running.process.id());
+    let before = peak_memory_kib(running.process.id());
     for number in 0..300 {
         let body = json!({ "email": format!("{number}@shop.test"), "password": "wrong" });
         send_and_disconnect(&running.url, &format!("POST {SESSION}"), "", &body.to_string());
     }
     sign_in_with_retries(&running.url, "operator@shop.test", "operator's password").expect(201);
-    let grown = peak_kib(running.process.id()).saturating_sub(before);
+    let grown = peak_memory_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 40_000, "{grown} KiB");
 }
 
@@ -63,7 +63,7 @@ fn disconnected_sign_ins_use_no_memory() {
 fn disconnected_password_changes_use_no_memory() {
     let served = Installation::new();
     let running = served.start(&[]);
-    let before = peak_kib(running.process.id());
+    let before = peak_memory_kib(running.process.id());
     let cookie = format!("cookie: {}\r\n", running.cookie());
     let user = json!({ "email": "x@shop.test", "password": "long enough", "role": "merchant" });
     let password = json!({ "password": "wrong", "newPassword": "long enough" });
@@ -72,7 +72,7 @@ fn disconnected_password_changes_use_no_memory() {
         send_and_disconnect(&running.url, users, &cookie, &user.to_string());
         send_and_disconnect(&running.url, &own, &cookie, &password.to_string());
     }
-    let grown = peak_kib(running.process.id()).saturating_sub(before);
+    let grown = peak_memory_kib(running.process.id()).saturating_sub(before);
     assert!(grown <= 40_000, "{grown} KiB");
 }
 

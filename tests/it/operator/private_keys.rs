@@ -1,7 +1,7 @@
 //! Private keys, seed phrases and WIF keys are rejected in every text field and never appear in a response, log or
 //! file.
 
-use super::wallets::{ZPUB, run_wallet};
+use super::wallets::{ZPUB, run_wallet_command};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use crate::support::{Response, agent, send};
@@ -50,7 +50,7 @@ fn command_line_does_not_print_secrets() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let folder = file.parent().unwrap();
-    assert!(run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB).status.success());
+    assert!(run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB).status.success());
     for secret in SECRETS {
         let text = secret.0;
         let middle = format!("wpkh([73c5da0a/84h/0h/0h]{text}/0/*)#abcdefgh");
@@ -76,7 +76,7 @@ fn command_line_does_not_print_secrets() {
             (&[text], ""),
         ] {
             let args: Vec<_> = args.iter().copied().chain(["--log", "trace"]).collect();
-            let output = run_wallet(&file, &args, input);
+            let output = run_wallet_command(&file, &args, input);
             assert!(!output.status.success(), "{args:?}");
             assert_no_secret(&output.stderr, secret, "standard error");
             assert_no_secret(&output.stdout, secret, "standard output");
@@ -85,7 +85,7 @@ fn command_line_does_not_print_secrets() {
         }
         // Each word is a separate argument. The argument parser's own error would contain one of the words.
         let words: Vec<_> = ["add", "bitcoin"].into_iter().chain(text.split(' ')).collect();
-        let output = run_wallet(&file, &words, ZPUB);
+        let output = run_wallet_command(&file, &words, ZPUB);
         assert_no_secret(&output.stderr, secret, "standard error");
         assert!(String::from_utf8_lossy(&output.stderr).contains("which is refused"));
         assert_no_file_contains(folder, secret);
@@ -93,7 +93,7 @@ fn command_line_does_not_print_secrets() {
 }
 
 #[test]
-fn seed_phrase_is_rejected_also_with_one_word_a_line() {
+fn seed_phrase_on_several_lines_is_rejected() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let words = "zebra zoo wrong crystal ".repeat(3);
@@ -109,7 +109,7 @@ fn seed_phrase_is_rejected_also_with_one_word_a_line() {
         lines[..lines.len() / 2].to_owned(),
     ] {
         for args in [&["add", "bitcoin", "--yes"][..], &["add", "bitcoin"]] {
-            let output = run_wallet(&file, args, &input);
+            let output = run_wallet_command(&file, args, &input);
             let said = String::from_utf8(output.stderr).unwrap();
             assert!(!output.status.success(), "{input}");
             assert!(

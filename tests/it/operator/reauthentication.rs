@@ -82,7 +82,7 @@ const NEVER: [&str; 14] = [
 
 /// Makes the last password entry of all sessions older by this many milliseconds.
 #[track_caller]
-fn age_password_entries(interface: &OperatorInterface, ms: i64) {
+fn make_password_entries_older(interface: &OperatorInterface, ms: i64) {
     let sql = format!("update sessions set password_at = password_at - {ms}");
     interface.shop.execute_sql(&sql);
 }
@@ -126,10 +126,10 @@ fn every_session_write_is_sensitive_or_listed_as_harmless() {
 fn sensitive_operations_reject_an_old_password() {
     let interface = OperatorInterface::open();
     // Ten seconds later, the password counts as old.
-    age_password_entries(&interface, 890_000);
+    make_password_entries_older(&interface, 890_000);
     let key = json!({ "class": "secret", "mode": "test" });
     interface.request("POST", "keys", &key).expect(201);
-    age_password_entries(&interface, 10_000);
+    make_password_entries_older(&interface, 10_000);
     let before = interface.audit_length();
     for route in routes(true).filter(|route| route.recent_password == RecentPassword::Always) {
         let answer = call_route(&interface, route, &json!({ "x": 1 }));
@@ -147,7 +147,7 @@ fn sensitive_operations_reject_an_old_password() {
 #[test]
 fn sensitive_field_requires_a_recent_password() {
     let interface = OperatorInterface::open();
-    age_password_entries(&interface, 900_000);
+    make_password_entries_older(&interface, 900_000);
     for (operation, fields) in BY_FIELD {
         let route = routes(true).find(|route| route.operation == operation);
         for field in fields {
@@ -193,7 +193,7 @@ fn moving_money_requires_a_recent_password() {
     ];
     let confirm = json!({ "password": "sandbox" });
     for (method, path, body, status) in acts {
-        age_password_entries(&interface, 900_000);
+        make_password_entries_older(&interface, 900_000);
         let before = interface.audit_length();
         let send = || interface.send(&interface.operator, method, path, &body);
         send().assert_error(403, "reauthentication_required", None);
@@ -207,7 +207,7 @@ fn moving_money_requires_a_recent_password() {
 fn api_keys_and_sandbox_need_no_recent_password() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    age_password_entries(&interface, 900_000);
+    make_password_entries_older(&interface, 900_000);
     let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
     let refund = shop.create_refund(&invoice, Some("10.00"));
     shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
@@ -218,7 +218,7 @@ fn api_keys_and_sandbox_need_no_recent_password() {
 #[test]
 fn password_entry_renews_one_session() {
     let interface = OperatorInterface::open();
-    age_password_entries(&interface, 900_000);
+    make_password_entries_older(&interface, 900_000);
     let body = json!({ "address": "So11111111111111111111111111111111111111112" });
     let set = || interface.request_as_merchant("PUT", "payout-addresses/solana", &body);
     set().assert_error(403, "reauthentication_required", None);
@@ -249,7 +249,7 @@ fn password_age_uses_real_time() {
     interface.shop.advance("11h");
     interface.request("POST", "keys", &key).expect(201);
     // Setting the wall clock back does not make a password entry newer.
-    age_password_entries(&interface, -120_000);
+    make_password_entries_older(&interface, -120_000);
     interface.request("POST", "keys", &key).assert_error(403, "reauthentication_required", None);
     interface.sign_in_again();
     interface.request("POST", "keys", &key).expect(201);

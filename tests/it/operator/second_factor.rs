@@ -178,7 +178,7 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
         // Each attempt comes from a new client, so that none is rate limited.
         tries.set(tries.get() + 1);
         let from = format!("203.0.113.{}", tries.get());
-        server.sign_in_from(&from, ANNA, &json!(code)).assert_error(
+        server.sign_in_from_address(&from, ANNA, &json!(code)).assert_error(
             401,
             "invalid_credentials",
             Some("code"),
@@ -187,21 +187,21 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
     let before = server.factor_code(secret, 0);
     server.sign_in(ANNA, &json!(before)).expect(201);
     // The server's clock is set ahead and then corrected.
-    server.jump_ms(AHEAD_MS);
+    server.shift_wall_clock_ms(AHEAD_MS);
     let ahead = [0, 1].map(|steps| server.factor_code(secret, steps));
     for code in &ahead {
         server.sign_in(ANNA, &json!(code)).expect(201);
     }
-    server.jump_ms(-AHEAD_MS);
+    server.shift_wall_clock_ms(-AHEAD_MS);
     server.start();
     refused(&server, &before);
     let next = server.factor_code(secret, 1);
     server.sign_in(ANNA, &json!(next)).expect(201);
     // No code is accepted twice, however often the clock changes.
     for _ in 0..3 {
-        server.jump_ms(AHEAD_MS);
+        server.shift_wall_clock_ms(AHEAD_MS);
         ahead.iter().for_each(|code| refused(&server, code));
-        server.jump_ms(-AHEAD_MS);
+        server.shift_wall_clock_ms(-AHEAD_MS);
         for code in [&before, &next] {
             refused(&server, code);
         }

@@ -15,19 +15,19 @@ fn code_guesses_are_limited() {
     let from = "198.51.100.1";
     for _ in 0..6 {
         // A right password does not reset the count of wrong codes.
-        server.sign_in_from(from, ANNA, &NULL).assert_error(
+        server.sign_in_from_address(from, ANNA, &NULL).assert_error(
             401,
             "second_factor_required",
             Some("code"),
         );
-        server.sign_in_from(from, ANNA, &wrong).assert_error(
+        server.sign_in_from_address(from, ANNA, &wrong).assert_error(
             401,
             "invalid_credentials",
             Some("code"),
         );
     }
     for code in [&wrong, &right] {
-        let slowed = server.sign_in_from(from, ANNA, code);
+        let slowed = server.sign_in_from_address(from, ANNA, code);
         slowed.assert_error(429, "too_many_attempts", None);
         assert!(slowed.headers["retry-after"].parse::<u32>().unwrap() >= 1);
     }
@@ -48,29 +48,35 @@ fn code_guesses_are_limited() {
     // All new clients together may guess twenty times, and then once an hour. Wrong codes in a session are counted
     // separately.
     let statuses: Vec<u16> = (0..20)
-        .map(|client| server.sign_in_from(&format!("203.0.113.{client}"), ANNA, &wrong).status)
+        .map(|client| {
+            server.sign_in_from_address(&format!("203.0.113.{client}"), ANNA, &wrong).status
+        })
         .collect();
     assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 14);
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 6);
-    server.sign_in_from("203.0.113.99", ANNA, &right).assert_error(429, "too_many_attempts", None);
+    server.sign_in_from_address("203.0.113.99", ANNA, &right).assert_error(
+        429,
+        "too_many_attempts",
+        None,
+    );
     // A recovery code is still accepted, and other users are not affected.
-    server.sign_in_from("203.0.113.99", ANNA, &json!(owner.recovery[0])).expect(201);
+    server.sign_in_from_address("203.0.113.99", ANNA, &json!(owner.recovery[0])).expect(201);
     // The client is known now, so guesses of other clients do not lock it out.
-    server.sign_in_from("203.0.113.99", ANNA, &right).expect(201);
-    server.sign_in_from("203.0.113.99", BEN, &NULL).expect(201);
+    server.sign_in_from_address("203.0.113.99", ANNA, &right).expect(201);
+    server.sign_in_from_address("203.0.113.99", BEN, &NULL).expect(201);
 }
 
 #[test]
-fn replayed_code_is_rejected_without_counting() {
+fn replayed_code_is_rejected_but_not_counted_as_a_guess() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
     let own = "198.51.100.7";
-    let session = cookie_from(&server.sign_in_from(own, ANNA, &used).expect(201));
+    let session = cookie_from(&server.sign_in_from_address(own, ANNA, &used).expect(201));
     // The same code is sent again from the same client and from new clients, at sign-in and in the session.
     let replay = |from: &str| {
-        let refused = server.sign_in_from(from, ANNA, &used);
+        let refused = server.sign_in_from_address(from, ANNA, &used);
         refused.assert_error(401, "invalid_credentials", Some("code"));
         assert!(refused.text.contains("was used already"), "{}", refused.text);
     };
@@ -89,10 +95,10 @@ fn replayed_code_is_rejected_without_counting() {
     // All clients together may still guess twenty times.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
-        server.sign_in_from(&from, ANNA, &wrong).status == 401
+        server.sign_in_from_address(&from, ANNA, &wrong).status == 401
     });
     assert_eq!(made.count(), 20);
-    server.sign_in_from(own, ANNA, &newer).expect(201);
+    server.sign_in_from_address(own, ANNA, &newer).expect(201);
 }
 
 #[test]
@@ -102,7 +108,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     let (own, phone) = ("198.51.100.7", "198.51.100.8");
     for (client, steps) in [(own, 0), (phone, 1)] {
         let code = json!(server.factor_code(&owner.secret, steps));
-        server.sign_in_from(client, ANNA, &code).expect(201);
+        server.sign_in_from_address(client, ANNA, &code).expect(201);
     }
     server.advance_ms(3 * STEP_MS);
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
@@ -110,25 +116,26 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     // An attacker knows the password, signs in from many clients, and guesses codes from each of these clients.
     let guess = |client: usize| {
         let from = format!("203.0.113.{client}");
-        server.sign_in_from(&from, ANNA, &wrong).status
+        server.sign_in_from_address(&from, ANNA, &wrong).status
     };
     let made = (0..40).filter(|client| guess(*client) == 401).count();
     assert_eq!(made, 20, "all together");
-    let refused = server.sign_in_from("203.0.113.99", ANNA, &json!(near[1]));
+    let refused = server.sign_in_from_address("203.0.113.99", ANNA, &json!(near[1]));
     refused.assert_error(429, "too_many_attempts", None);
     // Wrong passwords lock out every client except those that signed in with a code. The attacker's clients do not
     // displace the clients that signed in.
     let body = json!({ "email": ANNA, "password": "wrong" });
     let fail = |at: usize| {
         let from = format!("203.0.{}.{}", at / 250, at % 250 + 1);
-        server.request_from(&from, "", "POST", SESSION, &body).status
+        server.request_from_address(&from, "", "POST", SESSION, &body).status
     };
     assert!((0..400).any(|at| fail(at) == 429));
-    server.sign_in_from(own, ANNA, &json!(near[1])).expect(201);
-    server.sign_in_from(phone, ANNA, &json!(near[2])).expect(201);
+    server.sign_in_from_address(own, ANNA, &json!(near[1])).expect(201);
+    server.sign_in_from_address(phone, ANNA, &json!(near[2])).expect(201);
     server.advance_ms(3 * STEP_MS);
     let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
-    let begun = server.sign_in_from(own, ANNA, &json!(server.factor_code(&owner.secret, 1)));
+    let begun =
+        server.sign_in_from_address(own, ANNA, &json!(server.factor_code(&owner.secret, 1)));
     let session = cookie_from(&begun.expect(201));
     server.request(&session, "POST", CONFIRM, &body).assert_error(
         401,
@@ -139,7 +146,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     let body = json!({ "password": PASSWORD, "code": server.factor_code(&owner.secret, 0) });
     server.request(&session, "POST", CONFIRM, &body).expect(204);
     // Guesses from the owner's own address are limited as well.
-    let guess = || server.sign_in_from(own, ANNA, &wrong).status;
+    let guess = || server.sign_in_from_address(own, ANNA, &wrong).status;
     let made = (0..40).filter(|_| guess() == 401).count();
     assert_eq!(made, 6, "one client");
 }
@@ -151,14 +158,14 @@ fn unverified_code_does_not_make_a_client_known() {
     // An attacker who knows the password sends a code while no second factor is on, or while a factor is on that is
     // deactivated later.
     for number in 0..4 {
-        let begun = server.sign_in_from(&guesser(number), ANNA, &json!("000000"));
+        let begun = server.sign_in_from_address(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);
     }
     let owner = server.turn_on_factor();
     for number in 4..8 {
         server.advance_ms(STEP_MS);
         let code = json!(server.factor_code(&owner.secret, 0));
-        server.sign_in_from(&guesser(number), ANNA, &code).expect(201);
+        server.sign_in_from_address(&guesser(number), ANNA, &code).expect(201);
     }
     server.advance_ms(STEP_MS);
     let body = json!({ "code": server.factor_code(&owner.secret, 0) });
@@ -168,7 +175,8 @@ fn unverified_code_does_not_make_a_client_known() {
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
-    let guess = |number: usize, code: &Value| server.sign_in_from(&guesser(number), ANNA, code);
+    let guess =
+        |number: usize, code: &Value| server.sign_in_from_address(&guesser(number), ANNA, code);
     let guesses = (0..6).flat_map(|_| 0..8);
     let made = guesses.filter(|number| guess(*number, &wrong).status == 401);
     assert_eq!(made.count(), 20);

@@ -90,7 +90,7 @@ fn old_refunds_are_listed_filtered_and_found() {
     let interface = OperatorInterface::open();
     let invoice = interface.shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let payment = interface.shop.pay(json!({ "invoice": invoice["id"] }));
-    interface.shop.move_payment(&payment, "confirmed");
+    interface.shop.set_payment_state(&payment, "confirmed");
     let to = &invoice["depositAddress"];
     let body = json!({ "invoice": invoice["id"], "amount": "1.00", "toAddress": to });
     let mut made = Vec::new();

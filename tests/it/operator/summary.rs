@@ -47,7 +47,7 @@ impl OperatorInterface {
 
     /// Asserts that the live summary differs from [`idle_summary`] in these values only.
     #[track_caller]
-    fn assert_waiting(&self, differences: &[(&str, Value)]) {
+    fn assert_live_summary(&self, differences: &[(&str, Value)]) {
         let mut expected = idle_summary();
         for (pointer, value) in differences {
             *expected.pointer_mut(pointer).unwrap() = value.clone();
@@ -146,7 +146,7 @@ fn invoice_counts_follow_status_changes() {
     interface.assert_invoice_counts(&[("detected", 1)], &[("detected", 1)]);
     let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
     assert_ne!(balance["pending"], "0.00");
-    interface.shop.move_payment(&payment, "confirmed");
+    interface.shop.set_payment_state(&payment, "confirmed");
     interface.assert_invoice_counts(&[], &[("confirmed", 1)]);
     let balance = &interface.account_summary(&interface.account, "test")["balances"][0];
     assert_eq!((&balance["pending"], &balance["sales"]), (&json!("0.00"), &json!("20.00")));
@@ -178,7 +178,7 @@ fn payouts_and_refunds_are_counted_until_final() {
             [(&[], "requested"), (&["approve"], "approved"), (&["process"], "processing")];
         for (actions, status) in steps {
             interface.shop.apply_actions(kind, &id, actions);
-            interface.assert_waiting(&[(&format!("/{kind}/{status}"), json!(1))]);
+            interface.assert_live_summary(&[(&format!("/{kind}/{status}"), json!(1))]);
             let own = interface.account_summary(&interface.account, "live");
             assert_eq!(own[kind][status], 1, "{kind} {status}");
             assert_eq!(interface.account_summary(OTHER_ACCOUNT, "live")[kind][status], 0);
@@ -186,7 +186,7 @@ fn payouts_and_refunds_are_counted_until_final() {
         }
         let lost = format!("update transfers set sending = 'unknown' where id = '{id}'");
         interface.shop.execute_sql(&lost);
-        interface.assert_waiting(&[
+        interface.assert_live_summary(&[
             (&format!("/{kind}/processing"), json!(1)),
             ("/transfersUnknown", json!(1)),
             ("/transfersToReview", json!(1)),
@@ -194,14 +194,14 @@ fn payouts_and_refunds_are_counted_until_final() {
         ]);
         let paid = json!({ "action": "pay", "txid": format!("tx-{kind}") });
         interface.send_ok("POST", &format!("{kind}/{id}"), paid);
-        interface.assert_waiting(&[]);
+        interface.assert_live_summary(&[]);
         let own = interface.account_summary(&interface.account, "live");
         let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
         assert_eq!(own[kind], none);
     }
     let of_test = interface.shop.fund_balance(TEST, "20.00", "EUR");
     let refund = interface.shop.create_refund(&of_test, Some("1.00"));
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
     let of_test =
         || interface.send_ok("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
     assert_eq!(of_test(), 1);
@@ -212,23 +212,23 @@ fn payouts_and_refunds_are_counted_until_final() {
 #[test]
 fn accounts_and_unmatched_payments_are_counted_until_decided() {
     let interface = OperatorInterface::open();
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
     let account = interface.send_ok("POST", "accounts", json!({ "name": "Corner Shop" }));
-    interface.assert_waiting(&[("/accountsPending", json!(1))]);
+    interface.assert_live_summary(&[("/accountsPending", json!(1))]);
     let path = format!("accounts/{}/status", id(&account));
     interface.send_ok("POST", &path, json!({ "status": "active" }));
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
     let body =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let payment = interface.shop.pay(body);
-    interface.assert_waiting(&[("/unmatchedPayments", json!(1))]);
+    interface.assert_live_summary(&[("/unmatchedPayments", json!(1))]);
     let path = format!("unmatched-payments/{payment}");
     interface.send_ok("POST", &path, json!({ "note": "sent back" }));
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
     interface.send_ok("PUT", "settings", json!({ "maintenance": true }));
-    interface.assert_waiting(&[("/maintenance", json!(true))]);
+    interface.assert_live_summary(&[("/maintenance", json!(true))]);
     interface.send_ok("PUT", "settings", json!({ "maintenance": false }));
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
 }
 
 #[test]
@@ -243,23 +243,23 @@ fn waiting_servers_are_counted() {
     let server = id(&reseller("POST", "", &order.to_string()).expect(201).json());
     let decide = |body: Value| interface.send_ok("POST", &format!("servers/{server}"), body);
     let one = [("/serversWaiting", json!(1))];
-    interface.assert_waiting(&one);
+    interface.assert_live_summary(&one);
     let started = "update servers set status = 'provisioning', ordering = 'running'";
     interface.shop.execute_sql(started);
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
     let lost = "update servers set ordering = 'unknown'";
     interface.shop.execute_sql(lost);
-    interface.assert_waiting(&[("/serversUnknown", json!(1))]);
+    interface.assert_live_summary(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "release" }));
-    interface.assert_waiting(&one);
+    interface.assert_live_summary(&one);
     decide(json!({ "action": "activate", "address": "192.0.2.7" }));
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
     reseller("DELETE", &format!("/{server}"), "").expect(202);
-    interface.assert_waiting(&one);
+    interface.assert_live_summary(&one);
     interface.shop.execute_sql(lost);
-    interface.assert_waiting(&[("/serversUnknown", json!(1))]);
+    interface.assert_live_summary(&[("/serversUnknown", json!(1))]);
     decide(json!({ "action": "delete" }));
-    interface.assert_waiting(&[]);
+    interface.assert_live_summary(&[]);
 }
 
 /// Starts a receiver that replies with the status stored in `status`.

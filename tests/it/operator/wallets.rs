@@ -38,7 +38,7 @@ fn send_as_operator(
 
 /// Runs `coffer wallet …` on a file with this standard input.
 #[track_caller]
-pub fn run_wallet(file: &Path, args: &[&str], input: &str) -> Output {
+pub fn run_wallet_command(file: &Path, args: &[&str], input: &str) -> Output {
     run_subcommand("wallet", file, args, input)
 }
 
@@ -70,7 +70,7 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for answer in ["", "\n", "no\n", "what?\n"] {
-        let output = run_wallet(&file, &["add", "bitcoin"], &format!("{ZPUB}\n{answer}"));
+        let output = run_wallet_command(&file, &["add", "bitcoin"], &format!("{ZPUB}\n{answer}"));
         assert_eq!(output.status.code(), Some(1));
         let said = String::from_utf8(output.stderr).unwrap();
         for address in BITCOIN_ADDRESSES {
@@ -79,9 +79,10 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         assert!(said.contains("yes or no") && said.contains("not added"), "{said}");
         assert!(output.stdout.is_empty());
     }
-    let listed = || parse_output(&run_wallet(&file, &["list"], ""));
+    let listed = || parse_output(&run_wallet_command(&file, &["list"], ""));
     assert_eq!(listed(), Vec::<Value>::new());
-    let added = parse_output(&run_wallet(&file, &["add", "bitcoin"], &format!("{ZPUB}\nyes\n")));
+    let added =
+        parse_output(&run_wallet_command(&file, &["add", "bitcoin"], &format!("{ZPUB}\nyes\n")));
     let id = added[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(added[0]["addresses"], json!(BITCOIN_ADDRESSES));
     assert_eq!(added[0]["script"], "wpkh");
@@ -95,18 +96,19 @@ fn wallet_is_added_after_its_addresses_are_confirmed() {
         (ZPUB, &[], 3),
     ] {
         let args = [&["add", "bitcoin", "--yes"], args].concat();
-        let again = parse_output(&run_wallet(&file, &args, key));
+        let again = parse_output(&run_wallet_command(&file, &args, key));
         assert_eq!((&again[0]["id"], &again[0]["nextIndex"]), (&json!(id), &json!(next)));
     }
     // A retired wallet assigns no addresses until it is added again.
-    let retired = parse_output(&run_wallet(&file, &["retire", &id], ""));
+    let retired = parse_output(&run_wallet_command(&file, &["retire", &id], ""));
     assert!(retired[0]["retiredAt"].is_string() && retired[0]["handsOut"] == false);
-    assert_eq!(parse_output(&run_wallet(&file, &["retire", &id], "")), retired);
-    let resumed = parse_output(&run_wallet(&file, &["add", "bitcoin", "--yes"], ZPUB));
+    assert_eq!(parse_output(&run_wallet_command(&file, &["retire", &id], "")), retired);
+    let resumed = parse_output(&run_wallet_command(&file, &["add", "bitcoin", "--yes"], ZPUB));
     assert!(resumed[0]["retiredAt"].is_null() && resumed[0]["handsOut"] == true);
     assert_eq!(resumed[0]["name"], "Till");
     assert_eq!(listed().len(), 1);
-    let unknown = run_wallet(&file, &["retire", "01a1fd55-7a80-7af2-9132-000000000000"], "");
+    let unknown =
+        run_wallet_command(&file, &["retire", "01a1fd55-7a80-7af2-9132-000000000000"], "");
     assert!(String::from_utf8(unknown.stderr).unwrap().contains("no such wallet"));
     assert_eq!(findings(&file), Vec::<String>::new());
 }
@@ -122,25 +124,25 @@ fn wallets_of_every_chain_list_their_addresses() {
         ("litecoin", XPUB, &["--script", "tr"]),
     ] {
         let args = [&["add", chain, "--yes"], args].concat();
-        parse_output(&run_wallet(&file, &args, key));
+        parse_output(&run_wallet_command(&file, &args, key));
     }
-    let chains: Vec<_> = parse_output(&run_wallet(&file, &["list"], ""))
+    let chains: Vec<_> = parse_output(&run_wallet_command(&file, &["list"], ""))
         .iter()
         .map(|wallet| format!("{} {}", wallet["chain"].as_str().unwrap(), wallet["nextIndex"]))
         .collect();
     assert_eq!(chains, ["evm 0", "tron 12", "dogecoin 0", "litecoin 0"]);
     let own = ["own", "evm", "0x9858effd232b4033e47d90003d41ec34ecaeda94"];
-    let declared = parse_output(&run_wallet(&file, &own, ""));
+    let declared = parse_output(&run_wallet_command(&file, &own, ""));
     assert_eq!(declared[0]["address"], "0x9858EfFD232B4033E47d90003D41EC34EcaEda94");
     for chain in ["evm", "ethereum", "base", "polygon"] {
-        let again = parse_output(&run_wallet(&file, &["own", chain, own[2]], ""));
+        let again = parse_output(&run_wallet_command(&file, &["own", chain, own[2]], ""));
         let named = |of: &Value| (of["chain"].clone(), of["address"].clone());
         assert_eq!(named(&again[0]), named(&declared[0]));
     }
-    let wrong = run_wallet(&file, &["own", "bitcoin", "bc1q"], "");
+    let wrong = run_wallet_command(&file, &["own", "bitcoin", "bc1q"], "");
     let said = String::from_utf8(wrong.stderr).unwrap();
     assert!(said.contains("not an address on bitcoin"), "{said}");
-    let lines = String::from_utf8(run_wallet(&file, &["addresses"], "").stdout).unwrap();
+    let lines = String::from_utf8(run_wallet_command(&file, &["addresses"], "").stdout).unwrap();
     assert_eq!(lines, "path,address,coin,amount,wallet\n");
 }
 
@@ -165,7 +167,7 @@ fn invalid_wallet_command_explains_the_right_form() {
         ),
         (&["add", "evm", "--yes"], "\n \n", "key must be given on standard input"),
     ] {
-        let output = run_wallet(&file, args, input);
+        let output = run_wallet_command(&file, args, input);
         let said = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && said.contains(says), "{args:?}: {said}");
     }

@@ -12,7 +12,7 @@ fn assigned_confirmed_payment_is_booked() {
     let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let lost = operator.pay_foreign_address("0.001");
     let txid = shop.query_text("select txid from observations");
-    shop.move_payment(&lost, "confirmed");
+    shop.set_payment_state(&lost, "confirmed");
     shop.advance("1h");
     shop.assert_invoice(invoice_id(&invoice), "expired", "created expired", "", ["0.00", "0.00"]);
     // The payment was seen before the deadline of the invoice, so it counts as in time.
@@ -35,9 +35,9 @@ fn assigned_confirmed_payment_is_booked() {
     assert_eq!(noted, [(by, Some(payment.clone()), detail)]);
     // After the assignment, the chain changes the state of the payment as usual. A repeated observation returns the
     // same payment.
-    shop.move_payment(&payment, "orphaned");
+    shop.set_payment_state(&payment, "orphaned");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "detected");
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     let again = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
@@ -66,7 +66,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&json!("detected"), &json!("USDC-BASE"), &json!("100")]
     );
     operator.assert_audit_clean();
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     // No coin is selected for this invoice.
     let open = shop.create_invoice("60.00", json!({}));
@@ -78,25 +78,25 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
     // The checkout page never asks for a payment to a foreign address.
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     let shown = shop.get_invoice(invoice_id(&open));
     assert_eq!(
         [&shown["status"], &shown["asset"], &shown["depositAddress"]],
         [&json!("created"), &Value::Null, &Value::Null]
     );
-    shop.move_payment(&payment, "seen");
+    shop.set_payment_state(&payment, "seen");
     assert_eq!(shop.get_invoice(invoice_id(&open))["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
     // A payment after the deadline counts as late, and is converted at the current rate.
     shop.advance("1h");
     let late = operator.pay_foreign_address("0.001");
-    shop.move_payment(&late, "confirmed");
+    shop.set_payment_state(&late, "confirmed");
     let expired = shop.create_invoice("60.00", json!({ "asset": "LTC" }));
     shop.advance("1h");
     let also = operator.pay_foreign_address("0.001");
     operator.assign_and_get_id(&also, &json!({ "invoice": expired["id"] }));
     assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "expired");
-    shop.move_payment(&shop.query_text("select max(id) from payments"), "confirmed");
+    shop.set_payment_state(&shop.query_text("select max(id) from payments"), "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&expired))["status"], "paid_late");
     operator.assert_audit_clean();
 }
@@ -111,11 +111,11 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     for (amount, confirmed) in [("0.001", true), ("0.002", false)] {
         let lost = operator.pay_foreign_address(amount);
         if confirmed {
-            shop.move_payment(&lost, "confirmed");
+            shop.set_payment_state(&lost, "confirmed");
         }
         let deposit = operator.assign_and_get_id(&lost, &ada);
         if !confirmed {
-            shop.move_payment(&deposit, "confirmed");
+            shop.set_payment_state(&deposit, "confirmed");
         }
         let path = format!("/v1/deposits/{deposit}");
         let deposit = shop.get(&path, Some(TEST)).expect(200).json();
@@ -177,7 +177,7 @@ fn invalid_assignment_changes_nothing() {
         assign(unknown, &mine).assert_error(404, "not_found", None);
     }
     let gone = operator.pay_foreign_address("0.001");
-    shop.move_payment(&gone, "dropped");
+    shop.set_payment_state(&gone, "dropped");
     assign(&gone, &mine).assert_error(409, "invalid_transition", None);
     let sent_back = operator.pay_foreign_address("0.001");
     let looked = format!("/dashboard/api/unmatched-payments/{sent_back}");
@@ -221,8 +221,8 @@ fn assignment_uses_no_new_address() {
         "select group_concat(asset || given) from (select asset, given from quotes order by seq)";
     assert_eq!(shop.query_text(quotes), "LTC0,BTC1,BTC1");
     // The checkout page does not ask for the missing amount at the foreign address.
-    shop.move_payment(&second, "confirmed");
-    shop.move_payment(&third, "dropped");
+    shop.set_payment_state(&second, "confirmed");
+    shop.set_payment_state(&third, "dropped");
     assert_eq!(shop.get_invoice(invoice_id(&open))["status"], "underpaid");
     let page = |invoice: &Value| {
         let page = shop.get(&path_and_query(&invoice["checkoutUrl"]), None);
@@ -230,7 +230,7 @@ fn assignment_uses_no_new_address() {
     };
     assert!(!page(&open).contains(FOREIGN), "{}", page(&open));
     // After the payment was dropped, selecting another coin does not show the foreign address either.
-    shop.move_payment(&first, "dropped");
+    shop.set_payment_state(&first, "dropped");
     let shown = shop.get_invoice(invoice_id(&elsewhere));
     assert_eq!([&shown["status"], &shown["asset"]], ["awaiting_payment", "LTC"]);
     assert!(!page(&elsewhere).contains(FOREIGN));
@@ -238,20 +238,20 @@ fn assignment_uses_no_new_address() {
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200).json();
     assert_ne!(picked["depositAddress"], FOREIGN);
     operator.assert_audit_clean();
-    shop.move_payment(&first, "seen");
+    shop.set_payment_state(&first, "seen");
     operator.assert_audit_clean();
     // A payment in the selected coin counts towards the invoice. The sandbox sends the payment to the invoice's
     // address.
     let paid = shop.pay(json!({ "invoice": elsewhere["id"], "asset": "BTC" }));
-    shop.move_payment(&paid, "confirmed");
-    shop.move_payment(&first, "confirmed");
+    shop.set_payment_state(&paid, "confirmed");
+    shop.set_payment_state(&first, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&elsewhere))["status"], "confirmed");
     let other = shop.create_invoice("60.00", json!({}));
     let gone = operator.assign_and_get_id(
         &operator.pay_foreign_address("0.001"),
         &json!({ "invoice": other["id"] }),
     );
-    shop.move_payment(&gone, "dropped");
+    shop.set_payment_state(&gone, "dropped");
     let path = format!("/v1/invoices/{}/simulate", invoice_id(&other));
     let simulated = shop.post(&path, Some(TEST), json!({ "asset": "BTC" })).expect(200);
     assert_eq!(simulated.json()["status"], "confirmed");
@@ -270,7 +270,7 @@ fn concurrent_assignments_assign_once() {
     let operator = OperatorSession::open();
     let shop = &operator.shop;
     let lost = operator.pay_foreign_address("0.001");
-    shop.move_payment(&lost, "confirmed");
+    shop.set_payment_state(&lost, "confirmed");
     let invoices: Vec<_> =
         (0..4).map(|_| shop.create_invoice("60.00", json!({ "asset": "BTC" }))).collect();
     let statuses: Vec<u16> = std::thread::scope(|scope| {

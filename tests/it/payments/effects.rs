@@ -22,7 +22,7 @@ fn each_reversal_reverts_status_and_balance() {
     let mut booked = String::new();
     let mut stands = |state: Option<&str>, more: &str, expected: &str| {
         if let Some(state) = state {
-            shop.move_payment(&payment, state);
+            shop.set_payment_state(&payment, state);
         }
         booked += more;
         assert_eq!(shop.invoice_and_ledger_state(&id), format!("{expected}:{booked}"));
@@ -64,7 +64,7 @@ impl Shop {
     #[track_caller]
     fn pay_in_full(&self, body: Value) -> String {
         let payment = self.pay(body);
-        self.move_payment(&payment, "confirmed");
+        self.set_payment_state(&payment, "confirmed");
         payment
     }
 
@@ -85,7 +85,7 @@ fn second_payment_tops_up_an_underpaid_invoice() {
     let told = "created detected underpaid detected";
     shop.assert_invoice(&id, "detected", told, booked, ["49.50", "49.50"]);
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "1.25");
-    shop.move_payment(&rest, "confirmed");
+    shop.set_payment_state(&rest, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected underpaid detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
@@ -99,7 +99,7 @@ fn top_up_after_the_deadline_is_paid_late() {
     let rest = shop.pay(json!({ "invoice": id }));
     let told = "created detected underpaid";
     shop.assert_invoice(&id, "underpaid", told, "sale 50.00, fee -0.50", ["49.50", "0.00"]);
-    shop.move_payment(&rest, "confirmed");
+    shop.set_payment_state(&rest, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected underpaid paid_late";
     shop.assert_invoice(&id, "paid_late", told, booked, ["99.00", "0.00"]);
@@ -112,10 +112,10 @@ fn seen_half_payments_add_up_to_pending() {
     let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     let second = shop.pay(json!({ "invoice": id }));
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
-    shop.move_payment(&first, "confirmed");
+    shop.set_payment_state(&first, "confirmed");
     let told = "created detected detected";
     shop.assert_invoice(&id, "detected", told, "sale 50.00, fee -0.50", ["49.50", "49.50"]);
-    shop.move_payment(&second, "confirmed");
+    shop.set_payment_state(&second, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
@@ -135,15 +135,15 @@ fn further_confirmed_payment_repeats_the_status_event() {
 fn dropped_payment_reverts_the_status_and_may_return() {
     let (shop, id) = create_waiting_invoice();
     let payment = shop.pay(json!({ "invoice": id }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     shop.assert_invoice(&id, "awaiting_payment", "created detected", "", ["0.00", "0.00"]);
-    shop.move_payment(&payment, "seen");
+    shop.set_payment_state(&payment, "seen");
     let told = "created detected detected";
     shop.assert_invoice(&id, "detected", told, "", ["0.00", "99.00"]);
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     shop.select_asset(&id, "SOL");
     shop.advance("30m");
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created detected detected failed confirmed";
     let booked = "sale 100.00, fee -1.00";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
@@ -157,19 +157,19 @@ fn each_reorg_of_a_payment_books_an_adjustment() {
     let mut booked = "sale 100.00, fee -1.00".to_owned();
     let mut told = "created detected confirmed".to_owned();
     for _ in 0..2 {
-        shop.move_payment(&payment, "orphaned");
+        shop.set_payment_state(&payment, "orphaned");
         booked += ", adjustment -100.00, adjustment 1.00";
         told += " detected";
         shop.assert_invoice(&id, "detected", &told, &booked, ["0.00", "99.00"]);
         shop.advance("1h");
-        shop.move_payment(&payment, "confirmed");
+        shop.set_payment_state(&payment, "confirmed");
         booked += ", adjustment 100.00, adjustment -1.00";
         told += " confirmed";
         shop.assert_invoice(&id, "confirmed", &told, &booked, ["99.00", "0.00"]);
         assert_eq!(shop.get_invoice(&id)["confirmedAt"], json!(shop.now()));
     }
     shop.update_account(json!({ "feeBps": 500 }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     booked += ", adjustment -100.00, adjustment 1.00";
     told += " failed";
     shop.assert_invoice(&id, "failed", &told, &booked, ["0.00", "0.00"]);
@@ -180,7 +180,7 @@ fn dropped_payment_leaves_other_payments_booked() {
     let (shop, id) = create_waiting_invoice();
     let first = shop.pay_in_full(json!({ "invoice": id }));
     shop.pay_in_full(json!({ "invoice": id }));
-    shop.move_payment(&first, "dropped");
+    shop.set_payment_state(&first, "dropped");
     let booked =
         "sale 100.00, fee -1.00, sale 100.00, fee -1.00, adjustment -100.00, adjustment 1.00";
     let told = "created detected confirmed overpaid confirmed";
@@ -199,7 +199,7 @@ fn reversal_uses_the_booked_fee() {
     let id = id.as_str().unwrap();
     let told = "created detected underpaid detected confirmed";
     shop.assert_invoice(id, "confirmed", told, booked, ["80.00", "0.00"]);
-    shop.move_payment(&all, "dropped");
+    shop.set_payment_state(&all, "dropped");
     let booked = format!("{booked}, adjustment -80.00");
     let told = format!("{told} underpaid");
     shop.assert_invoice(id, "underpaid", &told, &booked, ["0.00", "0.00"]);
@@ -222,8 +222,8 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     // A payment in another coin counts towards the invoice, but is not part of the amount received in this coin.
     let newer = shop.pay(json!({ "invoice": id, "asset": "SOL" }));
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "0.625");
-    shop.move_payment(&older, "confirmed");
-    shop.move_payment(&newer, "confirmed");
+    shop.set_payment_state(&older, "confirmed");
+    shop.set_payment_state(&newer, "confirmed");
     let booked = "sale 50.00, fee -0.50, sale 50.00, fee -0.50";
     let told = "created detected detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, booked, ["99.00", "0.00"]);
@@ -236,7 +236,7 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
 }
 
 #[test]
-fn newest_selected_coin_returns_when_all_payments_drop() {
+fn newest_selected_coin_is_shown_again_when_all_payments_drop() {
     let shop = Shop::open();
     let id = shop.create_invoice("100.00", json!({}))["id"].as_str().unwrap().to_owned();
     shop.select_asset(&id, "LTC");
@@ -248,8 +248,8 @@ fn newest_selected_coin_returns_when_all_payments_drop() {
         "0.2",
         "both payments in the coin of the invoice"
     );
-    shop.move_payment(&first, "dropped");
-    shop.move_payment(&second, "dropped");
+    shop.set_payment_state(&first, "dropped");
+    shop.set_payment_state(&second, "dropped");
     assert_eq!(shop.get_invoice(&id)["asset"], "SOL");
 }
 

@@ -123,7 +123,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
     let pay = |id: &str, seen_at: &str| {
         let seen = shop.pay(json!({ "invoice": id, "seenAt": seen_at }));
         shop.assert_audit_clean();
-        shop.move_payment(&seen, "confirmed");
+        shop.set_payment_state(&seen, "confirmed");
         shop.invoice_status(LIVE, id)
     };
     assert_eq!(pay(&paid, &in_time), "confirmed");
@@ -207,9 +207,9 @@ fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     shop.advance("2m");
     assert_eq!(shop.invoice_status(LIVE, &id), "expired");
     let late = shop.pay(json!({ "invoice": id, "asset": "BTC" }));
-    shop.move_payment(&late, "confirmed");
+    shop.set_payment_state(&late, "confirmed");
     assert_eq!(shop.invoice_status(LIVE, &id), "paid_late");
-    shop.move_payment(&late, "orphaned");
+    shop.set_payment_state(&late, "orphaned");
     assert_eq!(shop.invoice_status(LIVE, &id), "expired");
     shop.assert_audit_clean();
     assert_eq!(
@@ -249,20 +249,20 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     let first = shop.query_text(seen_at);
     let of_observation = "select cast(seen_at as text) from observations where txid = 'told'";
     assert_eq!(shop.query_text(of_observation), first);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     shop.assert_audit_clean();
     assert_eq!(shop.invoice_status(LIVE, &told), "confirmed");
     // A payment that was booked as late stays late.
     let payment = see(&confirmed, "confirmed", None, 201);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     // A dropped payment that is seen again uses the earlier time, which was reported while the payment was dropped.
     let payment = see(&gone, "gone", None, 201);
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
-    shop.move_payment(&payment, "seen");
+    shop.set_payment_state(&payment, "seen");
     assert_eq!(shop.invoice_status(LIVE, &gone), "detected");
     shop.assert_audit_clean();
     // Only one event is sent. Both requests name the invoice instead of the payment's address.
@@ -301,7 +301,7 @@ fn assigned_payment_does_not_change_the_deposit_address() {
     let page = shop.get(path, None).expect(200).text;
     assert!(!page.contains(ELSEWHERE), "{page}");
     // When the assigned payment is confirmed, it counts towards the invoice.
-    shop.move_payment(given.as_str().unwrap(), "confirmed");
+    shop.set_payment_state(given.as_str().unwrap(), "confirmed");
     shop.assert_audit_clean();
     let paid = read();
     assert_eq!([&paid["status"], &paid["asset"]], ["paid_late", "LTC"]);

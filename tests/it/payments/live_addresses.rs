@@ -3,7 +3,7 @@
 use crate::file::audit::findings;
 use crate::file::old_files::text_column;
 use crate::invoices::idempotency::concurrent_responses;
-use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, run_wallet};
+use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
 use coffer::domain::asset::Chain;
@@ -70,7 +70,7 @@ pub fn set_watched(shop: &ProductionFile, chain: &str) {
 
 #[track_caller]
 fn add_wallet(shop: &ProductionFile, chain: &str, key: &str) -> String {
-    let added = parse_output(&run_wallet(&shop.file(), &["add", chain, "--yes"], key));
+    let added = parse_output(&run_wallet_command(&shop.file(), &["add", chain, "--yes"], key));
     added[0]["id"].as_str().unwrap().to_owned()
 }
 
@@ -116,7 +116,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // A retired wallet hands out no address, and customers keep their addresses.
-    parse_output(&run_wallet(&shop.file(), &["retire", &bitcoin], ""));
+    parse_output(&run_wallet_command(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     // The wallet that was added last hands out addresses. When the first wallet is added again, it hands out
@@ -124,7 +124,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
     assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
-    let lines = run_wallet(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
+    let lines = run_wallet_command(&shop.file(), &["addresses", "--wallet", &bitcoin], "").stdout;
     let expected: Vec<_> =
         (0..3).map(|index| format!("m/0/{index},{},,,{bitcoin}", utxo(index).1)).collect();
     let lines = String::from_utf8(lines).unwrap();
@@ -170,8 +170,8 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let file = shop.file();
     // Another program used the wallet before and left 2000 addresses unpaid.
     let args = ["add", "evm", "--yes", "--next"];
-    parse_output(&run_wallet(&file, &[&args[..], &["5000"]].concat(), EVM));
-    let added = parse_output(&run_wallet(&file, &[&args[..], &["7000"]].concat(), EVM));
+    parse_output(&run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM));
+    let added = parse_output(&run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM));
     let evm = added[0]["id"].as_str().unwrap();
     set_watched(&shop, "bitcoin");
     let copy = file.with_extension("copy");
@@ -193,7 +193,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let (_server, url) = start_server(&file, &NODES);
     let made = addresses_of(&shop, &url, "later");
     assert_eq!(made, [address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, 1002))]);
-    let listed = parse_output(&run_wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
     assert_eq!(listed[0]["nextIndex"], 1003);
     assert_eq!(listed[0]["gapLimit"], 1003);
     assert_eq!(findings(&file), Vec::<String>::new());
@@ -230,7 +230,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
     run_coffer(&file, &["backup", copy.to_str().unwrap()]);
     let mut handed_out = Vec::new();
     for (restored, begins) in [(0, 0), (1, 1000), (2, 2000)] {
-        let output = run_wallet(&file, &["add", "bitcoin", "--yes", "--next", "0"], ZPUB);
+        let output = run_wallet_command(&file, &["add", "bitcoin", "--yes", "--next", "0"], ZPUB);
         let said = String::from_utf8(output.stderr.clone()).unwrap();
         let why = format!("it begins with index {begins}: this file is a copy that was restored");
         assert_eq!(said.contains(&why), restored > 0, "{said}");
@@ -252,7 +252,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
     assert_eq!(handed_out, expected);
     // A next index above the minimum is accepted unchanged.
     let further = ["add", "bitcoin", "--yes", "--next", "7000"];
-    let added = parse_output(&run_wallet(&file, &further, ZPUB));
+    let added = parse_output(&run_wallet_command(&file, &further, ZPUB));
     assert_eq!(added[0]["nextIndex"], 7000);
 }
 
@@ -263,7 +263,7 @@ fn live_mode_uses_only_the_followed_network() {
     // A key of a test network may be added, but is not used.
     let to_test = "add bitcoin --yes --script wpkh --network test";
     let args: Vec<_> = to_test.split(' ').collect();
-    let added = || parse_output(&run_wallet(&file, &args, TPUB));
+    let added = || parse_output(&run_wallet_command(&file, &args, TPUB));
     assert_eq!(added()[0]["handsOut"], false);
     let main = add_wallet(&shop, "bitcoin", ZPUB);
     added();
@@ -273,18 +273,18 @@ fn live_mode_uses_only_the_followed_network() {
     // a test network.
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
-        let refused = run_wallet(&file, &args, key);
+        let refused = run_wallet_command(&file, &args, key);
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && said.contains(says), "{said}");
     }
-    let listed = parse_output(&run_wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
     let hands_out = |one: &Value| one["handsOut"] == true;
     assert_eq!(listed.iter().map(hands_out).collect::<Vec<_>>(), [false, true]);
     assert_eq!(listed[1]["id"], json!(main));
     let first = derive_address(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(addresses_of(&shop, &url, "ada"), [address_entry("utxo", first)]);
     // When the wallet is retired, the wallet of the test network does not replace it.
-    parse_output(&run_wallet(&file, &["retire", &main], ""));
+    parse_output(&run_wallet_command(&file, &["retire", &main], ""));
     assert_eq!(addresses_of(&shop, &url, "bob"), []);
 }
 
@@ -296,16 +296,16 @@ fn newest_wallet_is_used_whatever_the_clock() {
     // Simulates a clock that was years ahead when the wallet was added.
     execute(&shop, "update wallets set added_at = added_at * 2 where id is not null");
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
-    let second = parse_output(&run_wallet(&file, &args, EVM))[0]["id"].clone();
+    let second = parse_output(&run_wallet_command(&file, &args, EVM))[0]["id"].clone();
     let handing_out = || {
-        let listed = parse_output(&run_wallet(&file, &["list"], ""));
+        let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
         let of = listed.into_iter().filter(|one| one["handsOut"] == true);
         of.map(|one| one["id"].clone()).collect::<Vec<_>>()
     };
     assert_eq!(handing_out(), slice::from_ref(&second));
     assert_eq!(add_wallet(&shop, "bitcoin", ZPUB), first);
     assert_eq!(handing_out(), [json!(first)]);
-    parse_output(&run_wallet(&file, &args, EVM));
+    parse_output(&run_wallet_command(&file, &args, EVM));
     assert_eq!(handing_out(), [second]);
 }
 
@@ -350,8 +350,9 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
     let shop = open_shop();
     let file = shop.file();
     set_watched(&shop, "bitcoin");
-    let add =
-        |script: &str| run_wallet(&file, &["add", "bitcoin", "--yes", "--script", script], XPUB);
+    let add = |script: &str| {
+        run_wallet_command(&file, &["add", "bitcoin", "--yes", "--script", script], XPUB)
+    };
     let [wrong, right] = ["pkh", "wpkh"].map(|script| parse_output(&add(script))[0].clone());
     assert_eq!((&right["id"], &right["script"]), (&wrong["id"], &json!("wpkh")));
     let address = derive_address(Chain::Bitcoin, ZPUB, 0);
@@ -363,6 +364,6 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
         let said = String::from_utf8(refused.stderr).unwrap();
         assert!(!refused.status.success() && said.contains("script must be wpkh"), "{said}");
     }
-    let listed = parse_output(&run_wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
     assert_eq!((listed.len(), &listed[0]["script"]), (1, &json!("wpkh")));
 }

@@ -5,7 +5,7 @@ use super::live_addresses::{
 };
 use crate::file::audit::findings;
 use crate::file::old_files::{downgraded_copy, text_column};
-use crate::operator::wallets::{EVM, ZPUB, parse_output, run_wallet};
+use crate::operator::wallets::{EVM, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::start_server;
 use crate::support::operator_interface::OperatorInterface;
 use coffer::domain::asset::Chain;
@@ -19,7 +19,7 @@ const LAST: &str = "2147483647";
 #[track_caller]
 fn add_wallet(file: &Path, args: &[&str]) -> (String, Option<Value>) {
     let args = [&["add", "bitcoin", "--yes"], args].concat();
-    let output = run_wallet(file, &args, ZPUB);
+    let output = run_wallet_command(file, &args, ZPUB);
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     let added = output.status.success().then(|| parse_output(&output).remove(0));
     (said, added)
@@ -97,7 +97,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     assert_rejected(&file, &far, &["next must be at most 200011,"]);
     assert_eq!(move_index(&file, &["--next", "11"]).1, 11);
     assert_eq!(addresses_of(&shop, &url, "bob"), address_at(11));
-    let listed = parse_output(&run_wallet(&file, &["list"], "")).remove(0);
+    let listed = parse_output(&run_wallet_command(&file, &["list"], "")).remove(0);
     let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
     assert_eq!(told, [10, 12, 20]);
     let expected = [
@@ -171,7 +171,8 @@ fn next_index_never_falls_below_the_restore_gap() {
         &["next must be at least 2006, as this wallet has handed out index 2005"],
     );
     // For a wallet that is new to the file, the next index is above all indexes that may have been used.
-    let evm = |args: &[&str]| run_wallet(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
+    let evm =
+        |args: &[&str]| run_wallet_command(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
         assert_eq!(parse_output(&evm(&["--next", next]))[0]["nextIndex"], expected);
     }
@@ -199,7 +200,7 @@ fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
         let conn = downgraded_copy(&file, &older, 11);
         conn.execute_batch(change).unwrap();
         conn.close().unwrap();
-        assert_eq!(parse_output(&run_wallet(&older, &["list"], "")).len(), 1);
+        assert_eq!(parse_output(&run_wallet_command(&older, &["list"], "")).len(), 1);
         assert_eq!(findings(&older), Vec::<String>::new());
         older
     };

@@ -220,7 +220,7 @@ fn server_hands_out_each_imported_address_once() {
 impl ServedShop {
     /// Moves all assignments and imports one minute into the past.
     #[track_caller]
-    fn age_one_minute(&self) {
+    fn backdate_one_minute(&self) {
         let file = Connection::open(self.shop.file()).unwrap();
         file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
         let sql = "update pool_addresses set assigned_at = assigned_at - 60000, imported_at = imported_at - 60000";
@@ -266,7 +266,7 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
         for answer in refused {
             answer.assert_error(503, "pool_refilling", None);
         }
-        served.age_one_minute();
+        served.backdate_one_minute();
     }
     assert_eq!(handed_out.len(), 30);
     assert_eq!(served.pools(), pool_list(0, 30));
@@ -289,14 +289,14 @@ fn account_cannot_empty_a_shared_pool() {
     assert_eq!(served.pools(), pool_list(3, 9));
     // An existing customer keeps the address. The account gets no further share of the pool just because time passes.
     served.create_addresses(live, "a-0").expect(201);
-    served.age_one_minute();
+    served.backdate_one_minute();
     assert_eq!(served.request_addresses(live, "a-later", 5), 0);
     // Newly imported addresses are shared among the accounts again.
     served.import_addresses(&solana_addresses(20, 9));
     assert_eq!(served.request_addresses(live, "a-refilled", 20), 6);
     assert_eq!(served.request_addresses(&other, "b-refilled", 20), 3);
     // A single active account may use the whole pool.
-    served.age_one_minute();
+    served.backdate_one_minute();
     let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
     file.execute(suspend, []).unwrap();
     assert_eq!(served.request_addresses(live, "a-alone", 5), 3);

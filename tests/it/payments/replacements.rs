@@ -34,9 +34,9 @@ fn post_and_get_id(shop: &Shop, payment: &str, more: Value) -> String {
 fn replacement_may_have_fewer_outputs() {
     let (shop, invoice, [first, second]) = create_two_output_payment();
     let new = post_and_get_id(&shop, &first, json!({ "txid": "two" }));
-    shop.move_payment(&second, "dropped");
+    shop.set_payment_state(&second, "dropped");
     shop.assert_audit_clean();
-    shop.move_payment(&new, "confirmed");
+    shop.set_payment_state(&new, "confirmed");
     shop.assert_invoice(
         &invoice,
         "underpaid",
@@ -45,12 +45,12 @@ fn replacement_may_have_fewer_outputs() {
         ["59.40", "0.00"],
     );
     // A reorg confirms the first transaction again, with both outputs.
-    shop.move_payment(&new, "orphaned");
+    shop.set_payment_state(&new, "orphaned");
     let back = post_and_get_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first, "the first transaction returns");
-    shop.move_payment(&second, "seen");
+    shop.set_payment_state(&second, "seen");
     for payment in [&first, &second] {
-        shop.move_payment(payment, "confirmed");
+        shop.set_payment_state(payment, "confirmed");
         shop.assert_audit_clean();
     }
     assert_eq!(shop.get_invoice(&invoice)["status"], "confirmed");
@@ -63,7 +63,7 @@ fn replacement_may_have_fewer_outputs() {
 #[test]
 fn returning_transaction_sends_no_further_event() {
     let (shop, invoice, [first, second]) = create_two_output_payment();
-    shop.move_payment(&second, "dropped");
+    shop.set_payment_state(&second, "dropped");
     let new = post_and_get_id(&shop, &first, json!({ "txid": "two" }));
     shop.advance("1h");
     let back = post_and_get_id(&shop, &new, json!({ "txid": "one" }));
@@ -85,7 +85,7 @@ fn returning_transaction_sends_no_further_event() {
             Some("state"),
         );
     }
-    shop.move_payment(&first, "confirmed");
+    shop.set_payment_state(&first, "confirmed");
     let path = format!("{PATH}/{first}");
     shop.post(&path, None, json!({ "state": "confirmed" })).assert_error(
         409,
@@ -150,7 +150,7 @@ fn coinbase_output_stays_unmatched() {
     let made = shop.post(PATH, None, body).expect(201).json();
     for payment in made["data"].as_array().unwrap() {
         assert_eq!(payment["state"], "unmatched");
-        shop.move_payment(payment["id"].as_str().unwrap(), "confirmed");
+        shop.set_payment_state(payment["id"].as_str().unwrap(), "confirmed");
     }
     let reasons = "select group_concat(concat(reason, ' ', account is not null, ' ', invoice is not null), ', ') from
       (select * from unmatched_payments order by seq)";

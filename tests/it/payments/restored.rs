@@ -5,7 +5,7 @@ use super::live_addresses::{
 };
 use crate::file::audit::findings;
 use crate::file::old_files::text_column;
-use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, run_wallet};
+use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, start_server};
 use crate::support::dice::Dice;
 use crate::support::installation::{
@@ -52,7 +52,7 @@ impl RestoredShop {
     fn new() -> RestoredShop {
         let served = Installation::new();
         for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
-            parse_output(&run_wallet(&served.file, &["add", chain, "--yes"], key));
+            parse_output(&run_wallet_command(&served.file, &["add", chain, "--yes"], key));
         }
         served.open_file().execute_batch(WATCHED).unwrap();
         let sent = served.path("sent");
@@ -223,7 +223,7 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
 #[track_caller]
 fn add_wallet(file: &Path, args: &[&str], key: &str) -> String {
     let args = [&["add"], args, &["--yes"]].concat();
-    let added = parse_output(&run_wallet(file, &args, key)).remove(0);
+    let added = parse_output(&run_wallet_command(file, &args, key)).remove(0);
     added["id"].as_str().unwrap().to_owned()
 }
 
@@ -270,7 +270,7 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     // The operator may set a higher index, and correct a mistake by setting a lower index.
     let (printed, _) = run_restore(&file, &copy, &["--next-index", "bitcoin=90000"], 0);
     assert!(printed.contains("from index 90000 of wallet"), "{printed}");
-    let low = run_wallet(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
+    let low = run_wallet_command(&file, &["add", "bitcoin", "--yes", "--next", "7999"], ZPUB);
     let low = String::from_utf8(low.stderr).unwrap();
     assert!(low.contains("next must be at least 8000"), "{low}");
     add_wallet(&file, &["bitcoin", "--next", "8000"], ZPUB);
@@ -323,7 +323,7 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
          (1500 in the replaced file)\n"
     );
     assert!(printed.contains(&line), "{printed}");
-    let listed = parse_output(&run_wallet(&file, &["list"], ""));
+    let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
     let late_row = listed.iter().find(|row| row["id"] == late.as_str()).unwrap();
     assert!(late_row["retiredAt"].is_string(), "{late_row}");
     assert_eq!(add_wallet(&file, &["litecoin", "--script", "wpkh"], XPUB), late);

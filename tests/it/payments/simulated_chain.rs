@@ -29,7 +29,7 @@ fn replacement_keeps_the_seen_time() {
     assert_eq!(next["state"], "seen");
     shop.assert_invoice(&id, "detected", "created detected", "", ["0.00", "99.00"]);
     shop.post(&path, None, replaced).assert_error(409, "invalid_transition", Some("state"));
-    shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
+    shop.set_payment_state(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected confirmed";
     shop.assert_invoice(&id, "confirmed", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
 }
@@ -43,7 +43,7 @@ fn replacement_of_larger_value_gets_a_new_seen_time() {
     let replaced = json!({ "state": "replaced", "amount": "1.25", "txid": "another" });
     let next = shop.post(&path, None, replaced).expect(200).json();
     assert_eq!((&next["txid"], &next["state"]), (&json!("another"), &json!("seen")));
-    shop.move_payment(next["id"].as_str().unwrap(), "confirmed");
+    shop.set_payment_state(next["id"].as_str().unwrap(), "confirmed");
     let told = "created detected failed paid_late";
     shop.assert_invoice(&id, "paid_late", told, "sale 100.00, fee -1.00", ["99.00", "0.00"]);
     // The amount of a replacement may be too small to count as a payment.
@@ -71,7 +71,7 @@ fn rescan_books_nothing_twice() {
     let put = || shop.post("/sandbox/payments", None, body.clone());
     let first = put().expect(201).json();
     assert_eq!(put().expect(200).json(), first);
-    shop.move_payment(first["id"].as_str().unwrap(), "confirmed");
+    shop.set_payment_state(first["id"].as_str().unwrap(), "confirmed");
     let again = put().expect(200).json();
     assert_eq!((&again["id"], &again["state"]), (&first["id"], &json!("confirmed")));
     shop.assert_invoice(
@@ -103,11 +103,11 @@ fn unknown_transition_is_rejected() {
     };
     refused("seen");
     refused("orphaned");
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     refused("confirmed");
     refused("seen");
     refused("replaced");
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     refused("dropped");
     refused("orphaned");
     for (body, param) in [
@@ -157,7 +157,7 @@ fn live_invoice_rejects_simulate_but_accepts_sandbox_payments() {
     let payment = shop.pay(json!({ "address": invoice["depositAddress"] }));
     let told = "created detected";
     shop.assert_invoice_with(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let told = "created detected confirmed";
     let booked = "sale 100.00, fee -1.00";
     shop.assert_invoice_with(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);

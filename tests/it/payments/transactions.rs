@@ -225,9 +225,9 @@ fn transfers_within_the_shop_book_nothing() {
     let own = swept(&[&five.payments[0]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
-        assert_eq!(shop.move_payment(own[0]["id"].as_str().unwrap(), state), own[0]);
+        assert_eq!(shop.set_payment_state(own[0]["id"].as_str().unwrap(), state), own[0]);
     }
-    let instead = shop.move_payment(own[0]["id"].as_str().unwrap(), "replaced");
+    let instead = shop.set_payment_state(own[0]["id"].as_str().unwrap(), "replaced");
     assert_eq!(instead["state"], "own", "the transaction spends the same outputs");
     assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "awaiting_payment");
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");

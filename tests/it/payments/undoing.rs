@@ -44,15 +44,15 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
         None,
     );
     operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!(operator.read_unmatched(&lost)["canBeUndone"], false);
     let refused = operator.undo_outcome(&lost);
     refused.assert_error(409, "invalid_transition", None);
     assert!(refused.text.contains("has been confirmed"), "{}", refused.text);
     // After a reorg, the assignment still cannot be undone: the ledger keeps the entries and their reversal.
-    shop.move_payment(&payment, "orphaned");
+    shop.set_payment_state(&payment, "orphaned");
     operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     assert_eq!(shop.get_invoice(invoice_id(&other))["status"], "confirmed");
     operator.assert_audit_clean();
     let noted = shop.audit_entries("unmatched_payment.undo");
@@ -90,7 +90,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     assert_ne!(first[0], first[1]);
     // The quote in a coin that the customer has selected stays after an undo.
     operator.assign_and_get_id(&strays[0], &mine);
-    shop.move_payment(&shop.query_text("select max(id) from payments"), "dropped");
+    shop.set_payment_state(&shop.query_text("select max(id) from payments"), "dropped");
     let path = format!("/v1/invoices/{}/select", invoice_id(&invoice));
     let picked = shop.post(&path, Some(TEST), json!({ "asset": "USDC-BASE" }));
     picked.expect(200);
@@ -99,7 +99,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["asset"], "USDC-BASE");
     operator.assert_audit_clean();
     let paid = shop.pay(body);
-    assert_eq!(shop.move_payment(&paid, "confirmed")["state"], "confirmed");
+    assert_eq!(shop.set_payment_state(&paid, "confirmed")["state"], "confirmed");
     operator.assert_audit_clean();
 }
 
@@ -121,9 +121,9 @@ fn overdue_invoice_expires_when_its_assignment_is_undone() {
     let invoice = shop.create_invoice("60.00", json!({}));
     let lost = operator.pay_foreign_address("0.001");
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": invoice["id"] }));
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     operator.undo_outcome(&lost).expect(200);
-    shop.move_payment(&lost, "seen");
+    shop.set_payment_state(&lost, "seen");
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "created");
     operator.assert_audit_clean();
 }
@@ -143,7 +143,7 @@ fn customer_assignment_can_be_undone_until_confirmed() {
     shop.get(&path, Some(TEST)).assert_error(404, "not_found", None);
     operator.assert_audit_clean();
     let deposit = operator.assign_and_get_id(&lost, &ada);
-    shop.move_payment(&deposit, "confirmed");
+    shop.set_payment_state(&deposit, "confirmed");
     operator.undo_outcome(&lost).assert_error(409, "invalid_transition", None);
     let balances = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(balances["data"][0]["available"], "59.40");
@@ -155,7 +155,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
     let operator = OperatorSession::open();
     let shop = &operator.shop;
     let lost = operator.pay_foreign_address("0.001");
-    shop.move_payment(&lost, "confirmed");
+    shop.set_payment_state(&lost, "confirmed");
     let txid = "AB".repeat(32);
     let back = operator.resolve(&lost, &json!({ "returnTxid": txid, "note": "to the sender" }));
     let back = back.expect(200).json();
@@ -217,7 +217,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
         [&json!("92.00"), &json!("99.36"), &json!("seen"), &Value::Null]
     );
     assert_eq!(shown["candidate"], json!({ "invoice": invoice["id"] }));
-    shop.move_payment(&wrong_chain, "confirmed");
+    shop.set_payment_state(&wrong_chain, "confirmed");
     operator.assign_and_get_id(&wrong_chain, &shown["candidate"]);
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     assert_eq!(operator.read_unmatched(&wrong_chain)["candidate"], Value::Null);

@@ -1,6 +1,6 @@
 //! `--json` of each listing or reporting command, and shell completions.
 
-use crate::operator::wallets::{ZPUB, run_wallet};
+use crate::operator::wallets::{ZPUB, run_wallet_command};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
 use crate::support::tools;
@@ -69,7 +69,7 @@ fn json_prints_each_list_as_one_document() {
     }
     let evm = crate::operator::wallets::EVM;
     for (chain, key) in [("bitcoin", ZPUB), ("evm", evm)] {
-        assert!(run_wallet(&file, &["add", chain, "--yes"], key).status.success());
+        assert!(run_wallet_command(&file, &["add", chain, "--yes"], key).status.success());
     }
     for what in ["account", "key", "user", "wallet"] {
         let (lines, _) = output_and_code(&[what, "list"], &file);

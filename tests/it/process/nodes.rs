@@ -28,7 +28,7 @@ fn start_with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningS
 }
 
 /// Returns the URL of a node that contains a secret in every possible part.
-fn secret_url(url: &str) -> String {
+fn url_with_secrets(url: &str) -> String {
     let url = url.replace("http://", &format!("http://coffer:{SECRET}@"));
     format!("{url}?key={SECRET}")
 }
@@ -62,7 +62,7 @@ fn hanging_nodes_do_not_delay_start_and_stop() {
         let node = Receiver::start_replying(does);
         let served = Installation::new();
         let log = served.path("log");
-        let mut running = start_with_nodes_at(&served, &secret_url(&node.url()), &log);
+        let mut running = start_with_nodes_at(&served, &url_with_secrets(&node.url()), &log);
         // The server is ready, although the node has answered none of these requests.
         node.wait_for_requests(CHAINS.len());
         let told = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
@@ -80,7 +80,7 @@ fn unreachable_nodes_do_not_delay_start_and_stop() {
     let served = Installation::new();
     let log = served.path("log");
     let url = format!("http://{}", Receiver::unused_address());
-    let mut running = start_with_nodes_at(&served, &secret_url(&url), &log);
+    let mut running = start_with_nodes_at(&served, &url_with_secrets(&url), &log);
     running.operator_request("GET", "/readyz", &Value::Null).expect(200);
     // Each chain waits for its next attempt.
     let chains = || running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
@@ -97,7 +97,7 @@ fn hanging_rate_sources_do_not_delay_start_and_stop() {
     let node = Receiver::start_replying(Reply::Hang);
     let served = Installation::new();
     let log = served.path("log");
-    let (node_url, rates) = (secret_url(&node.url()), exchanges.rates_setting(&SOURCES));
+    let (node_url, rates) = (url_with_secrets(&node.url()), exchanges.rates_setting(&SOURCES));
     let nodes = format!("bitcoin={node_url}");
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);

@@ -179,7 +179,7 @@ fn revoked_key_stops_within_seconds_and_shows_last_use() {
 }
 
 #[test]
-fn key_has_a_burst_of_a_hundred_invoices() {
+fn key_is_rate_limited_after_a_hundred_invoices() {
     let shop = ProductionFile::new();
     let (_server, url) = start_server(&shop.file(), &["--rate-limit", "1"]);
     let agent = agent();

@@ -3,7 +3,7 @@
 
 use crate::http::connections::{assert_alive, read_response, with_timeouts};
 use crate::support::installation::{
-    ETHEREUM, Installation, approval_body, signer_settings, start_count,
+    ETHEREUM, Installation, approval_body, program_start_count, signer_settings,
 };
 use crate::support::polling;
 use crate::transfers::signer::{STATE, read_payout, signer_with_response};
@@ -49,7 +49,7 @@ fn connect(url: &str) -> TcpStream {
 
 /// Opens an idle connection, which the server closes when it stops.
 #[track_caller]
-fn open_idle(url: &str) -> TcpStream {
+fn open_idle_connection(url: &str) -> TcpStream {
     let mut stream = connect(url);
     assert_alive(&mut stream);
     stream
@@ -84,8 +84,8 @@ fn finish_post(mut stream: TcpStream, body: &Value) -> String {
 const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
 /// Waits until the signer was started `times` times in total.
-fn wait_for_starts(served: &Installation, times: usize) {
-    assert!(polling::wait_until(|| start_count(&served.path("noted")) >= times));
+fn wait_for_signer_starts(served: &Installation, times: usize) {
+    assert!(polling::wait_until(|| program_start_count(&served.path("noted")) >= times));
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn signer_answer_after_sigterm_is_recorded() {
     let waiting = format!("until [ -e {0} ]; do sleep 0.01; done; cat {0}", go.display());
     let program = signer_with_response(&served, &waiting);
     let mut running = served.start(&signer_settings(&program));
-    let mut idle = open_idle(&running.url);
+    let mut idle = open_idle_connection(&running.url);
     let id = served.create_approved_payout_to(&running, ETHEREUM);
-    wait_for_starts(&served, 1);
+    wait_for_signer_starts(&served, 1);
     let number = running.process.id().to_string();
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
@@ -108,7 +108,7 @@ fn signer_answer_after_sigterm_is_recorded() {
     served.wait_for_query(STATE, &["processing "]);
     let running = served.start(&signer_settings(&program));
     assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT);
-    assert_eq!(start_count(&served.path("noted")), 1);
+    assert_eq!(program_start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn hanging_signer_has_its_own_timeout() {
     let order = json!({ "amount": "20.00", "currency": "EUR", "orderId": "the last one" });
     let key = format!("X-API-Key: {}", served.key);
     let order_begun = begin_post(server.url(), "/v1/invoices", &key, &order);
-    wait_for_starts(&served, 1);
+    wait_for_signer_starts(&served, 1);
     let stopping = std::thread::spawn(move || drop(server));
     // The request in progress may take an hour, so the signer's timeout ends first.
     served.wait_for_query(STATE, &["processing unknown"]);
@@ -135,7 +135,7 @@ fn hanging_signer_has_its_own_timeout() {
     let running = served.start(&signer_settings(&program));
     assert_eq!(read_payout(&served, &running.url, &id)["status"], "processing");
     served.wait_for_query(STATE, &["processing unknown"]);
-    assert_eq!(start_count(&served.path("noted")), 1);
+    assert_eq!(program_start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn stopping_server_starts_no_signer() {
     let session = format!("Cookie: {}", prepared.cookie());
     assert!(prepared.process.close_input());
     let server = start_with_signer(&served, &program, HOUR_MS.unsigned_abs());
-    let mut idle = open_idle(server.url());
+    let mut idle = open_idle_connection(server.url());
     let path = format!("/dashboard/api/payouts/{id}");
     let approval_begun = begin_post(server.url(), &path, &session, &approval_body());
     let stopping = std::thread::spawn(move || drop(server));
@@ -155,10 +155,10 @@ fn stopping_server_starts_no_signer() {
     assert_eq!(finish_post(approval_begun, &approval_body()), "HTTP/1.1 200 OK");
     stopping.join().unwrap();
     served.wait_for_query(STATE, &["approved "]);
-    assert_eq!(start_count(&served.path("noted")), 0);
+    assert_eq!(program_start_count(&served.path("noted")), 0);
     // The next server sends the payout.
     let running = served.start(&signer_settings(&program));
     served.wait_for_query(STATE, &["processing "]);
     assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT);
-    assert_eq!(start_count(&served.path("noted")), 1);
+    assert_eq!(program_start_count(&served.path("noted")), 1);
 }

@@ -108,7 +108,7 @@ impl ClockedServer {
 
     /// Wakes every worker with a write to the file, and waits until the query returns `answer`.
     #[track_caller]
-    fn wake_until(&self, query: &str, answer: &str) {
+    fn wake_workers_until(&self, query: &str, answer: &str) {
         let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
         let file = self.served.open_file();
         file.execute_batch(&format!("begin immediate; {turn} commit")).unwrap();
@@ -134,9 +134,9 @@ fn clock_jump_does_not_affect_deadlines() {
         let shop = ClockedServer::open(Time(0));
         let noon = time_in_2040("12:00:00");
         let before = shop.create_invoice("one");
-        shop.time.jump(jump_ms);
+        shop.time.jump_wall_clock(jump_ms);
         shop.time.advance(2_000);
-        shop.wake_until(AHEAD, &jump_ms.to_string());
+        shop.wake_workers_until(AHEAD, &jump_ms.to_string());
         let ready = shop.clock_status();
         let side = if jump_ms < 0 { "behind" } else { "ahead of" };
         let seconds = jump_ms.abs() / 1000;
@@ -159,16 +159,19 @@ fn clock_jump_does_not_affect_deadlines() {
             .query_row("select max(next_attempt_at) from deliveries", [], |row| row.get(0))
             .unwrap();
         assert!(Time(latest) <= noon.plus_ms(12_000), "due as before");
-        shop.time.jump(-jump_ms);
+        shop.time.jump_wall_clock(-jump_ms);
         shop.time.advance(1_000);
-        shop.wake_until(AHEAD, "believed");
+        shop.wake_workers_until(AHEAD, "believed");
         assert_eq!(
             (shop.invoice_status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
         );
         // The invoice expires when the server's time reaches the deadline.
         shop.time.advance(MINUTE_MS);
-        shop.wake_until("select count(*) || '' from invoices where status = 'expired'", "2");
+        shop.wake_workers_until(
+            "select count(*) || '' from invoices where status = 'expired'",
+            "2",
+        );
         drop(shop.server);
         assert!(findings(&shop.served.file).is_empty());
     }
@@ -181,14 +184,14 @@ fn clock_jump_is_adopted_after_an_hour() {
         let noon = time_in_2040("12:00:00");
         let lost = shop.create_invoice("one");
         shop.time.advance(2 * MINUTE_MS);
-        shop.wake_until("select status from invoices", "expired");
-        shop.time.jump(jump_ms);
+        shop.wake_workers_until("select status from invoices", "expired");
+        shop.time.jump_wall_clock(jump_ms);
         shop.time.advance(1_000);
-        shop.wake_until(AHEAD, &jump_ms.to_string());
+        shop.wake_workers_until(AHEAD, &jump_ms.to_string());
         shop.time.advance(HOUR_MS - 1_000);
         assert_eq!(shop.now(), noon.plus_ms(HOUR_MS + 2 * MINUTE_MS));
         shop.time.advance(1_000);
-        shop.wake_until(AHEAD, "believed");
+        shop.wake_workers_until(AHEAD, "believed");
         let adopted = noon.plus_ms(HOUR_MS + 2 * MINUTE_MS + 1_000 + jump_ms);
         assert_eq!(shop.now(), adopted);
         assert_eq!(
@@ -206,10 +209,10 @@ fn clock_jump_is_adopted_after_an_hour() {
 fn operator_accepts_the_wall_clock() {
     let mut shop = ClockedServer::open(Time(0));
     for jump_ms in [YEAR_MS, -YEAR_MS] {
-        shop.time.jump(jump_ms);
+        shop.time.jump_wall_clock(jump_ms);
         shop.time.advance(2_000);
         let before = shop.now();
-        shop.wake_until(AHEAD, &jump_ms.to_string());
+        shop.wake_workers_until(AHEAD, &jump_ms.to_string());
         let said = shop.run_doctor(&["--accept-clock"]);
         assert!(said.contains("done: the wall clock is accepted"), "{said}");
         shop.served.wait_for_query(AHEAD, &["believed"]);
@@ -219,7 +222,7 @@ fn operator_accepts_the_wall_clock() {
     }
     // At the next start, the time recorded in the file is later than the wall clock.
     drop(shop.server.take());
-    shop.time.jump(-YEAR_MS);
+    shop.time.jump_wall_clock(-YEAR_MS);
     let noon = time_in_2040("12:00:04");
     shop.start();
     assert!(shop.clock_status().contains("once it has passed"));
@@ -237,15 +240,15 @@ fn time_at_start_continues_from_the_file() {
     let seen = time_in_2040("20:00:00");
     let shop = ClockedServer::open(seen);
     assert_eq!(shop.now(), seen);
-    shop.wake_until(AHEAD, &(-8 * HOUR_MS).to_string());
+    shop.wake_workers_until(AHEAD, &(-8 * HOUR_MS).to_string());
     shop.time.advance(2 * HOUR_MS);
     assert_eq!(shop.now(), seen.plus_ms(2 * HOUR_MS), "an hour is not enough");
     let said = shop.clock_status();
     assert!(said.contains("28800 s behind") && said.contains("once it has passed"), "{said}");
     // A jump simulates that network time corrects the wall clock.
-    shop.time.jump(9 * HOUR_MS);
+    shop.time.jump_wall_clock(9 * HOUR_MS);
     shop.time.advance(1_000);
-    shop.wake_until(AHEAD, "believed");
+    shop.wake_workers_until(AHEAD, "believed");
     assert_eq!(
         (shop.now(), shop.clock_status().as_str()),
         (seen.plus_ms(3 * HOUR_MS + 1_000), "ok")
@@ -253,7 +256,7 @@ fn time_at_start_continues_from_the_file() {
 }
 
 #[test]
-fn sandbox_has_no_wall_clock_to_accept() {
+fn accept_clock_is_rejected_on_a_sandbox_file() {
     let sandbox = crate::support::Shop::open();
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     let command = command.args(["doctor", "--accept-clock", "--file"]);

@@ -93,7 +93,7 @@ impl ModelHistory {
             7..=10 => self.pay_invoice(at),
             20 => self.pay_several_outputs(at),
             21 => self.move_between_own_addresses(at),
-            _ => self.move_payment(at),
+            _ => self.change_payment_state(at),
         }
         self.assert_invoice_matches(at);
     }
@@ -168,7 +168,7 @@ impl ModelHistory {
                 let now = self.world.now;
                 let last = invoice.payments.len();
                 let paid = self.world.add_payment(at, coin, units, now);
-                paid.and_then(|_| self.world.move_payment(at, last, "confirmed"))
+                paid.and_then(|_| self.world.change_payment_state(at, last, "confirmed"))
             }
         };
         assert_outcome(&answer, 200, outcome);
@@ -274,7 +274,7 @@ impl ModelHistory {
         self.world.set_last_payment_ids(at, text("id"), text("txid"));
     }
 
-    fn move_payment(&mut self, at: usize) {
+    fn change_payment_state(&mut self, at: usize) {
         let payments = &self.world.invoices[at].payments;
         if payments.is_empty() {
             return;
@@ -298,7 +298,7 @@ impl ModelHistory {
             assert_outcome(&answer, 200, outcome.map(drop));
             self.store_payment_ids(at, &answer, outcome);
         } else {
-            assert_outcome(&answer, 200, self.world.move_payment(at, which, step));
+            assert_outcome(&answer, 200, self.world.change_payment_state(at, which, step));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Orders of servers: valid orders, decisions, and a provisioner that never runs twice.
 
-use crate::support::installation::{Installation, start_count};
+use crate::support::installation::{Installation, program_start_count};
 use crate::support::polling;
 use crate::support::{Response, Shop};
 use serde_json::{Value, json};
@@ -153,7 +153,7 @@ fn provisioner_creates_and_removes_servers() {
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(read, json!({ "action": "delete", "id": server["id"], "ref": "vm-9" }));
-    assert_eq!(start_count(&served.path("noted")), 2);
+    assert_eq!(program_start_count(&served.path("noted")), 2);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn unclear_provisioner_answer_needs_review() {
         let state = "select status || ' ' || ifnull(ordering, '') from servers";
         let ended = served.wait_for_query(state, &["failed ", "provisioning unknown"]);
         assert_eq!(ended.split(' ').next(), Some(status), "{answer}");
-        assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
+        assert_eq!(program_start_count(&served.path("noted")), 1, "{answer}");
         if status == "failed" {
             let path = format!("/reseller/servers/{}", server["id"].as_str().unwrap());
             let seen = running.reseller_request("GET", &path, &Value::Null).expect(200).json();
@@ -195,7 +195,7 @@ fn interrupted_provisioner_is_not_run_again() {
     let program = write_provisioner(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&["--provisioner", &program]);
     running.reseller_request("POST", SERVERS, &order_body()).expect(201);
-    assert!(polling::wait_until(|| start_count(&served.path("noted")) > 0));
+    assert!(polling::wait_until(|| program_start_count(&served.path("noted")) > 0));
     running.process.kill();
     // The provisioner completes, but the server that started it no longer receives its answer.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
@@ -205,7 +205,7 @@ fn interrupted_provisioner_is_not_run_again() {
     let listed =
         running.operator_request("GET", "/dashboard/api/servers", &Value::Null).expect(200).json();
     assert_eq!(listed["data"][0]["command"], "unknown");
-    assert_eq!(start_count(&served.path("noted")), 1);
+    assert_eq!(program_start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -221,5 +221,5 @@ fn sandbox_runs_no_provisioner() {
     let payout = shop.create_payout("20.00");
     shop.apply_actions("payouts", &payout, &["approve"]);
     shop.advance("1h");
-    assert_eq!(start_count(&served.path("noted")), 0);
+    assert_eq!(program_start_count(&served.path("noted")), 0);
 }

@@ -103,7 +103,7 @@ fn dropped_payment_fails_invoice_when_running_clock_reaches_deadline() {
     let payment = shop.pay(json!({ "invoice": invoice["id"] }));
     shop.advance("58s");
     shop.change_clock(json!({ "frozen": false })).expect(200);
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     let told = shop.get("/sandbox/inbox/shop?wait=20s", None).expect(200).json();
     assert_eq!(told["data"].as_array().unwrap().len(), 1);
 }

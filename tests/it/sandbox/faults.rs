@@ -39,7 +39,7 @@ fn fault_applies_to_the_given_number_of_calls() {
 }
 
 #[test]
-fn dropped_response_belongs_to_completed_work() {
+fn request_with_dropped_response_was_executed() {
     let shop = Shop::open();
     let body = json!({ "route": "POST /v1/invoices", "dropAnswer": true, "times": 1 });
     shop.post(FAULTS, None, body).expect(200);

@@ -129,7 +129,7 @@ fn request_requires_exactly_one_host() {
 }
 
 #[test]
-fn public_url_and_settings_add_hosts() {
+fn public_url_and_settings_allow_more_hosts() {
     let arguments = ["--public-url", "https://Pay.Example.com/x"];
     let (_process, line) = start_with_environment(&arguments, Some(".dev.example, 192.0.2.7"));
     for host in ["pay.example.com", "dev.example", "a.dev.example:1", "192.0.2.7"] {

@@ -26,7 +26,7 @@ fn file_names(folder: &Scratch) -> BTreeSet<String> {
 }
 
 /// Sets the modification time of all files in a folder to several hours ago.
-fn make_old(folder: &Scratch) {
+fn make_files_old(folder: &Scratch) {
     for name in file_names(folder) {
         // `touch -h` changes a symlink itself, and opens no pipe.
         let touched = Command::new("touch")
@@ -54,7 +54,7 @@ fn next_sandbox_removes_files_of_killed_sandboxes_only() {
     let (mut killed, _) = start_in_folder(&folder);
     let (mut in_use, url) = start_in_folder(&folder);
     killed.kill();
-    make_old(&folder);
+    make_files_old(&folder);
     let (mut just_killed, _) = start_in_folder(&folder);
     just_killed.kill();
     let before = file_names(&folder);
@@ -123,7 +123,7 @@ fn unrelated_files_are_not_opened_or_removed() {
         std::fs::write(of(7, beside), "").unwrap();
     }
     std::fs::write(of(7, "-else"), "").unwrap();
-    make_old(&folder);
+    make_files_old(&folder);
     let before = file_names(&folder);
     let (mut next, _) = start_in_folder(&folder);
     assert!(next.close_input());
@@ -149,7 +149,7 @@ fn running_sandbox_without_lock_file_is_kept() {
     let lock = file_names(&folder);
     let lock = lock.iter().find(|name| name.ends_with("-lock")).unwrap();
     std::fs::remove_file(folder.path(lock)).unwrap();
-    make_old(&folder);
+    make_files_old(&folder);
     let before = file_names(&folder);
     let (mut next, _) = start_in_folder(&folder);
     assert!(next.close_input());
@@ -160,7 +160,7 @@ fn running_sandbox_without_lock_file_is_kept() {
 }
 
 #[test]
-fn stopped_file_is_unlocked_despite_child_processes() {
+fn stop_unlocks_file_despite_child_processes() {
     // A child process shares the file locks of its parent until it calls `exec`.
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };

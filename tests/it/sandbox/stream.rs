@@ -148,7 +148,7 @@ fn stream_omits_new_credentials_and_private_keys() {
 }
 
 #[test]
-fn reconnecting_client_resumes_or_learns_the_gap() {
+fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     let shop = Shop::open();
     let mut first = open_stream(&shop, "");
     shop.get("/v1/balances", Some(TEST));

@@ -100,16 +100,16 @@ impl Node {
     /// Runs `sends`. Then mines one block with all transactions that `sends` has sent.
     #[track_caller]
     pub fn mine_together<T>(&self, sends: impl FnOnce() -> T) -> T {
-        self.hold_mining(true);
+        self.set_mining_paused(true);
         let sent = sends();
         self.mine(1);
-        self.hold_mining(false);
+        self.set_mining_paused(false);
         sent
     }
 
     /// Turns automatic mining off (`true`) or on (`false`).
     #[track_caller]
-    pub fn hold_mining(&self, is_held: bool) {
+    pub fn set_mining_paused(&self, is_held: bool) {
         self.call_rpc("evm_setAutomine", json!([!is_held]));
         self.is_held.set(is_held);
     }

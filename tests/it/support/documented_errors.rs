@@ -24,7 +24,7 @@ pub(super) fn assert_documented(method: &str, url: &str, answer: &Response) {
     if is_pretended || no_path || no_host || !route.is_documented() {
         return;
     }
-    let codes = route.codes();
+    let codes = route.error_codes();
     assert!(
         codes.iter().any(|known| known.as_str() == code),
         "{} answers {} {code} ({message}), which its document does not name",

@@ -256,6 +256,6 @@ pub fn signer_settings(program: &str) -> [&str; 4] {
 }
 
 /// Returns how often a program was started. The program writes one line into this file at each start.
-pub fn start_count(noted: &Path) -> usize {
+pub fn program_start_count(noted: &Path) -> usize {
     std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
 }

@@ -39,7 +39,7 @@ pub fn booked_amounts(file: &Connection) -> ReceivedAmounts {
 impl Regtest {
     /// Reads the unspent outputs of these addresses from the node. No test spends outputs of these addresses.
     #[track_caller]
-    pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
+    pub fn received_amounts(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let wanted: Vec<String> =
             addresses.iter().map(|address| format!("addr({address})")).collect();
         let found = self.call("scantxoutset", json!(["start", wanted]));
@@ -59,7 +59,7 @@ impl anvil::Node {
     /// Reads the payments to these addresses from the node's blocks: coins from transactions, tokens from the logs of
     /// transactions. Internal transfers are not included.
     #[track_caller]
-    pub fn received_by(
+    pub fn received_amounts(
         &self,
         addresses: &BTreeSet<String>,
         (coin, token): (&str, (&str, &str)),

@@ -111,8 +111,8 @@ impl OperatorServer {
     }
 
     /// Changes the wall clock by this many milliseconds. A negative value sets the clock back.
-    pub fn jump_ms(&self, ms: i64) {
-        self.time.jump(ms);
+    pub fn shift_wall_clock_ms(&self, ms: i64) {
+        self.time.jump_wall_clock(ms);
         self.passed_ms.set(self.passed_ms.get() + ms);
     }
 
@@ -123,7 +123,7 @@ impl OperatorServer {
     }
 
     #[track_caller]
-    pub fn request_from(
+    pub fn request_from_address(
         &self,
         from: &str,
         cookie: &str,
@@ -139,19 +139,19 @@ impl OperatorServer {
 
     #[track_caller]
     pub fn request(&self, cookie: &str, method: &str, path: &str, body: &Value) -> Response {
-        self.request_from("192.0.2.1", cookie, method, path, body)
+        self.request_from_address("192.0.2.1", cookie, method, path, body)
     }
 
     /// Signs in from this client address.
     #[track_caller]
-    pub fn sign_in_from(&self, from: &str, email: &str, code: &Value) -> Response {
+    pub fn sign_in_from_address(&self, from: &str, email: &str, code: &Value) -> Response {
         let body = json!({ "email": email, "password": PASSWORD, "code": code });
-        self.request_from(from, "", "POST", SESSION, &body)
+        self.request_from_address(from, "", "POST", SESSION, &body)
     }
 
     #[track_caller]
     pub fn sign_in(&self, email: &str, code: &Value) -> Response {
-        self.sign_in_from("192.0.2.1", email, code)
+        self.sign_in_from_address("192.0.2.1", email, code)
     }
 
     /// Signs in with only the password and returns the session cookie.

@@ -67,7 +67,7 @@ impl Surfpool {
     }
 
     /// Returns the mint address of a token. `token` is a listed asset, `other` or `token2022`.
-    pub fn mint(&self, token: &str) -> &str {
+    pub fn mint_address(&self, token: &str) -> &str {
         self.mints[token].as_str().unwrap()
     }
 
@@ -113,7 +113,7 @@ impl Surfpool {
 
     /// Returns the payments to these addresses. `host.js` parses the answers of the node independently of Coffer.
     #[track_caller]
-    pub fn received_by(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
+    pub fn received_amounts(&self, addresses: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self.send_control("came", json!({ "addresses": addresses }));
         let each = came.as_array().unwrap().iter().map(|one| {
             let text = |name: &str| one[name].as_str().unwrap().to_owned();

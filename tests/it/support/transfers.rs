@@ -12,7 +12,7 @@ impl Shop {
         let invoice = self.post("/v1/invoices", Some(key), body).expect(201);
         let id = invoice.json()["id"].as_str().unwrap().to_owned();
         let payment = self.pay(json!({ "invoice": id }));
-        self.move_payment(&payment, "confirmed");
+        self.set_payment_state(&payment, "confirmed");
         id
     }
 

@@ -126,7 +126,7 @@ impl Node {
 
     /// Returns the payments to these addresses in all blocks.
     #[track_caller]
-    pub fn received_by(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
+    pub fn received_amounts(&self, addresses: &BTreeSet<String>, asset: &str) -> ReceivedAmounts {
         let ours: Vec<[u8; 20]> = addresses.iter().map(|address| decode_address(address)).collect();
         let chain = self.chain();
         let mut came = ReceivedAmounts::new();

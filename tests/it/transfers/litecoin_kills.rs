@@ -97,7 +97,7 @@ fn killed_server_with_electrum_sends_and_reports_a_transfer_once() {
     let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
-    let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
+    let (merchant, _server) = LitecoinMerchant::open_with_electrum(&node);
     assert_sent_and_reported_once(merchant);
 }
 
@@ -111,22 +111,22 @@ fn assert_sent_and_reported_once(mut merchant: LitecoinMerchant<'_>) {
                 SentBy::Signer => send_by_signer(&mut merchant, kind, at),
             });
             kill_at_random_moments(&mut merchant, &mut dice);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
             for (of, made) in &sent {
                 let seen = merchant.wait_for_state(of, ["processing", "seen"]);
                 assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
             }
             merchant.payer.mine(CONFIRMATIONS - 1);
             kill_at_random_moments(&mut merchant, &mut dice);
-            merchant.mine_and_read(1);
+            merchant.mine_and_sync(1);
             for (of, made) in &sent {
                 merchant.assert_paid(of, &made.txid);
             }
             kill_at_random_moments(&mut merchant, &mut dice);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
             for (of, made) in &sent {
                 merchant.assert_paid(of, &made.txid);
-                assert_eq!(merchant.signer_starts(of), usize::from(of.by == SentBy::Signer));
+                assert_eq!(merchant.signer_start_count(of), usize::from(of.by == SentBy::Signer));
                 let received = merchant.node.call("getreceivedbyaddress", json!([of.to]));
                 assert_eq!(crate::support::payer::parse_units(&received), of.units);
             }

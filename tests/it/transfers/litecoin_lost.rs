@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
-fn assert_needs_force(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer) {
+fn assert_fails_only_by_force(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer) {
     let failed = merchant.apply_action(of, &json!({ "action": "fail" }));
     failed.assert_error(409, "invalid_transition", Some("force"));
 }
@@ -25,7 +25,7 @@ fn newest_review(merchant: &LitecoinMerchant<'_>, of: &LitecoinTransfer, kind: &
 #[test]
 fn dropped_transaction_is_reviewed_after_6_hours_and_fails_when_its_input_is_spent() {
     let Some(node) = start_node(&[]) else { return };
-    fail_when_input_is_spent(&node, LitecoinMerchant::open(&node));
+    assert_fails_when_input_spent(&node, LitecoinMerchant::open(&node));
 }
 
 #[test]
@@ -33,22 +33,22 @@ fn dropped_transaction_fails_when_electrum_reports_its_input_spent() {
     let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
-    let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
-    fail_when_input_is_spent(&node, merchant);
+    let (merchant, _server) = LitecoinMerchant::open_with_electrum(&node);
+    assert_fails_when_input_spent(&node, merchant);
 }
 
 #[track_caller]
-fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>) {
+fn assert_fails_when_input_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>) {
     for (round, back_by) in ROUNDS.into_iter().zip([SentBy::Hand, SentBy::Signer]) {
         let lost = round.map(|who| merchant.send_transfer(who, 100));
         let (back, again) = merchant.send_transfer(("refunds", back_by), 100);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         let all = [&lost[0].0, &lost[1].0, &back];
         for of in all {
             merchant.wait_for_state(of, ["processing", "seen"]);
         }
         merchant.empty_mempool();
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for of in all {
             let dropped = merchant.wait_for_state(of, ["processing", "waiting"]);
             assert_eq!(dropped["onChain"]["amountSeen"], "0");
@@ -61,12 +61,12 @@ fn fail_when_input_is_spent(node: &Litecoind, mut merchant: LitecoinMerchant<'_>
             merchant.wait_for_state(of, ["processing", "waiting"]);
         }
         merchant.start_node();
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for of in all {
             merchant.wait_for_review(of, "processing", "was in the mempool and is gone");
         }
         for (of, _) in &lost {
-            assert_needs_force(&merchant, of);
+            assert_fails_only_by_force(&merchant, of);
         }
         prove_transactions_lost(&mut merchant, &lost, (&back, &again));
     }
@@ -87,19 +87,19 @@ fn prove_transactions_lost(
     let elsewhere = merchant.foreign_address();
     let others =
         lost.each_ref().map(|(_, made)| merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.wait_for_state(back, ["processing", "seen"]);
     for ((of, _), other) in lost.iter().zip(&others) {
         merchant.wait_for_review(of, "processing", &format!("{} took its place", other.txid));
     }
     // After one more block, the spending transactions are below the reorg horizon.
-    merchant.mine_and_read(HORIZON);
+    merchant.mine_and_sync(HORIZON);
     merchant.assert_paid(back, &again.txid);
     merchant.assert_paid(&next, &own.txid);
     for (of, _) in lost {
-        assert_needs_force(merchant, of);
+        assert_fails_only_by_force(merchant, of);
     }
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for (of, _) in lost {
         let before = merchant.available_cents();
         let failed = merchant.apply_action(of, &json!({ "action": "fail" })).expect(200);
@@ -113,7 +113,7 @@ fn prove_transactions_lost(
 #[test]
 fn sufficient_replacement_is_followed_and_others_are_reviewed() {
     let Some(node) = start_node(&[]) else { return };
-    follow_replacement(LitecoinMerchant::open(&node));
+    assert_replacement_followed(LitecoinMerchant::open(&node));
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn electrum_follows_a_replacement() {
     let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };
-    let (merchant, _server) = LitecoinMerchant::open_by_electrum(&node);
-    follow_replacement(merchant);
+    let (merchant, _server) = LitecoinMerchant::open_with_electrum(&node);
+    assert_replacement_followed(merchant);
 }
 
 #[track_caller]
-fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
+fn assert_replacement_followed(mut merchant: LitecoinMerchant<'_>) {
     for (round, is_mined_at_once, times) in
         [(0, false, 1), (1, true, 1), (0, true, 3), (1, false, 3)]
     {
@@ -134,25 +134,25 @@ fn follow_replacement(mut merchant: LitecoinMerchant<'_>) {
         if is_mined_at_once {
             sent.reverse();
         }
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         let [(bumped, first), (strayed, second)] = &sent;
         let paid = times * bumped.units;
         let raised = merchant.payer.replace(first, &[(&bumped.to, paid)]);
         let elsewhere = merchant.foreign_address();
         let other = merchant.payer.replace(second, &[(&elsewhere, strayed.units)]);
-        merchant.mine_and_read(usize::from(is_mined_at_once));
+        merchant.mine_and_sync(usize::from(is_mined_at_once));
         let seen = merchant.wait_for_state(bumped, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], raised.txid.as_str());
         merchant.wait_for_review(strayed, "processing", &format!("{} took its place", other.txid));
         let right = merchant.payer.pay(&[(&strayed.to, strayed.units)]);
-        merchant.apply_pay(strayed, &right.txid).expect(200);
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.apply_pay_action(strayed, &right.txid).expect(200);
+        merchant.mine_and_sync(CONFIRMATIONS);
         if times > 1 {
             merchant.wait_for_review(bumped, "paid", "were sent");
             let review = newest_review(&merchant, bumped, "overpaid");
             let end = json!({ "action": "resolve", "review": review, "reason": "a tip" });
             merchant.apply_action(bumped, &end).expect(200);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
         }
         merchant.assert_paid(bumped, &raised.txid);
         merchant.assert_paid(strayed, &right.txid);
@@ -170,12 +170,12 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
             if is_swapped {
                 paid.reverse();
             }
-            merchant.mine_and_read(CONFIRMATIONS);
+            merchant.mine_and_sync(CONFIRMATIONS);
             for (of, made) in &paid {
                 merchant.assert_paid(of, &made.txid);
             }
-            reorganise_and_return(&mut merchant, &paid);
-            reorganise_and_lose(&mut merchant, &paid);
+            reorganise_and_mine_again(&mut merchant, &paid);
+            reorganise_and_double_spend(&mut merchant, &paid);
             merchant.assert_audit_clean();
         }
     }
@@ -183,12 +183,12 @@ fn reorg_of_a_paid_transfer_is_reviewed_until_resolved() {
 
 /// Reorganises the blocks that contain the transactions of two paid transfers, and mines the transactions again.
 #[track_caller]
-fn reorganise_and_return(
+fn reorganise_and_mine_again(
     merchant: &mut LitecoinMerchant<'_>,
     paid: &[(LitecoinTransfer, SignedTransaction); 2],
 ) {
     merchant.reorganise(CONFIRMATIONS);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for (of, _) in paid {
         merchant.wait_for_review(of, "paid", "is not confirmed any more");
         let id = newest_review(merchant, of, "gone");
@@ -203,7 +203,7 @@ fn reorganise_and_return(
     for (_, made) in paid {
         merchant.payer.send(made);
     }
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.mine_and_sync(CONFIRMATIONS);
     for (of, made) in paid {
         merchant.assert_paid(of, &made.txid);
         let ended = &merchant.read_transfer(of)["reviews"][0];
@@ -214,13 +214,13 @@ fn reorganise_and_return(
 /// Reorganises the blocks that contain the transactions of two paid transfers, and spends their inputs elsewhere. The
 /// amount of the first transfer is reversed, and the second transfer is sent again.
 #[track_caller]
-fn reorganise_and_lose(
+fn reorganise_and_double_spend(
     merchant: &mut LitecoinMerchant<'_>,
     paid: &[(LitecoinTransfer, SignedTransaction); 2],
 ) {
     let [(booked_back, first), (sent_again, second)] = paid;
     merchant.reorganise(CONFIRMATIONS);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     let before = merchant.available_cents();
     resolve_by_adjustment(merchant, booked_back, "gone");
     let after = merchant.available_cents();
@@ -229,7 +229,7 @@ fn reorganise_and_lose(
     for made in [first, second] {
         merchant.payer.replace(made, &[(&elsewhere, 1_000_000)]);
     }
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     merchant.wait_for_state(booked_back, ["paid", "settled"]);
     newest_review(merchant, sent_again, "gone");
     // A reorg removes the transaction that spends the inputs, and the first transaction is confirmed again.
@@ -237,15 +237,15 @@ fn reorganise_and_lose(
     merchant.payer.mine_only(&[&first.raw]);
     // The server reads this transaction before an operator enters its id.
     let other = merchant.payer.pay(&[(&sent_again.to, sent_again.units)]);
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     newest_review(merchant, sent_again, "gone");
-    merchant.apply_pay(sent_again, &other.txid).expect(200);
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.apply_pay_action(sent_again, &other.txid).expect(200);
+    merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(sent_again, &other.txid);
     assert_eq!(merchant.available_cents(), after);
     resolve_by_adjustment(merchant, booked_back, "arrived");
     assert_eq!(merchant.available_cents(), before);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.assert_paid(booked_back, &first.txid);
 }
 
@@ -266,12 +266,12 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         let attached = round.map(|who| merchant.send_transfer(who, 100));
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.empty_mempool();
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for (of, _) in &attached {
             merchant.wait_for_state(of, ["processing", "waiting"]);
-            assert_needs_force(&merchant, of);
+            assert_fails_only_by_force(&merchant, of);
             let forced = json!({ "action": "fail", "force": true });
             merchant.apply_action(of, &forced).expect(200);
         }
@@ -298,7 +298,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         for of in late {
             merchant.payer.pay(&[(&of.to, of.units)]);
         }
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for of in late {
             merchant.wait_for_review(
                 of,
@@ -307,7 +307,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             );
             resolve_by_adjustment(&merchant, of, "arrived");
         }
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         for (of, _) in &attached {
             merchant.wait_for_review(of, "failed", "is confirmed, although");
             resolve_by_adjustment(&merchant, of, "arrived");
@@ -315,11 +315,11 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
         let booked_out = before - merchant.available_cents();
         // Each amount is booked once, whatever happens on the chain afterwards.
         merchant.reorganise(CONFIRMATIONS);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for (_, made) in &attached {
             merchant.payer.send(made);
         }
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         for of in [&attached[0].0, &attached[1].0, late[0], late[1], late[2]] {
             merchant.wait_for_state(of, [&merchant.status(of), "settled"]);
         }

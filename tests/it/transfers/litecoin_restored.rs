@@ -54,7 +54,7 @@ fn restore_old_copy(
     });
     // A transfer without approval has no fixed amount, so any amount is proposed.
     let other = merchant.payer.pay(&[(&requested.to, 7_000)]);
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.mine_and_sync(CONFIRMATIONS);
     for (of, made) in &paid {
         merchant.assert_paid(of, &made.txid);
     }
@@ -77,11 +77,11 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
     for by in [SentBy::Hand, SentBy::Signer] {
         for payout in 0..3 {
             let copied = restore_old_copy(&mut merchant, by, payout);
-            merchant.restart_and_read();
-            merchant.mine_and_read(CONFIRMATIONS);
+            merchant.restart_and_sync();
+            merchant.mine_and_sync(CONFIRMATIONS);
             assert_held_before_sending(&mut merchant, &copied);
             assert_held_while_processing(&mut merchant, &copied);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
             assert_signer_starts(&merchant, &copied);
             merchant.assert_audit_clean();
         }
@@ -94,7 +94,7 @@ fn assert_signer_starts(merchant: &LitecoinMerchant<'_>, copied: &CopiedLitecoin
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
         let starts = usize::from(of.by == SentBy::Signer);
-        assert_eq!(merchant.signer_starts(of), starts, "{of:?}");
+        assert_eq!(merchant.signer_start_count(of), starts, "{of:?}");
     }
 }
 
@@ -128,7 +128,7 @@ fn assert_held_before_sending(
     if approved.by == SentBy::Signer {
         // A transaction paid the destination after the copy was taken. The signer does not start until the operator
         // decides.
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.wait_for_state(approved, ["approved", "waiting"]);
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
@@ -136,7 +136,7 @@ fn assert_held_before_sending(
     }
     let process = json!({ "action": "process" });
     merchant.apply_action(approved, &process).expect(200);
-    merchant.apply_pay(approved, &made.txid).expect(200);
+    merchant.apply_pay_action(approved, &made.txid).expect(200);
 }
 
 /// Asserts that transfers that were processing in the copy accept only `pay`, and `fail` with `force`.
@@ -158,8 +158,8 @@ fn assert_held_while_processing(
     }
     let forced = json!({ "action": "fail", "force": true });
     merchant.apply_action(&copied.unsent, &forced).expect(200);
-    merchant.apply_pay(processing, &made.txid).expect(200);
-    merchant.restart_and_read();
+    merchant.apply_pay_action(processing, &made.txid).expect(200);
+    merchant.restart_and_sync();
     merchant.assert_paid(processing, &made.txid);
     let (approved, made) = &copied.approved;
     merchant.assert_paid(approved, &made.txid);

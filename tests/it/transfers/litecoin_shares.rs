@@ -13,7 +13,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
     for round in ROUNDS {
         let over = round.map(|who| merchant.send_transfer(who, 102));
         let (within, whole) = merchant.send_transfer(("refunds", SentBy::Hand), 101);
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         merchant.assert_paid(&within, &whole.txid);
         assert_eq!(merchant.read_transfer(&within)["reviews"], json!([]));
         for (of, made) in &over {
@@ -32,7 +32,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
             let unsaid = merchant.apply_action(of, &unsaid);
             unsaid.assert_error(400, "invalid_request", Some("reason"));
             merchant.apply_action(of, &end("resolve")).expect(200);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
             merchant.assert_paid(of, &made.txid);
         }
     }
@@ -59,7 +59,7 @@ fn transaction_spending_shop_deposits_settles() {
             }
             paid.push((sent, made));
         }
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         for (of, made) in &paid {
             merchant.assert_paid(of, &made.txid);
         }
@@ -78,7 +78,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         merchant.pay_invoice_in_parts(&[25_000_000]);
         let first = merchant.new_processing(("payouts", SentBy::Hand), None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         let seen = merchant.wait_for_state(&first, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
         let second = merchant.request_transfer(("refunds", by), Some(&first.to), Some("20.00"));
@@ -89,13 +89,13 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         let waiting = merchant.wait_for_state(&first, ["processing", "waiting"]);
         assert_eq!(waiting["txid"], json!(null));
         let own = merchant.payer.pay(&[(&first.to, first.units)]);
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         merchant.assert_paid(&second, &made.txid);
         merchant.assert_paid(&first, &own.txid);
         // An output that has settled a transfer stays with that transfer.
         merchant.pay_invoice_in_parts(&[25_000_000]);
         let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
-        let taken = merchant.apply_pay(&third, &own.txid);
+        let taken = merchant.apply_pay_action(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant.apply_action(&third, &json!({ "action": "fail", "force": true })).expect(200);
     }
@@ -122,18 +122,21 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
             held.id
         );
         merchant.till.served.wait_for_query(&proposals, &[&made.txid]);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.wait_for_state(&held, ["approved", "waiting"]);
         assert_eq!(merchant.read_transfer(&held)["proposals"][0]["txid"], made.txid.as_str());
         let (next, own) = merchant.send_transfer(("refunds", SentBy::Signer), 100);
-        assert_eq!((merchant.signer_starts(&next), merchant.signer_starts(&held)), (1, 0));
+        assert_eq!(
+            (merchant.signer_start_count(&next), merchant.signer_start_count(&held)),
+            (1, 0)
+        );
         // When the operator dismisses the transaction, the signer starts and sends the transfer.
         let dismissed = json!({ "action": "dismiss", "txid": made.txid });
         merchant.apply_action(&held, &dismissed).expect(200);
-        assert!(polling::wait_until(|| merchant.signer_starts(&held) == 1));
+        assert!(polling::wait_until(|| merchant.signer_start_count(&held) == 1));
         let right = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.enter_txid(&held, &right.txid);
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         merchant.assert_paid(&held, &right.txid);
         merchant.assert_paid(&next, &own.txid);
         merchant.wait_for_review(&busy, "processing", "nobody knows whether the signer sent it");
@@ -152,7 +155,7 @@ fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     merchant.apply_action(&failed, &forced).expect(200);
     let waits = merchant.new_processing(by_hand, Some(&failed.to));
     // While a transfer is in progress, the server polls its chain more often.
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     let runs = merchant.new_processing(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
     let proposals =
@@ -161,12 +164,12 @@ fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     merchant.wait_for_state(&failed, ["failed", "settled"]);
     merchant.wait_for_state(&waits, ["processing", "waiting"]);
     merchant.enter_txid(&runs, &made.txid);
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&runs, &made.txid);
     merchant.wait_for_state(&failed, ["failed", "settled"]);
     merchant.wait_for_state(&waits, ["processing", "waiting"]);
     let own = merchant.payer.pay(&[(&waits.to, waits.units)]);
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&waits, &own.txid);
     merchant.assert_audit_clean();
 }

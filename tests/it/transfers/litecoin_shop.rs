@@ -85,7 +85,7 @@ impl<'n> LitecoinMerchant<'n> {
 
     /// Opens a shop that reads an Electrum server, or the node itself where the machine has no ElectrumX.
     #[track_caller]
-    pub fn open_by_electrum(node: &'n Litecoind) -> (LitecoinMerchant<'n>, Option<Electrumx>) {
+    pub fn open_with_electrum(node: &'n Litecoind) -> (LitecoinMerchant<'n>, Option<Electrumx>) {
         let mut server = None;
         let merchant = LitecoinMerchant::open_with_url(node, |node| {
             server = Electrumx::start(node, &[], "transfers by an Electrum server");
@@ -133,7 +133,7 @@ impl<'n> LitecoinMerchant<'n> {
         let pays: Vec<_> = parts.iter().map(|units| (to.as_str(), *units)).collect();
         let made = self.payer.pay(&pays);
         self.payer.mine(3);
-        self.restart_and_read();
+        self.restart_and_sync();
         self.till.wait_for_event("invoice.confirmed", &invoice);
         invoice["id"].as_str().unwrap().clone_into(&mut self.invoice);
         let path: DerivationPath = format!("m/0/{}", self.invoices).parse().unwrap();
@@ -209,7 +209,7 @@ impl<'n> LitecoinMerchant<'n> {
             SentBy::Hand => {
                 drop(self.apply_action(of, &json!({ "action": "process" })).expect(200))
             }
-            SentBy::Signer => assert!(polling::wait_until(|| self.signer_starts(of) == 1)),
+            SentBy::Signer => assert!(polling::wait_until(|| self.signer_start_count(of) == 1)),
         }
     }
 
@@ -223,7 +223,7 @@ impl<'n> LitecoinMerchant<'n> {
     #[track_caller]
     pub fn enter_txid(&self, of: &LitecoinTransfer, txid: &str) {
         match of.by {
-            SentBy::Hand => drop(self.apply_pay(of, txid).expect(200)),
+            SentBy::Hand => drop(self.apply_pay_action(of, txid).expect(200)),
             SentBy::Signer => {
                 self.write_signer_response(of, &format!(r#"{{"txid": "{txid}"}}"#));
                 let attached = format!("select txid from transfers where id = '{}'", of.id);
@@ -253,13 +253,13 @@ impl<'n> LitecoinMerchant<'n> {
     }
 
     #[track_caller]
-    pub fn apply_pay(&self, of: &LitecoinTransfer, txid: &str) -> Response {
+    pub fn apply_pay_action(&self, of: &LitecoinTransfer, txid: &str) -> Response {
         self.apply_action(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     /// Kills the server, starts it again, and waits until it has read all blocks and the mempool.
     #[track_caller]
-    pub fn restart_and_read(&mut self) {
+    pub fn restart_and_sync(&mut self) {
         let rescans = "select count(*) from rescans where ended_at is null";
         self.set_node_time();
         loop {
@@ -316,9 +316,9 @@ impl<'n> LitecoinMerchant<'n> {
 
     /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
     #[track_caller]
-    pub fn mine_and_read(&mut self, blocks: usize) {
+    pub fn mine_and_sync(&mut self, blocks: usize) {
         self.payer.mine(blocks);
-        self.restart_and_read();
+        self.restart_and_sync();
     }
 
     /// Moves the simulated time ahead by hours while the server is down.

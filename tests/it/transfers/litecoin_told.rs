@@ -1,7 +1,7 @@
 //! Assertions about state, events and balances of transfers on Litecoin.
 
 use super::litecoin_shop::{LitecoinMerchant, LitecoinTransfer};
-use super::signer::signer_starts;
+use super::signer::signer_start_count;
 use crate::file::audit::findings;
 use crate::support::payer::format_units;
 use crate::support::polling;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 impl LitecoinMerchant<'_> {
     /// Counts the starts of the signer for a transfer.
-    pub fn signer_starts(&self, of: &LitecoinTransfer) -> usize {
-        signer_starts(&self.till.served, &of.id)
+    pub fn signer_start_count(&self, of: &LitecoinTransfer) -> usize {
+        signer_start_count(&self.till.served, &of.id)
     }
 
     /// Returns the transfer as the operator interface shows it.
@@ -59,7 +59,7 @@ impl LitecoinMerchant<'_> {
         let paid = self.wait_for_state(of, ["paid", "settled"]);
         assert_eq!(paid["txid"], txid);
         self.assert_one_final_event(of, "paid");
-        assert!(self.signer_starts(of) <= 1);
+        assert!(self.signer_start_count(of) <= 1);
     }
 
     /// Asserts that exactly one event reports the final status of a transfer.

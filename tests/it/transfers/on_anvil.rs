@@ -12,7 +12,7 @@ mod untraced;
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_wallet};
+use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
 use crate::support::installation::{RunningServer, approval_body};
@@ -64,7 +64,7 @@ fn play_with_each_sender(untested: &str, scene: fn(&mut EthMerchant)) {
         scene(&mut merchant);
         merchant.assert_audit_clean();
         let given = "select count(*) || '' from transfers where sent_by = 'signer'";
-        let starts = merchant.signer_starts().to_string();
+        let starts = merchant.signer_start_count().to_string();
         merchant.till.served.wait_for_query(given, &[&starts]);
     }
 }
@@ -90,7 +90,7 @@ impl EthMerchant {
         let mut till = TestnetShop::new(&["--node", &settings[0], "--token", &settings[1]]);
         till.add_settings(more(&till, &token));
         let add = ["add", "evm", "--yes"];
-        parse_output(&run_wallet(&till.served.file, &add, EVM));
+        parse_output(&run_wallet_command(&till.served.file, &add, EVM));
         node.mine(FINAL);
         let mut merchant = EthMerchant {
             running: Some(till.start()),
@@ -115,7 +115,7 @@ impl EthMerchant {
             self.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
             self.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        self.mine_and_read(FINAL);
+        self.mine_and_sync(FINAL);
         let confirmed = "select group_concat(status) from invoices";
         let both = &["confirmed,confirmed"];
         self.till.served.wait_for_query(confirmed, both);
@@ -127,7 +127,7 @@ impl EthMerchant {
 
     /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
-    fn restart_and_read(&mut self) {
+    fn restart_and_sync(&mut self) {
         self.running.take().unwrap().process.kill();
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -145,9 +145,9 @@ impl EthMerchant {
 
     /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
     #[track_caller]
-    fn mine_and_read(&mut self, blocks: u32) {
+    fn mine_and_sync(&mut self, blocks: u32) {
         self.node.mine(blocks);
-        self.restart_and_read();
+        self.restart_and_sync();
     }
 
     /// Moves the server's clock and the time of the next block ahead.
@@ -283,13 +283,13 @@ impl EthMerchant {
     }
 
     #[track_caller]
-    fn apply_pay(&self, of: &EthTransfer, txid: &str) -> Response {
+    fn apply_pay_action(&self, of: &EthTransfer, txid: &str) -> Response {
         self.apply_action(of, &json!({ "action": "pay", "txid": txid }))
     }
 
     #[track_caller]
     fn enter_txid(&self, of: &EthTransfer, txid: &str) {
-        self.apply_pay(of, txid).expect(200);
+        self.apply_pay_action(of, txid).expect(200);
     }
 
     #[track_caller]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// Creates an approved payout or refund, and returns its id.
 #[track_caller]
-fn new_approved(shop: &Shop, kind: &str) -> String {
+fn create_approved_transfer(shop: &Shop, kind: &str) -> String {
     let invoice = shop.fund_balance(LIVE, "1000.00", "EUR");
     let id = match kind {
         "payouts" => shop.create_payout("20.00"),
@@ -56,7 +56,7 @@ fn apply_action(shop: &Shop, kind: &str, id: &str, body: &Value) -> crate::suppo
 fn transaction_is_seen_then_settles() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = new_approved(&shop, kind);
+        let id = create_approved_transfer(&shop, kind);
         assert_eq!(simulate_transaction(&shop, kind, &id, "seen")["status"], "processing");
         let [_, seen_state, problem] = transfer_state(&shop, kind, &id);
         assert_eq!(seen_state, "seen", "{problem}");
@@ -78,7 +78,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
     for kind in ["payouts", "refunds"] {
         for (case, wrong) in [("short", " pays "), ("other_address", "pays another address")] {
             let shop = Shop::open();
-            let id = new_approved(&shop, kind);
+            let id = create_approved_transfer(&shop, kind);
             simulate_transaction(&shop, kind, &id, case);
             let [status, found, problem] = transfer_state(&shop, kind, &id);
             assert_eq!([&*status, &*found], ["processing", "needs_review"]);
@@ -97,7 +97,7 @@ fn transaction_of_wrong_amount_or_destination_is_reviewed() {
 fn dropped_transaction_waits_and_returns() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = new_approved(&shop, kind);
+        let id = create_approved_transfer(&shop, kind);
         simulate_transaction(&shop, kind, &id, "seen");
         simulate_transaction(&shop, kind, &id, "dropped");
         assert_eq!(transfer_state(&shop, kind, &id)[1], "waiting");
@@ -117,7 +117,7 @@ fn dropped_transaction_waits_and_returns() {
 fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = new_approved(&shop, kind);
+        let id = create_approved_transfer(&shop, kind);
         simulate_transaction(&shop, kind, &id, "confirmed");
         let before = shop.balance_fields(LIVE, "EUR");
         simulate_transaction(&shop, kind, &id, "dropped");
@@ -156,7 +156,7 @@ fn lost_paid_transaction_is_reviewed_until_it_returns_or_is_reversed() {
 fn confirmation_after_a_reversal_books_the_amount_again() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = new_approved(&shop, kind);
+        let id = create_approved_transfer(&shop, kind);
         simulate_transaction(&shop, kind, &id, "confirmed");
         let paid = shop.balance_fields(LIVE, "EUR");
         let newest = || read_transfer(&shop, kind, &id)["reviews"][0].clone();
@@ -190,7 +190,7 @@ fn confirmation_after_a_reversal_books_the_amount_again() {
 fn payment_of_an_ended_transfer_is_reviewed_once() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = new_approved(&shop, kind);
+        let id = create_approved_transfer(&shop, kind);
         simulate_transaction(&shop, kind, &id, "seen");
         apply_action(&shop, kind, &id, &json!({ "action": "fail", "force": true })).expect(200);
         simulate_transaction(&shop, kind, &id, "confirmed");
@@ -209,7 +209,7 @@ fn payment_of_an_ended_transfer_is_reviewed_once() {
 fn late_transaction_is_not_resolved_by_a_reason_alone() {
     for kind in ["payouts", "refunds"] {
         let shop = Shop::open();
-        let id = new_approved(&shop, kind);
+        let id = create_approved_transfer(&shop, kind);
         simulate_transaction(&shop, kind, &id, "seen");
         shop.apply_actions(kind, &id, &["fail"]);
         simulate_transaction(&shop, kind, &id, "confirmed");

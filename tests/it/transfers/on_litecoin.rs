@@ -17,34 +17,34 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
     let sent = BY_HAND.map(|who| merchant.new_processing(who, None));
     for of in &sent {
         for wrong in ["deadbeef", "0x", &"g".repeat(64), &"a".repeat(63)] {
-            let refused = merchant.apply_pay(of, wrong);
+            let refused = merchant.apply_pay_action(of, wrong);
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
         merchant.wait_for_state(of, ["processing", "waiting"]);
         // No transaction has this id.
-        let after = merchant.apply_pay(of, &"ab".repeat(32)).expect(200).json();
+        let after = merchant.apply_pay_action(of, &"ab".repeat(32)).expect(200).json();
         assert_eq!(after["status"], "processing");
     }
     merchant.advance_hours(5);
-    merchant.mine_and_read(CONFIRMATIONS + 3);
+    merchant.mine_and_sync(CONFIRMATIONS + 3);
     for of in &sent {
         merchant.wait_for_state(of, ["processing", "waiting"]);
     }
     merchant.advance_hours(1);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     let made = sent.each_ref().map(|of| {
         merchant.wait_for_review(of, "processing", "was not seen for 6 hours");
         // The operator corrects the mistake and enters the id of the transaction that was really sent.
         let made = merchant.payer.pay(&[(&of.to, of.units)]);
-        merchant.apply_pay(of, &made.txid.to_uppercase()).expect(200);
+        merchant.apply_pay_action(of, &made.txid.to_uppercase()).expect(200);
         made
     });
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for (of, made) in sent.iter().zip(&made) {
         let seen = merchant.wait_for_state(of, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
     }
-    merchant.mine_and_read(CONFIRMATIONS - 1);
+    merchant.mine_and_sync(CONFIRMATIONS - 1);
     for of in &sent {
         let seen = merchant.wait_for_state(of, ["processing", "seen"]);
         let on_chain = &seen["onChain"];
@@ -53,10 +53,10 @@ fn unknown_txid_is_reviewed_after_6_hours_and_can_be_corrected() {
             [&json!(11), &json!(12)]
         );
     }
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for (of, made) in sent.iter().zip(&made) {
         merchant.assert_paid(of, &made.txid);
-        let late = merchant.apply_pay(of, &"ab".repeat(32));
+        let late = merchant.apply_pay_action(of, &"ab".repeat(32));
         late.assert_error(409, "invalid_transition", Some("action"));
     }
     merchant.assert_audit_clean();
@@ -68,12 +68,12 @@ fn exact_payment_settles_without_a_txid() {
     let mut merchant = LitecoinMerchant::open(&node);
     let sent = BY_HAND.map(|who| merchant.new_processing(who, None));
     let made = sent.each_ref().map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for (of, made) in sent.iter().zip(&made) {
         let seen = merchant.wait_for_state(of, ["processing", "seen"]);
         assert_eq!(seen["onChain"]["txid"], made.txid.as_str());
     }
-    merchant.mine_and_read(CONFIRMATIONS + 3);
+    merchant.mine_and_sync(CONFIRMATIONS + 3);
     for (of, made) in sent.iter().zip(&made) {
         merchant.assert_paid(of, &made.txid);
     }
@@ -87,14 +87,14 @@ fn transfer_not_found_for_24_hours_is_reviewed() {
     let sent = BY_HAND.map(|who| merchant.new_processing(who, None));
     for (hours, state) in [(23, "waiting"), (1, "needs_review")] {
         merchant.advance_hours(hours);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for of in &sent {
             merchant.wait_for_state(of, ["processing", state]);
         }
     }
     // The transfers are sent after the review has opened.
     let made = sent.each_ref().map(|of| merchant.payer.pay(&[(&of.to, of.units)]));
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.mine_and_sync(CONFIRMATIONS);
     for (of, made) in sent.iter().zip(&made) {
         merchant.assert_paid(of, &made.txid);
     }
@@ -107,7 +107,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
         let sent = round.map(|who| merchant.send_transfer(who, 100));
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         let since = sent.each_ref().map(|(of, _)| {
             let seen = merchant.wait_for_state(of, ["processing", "seen"]);
             let since = seen["onChain"]["problem"].as_str().unwrap();
@@ -116,7 +116,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
         });
         for hours in [7, 18] {
             merchant.advance_hours(hours);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
             for ((of, made), since) in sent.iter().zip(&since) {
                 let seen = merchant.wait_for_state(of, ["processing", "seen"]);
                 assert_eq!(seen["onChain"]["problem"], since.as_str());
@@ -124,7 +124,7 @@ fn transaction_in_the_mempool_for_a_day_shows_its_age() {
                 assert_eq!(seen["reviews"], json!([]));
             }
         }
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         for (of, made) in &sent {
             merchant.assert_paid(of, &made.txid);
         }
@@ -149,13 +149,13 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         });
         merchant.payer.mine(1);
         spend_outputs(&merchant, &sent[1]);
-        merchant.mine_and_read(CONFIRMATIONS - 3);
+        merchant.mine_and_sync(CONFIRMATIONS - 3);
         for ((of, made), proposals) in sent.iter().zip([1, 0]) {
             let now = merchant.wait_for_state(of, ["processing", "waiting"]);
             assert_eq!(now["proposals"].as_array().unwrap().len(), proposals);
-            merchant.apply_pay(of, &made.txid).expect(200);
+            merchant.apply_pay_action(of, &made.txid).expect(200);
         }
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         for (of, _) in &sent {
             let seen = merchant.wait_for_state(of, ["processing", "seen"]);
             assert_eq!(seen["onChain"]["confirmations"], json!(10));
@@ -164,7 +164,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
         let file = merchant.till.served.open_file();
         let was_read_back: bool = file.query_row(rescans, [], |row| row.get(0)).unwrap();
         assert_eq!(was_read_back, is_read_back);
-        merchant.mine_and_read(2);
+        merchant.mine_and_sync(2);
         let [(near, first), (triple, second)] = &sent;
         merchant.assert_paid(near, &first.txid);
         let paid = merchant.wait_for_review(triple, "paid", "were sent");
@@ -203,7 +203,7 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
             (sent, short)
         });
         for _ in 0..2 {
-            merchant.mine_and_read(CONFIRMATIONS);
+            merchant.mine_and_sync(CONFIRMATIONS);
             for (of, short) in &sent {
                 let problem =
                     format!("transaction {} pays 0.001 of {} LTC", short.txid, format_amount(of));
@@ -214,16 +214,16 @@ fn underpaying_transaction_is_reviewed_until_corrected() {
         let elsewhere = merchant.foreign_address();
         for (of, _) in &sent {
             let other = merchant.payer.pay(&[(&elsewhere, of.units)]);
-            merchant.apply_pay(of, &other.txid).expect(200);
+            merchant.apply_pay_action(of, &other.txid).expect(200);
         }
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         let right = sent.each_ref().map(|(of, _)| {
             merchant.wait_for_review(of, "processing", "pays another address");
             let right = merchant.payer.pay(&[(&of.to, of.units)]);
-            merchant.apply_pay(of, &right.txid).expect(200);
+            merchant.apply_pay_action(of, &right.txid).expect(200);
             right
         });
-        merchant.mine_and_read(CONFIRMATIONS);
+        merchant.mine_and_sync(CONFIRMATIONS);
         for ((of, _), right) in sent.iter().zip(&right) {
             merchant.assert_paid(of, &right.txid);
         }
@@ -241,9 +241,9 @@ fn each_output_of_a_transaction_pays_one_transfer() {
     let made = merchant.payer.pay(&[(&first.to, first.units)]);
     merchant.enter_txid(&first, &made.txid);
     for state in [["processing", "seen"], ["paid", "settled"]] {
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.wait_for_state(&first, state);
-        let taken = merchant.apply_pay(&second, &made.txid);
+        let taken = merchant.apply_pay_action(&second, &made.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant.wait_for_state(&second, ["processing", "waiting"]);
         merchant.payer.mine(CONFIRMATIONS);
@@ -251,7 +251,7 @@ fn each_output_of_a_transaction_pays_one_transfer() {
     // The signer's response is stored, and the transfer is reviewed.
     let third = merchant.new_processing(("refunds", SentBy::Signer), Some(&first.to));
     merchant.enter_txid(&third, &made.txid);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.wait_for_review(
         &third,
         "processing",
@@ -261,9 +261,9 @@ fn each_output_of_a_transaction_pays_one_transfer() {
     let both = [(first.to.as_str(), first.units); 2];
     let own = merchant.payer.pay(&both);
     for of in [&second, &third] {
-        merchant.apply_pay(of, &own.txid).expect(200);
+        merchant.apply_pay_action(of, &own.txid).expect(200);
     }
-    merchant.mine_and_read(CONFIRMATIONS);
+    merchant.mine_and_sync(CONFIRMATIONS);
     merchant.assert_paid(&first, &made.txid);
     merchant.assert_paid(&second, &own.txid);
     merchant.assert_paid(&third, &own.txid);

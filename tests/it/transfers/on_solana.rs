@@ -52,7 +52,7 @@ impl SolanaMerchant {
             merchant.node.pay(asset, to, units);
             merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        merchant.mine_and_read(FINAL + 1);
+        merchant.mine_and_sync(FINAL + 1);
         let confirmed = "select group_concat(status) from invoices";
         merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
         Some(merchant)
@@ -64,7 +64,7 @@ impl SolanaMerchant {
 
     /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
-    fn restart_and_read(&mut self) {
+    fn restart_and_sync(&mut self) {
         self.running.take().unwrap().process.kill();
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -82,9 +82,9 @@ impl SolanaMerchant {
 
     /// Adds slots, restarts the server, and waits until the server has read the new slots.
     #[track_caller]
-    fn mine_and_read(&mut self, slots: u32) {
+    fn mine_and_sync(&mut self, slots: u32) {
         self.node.mine(slots);
-        self.restart_and_read();
+        self.restart_and_sync();
     }
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin.
@@ -182,14 +182,14 @@ impl SolanaMerchant {
 #[track_caller]
 fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.request_transfer(kind, asset));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     all.iter().for_each(|sent| merchant.approve(sent));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for sent in &all {
         merchant.start_processing(sent);
         assert_eq!(merchant.read_transfer(sent)["paymentUri"], Value::Null);
     }
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     let are = |merchant: &SolanaMerchant, status: &str, state: &str| {
         let each = all.iter();
         each.for_each(|sent| drop(merchant.wait_for_state(sent, status, state, "")));
@@ -199,19 +199,19 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
     let txids = all.each_ref().map(pay);
     // One transaction id is entered, and the server finds the other transaction by its exact amount.
     merchant.enter_txid(&all[0], &txids[0]);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     are(merchant, "processing", "seen");
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(merchant.read_transfer(sent)["onChain"]["txid"], **txid);
     }
-    merchant.mine_and_read(FINAL - 2);
+    merchant.mine_and_sync(FINAL - 2);
     merchant.wait_for_state(&all[1], "processing", "seen", "");
-    merchant.mine_and_read(2);
+    merchant.mine_and_sync(2);
     for _ in 0..2 {
         for (sent, txid) in all.iter().zip(&txids) {
             assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
         }
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
     }
     merchant.assert_audit_clean();
 }
@@ -240,13 +240,13 @@ fn final_failed_transaction_is_provably_lost() {
         let txid = merchant.node.send(None, &failing);
         merchant.enter_txid(sent, &txid);
     }
-    merchant.mine_and_read(2);
+    merchant.mine_and_sync(2);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted and moved nothing");
         let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
         refused.assert_error(409, "invalid_transition", Some("force"));
     }
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
@@ -275,13 +275,13 @@ fn destination_is_the_credited_account_or_its_owner() {
         merchant.node.pay(USDC, &to_owner.to, to_owner.units),
     ];
     merchant.enter_txid(&to_owner, &wrong);
-    merchant.mine_and_read(FINAL + 2);
+    merchant.mine_and_sync(FINAL + 2);
     merchant.wait_for_state(&to_owner, "processing", "needs_review", "");
     merchant.enter_txid(&to_owner, &less);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.wait_for_state(&to_owner, "processing", "needs_review", "");
     merchant.enter_txid(&to_owner, &txids[1]);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for (sent, txid) in [&to_account, &to_owner].iter().zip(&txids) {
         assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }

@@ -57,7 +57,7 @@ impl TronMerchant {
             merchant.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
             merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         let confirmed = "select group_concat(status) from invoices";
         merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
         merchant
@@ -69,7 +69,7 @@ impl TronMerchant {
 
     /// Kills the server, starts it again, and waits until it has read the chain.
     #[track_caller]
-    fn restart_and_read(&mut self) {
+    fn restart_and_sync(&mut self) {
         self.running.take().unwrap().process.kill();
         let file = self.till.served.open_file();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
@@ -87,9 +87,9 @@ impl TronMerchant {
 
     /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
     #[track_caller]
-    fn mine_and_read(&mut self, blocks: u32) {
+    fn mine_and_sync(&mut self, blocks: u32) {
         self.node.mine(blocks);
-        self.restart_and_read();
+        self.restart_and_sync();
     }
 
     /// Sends a coin and returns the transaction id.
@@ -179,23 +179,23 @@ impl TronMerchant {
 #[track_caller]
 fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str); 2]) {
     let all = kinds.map(|(kind, asset)| merchant.request_transfer(kind, asset));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     all.iter().for_each(|sent| merchant.approve(sent));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for sent in &all {
         merchant.apply_action(sent, &json!({ "action": "process" })).expect(200);
         let read = merchant.read_transfer(sent);
         assert_eq!(read["paymentUri"], Value::Null, "{read:#}");
     }
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
     let txids = all.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
     // One transaction id is entered before the transaction is in a block, in upper case and with `0x`. The server
     // finds the other transaction by its exact amount.
     merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(
             merchant.wait_for_state(sent, "processing", "seen", "")["onChain"]["txid"],
@@ -205,14 +205,14 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     // A reorg moves the transactions to another block.
     merchant.node.chain().reorg(1, &[]);
     merchant.node.mine(2);
-    merchant.restart_and_read();
-    merchant.mine_and_read(FINAL - 3);
+    merchant.restart_and_sync();
+    merchant.mine_and_sync(FINAL - 3);
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "seen", "")));
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
@@ -245,7 +245,7 @@ fn final_reverted_transaction_is_provably_lost() {
         merchant.enter_txid(sent, &txid);
     }
     for blocks in [1, FINAL - 2] {
-        merchant.mine_and_read(blocks);
+        merchant.mine_and_sync(blocks);
         for sent in &both {
             merchant.wait_for_state(
                 sent,
@@ -257,7 +257,7 @@ fn final_reverted_transaction_is_provably_lost() {
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
@@ -275,7 +275,7 @@ fn contract_payment_settles_if_the_node_reports_it() {
     };
     let txids = both.each_ref().map(|sent| merchant.node.send(pays(sent)));
     merchant.enter_txid(&both[0], &txids[0]);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
         assert_eq!(merchant.wait_for_state(sent, "paid", "settled", "")["txid"], **txid);
     }
@@ -285,7 +285,7 @@ fn contract_payment_settles_if_the_node_reports_it() {
     merchant.node.chain().keeps_internal = false;
     let txid = merchant.node.send(pays(&untold));
     merchant.enter_txid(&untold, &txid);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     let read = merchant.wait_for_state(&untold, "processing", "needs_review", &txid);
     assert_eq!(read["status"], "processing");
     merchant.assert_audit_clean();

@@ -155,7 +155,7 @@ fn only_confirmed_payments_can_be_refunded() {
     refuse(seen);
     let payment = shop.pay(json!({ "invoice": seen, "amount": "0.125" }));
     refuse(seen);
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     shop.advance("20m");
     assert_eq!(shop.get_invoice(seen)["status"], "underpaid");
     let refused = shop.request_refund(seen, Some("10.01"));
@@ -165,7 +165,7 @@ fn only_confirmed_payments_can_be_refunded() {
     assert_eq!(shop.get_invoice(seen)["status"], "underpaid");
     // A dropped payment is no longer refundable.
     shop.apply_actions("refunds", refund["id"].as_str().unwrap(), &["cancel"]);
-    shop.move_payment(&payment, "dropped");
+    shop.set_payment_state(&payment, "dropped");
     refuse(seen);
 }
 

@@ -101,7 +101,7 @@ fn apply_action(service: &Arc<Service>, id: &str, body: serde_json::Value) -> St
         Ok(body) => body.into(),
         Err(refusal) => return refusal.message,
     };
-    match block_on(service.move_transfer(NOW, "o@sandbox.test", PAYOUT, id, request)) {
+    match block_on(service.apply_operator_step(NOW, "o@sandbox.test", PAYOUT, id, request)) {
         Ok(payout) => payout.get().to_owned(),
         Err(Error::Refused(refusal)) => refusal.message,
         Err(Error::Failed(cause)) => cause,
@@ -184,7 +184,7 @@ fn signer_retry_runs_after_ten_minutes() {
 }
 
 #[test]
-fn payment_by_others_holds_the_signer_before_its_start() {
+fn payment_by_others_prevents_the_signer_start() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
@@ -244,14 +244,14 @@ fn signer_run_interrupted_by_exit_has_unknown_outcome() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
-    assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
+    assert_eq!(block_on(service.record_interrupted_commands(NOW)).unwrap(), 0);
     let id = shop.create_payout("20.00");
     approve_for_signer(&shop, &id);
     block_on(service.begin_sending(NOW, PAYOUT, &id)).unwrap();
     assert_eq!(signer_command_state(&shop, &id), "running");
-    assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 1);
+    assert_eq!(block_on(service.record_interrupted_commands(NOW)).unwrap(), 1);
     assert_eq!(signer_command_state(&shop, &id), "unknown");
-    assert_eq!(block_on(service.hold_interrupted_sendings(NOW)).unwrap(), 0);
+    assert_eq!(block_on(service.record_interrupted_commands(NOW)).unwrap(), 0);
 }
 
 /// In production, the operator must give rate and fee, and each address must belong to the main network.

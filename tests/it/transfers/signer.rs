@@ -1,6 +1,6 @@
 //! The signer: its order, the effect of its response, and protection against sending twice.
 
-use crate::support::installation::{ETHEREUM, Installation, signer_settings, start_count};
+use crate::support::installation::{ETHEREUM, Installation, program_start_count, signer_settings};
 use serde_json::{Value, json};
 
 /// Query for the state of the newest payout.
@@ -38,7 +38,7 @@ pub fn write_signer_response(served: &Installation, id: &str, text: &str) {
 }
 
 /// Counts the starts of [`waiting_signer`] for an order.
-pub fn signer_starts(served: &Installation, id: &str) -> usize {
+pub fn signer_start_count(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();
     started.lines().filter(|line| *line == id).count()
@@ -70,7 +70,7 @@ fn approved_payout_is_sent_once() {
     );
     let seen = read_payout(&served, &running.url, &id);
     assert_eq!((&seen["status"], &seen["txid"]), (&json!("processing"), &json!(txid)));
-    assert_eq!(start_count(&served.path("noted")), 1);
+    assert_eq!(program_start_count(&served.path("noted")), 1);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn unclear_signer_response_waits_for_a_person() {
             state,
             "{answer}"
         );
-        assert_eq!(start_count(&served.path("noted")), 1, "{answer}");
+        assert_eq!(program_start_count(&served.path("noted")), 1, "{answer}");
         let seen = read_payout(&served, &running.url, &id);
         assert_eq!(seen["status"], "processing");
         let path = format!("/dashboard/api/payouts/{id}");
@@ -110,7 +110,7 @@ fn signer_killed_with_the_server_is_not_run_again() {
     let program = signer_with_response(&served, &format!("cat {}", fifo.display()));
     let mut running = served.start(&signer_settings(&program));
     let id = served.create_approved_payout_to(&running, ETHEREUM);
-    while start_count(&served.path("noted")) == 0 {
+    while program_start_count(&served.path("noted")) == 0 {
         std::thread::yield_now();
     }
     running.process.kill();
@@ -122,5 +122,5 @@ fn signer_killed_with_the_server_is_not_run_again() {
     let body = json!({ "action": "pay", "reason": "the signer sent it" });
     running.operator_request("POST", &path, &body).expect(200);
     assert_eq!(read_payout(&served, &running.url, &id)["status"], "paid");
-    assert_eq!(start_count(&served.path("noted")), 1);
+    assert_eq!(program_start_count(&served.path("noted")), 1);
 }

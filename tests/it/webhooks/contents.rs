@@ -67,7 +67,7 @@ fn delivery_contains_the_signed_event() {
 }
 
 #[test]
-fn every_form_of_secret_signs() {
+fn every_form_of_secret_makes_valid_signatures() {
     let shop = Shop::open();
     let receiver = Receiver::start_replying(Reply::Status(200));
     for (secret, key) in [
@@ -155,10 +155,10 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
     );
     let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let over = shop.pay(json!({ "invoice": invoice["id"], "amount": "1.5" }));
-    shop.move_payment(&over, "confirmed");
+    shop.set_payment_state(&over, "confirmed");
     let other = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let under = shop.pay(json!({ "invoice": other["id"], "amount": "0.5" }));
-    shop.move_payment(&under, "confirmed");
+    shop.set_payment_state(&under, "confirmed");
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
     shop.advance("0s");
@@ -238,7 +238,7 @@ fn webhook_url_of_invoice_gets_only_its_events() {
     let more = json!({ "asset": "LTC", "webhookUrl": own.url() });
     let invoice = shop.create_invoice("20.00", more);
     let payment = shop.pay(json!({ "invoice": invoice["id"] }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let refund = shop.create_refund(invoice["id"].as_str().unwrap(), Some("1.00"));
     shop.apply_actions("refunds", &refund, &["approve", "fail"]);
     shop.create_invoice("20.00", json!({}));

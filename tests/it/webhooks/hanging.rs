@@ -13,7 +13,7 @@ const ACCOUNT_SENDERS: usize = 256;
 const PAGE: usize = 4_096;
 
 /// Starts a receiver that hangs. Returns URLs of different origins that all lead to this receiver.
-fn hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
+fn start_hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
     let receiver = Receiver::start_at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
     let port = receiver.url().rsplit(':').next().unwrap().to_owned();
     let url = |number: usize| format!("http://127.1.{}.{}:{port}", number / 250, number % 250);
@@ -41,7 +41,7 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
         create_invoice(&shop, key, &quick.url());
         quick.wait_for_requests(1);
     }
-    let (hanging, urls) = hanging_origins(1_000);
+    let (hanging, urls) = start_hanging_origins(1_000);
     for url in &urls {
         create_invoice(&shop, &own, url);
     }
@@ -71,7 +71,7 @@ fn new_origin_is_served_after_hanging_origins_time_out() {
         webhook_timeout_ms: 1_200,
         ..Config::sandbox()
     });
-    let (hanging, urls) = hanging_origins(ACCOUNT_SENDERS + 20);
+    let (hanging, urls) = start_hanging_origins(ACCOUNT_SENDERS + 20);
     for url in &urls {
         create_invoice(&shop, crate::support::TEST, url);
     }

@@ -71,14 +71,14 @@ fn create_invoice_per_status(shop: &Shop) -> Vec<(&'static str, String)> {
     let confirmed = |id: &str, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));
         assert_last_event(shop, id, "detected");
-        shop.move_payment(&payment, "confirmed");
+        shop.set_payment_state(&payment, "confirmed");
         payment
     };
     let [expired, late] = [make(), make()];
     shop.advance("1m");
     assert_last_event(shop, &expired, "expired");
     let payment = shop.pay(json!({ "invoice": late }));
-    shop.move_payment(&payment, "confirmed");
+    shop.set_payment_state(&payment, "confirmed");
     let [detected, paid, over, under, cancelled, failed] = std::array::from_fn(|_| make());
     shop.pay(json!({ "invoice": detected }));
     confirmed(&paid, "1.25");
@@ -86,7 +86,7 @@ fn create_invoice_per_status(shop: &Shop) -> Vec<(&'static str, String)> {
     confirmed(&under, "0.5");
     shop.cancel_invoice(&cancelled).expect(200);
     let gone = confirmed(&failed, "1.25");
-    shop.move_payment(&gone, "dropped");
+    shop.set_payment_state(&gone, "dropped");
     let created = shop.create_invoice("100.00", json!({}))["id"].clone();
     let all = [
         ("created", created.as_str().unwrap().to_owned()),
@@ -229,7 +229,7 @@ fn lists_show_only_objects_of_the_key() {
         shop.create_refund(&invoice, Some("1.00"));
         let address = shop.customer_address(key, "ada", "utxo");
         let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
-        shop.move_payment(&deposit, "confirmed");
+        shop.set_payment_state(&deposit, "confirmed");
         invoices.push(invoice);
     }
     shop.create_payout("20.00");
@@ -291,7 +291,7 @@ fn filter_returns_a_subset_of_the_list() {
         shop.post("/v1/invoices", Some(key), body).expect(201);
         let address = shop.customer_address(key, "ada", "utxo");
         let deposit = shop.pay(json!({ "address": address, "amount": "0.001" }));
-        shop.move_payment(&deposit, "confirmed");
+        shop.set_payment_state(&deposit, "confirmed");
     }
     for key in keys {
         for (list, filter, field, value) in [

@@ -143,7 +143,7 @@ fn unanswered_fillers_are_limited() {
 }
 
 #[test]
-fn failed_filler_is_ignored_and_second_answer_rejected() {
+fn second_response_to_a_filler_is_rejected() {
     let (url, thread) = start_server(|read, write| {
         let (call, filler) = (read_call(read), read_call(read));
         let refused =

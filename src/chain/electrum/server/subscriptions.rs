@@ -119,7 +119,7 @@ impl Server {
         new.sort_unstable();
         let mut rest = new.as_slice();
         while !rest.is_empty() {
-            let (place, room) = self.connection_with_room()?;
+            let (place, room) = self.connection_below_limit()?;
             let (now, later) = rest.split_at(rest.len().min(room).min(SUBSCRIBE_GROUP));
             let params = now.iter().map(|script| json!([script])).collect();
             let method = "blockchain.scripthash.subscribe";
@@ -148,7 +148,7 @@ impl Server {
 
     /// Returns the index of a connection that accepts more subscriptions, and the number of subscriptions that it
     /// accepts.
-    fn connection_with_room(&mut self) -> Result<(usize, usize), NodeError> {
+    fn connection_below_limit(&mut self) -> Result<(usize, usize), NodeError> {
         let Some(most) = self.subscriptions_max else {
             return Ok((0, usize::MAX));
         };

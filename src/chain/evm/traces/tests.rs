@@ -110,7 +110,7 @@ fn failed_transaction_has_no_transfers() {
 }
 
 #[test]
-fn unordered_steps_are_rejected() {
+fn unordered_frames_are_rejected() {
     let (root, one, two) = (
         call_step(&[], "call", 1, 2, "0x1"),
         call_step(&[0], "call", 2, 3, "0x1"),

@@ -1,6 +1,6 @@
 //! Tests the second read of final blocks, also with two nodes on different branches behind one URL.
 
-use super::{FollowOutcome, Scene, found_heights, open_observation};
+use super::{FollowOutcome, Scene, create_open_observation, observed_heights};
 use crate::chain::Node;
 use crate::chain::memory::{MemoryNode, SplitNode};
 use crate::domain::following::{ChainStepOutcome, ForwardStep};
@@ -24,7 +24,7 @@ impl Scene {
         }
     }
 
-    fn complete_height(&self) -> u32 {
+    fn last_complete_height(&self) -> u32 {
         self.known.complete.as_ref().unwrap().height
     }
 }
@@ -33,7 +33,7 @@ impl Scene {
 /// because the second node is on an abandoned branch.
 fn create_split_scene() -> (Scene, SplitNode, String) {
     let scene = Scene::new("ETH", 14);
-    assert_eq!(scene.complete_height(), 6);
+    assert_eq!(scene.last_complete_height(), 6);
     let txid = scene.send("a", 500);
     scene.mine(20);
     let mut other = MemoryNode::new(&scene.memory);
@@ -72,7 +72,7 @@ fn final_block_on_another_branch_is_not_stored() {
                 assert_eq!(forward.dropped_before, None);
             }
         }
-        assert!(disputes > 1 && scene.complete_height() < 15, "{disputes}");
+        assert!(disputes > 1 && scene.last_complete_height() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
         // The chain is still followed at its head.
         scene.mine(3);
@@ -84,9 +84,9 @@ fn final_block_on_another_branch_is_not_stored() {
         for _ in 0..6 {
             let forward = scene.step_forward();
             assert_eq!(forward.disputed, None);
-            found.extend(found_heights(&forward));
+            found.extend(observed_heights(&forward));
         }
-        assert_eq!((scene.complete_height(), found), (29, vec![Some(15)]), "{txid}");
+        assert_eq!((scene.last_complete_height(), found), (29, vec![Some(15)]), "{txid}");
     }
 }
 
@@ -94,7 +94,7 @@ fn final_block_on_another_branch_is_not_stored() {
 fn lost_final_block_is_disputed_until_node_has_it() {
     let (mut scene, mut both, txid) = create_split_scene();
     while scene.step_forward().to.block.height < 34 {}
-    while scene.complete_height() < 26 {
+    while scene.last_complete_height() < 26 {
         scene.step_forward();
     }
     let own = scene.known.complete.clone().unwrap();
@@ -102,7 +102,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     let theirs = Block { height: 26, hash };
     // An older version of Coffer may have stored this state.
     scene.known.complete = Some(theirs.clone());
-    let mut known = open_observation(&txid, "a");
+    let mut known = create_open_observation(&txid, "a");
     known.block = Some(own.clone());
     scene.known.open = vec![known];
     scene.mine(4);
@@ -117,7 +117,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     scene.known.open = Vec::new();
     scene.known.complete = Some(own);
     assert_eq!(scene.step_forward().disputed, None);
-    assert_eq!(scene.complete_height(), 30);
+    assert_eq!(scene.last_complete_height(), 30);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn only_final_blocks_read_twice_count_as_complete() {
     let mut found = Vec::new();
     for _ in 0..4 {
         scene.mine(3);
-        found.extend(found_heights(&scene.step_forward()));
+        found.extend(observed_heights(&scene.step_forward()));
     }
     assert_eq!((found.as_slice(), complete(&scene)), (&[Some(21)][..], 25));
 }
@@ -147,9 +147,9 @@ fn payment_absent_from_second_read_is_missing_unless_node_has_it() {
     scene.mine(1);
     scene.step_forward();
     let block = scene.memory.lock().unwrap().tip().block.clone();
-    let mut known = open_observation(&txid, "a");
+    let mut known = create_open_observation(&txid, "a");
     known.block = Some(block.clone());
-    let mut other = open_observation("0xother", "b");
+    let mut other = create_open_observation("0xother", "b");
     other.block = Some(block);
     scene.known.open = vec![known, other];
     scene.mine(8);

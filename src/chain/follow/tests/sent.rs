@@ -1,6 +1,6 @@
 //! Tests sent transactions on UTXO chains: lookups by id, and conflicts with other transactions.
 
-use super::{NOW, Scene, open_observation};
+use super::{NOW, Scene, create_open_observation};
 use crate::chain::NodeError;
 use crate::chain::memory::MemoryTransaction;
 use crate::domain::following::{
@@ -194,7 +194,7 @@ fn descendant_of_replaced_transaction_conflicts() {
     // At first, no unconfirmed payment is gone. Then a payment is added that spends the same output as the mined
     // transaction, so the payment is gone.
     assert!(forward.gone.is_empty());
-    scene.known.open = vec![open_observation(&txids[1], "a")];
+    scene.known.open = vec![create_open_observation(&txids[1], "a")];
     scene.memory.lock().unwrap().remove_blocks(1, |_| true);
     scene.mine(2);
     let step = scene.step();
@@ -203,7 +203,7 @@ fn descendant_of_replaced_transaction_conflicts() {
 }
 
 #[test]
-fn step_looks_up_first_twenty_in_order() {
+fn step_looks_up_first_twenty_transactions() {
     let mut scene = Scene::new("LTC", 20);
     let sent = |number: u32| tx_with_id_only(&format!("{number:064x}"));
     scene.known.sent = (0..50).rev().map(sent).collect();

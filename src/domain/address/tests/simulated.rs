@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Chain::{Base, Bitcoin, Dogecoin, Ethereum, Litecoin, Polygon, Solana, Tron};
 use super::Network::{Main, Test};
 use super::vectors::all_chain_networks;
-use super::{assert_accepted, assert_refused, test_address};
+use super::{assert_accepted, assert_refused, test_mode_address};
 
 #[test]
 fn test_addresses_are_canonical_and_distinct() {
@@ -13,7 +13,7 @@ fn test_addresses_are_canonical_and_distinct() {
         let mut seen = HashSet::new();
         for label in ["", "a", "a1", "invoice", "\u{5ba2}"] {
             for index in [0, 1, 2, 10, 255, 256, u64::MAX] {
-                let text = test_address(chain, label, index);
+                let text = test_mode_address(chain, label, index);
                 assert_accepted((chain, network), &text, &text);
                 assert!(seen.insert(text), "{chain:?} {label} {index}");
             }
@@ -25,17 +25,29 @@ fn test_addresses_are_canonical_and_distinct() {
 #[test]
 fn test_addresses_never_change() {
     let evm = "0x8C5284132c3C174Ef8896A2Ce0260E7522cD8f65";
-    assert_eq!(test_address(Bitcoin, "label", 7), "tb1q33fggyev8st5a7yfdgkwqfsww53vmrm90hsn3v");
-    assert_eq!(test_address(Litecoin, "label", 7), "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9");
-    assert_eq!(test_address(Dogecoin, "label", 7), "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV");
-    assert_eq!([Ethereum, Base, Polygon].map(|chain| test_address(chain, "label", 7)), [evm; 3]);
-    assert_eq!(test_address(Tron, "label", 7), "TNmATDp8AS9HSWEwgCrrafwG5crHCXdTCG");
-    assert_eq!(test_address(Solana, "label", 7), "ASm4Cdjzsgvj83Rr2ciapbspqeGGtDy3Kj2HE7j1oJkK");
+    assert_eq!(
+        test_mode_address(Bitcoin, "label", 7),
+        "tb1q33fggyev8st5a7yfdgkwqfsww53vmrm90hsn3v"
+    );
+    assert_eq!(
+        test_mode_address(Litecoin, "label", 7),
+        "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9"
+    );
+    assert_eq!(test_mode_address(Dogecoin, "label", 7), "ngz7iS7xF6PLhJw6rLr9rh12HqDZGtDcyV");
+    assert_eq!(
+        [Ethereum, Base, Polygon].map(|chain| test_mode_address(chain, "label", 7)),
+        [evm; 3]
+    );
+    assert_eq!(test_mode_address(Tron, "label", 7), "TNmATDp8AS9HSWEwgCrrafwG5crHCXdTCG");
+    assert_eq!(
+        test_mode_address(Solana, "label", 7),
+        "ASm4Cdjzsgvj83Rr2ciapbspqeGGtDy3Kj2HE7j1oJkK"
+    );
 }
 
 #[test]
 fn test_addresses_of_utxo_chains_are_refused_on_their_main_networks() {
     for chain in [Bitcoin, Litecoin, Dogecoin] {
-        assert_refused((chain, Main), &test_address(chain, "label", 7));
+        assert_refused((chain, Main), &test_mode_address(chain, "label", 7));
     }
 }

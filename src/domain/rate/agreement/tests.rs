@@ -109,7 +109,7 @@ fn rate_has_the_time_of_its_oldest_figure() {
 }
 
 #[test]
-fn operator_file_alone_makes_a_rate() {
+fn operator_file_alone_gives_a_rate() {
     let mut figures = source_figures(&[("100", 0), ("100", 0)]);
     figures.push(RateFigure {
         source: FigureSource::File,

@@ -22,7 +22,7 @@ fn with_value(paid: PaymentInput, value: i64) -> PaymentInput {
 }
 
 /// Returns the same payment, but seen after the deadline.
-fn seen_late(paid: PaymentInput) -> PaymentInput {
+fn as_late_payment(paid: PaymentInput) -> PaymentInput {
     (paid.0, false, paid.2, paid.3)
 }
 
@@ -82,8 +82,8 @@ fn payment_in_the_millisecond_of_cancellation_is_late() {
     let cancelled_at = EXPIRES - 1_000;
     let on_time = Time(cancelled_at) < terms_of_100(Some(cancelled_at)).deadline();
     assert!(!on_time);
-    assert_status(&cancelled_case(&[seen_late(SEEN)]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled_case(&[seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&cancelled_case(&[as_late_payment(SEEN)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled_case(&[as_late_payment(CONFIRMED)]), InvoiceStatus::PaidLate);
 }
 
 #[test]
@@ -120,16 +120,19 @@ fn payment_of_zero_value_counts_as_a_payment() {
     assert_status(&open_case(&[with_value(SEEN, 0)]), InvoiceStatus::Detected);
     assert_status(&expired_case(&[with_value(SEEN, 0)]), InvoiceStatus::Detected);
     assert_status(&open_case(&[with_value(CONFIRMED, 0)]), InvoiceStatus::Underpaid);
-    assert_status(&expired_case(&[with_value(seen_late(CONFIRMED), 0)]), InvoiceStatus::Underpaid);
+    assert_status(
+        &expired_case(&[with_value(as_late_payment(CONFIRMED), 0)]),
+        InvoiceStatus::Underpaid,
+    );
     assert_status(&expired_case(&[with_value(DROPPED, 0)]), InvoiceStatus::Failed);
 }
 
 #[test]
 fn late_payment_counts_only_once_confirmed() {
-    assert_status(&expired_case(&[seen_late(SEEN)]), InvoiceStatus::Expired);
-    assert_status(&expired_case(&[seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
-    assert_status(&expired_case(&[seen_late(DROPPED)]), InvoiceStatus::Expired);
-    assert_status(&expired_case(&[seen_late(LOST)]), InvoiceStatus::Failed);
+    assert_status(&expired_case(&[as_late_payment(SEEN)]), InvoiceStatus::Expired);
+    assert_status(&expired_case(&[as_late_payment(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&expired_case(&[as_late_payment(DROPPED)]), InvoiceStatus::Expired);
+    assert_status(&expired_case(&[as_late_payment(LOST)]), InvoiceStatus::Failed);
 }
 
 #[test]
@@ -137,27 +140,27 @@ fn late_payment_can_complete_the_price() {
     let half = with_value(CONFIRMED, DUE / 2);
     assert_status(&expired_case(&[half]), InvoiceStatus::Underpaid);
     assert_status(
-        &expired_case(&[half, seen_late(with_value(SEEN, DUE / 2))]),
+        &expired_case(&[half, as_late_payment(with_value(SEEN, DUE / 2))]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(&expired_case(&[half, seen_late(half)]), InvoiceStatus::PaidLate);
-    assert_status(&expired_case(&[half, seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&expired_case(&[half, as_late_payment(half)]), InvoiceStatus::PaidLate);
+    assert_status(&expired_case(&[half, as_late_payment(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(
-        &expired_case(&[half, seen_late(with_value(half, 4_949))]),
+        &expired_case(&[half, as_late_payment(with_value(half, 4_949))]),
         InvoiceStatus::Underpaid,
     );
 }
 
 #[test]
 fn invoice_paid_again_after_its_deadline_is_overpaid() {
-    assert_status(&expired_case(&[CONFIRMED, seen_late(CONFIRMED)]), InvoiceStatus::Overpaid);
-    assert_status(&expired_case(&[CONFIRMED, seen_late(SEEN)]), InvoiceStatus::Confirmed);
+    assert_status(&expired_case(&[CONFIRMED, as_late_payment(CONFIRMED)]), InvoiceStatus::Overpaid);
+    assert_status(&expired_case(&[CONFIRMED, as_late_payment(SEEN)]), InvoiceStatus::Confirmed);
     assert_status(
-        &expired_case(&[CONFIRMED, seen_late(with_value(CONFIRMED, 50))]),
+        &expired_case(&[CONFIRMED, as_late_payment(with_value(CONFIRMED, 50))]),
         InvoiceStatus::Confirmed,
     );
     assert_status(
-        &expired_case(&[CONFIRMED, seen_late(with_value(CONFIRMED, 51))]),
+        &expired_case(&[CONFIRMED, as_late_payment(with_value(CONFIRMED, 51))]),
         InvoiceStatus::Overpaid,
     );
 }
@@ -173,7 +176,7 @@ fn fully_paid_stays_confirmed_while_another_payment_is_seen() {
 fn invoice_is_detected_despite_a_dropped_payment() {
     assert_status(&open_case(&[LOST]), InvoiceStatus::Failed);
     assert_status(&open_case(&[LOST, SEEN]), InvoiceStatus::Detected);
-    assert_status(&open_case(&[LOST, seen_late(SEEN)]), InvoiceStatus::Failed);
+    assert_status(&open_case(&[LOST, as_late_payment(SEEN)]), InvoiceStatus::Failed);
     assert_status(&open_case(&[LOST, CONFIRMED]), InvoiceStatus::Confirmed);
     assert_status(&open_case(&[LOST, DROPPED]), InvoiceStatus::Failed);
     assert_status(&open_case(&[DROPPED]), InvoiceStatus::AwaitingPayment);
@@ -183,13 +186,13 @@ fn invoice_is_detected_despite_a_dropped_payment() {
 #[test]
 fn cancelled_invoice_can_still_be_paid_late() {
     assert_status(&cancelled_case(&[]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled_case(&[seen_late(SEEN)]), InvoiceStatus::Cancelled);
-    assert_status(&cancelled_case(&[seen_late(CONFIRMED)]), InvoiceStatus::PaidLate);
+    assert_status(&cancelled_case(&[as_late_payment(SEEN)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled_case(&[as_late_payment(CONFIRMED)]), InvoiceStatus::PaidLate);
     assert_status(
-        &cancelled_case(&[seen_late(with_value(CONFIRMED, 1))]),
+        &cancelled_case(&[as_late_payment(with_value(CONFIRMED, 1))]),
         InvoiceStatus::Underpaid,
     );
-    assert_status(&cancelled_case(&[seen_late(LOST)]), InvoiceStatus::Cancelled);
+    assert_status(&cancelled_case(&[as_late_payment(LOST)]), InvoiceStatus::Cancelled);
     // A payment that is dropped before the cancellation and seen again later was on time, and stays on time.
     assert_status(&cancelled_case(&[DROPPED]), InvoiceStatus::Cancelled);
     assert_status(&cancelled_case(&[SEEN]), InvoiceStatus::Detected);
@@ -201,7 +204,7 @@ fn sum_past_64_bits_does_not_wrap() {
     let huge = with_value(CONFIRMED, i64::MAX);
     assert_status(&open_case(&[huge, CONFIRMED]), InvoiceStatus::Overpaid);
     assert_status(&open_case(&[huge, huge]), InvoiceStatus::Overpaid);
-    assert_status(&expired_case(&[huge, seen_late(huge)]), InvoiceStatus::Overpaid);
+    assert_status(&expired_case(&[huge, as_late_payment(huge)]), InvoiceStatus::Overpaid);
     assert_status(&open_case(&[huge]), InvoiceStatus::Overpaid);
     assert_status(&open_case(&[huge, with_value(SEEN, i64::MAX)]), InvoiceStatus::Overpaid);
     let dear = StatusCase { due: i64::MAX, over: 2_000, ..open_case(&[huge]) };

@@ -73,7 +73,7 @@ fn paid_transfer_keeps_its_outputs() {
 }
 
 #[test]
-fn entered_txid_takes_precedence_over_a_found_one() {
+fn entered_txid_takes_precedence_over_found_txid() {
     for from in [TxidSource::Person, TxidSource::Signer] {
         let mut all = transfers(&[5, 5]);
         all[0].dispatch.txid_from = Some(TxidSource::Chain);

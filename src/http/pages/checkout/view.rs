@@ -155,7 +155,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns the page on which the customer chooses a coin.
-    pub(super) fn coin_choice(&self) -> CoinChoicePage<'a> {
+    pub(super) fn coin_choice_page(&self) -> CoinChoicePage<'a> {
         let invoice = self.invoice();
         CoinChoicePage {
             words: self.words(),
@@ -195,7 +195,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns the page for the chosen coin before any payment was seen.
-    pub(super) fn first_payment(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
+    pub(super) fn first_payment_page(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
         let others = self.coins(Some(coin));
         PaymentPage {
             other_coins: Some(others).filter(|others| !others.coins.is_empty()),

@@ -37,7 +37,7 @@ impl BatchLimit {
     }
 
     /// Returns `true` if the batch may take one more item. The first item is always allowed.
-    pub(super) fn take_one(&mut self) -> bool {
+    pub(super) fn take_item(&mut self) -> bool {
         let takes = self.taken == 0 || (self.taken < self.most && (self.has_time)());
         self.taken = self.taken.saturating_add(usize::from(takes));
         takes
@@ -94,7 +94,7 @@ impl Service {
         };
         if let Some(txid) = forward.present.get(item) {
             let back = (txid.as_str(), PaymentState::Dropped, ObservationChange::Seen);
-            let next = self.change_transaction(tx, now, chain, back, (output, bound))?;
+            let next = self.change_transaction_outputs(tx, now, chain, back, (output, bound))?;
             if next.is_none() {
                 observations_on_chain::mark_reappeared(tx, chain, txid)?;
             }
@@ -109,7 +109,7 @@ impl Service {
             return Ok(None);
         };
         let gone = (gone.txid.as_str(), PaymentState::Seen, ObservationChange::Dropped);
-        self.change_transaction(tx, now, chain, gone, (output, bound))
+        self.change_transaction_outputs(tx, now, chain, gone, (output, bound))
     }
 
     /// Applies one observation. Restores a dropped observation first. A new observation may replace another one.
@@ -121,7 +121,7 @@ impl Service {
         forward: Option<&ForwardStep>,
         bound: &mut BatchLimit,
     ) -> Result<Option<u32>, Error> {
-        if !bound.take_one() {
+        if !bound.take_item() {
             return Ok(Some(0));
         }
         if !is_our_address(tx, seen.asset.chain, &seen.address)?
@@ -141,7 +141,7 @@ impl Service {
                     && known.seen.address == seen.address
                     && known.seen.amount == seen.amount;
                 if is_same && known.state == PaymentState::Dropped {
-                    self.change_by_key(tx, now, &place, ObservationChange::Seen)?;
+                    self.change_observation_by_key(tx, now, &place, ObservationChange::Seen)?;
                 }
             }
             None => {
@@ -176,7 +176,7 @@ impl Service {
     }
 
     /// Changes the observations of a transaction that are in this state, starting at an output.
-    fn change_transaction(
+    fn change_transaction_outputs(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -188,16 +188,16 @@ impl Service {
             if place.position < from {
                 continue;
             }
-            if !bound.take_one() {
+            if !bound.take_item() {
                 return Ok(Some(place.position));
             }
-            self.change_by_key(tx, now, &place, step)?;
+            self.change_observation_by_key(tx, now, &place, step)?;
         }
         Ok(None)
     }
 
     /// Changes the observation with a key. A refused change is logged and does not stop the other changes.
-    pub(super) fn change_by_key(
+    pub(super) fn change_observation_by_key(
         &self,
         tx: &Tx<'_>,
         now: Time,

@@ -84,7 +84,7 @@ impl TestShop {
                 block: Some(Block { height: HEIGHT, hash: "h".to_owned() }),
                 spends: Vec::new(),
             };
-            service.record_observation(tx, NOW, &seen, None)?.unwrap().into_booked()?;
+            service.record_observation(tx, NOW, &seen, None)?.unwrap().into_booked_owner()?;
             let all = payments::of_invoice(tx, of)?;
             assert_eq!(all.last().unwrap().value.0, cents);
             Ok(())
@@ -139,7 +139,7 @@ impl TestShop {
 
     /// Asserts that each payment needs this many confirmations, and is confirmed by exactly this many.
     #[track_caller]
-    fn assert_needs(&self, invoice: &Invoice, needed: u32) {
+    fn assert_needed_confirmations(&self, invoice: &Invoice, needed: u32) {
         for fewer in 1..needed {
             self.set_confirmations(fewer);
             for (on_chain, is_confirmed) in self.payment_states(invoice) {
@@ -188,7 +188,7 @@ fn price_and_sum_of_payments_select_the_tier() {
             for cents in paid {
                 shop.pay(&invoice, *cents);
             }
-            shop.assert_needs(&invoice, needed);
+            shop.assert_needed_confirmations(&invoice, needed);
         }
     }
 }

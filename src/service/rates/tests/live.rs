@@ -109,7 +109,7 @@ fn file_rates_end_when_the_file_is_no_longer_configured() {
     let (_simulated, file) = seeded_service();
     let real = live_service(&file);
     let only =
-        |sources: &[FigureSource]| block_on(real.delete_other_sources(sources.to_vec())).unwrap();
+        |sources: &[FigureSource]| block_on(real.delete_sources_except(sources.to_vec())).unwrap();
     let newest = |now: Time| {
         let newest =
             real.read(|db| real.newest_rate(db, Mode::Live, bitcoin(), Currency::Eur, now));

@@ -32,7 +32,7 @@ fn create_litestream_table(beside: &Connection) {
 /// Makes the log exceed the limit for a checkpoint, and waits until the writer has checked the log.
 fn grow_log(store: &Store) {
     let write = |tx: &Tx<'_>| -> Result<(), StoreError> {
-        tx.script(
+        tx.run_script(
             "savepoint own; insert into _litestream_rows values (randomblob(5000000)); release own",
         )
     };

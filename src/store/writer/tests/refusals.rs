@@ -35,7 +35,7 @@ fn run_batch_with(
 #[test]
 fn error_that_ends_the_transaction_fails_the_batch() {
     // The rollback simulates an error of a full disk, which ends the transaction. The job itself returns no error.
-    let answers = run_batch_with(|tx| tx.script("rollback"));
+    let answers = run_batch_with(|tx| tx.run_script("rollback"));
     for answer in answers {
         assert_eq!(answer, "an error ended the transaction");
     }
@@ -44,7 +44,7 @@ fn error_that_ends_the_transaction_fails_the_batch() {
 #[test]
 fn failed_commit_fails_the_batch() {
     let answers = run_batch_with(|tx| {
-        tx.script("pragma defer_foreign_keys = on")?;
+        tx.run_script("pragma defer_foreign_keys = on")?;
         let key = keys::NewKey {
             id: "of nobody",
             account: 999,

@@ -65,9 +65,9 @@ fn attempts_keep_their_first_speed_until_their_queue_hangs() {
     assert_eq!(receivers.under_way, slow);
     for name in all.iter().chain(&queue_names("new", 1_000, "1")) {
         for speed in
-            [QueueSpeed::Unknown, QueueSpeed::Quick].repeat(receivers.under_way_count(name))
+            [QueueSpeed::Unknown, QueueSpeed::Quick].repeat(receivers.attempts_under_way(name))
         {
-            if receivers.under_way_count(name) > 0 {
+            if receivers.attempts_under_way(name) > 0 {
                 end_attempt(&mut receivers, name, speed, HANGING_MS);
             }
         }

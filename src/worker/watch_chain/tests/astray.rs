@@ -122,7 +122,7 @@ impl WalletScene {
 
     /// Pays the address with this index. `at` is the position of the chain in `chains`. If `mines` is `true`, a block
     /// with the payment is mined.
-    fn pay_index(&self, at: usize, index: u32, mines: bool) {
+    fn pay_address(&self, at: usize, index: u32, mines: bool) {
         let address = self.derive_address(index);
         let mut memory = self.chains[at].memory.lock().unwrap();
         let txid = memory.new_id();
@@ -227,11 +227,11 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({}));
         till.assert_not_stopped();
         // The follower watches a thousand indexes ahead, and no more.
-        till.pay_index(0, 1000, mines);
+        till.pay_address(0, 1000, mines);
         till.follow_to_heads();
         till.assert_not_stopped();
         till.assert_paid_indexes(0, &[]);
-        till.pay_index(0, 7, mines);
+        till.pay_address(0, 7, mines);
         till.follow_to_heads();
         till.assert_stopped_at(7);
         let stops = audit_log_entries(&till.service, "wallet.stop");
@@ -243,7 +243,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         assert_eq!(detail["address"], till.derive_address(7));
         // Further payments, a restart and a rescan do not end the stop.
         for index in [7, 999, 12] {
-            till.pay_index(0, index, mines);
+            till.pay_address(0, index, mines);
         }
         till.follow_to_heads();
         till.assert_stopped_at(999);
@@ -268,17 +268,17 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         till.assert_not_stopped();
         // Payments below the new index are kept, and they do not stop the wallet. The earlier payments are unchanged.
         // The payment to index 1000 is now seen.
-        till.pay_index(0, 1003, mines);
-        till.pay_index(0, 500, mines);
+        till.pay_address(0, 1003, mines);
+        till.pay_address(0, 500, mines);
         till.follow_to_heads();
         till.assert_not_stopped();
         till.rescan();
         till.restart();
-        till.pay_index(0, 501, mines);
+        till.pay_address(0, 501, mines);
         till.follow_to_heads();
         till.assert_not_stopped();
         till.assert_paid_indexes(0, &[7, 7, 12, 500, 501, 999, 1000, 1003]);
-        till.pay_index(0, 2004, mines);
+        till.pay_address(0, 2004, mines);
         till.follow_to_heads();
         till.assert_stopped_at(2004);
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 2);
@@ -289,7 +289,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
 fn addresses_below_the_first_index_are_watched() {
     let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({ "next": 4000 }));
     for (index, mines) in [(0, true), (1500, false), (3999, true)] {
-        till.pay_index(0, index, mines);
+        till.pay_address(0, index, mines);
     }
     till.follow_to_heads();
     till.assert_not_stopped();
@@ -297,7 +297,7 @@ fn addresses_below_the_first_index_are_watched() {
     // The next index is never an assigned index.
     let problem = till.add_wallet(&json!({ "next": 3999 })).unwrap_err();
     assert!(problem.contains("must be at least 4000"), "{problem}");
-    till.pay_index(0, 4000, true);
+    till.pay_address(0, 4000, true);
     till.follow_to_heads();
     till.assert_stopped_at(4000);
     till.assert_paid_indexes(0, &[0, 1500, 3999, 4000]);
@@ -309,7 +309,7 @@ fn wallet_added_again_with_another_script_watches_new_addresses() {
     till.add_wallet(&json!({ "script": "wpkh" })).unwrap();
     till.wallet = wallet_with(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
     till.follow_to_heads();
-    till.pay_index(0, 20, true);
+    till.pay_address(0, 20, true);
     till.follow_to_heads();
     till.assert_stopped_at(20);
     till.assert_paid_indexes(0, &[20]);
@@ -319,8 +319,8 @@ fn wallet_added_again_with_another_script_watches_new_addresses() {
 fn wallet_of_several_chains_stops_once() {
     let mut till = WalletScene::new("evm", XPUB, &["ETH", "USDC-BASE"], json!({}));
     till.assert_not_stopped();
-    till.pay_index(0, 3, true);
-    till.pay_index(1, 3, true);
+    till.pay_address(0, 3, true);
+    till.pay_address(1, 3, true);
     till.follow_to_heads();
     till.assert_stopped_at(3);
     for at in 0..2 {

@@ -125,7 +125,7 @@ impl RefundHistory {
     fn apply_action(&self, id: &str, body: &Value) -> Option<Value> {
         let body = MoveTransfer::read(body.as_object().unwrap()).ok()?;
         let service = &self.shop.service;
-        let moved = block_on(service.move_transfer(self.now, "op", KIND, id, body.into()));
+        let moved = block_on(service.apply_operator_step(self.now, "op", KIND, id, body.into()));
         moved.ok().map(|json| serde_json::from_str(json.get()).unwrap())
     }
 

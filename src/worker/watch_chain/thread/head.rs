@@ -77,12 +77,12 @@ impl FollowerState {
     pub(super) fn switch_url_after_step(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
-                self.report_lacking_block(false);
+                self.report_missing_block(false);
                 self.switch_stale_url(head, false)
             }
             ChainProgress::NodeLags(lag) => self.switch_lagging_url(lag),
             ChainProgress::Behind(_) => {
-                self.report_lacking_block(false);
+                self.report_missing_block(false);
                 false
             }
             ChainProgress::Stopped(_) => false,
@@ -90,7 +90,7 @@ impl FollowerState {
     }
 
     /// Reports to the service whether the node lacks a block that it should have.
-    pub(super) fn report_lacking_block(&mut self, lacks_block: bool) {
+    pub(super) fn report_missing_block(&mut self, lacks_block: bool) {
         if !lacks_block {
             self.head_age.lost_polls = 0;
         }
@@ -108,10 +108,10 @@ impl FollowerState {
             let uptime = self.clock.uptime();
             let lags_ms = self.head_age.lags_since;
             let lags_ms = lags_ms.map_or(0, |since| uptime.since_ms(since));
-            self.report_lacking_block(should_query_other_urls(self.watch.chain, lags_ms));
+            self.report_missing_block(should_query_other_urls(self.watch.chain, lags_ms));
             return false;
         }
-        self.report_lacking_block(true);
+        self.report_missing_block(true);
         self.head_age.lost_polls = self.head_age.lost_polls.saturating_add(1);
         if self.head_age.lost_polls < LOST_POLLS_MAX {
             return false;

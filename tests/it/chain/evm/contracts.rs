@@ -25,7 +25,7 @@ const WAYS: [(&str, &[&str]); 5] = [
 
 /// Calls each function of the contract with 10 wei and pays 10 wei directly. Returns the transaction ids.
 #[track_caller]
-fn send_by_each_function(scene: &EvmScene, sender: &str) -> Vec<String> {
+fn send_by_each_contract_function(scene: &EvmScene, sender: &str) -> Vec<String> {
     let sent = WAYS.map(|(function, to)| {
         let words: Vec<_> = to.iter().map(|to| address_word(to)).collect();
         scene.anvil.call(sender, function, &words, 10)
@@ -42,7 +42,7 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     };
     let sender = scene.anvil.deploy_forwarder();
     let before = scene.anvil.height();
-    let sent = send_by_each_function(&scene, &sender);
+    let sent = send_by_each_contract_function(&scene, &sender);
     let came = scene.payments_from(before + 1);
     let came: Vec<_> = came.iter().map(payment_summary).collect();
     let canonical =
@@ -76,7 +76,7 @@ fn node_without_traces_still_detects_other_payments() {
     };
     let sender = scene.anvil.deploy_forwarder();
     let before = scene.anvil.height();
-    let sent = send_by_each_function(&scene, &sender);
+    let sent = send_by_each_contract_function(&scene, &sender);
     for (code, message) in [
         (-32601, "Method not found"),
         (-32000, "the method trace_block does not exist/is not available"),

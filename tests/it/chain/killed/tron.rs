@@ -55,7 +55,7 @@ impl RandomPayer for TronPayer {
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        self.0.received_by(to, ASSET)
+        self.0.received_amounts(to, ASSET)
     }
 }
 

@@ -86,7 +86,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
         self.node.call_text("sendrawtransaction", json!([signed["hex"], 0]));
     }
 
-    fn reorganise_and_drop(&self, gone: &str) {
+    fn reorganise_and_drop_txid(&self, gone: &str) {
         let hash = self.node.call_text("getbestblockhash", json!([]));
         self.node.call("invalidateblock", json!([hash]));
         self.replace_transaction(gone, &[]);
@@ -97,7 +97,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
 
     fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
         let to = to.iter().map(|address| self.to_node_address(address)).collect();
-        self.node.received_by(&to, self.names[1])
+        self.node.received_amounts(&to, self.names[1])
     }
 }
 
@@ -167,7 +167,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         assert_eq!(receipt, Value::Null, "the replaced transaction has no receipt");
     }
 
-    fn reorganise_and_drop(&self, gone: &str) {
+    fn reorganise_and_drop_txid(&self, gone: &str) {
         // Each transaction has its own block, and the last block is empty.
         let given_up = self.node.reorg(5);
         for (txid, raw) in given_up.iter().filter(|(txid, _)| txid != gone) {
@@ -198,7 +198,7 @@ impl ScenarioPayer for EvmScenarioPayer {
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts {
         let [chain, asset, _] = self.names;
         let coin = if chain == "ethereum" { "ETH" } else { "" };
-        let mut came = self.node.received_by(to, (coin, (asset, &self.token)));
+        let mut came = self.node.received_amounts(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
         // The node cannot list transfers by contracts, so the test takes them from `booked` and compares the
         // balances.
@@ -211,7 +211,7 @@ impl ScenarioPayer for EvmScenarioPayer {
 }
 
 #[track_caller]
-fn play_on_utxo_chain<K>(
+fn play_scenario_on_utxo<K>(
     names: [&'static str; 3],
     twenty: u128,
     url: impl Fn(&Litecoind) -> Option<(K, String)>,
@@ -229,7 +229,7 @@ fn play_on_utxo_chain<K>(
 }
 
 #[track_caller]
-fn play_on_evm_chain(id: u64, names: [&'static str; 3]) {
+fn play_scenario_on_evm(id: u64, names: [&'static str; 3]) {
     let untested = format!("what may happen to an invoice on {}", names[0]);
     let Some(node) = Node::start(id, &untested) else {
         return;
@@ -242,13 +242,13 @@ fn play_on_evm_chain(id: u64, names: [&'static str; 3]) {
 #[test]
 fn invoice_scenarios_pass_on_litecoin() {
     let direct = |node: &Litecoind| Some(((), node.url()));
-    play_on_utxo_chain(["litecoin", "LTC", "LTC"], 25_000_000, direct);
+    play_scenario_on_utxo(["litecoin", "LTC", "LTC"], 25_000_000, direct);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_dogecoin() {
     let names = ["dogecoin", "DOGE", "DOGE"];
-    play_on_utxo_chain(names, 500_000_000, |node| Some(RpcProxy::start_dogecoin(node)));
+    play_scenario_on_utxo(names, 500_000_000, |node| Some(RpcProxy::start_dogecoin(node)));
 }
 
 #[test]
@@ -258,20 +258,20 @@ fn invoice_scenarios_pass_with_an_electrum_server() {
         let url = server.url();
         Some((server, url))
     };
-    play_on_utxo_chain(["litecoin", "LTC", "LTC"], 25_000_000, server);
+    play_scenario_on_utxo(["litecoin", "LTC", "LTC"], 25_000_000, server);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_ethereum() {
-    play_on_evm_chain(11_155_111, ["ethereum", "USDC-ERC20", "USDC"]);
+    play_scenario_on_evm(11_155_111, ["ethereum", "USDC-ERC20", "USDC"]);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_base() {
-    play_on_evm_chain(84_532, ["base", "USDC-BASE", "USDC"]);
+    play_scenario_on_evm(84_532, ["base", "USDC-BASE", "USDC"]);
 }
 
 #[test]
 fn invoice_scenarios_pass_on_polygon() {
-    play_on_evm_chain(80_002, ["polygon", "USDC-POLYGON", "USDC"]);
+    play_scenario_on_evm(80_002, ["polygon", "USDC-POLYGON", "USDC"]);
 }

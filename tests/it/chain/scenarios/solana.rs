@@ -50,7 +50,7 @@ impl ScenarioPayer for SolanaScenarioPayer<'_> {
         unreachable!("nothing waits, and no block is given up");
     }
 
-    fn reorganise_and_drop(&self, _: &str) {
+    fn reorganise_and_drop_txid(&self, _: &str) {
         unreachable!("no block is given up");
     }
 
@@ -66,12 +66,12 @@ impl ScenarioPayer for SolanaScenarioPayer<'_> {
     }
 
     fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        self.node.received_by(to)
+        self.node.received_amounts(to)
     }
 }
 
 #[track_caller]
-fn play_on_solana(asset: &'static str) {
+fn play_scenario_on_solana(asset: &'static str) {
     let Some(node) = Surfpool::start(&format!("invoices in {asset}")) else {
         return;
     };
@@ -81,10 +81,10 @@ fn play_on_solana(asset: &'static str) {
 
 #[test]
 fn invoice_scenarios_pass_in_sol() {
-    play_on_solana(SOL);
+    play_scenario_on_solana(SOL);
 }
 
 #[test]
 fn invoice_scenarios_pass_in_a_solana_token() {
-    play_on_solana(USDC);
+    play_scenario_on_solana(USDC);
 }

@@ -64,12 +64,12 @@ impl ScenarioPayer for TronScenarioPayer {
         self.node.mine(u32::try_from(depth + 1).unwrap());
     }
 
-    fn reorganise_and_drop(&self, gone: &str) {
+    fn reorganise_and_drop_txid(&self, gone: &str) {
         let mut chain = self.node.chain();
         // Each transaction has its own block, and the last block is empty.
         chain.reorg(5, &[gone]);
         for _ in 0..chain.reverse_pending() {
-            chain.mine_first(1);
+            chain.mine_first_pending(1);
         }
         drop(chain);
         self.node.mine(4);
@@ -91,7 +91,7 @@ impl ScenarioPayer for TronScenarioPayer {
     }
 
     fn received_by(&self, to: &BTreeSet<String>, _: &ReceivedAmounts) -> ReceivedAmounts {
-        self.node.received_by(to, ASSET)
+        self.node.received_amounts(to, ASSET)
     }
 }
 

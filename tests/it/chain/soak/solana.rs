@@ -32,6 +32,6 @@ impl RandomPayer for SolanaPayer {
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
-        self.0.received_by(to)
+        self.0.received_amounts(to)
     }
 }

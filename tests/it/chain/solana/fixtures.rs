@@ -61,7 +61,7 @@ impl Watched for WatchedAddresses {
 /// Returns a client of the node at this URL, which knows the mints of the node.
 #[track_caller]
 pub fn solana_client(node: &Surfpool, url: &str) -> Solana {
-    let tokens = [USDC, USDT].map(|asset| (asset, node.mint(asset).to_owned()));
+    let tokens = [USDC, USDT].map(|asset| (asset, node.mint_address(asset).to_owned()));
     solana_client_with_tokens(url, Tokens::from(tokens))
 }
 
@@ -161,7 +161,7 @@ impl Follower {
         self.found.iter().map(of).collect()
     }
 
-    pub fn complete_height(&self) -> u32 {
+    pub fn fully_read_height(&self) -> u32 {
         self.known.complete.as_ref().unwrap().height
     }
 }

@@ -137,7 +137,7 @@ fn false_node_responses_change_nothing() {
     node.mine(FINAL + 2);
     follower.poll();
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.observed_payments(), node.received_by(&ours));
+    assert_eq!(follower.observed_payments(), node.received_amounts(&ours));
 }
 
 #[test]
@@ -176,15 +176,15 @@ fn payment_hidden_at_the_head_is_seen_later() {
     let told: Vec<_> = follower.found[seen..].iter().map(|one| one.amount.0).collect();
     assert!(told.contains(&5), "{told:?}");
     // A node whose head is lower than before counts as lagging. The final slot never becomes lower.
-    let complete = follower.complete_height();
+    let complete = follower.fully_read_height();
     let slot = node.slot();
     liar.inject("getSlot", RpcFault::result(json!(slot - 500)));
     assert!(follower.step().unwrap().is_none());
     liar.clear_faults();
     follower.poll();
-    assert!(follower.complete_height() >= complete);
+    assert!(follower.fully_read_height() >= complete);
     let ours: BTreeSet<String> = ours.into_iter().collect();
-    assert_eq!(follower.observed_payments(), node.received_by(&ours));
+    assert_eq!(follower.observed_payments(), node.received_amounts(&ours));
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn node_of_another_network_or_mint_is_rejected() {
     );
     liar.clear_faults();
     for (mint, problem) in [
-        (node.mint("token2022"), "those of Token-2022 are not taken"),
+        (node.mint_address("token2022"), "those of Token-2022 are not taken"),
         (&node.payer, "is not of the token program"),
         (MAIN, "is not there"),
     ] {

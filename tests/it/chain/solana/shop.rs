@@ -2,7 +2,7 @@
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet};
+use crate::operator::wallets::{parse_output, run_wallet_command};
 use crate::support::polling;
 use crate::support::received::booked_amounts;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
@@ -21,7 +21,7 @@ fn deposit_address(invoice: &Value) -> String {
 fn assert_agrees_with_node(till: &TestnetShop, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(booked_amounts(&till.served.open_file()), node.received_by(&to));
+    assert_eq!(booked_amounts(&till.served.open_file()), node.received_amounts(&to));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn transfers_within_the_shop_book_nothing() {
     // Transfers within the shop: gas for a sweep, the sweep with its returned rent, and a transfer between two
     // deposit addresses.
     let own = ["own", "solana", &node.payer];
-    parse_output(&run_wallet(&till.served.file, &own, ""));
+    parse_output(&run_wallet_command(&till.served.file, &own, ""));
     node.pay(SOL, &deposit_address(&paid), 300_000_000);
     let pool = node.pool_addresses(0, 40);
     let at = pool.iter().position(|one| *one == deposit_address(&paid)).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{parse_output, run_wallet};
+use crate::operator::wallets::{parse_output, run_wallet_command};
 use crate::support::received::booked_amounts;
 use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_address};
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ fn deposit_address(invoice: &Value) -> String {
 fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(booked_amounts(&till.served.open_file()), node.received_by(&to, ASSET));
+    assert_eq!(booked_amounts(&till.served.open_file()), node.received_amounts(&to, ASSET));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn transfers_within_the_shop_book_nothing() {
     let till = open_shop(&node.url());
     let gas = [0x6a; 20];
     let own = ["own", "tron", &encode_address(gas)];
-    parse_output(&run_wallet(&till.served.file, &own, ""));
+    parse_output(&run_wallet_command(&till.served.file, &own, ""));
     let mut running = till.start();
     till.wait_for_rate("tron", "TRX");
     let [paid, other] = [ASSET, "TRX"].map(|asset| till.create_invoice(&running, asset));

@@ -33,7 +33,7 @@ struct Nginx {
 impl Nginx {
     /// Starts nginx in front of this address. Returns `None` if nginx is not installed.
     #[track_caller]
-    fn start_before(upstream: &str) -> Option<Nginx> {
+    fn start_with_upstream(upstream: &str) -> Option<Nginx> {
         tools::tool_output("nginx", &["-v"], UNTESTED)?;
         tools::tool_output("curl", &["--version"], UNTESTED)?;
         let scratch = Scratch::new();
@@ -117,7 +117,7 @@ fn start_coffer(served: &Installation) -> (Process, String) {
 fn nginx_forwards_api_and_checkout() {
     let served = Installation::new();
     let (_coffer, address) = start_coffer(&served);
-    let Some(nginx) = Nginx::start_before(&address) else {
+    let Some(nginx) = Nginx::start_with_upstream(&address) else {
         return;
     };
     let here = "127.0.0.1";
@@ -152,7 +152,7 @@ fn nginx_forwards_api_and_checkout() {
 fn nginx_accepts_bodies_up_to_coffers_limit() {
     let served = Installation::new();
     let (_coffer, address) = start_coffer(&served);
-    let Some(nginx) = Nginx::start_before(&address) else {
+    let Some(nginx) = Nginx::start_with_upstream(&address) else {
         return;
     };
     let invoices = format!("{SITE}/v1/invoices");
@@ -179,7 +179,7 @@ fn nginx_accepts_bodies_up_to_coffers_limit() {
 fn client_address_passes_nginx() {
     let served = Installation::new();
     let (_coffer, address) = start_coffer(&served);
-    let Some(nginx) = Nginx::start_before(&address) else {
+    let Some(nginx) = Nginx::start_with_upstream(&address) else {
         return;
     };
     let session = format!("{SITE}/dashboard/api/session");
@@ -198,7 +198,8 @@ fn client_address_passes_nginx() {
 #[test]
 fn nginx_does_not_buffer_streams() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let Some(nginx) = Nginx::start_before(&listener.local_addr().unwrap().to_string()) else {
+    let Some(nginx) = Nginx::start_with_upstream(&listener.local_addr().unwrap().to_string())
+    else {
         return;
     };
     let mut command = nginx.client_command("127.0.0.1", &format!("{SITE}/stream"));

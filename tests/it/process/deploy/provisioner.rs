@@ -13,22 +13,22 @@ const UNTESTED: &str = "the provisioner for QEMU";
 const GIB: u64 = 1024 * 1024 * 1024;
 
 /// A host that runs servers. On drop, the provisioner removes the remaining servers.
-struct Host {
+struct VmHost {
     folder: PathBuf,
     /// Loopback address that only this test process uses, so that its ports are free.
     address: String,
 }
 
-impl Host {
+impl VmHost {
     /// Creates an empty host. Returns `None` if one of these tools is not installed.
     #[track_caller]
-    fn new(folder: PathBuf, needed: &[&str]) -> Option<Host> {
+    fn new(folder: PathBuf, needed: &[&str]) -> Option<VmHost> {
         for tool in needed {
             tools::tool_output(tool, &["--version"], UNTESTED)?;
         }
         std::fs::create_dir(&folder).unwrap();
         let [.., high, middle, low] = std::process::id().to_be_bytes();
-        Some(Host { folder, address: format!("127.{}.{middle}.{low}", high.saturating_add(1)) })
+        Some(VmHost { folder, address: format!("127.{}.{middle}.{low}", high.saturating_add(1)) })
     }
 
     fn disk_path(&self, id: &str) -> PathBuf {
@@ -70,7 +70,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for VmHost {
     fn drop(&mut self) {
         for id in self.server_ids() {
             self.run(&[], &json!({ "action": "delete", "id": id, "ref": id }));
@@ -89,7 +89,7 @@ fn is_qemu_with_disk(pid: &str, disk: &Path) -> bool {
 fn server_is_created_started_and_removed() {
     let served = Installation::new();
     let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
-    let Some(host) = Host::new(served.path("servers"), &needed) else {
+    let Some(host) = VmHost::new(served.path("servers"), &needed) else {
         return;
     };
     let program = json!([deploy_example_path("provision-qemu.sh"), host.folder, host.address]);
@@ -118,7 +118,7 @@ fn server_is_created_started_and_removed() {
 fn repeated_order_returns_the_existing_server() {
     let scratch = Scratch::new();
     let needed = ["jq", "flock", "qemu-img"];
-    let Some(host) = Host::new(scratch.path("servers"), &needed) else {
+    let Some(host) = VmHost::new(scratch.path("servers"), &needed) else {
         return;
     };
     let id = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a90";
@@ -145,7 +145,7 @@ fn repeated_order_returns_the_existing_server() {
 fn failed_creation_leaves_no_files() {
     let scratch = Scratch::new();
     let needed = ["jq", "flock", "qemu-img", "qemu-system-x86_64"];
-    let Some(mut host) = Host::new(scratch.path("servers"), &needed) else {
+    let Some(mut host) = VmHost::new(scratch.path("servers"), &needed) else {
         return;
     };
     let id = "0199a0c4-5f3e-7c11-8a52-3d1d2f6b7a91";

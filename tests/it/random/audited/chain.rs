@@ -20,7 +20,7 @@ pub(super) static OPERATIONS: [RandomOperation; 11] = [
     new_operation("pay in a coin that was not asked for", 20, pay_other_coin),
     new_operation("tell that it was made earlier", 6, pay_with_earlier_time),
     new_operation("let a chain lag", 8, toggle_lag),
-    new_operation("move a payment", 160, move_payment),
+    new_operation("move a payment", 160, change_payment_state),
     new_operation("move the clock", 6, advance_clock),
 ];
 
@@ -181,7 +181,7 @@ fn create_separate_payment(caller: &mut Caller, side: usize, body: &Value) -> Re
     answer
 }
 
-fn move_payment(caller: &mut Caller) -> Option<Response> {
+fn change_payment_state(caller: &mut Caller) -> Option<Response> {
     let (side, payment) = caller.scene.payments.pick_random(&mut caller.dice)?;
     let states = ["confirmed", "confirmed", "confirmed", "dropped", "orphaned", "seen", "replaced"];
     let state = caller.dice.pick(&states);

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 pub(super) static OPERATIONS: [RandomOperation; 5] = [
     new_operation("request a refund", 60, request_refund),
     new_operation("request a refund as the operator", 20, request_refund_as_operator),
-    new_operation("move a payout", 80, move_payout),
-    new_operation("move a refund", 80, move_refund),
+    new_operation("move a payout", 80, change_payout_status),
+    new_operation("move a refund", 80, change_refund_status),
     new_operation("list what goes out", 5, list_transfers),
 ];
 
@@ -43,7 +43,11 @@ fn request_refund_as_operator(caller: &mut Caller) -> Option<Response> {
 }
 
 /// Changes the status of a transfer, usually to the next status.
-fn move_transfer(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Option<Response> {
+fn change_transfer_status(
+    caller: &mut Caller,
+    kind: &str,
+    things: &CreatedObjects,
+) -> Option<Response> {
     let (_, transfer) = things.pick_random(&mut caller.dice)?;
     let actions = [
         "approve", "approve", "process", "process", "pay", "pay", "fail", "reject", "cancel",
@@ -68,14 +72,14 @@ fn move_transfer(caller: &mut Caller, kind: &str, things: &CreatedObjects) -> Op
     Some(caller.send_as_operator("POST", &path, &body))
 }
 
-fn move_payout(caller: &mut Caller) -> Option<Response> {
+fn change_payout_status(caller: &mut Caller) -> Option<Response> {
     let scene = caller.scene;
-    move_transfer(caller, "payouts", &scene.payouts)
+    change_transfer_status(caller, "payouts", &scene.payouts)
 }
 
-fn move_refund(caller: &mut Caller) -> Option<Response> {
+fn change_refund_status(caller: &mut Caller) -> Option<Response> {
     let scene = caller.scene;
-    move_transfer(caller, "refunds", &scene.refunds)
+    change_transfer_status(caller, "refunds", &scene.refunds)
 }
 
 fn list_transfers(caller: &mut Caller) -> Option<Response> {

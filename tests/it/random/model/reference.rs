@@ -289,7 +289,7 @@ impl ExpectedState {
     }
 
     /// Applies a state change to a payment: `seen`, `confirmed`, `dropped` or `orphaned`.
-    pub fn move_payment(
+    pub fn change_payment_state(
         &mut self,
         at: usize,
         which: usize,

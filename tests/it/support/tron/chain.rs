@@ -212,11 +212,11 @@ impl Chain {
 
     pub fn mine_block(&mut self) {
         let all = self.waiting.len();
-        self.mine_first(all);
+        self.mine_first_pending(all);
     }
 
     /// Mines a block with the first `count` pending transactions.
-    pub fn mine_first(&mut self, count: usize) {
+    pub fn mine_first_pending(&mut self, count: usize) {
         self.made += 1;
         let tip = self.blocks.last().unwrap();
         let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();

@@ -16,20 +16,20 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     let invented = format!("0x{}", "ab".repeat(32));
     for sent in &both {
         for wrong in ["deadbeef", "0xdeadbeef", "0x", &"a".repeat(63), &"g".repeat(64)] {
-            let refused = merchant.apply_pay(sent, wrong);
+            let refused = merchant.apply_pay_action(sent, wrong);
             refused.assert_error(400, "invalid_request", Some("txid"));
         }
         merchant.assert_waiting(sent);
         merchant.enter_txid(sent, &invented);
     }
     merchant.advance_ms(6 * HOUR_MS - 10 * MINUTE_MS);
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     both.iter().for_each(|sent| merchant.assert_waiting(sent));
     // Time without a new block does not count towards the 6 hours until a review.
     merchant.advance_ms(HOUR_MS);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     both.iter().for_each(|sent| merchant.assert_waiting(sent));
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     let mut right = Vec::new();
     for sent in &both {
         let problem = format!(
@@ -40,17 +40,17 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
         merchant.enter_txid(sent, &txid.to_uppercase().replacen("0X", "0x", 1));
         right.push(txid);
     }
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.assert_all_seen(&both, &right);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&both, &right);
     for sent in &both {
-        let refused = merchant.apply_pay(sent, &invented);
+        let refused = merchant.apply_pay_action(sent, &invented);
         refused.assert_error(409, "invalid_transition", Some("action"));
     }
     merchant.assert_waiting(&forgotten);
     merchant.advance_ms(17 * HOUR_MS + 10 * MINUTE_MS);
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     merchant.wait_for_review(&forgotten, "no transaction was entered or found for 24 hours");
     merchant.assert_audit_clean();
 }
@@ -69,21 +69,21 @@ fn exact_amount_without_a_txid_is_matched_once() {
         // A transaction with a different amount is only proposed to the operator.
         let less = merchant.new_processing(("refunds", coin));
         let proposed = merchant.send(coin, &less.to, less.units - 1);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.assert_all_seen(&first, &txids);
         merchant.assert_waiting(&less);
         assert_eq!(merchant.read_transfer(&less)["proposals"][0]["txid"], proposed);
         merchant.enter_txid(&first[1], &txids[1]);
         let second = merchant.new_processing_to(("refunds", coin), first[1].to.clone());
         for _ in 0..2 {
-            let refused = merchant.apply_pay(&second, &txids[1]);
+            let refused = merchant.apply_pay_action(&second, &txids[1]);
             refused.assert_error(409, "invalid_transition", Some("txid"));
             merchant.assert_waiting(&second);
-            merchant.mine_and_read(FINAL);
+            merchant.mine_and_sync(FINAL);
             merchant.assert_all_paid(&first, &txids);
         }
         let own = merchant.send_amount(&second);
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         merchant.assert_paid(&second, &own);
     }
     merchant.assert_audit_clean();
@@ -109,7 +109,7 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     ];
     for (txids, problems) in [short, elsewhere, other].iter().zip(problems) {
         both.iter().zip(txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         for ((sent, txid), problem) in both.iter().zip(txids).zip(problems) {
             merchant.wait_for_review(sent, &format!("transaction {txid}{problem}"));
             let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
@@ -118,7 +118,7 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     }
     let right = both.each_ref().map(|sent| merchant.send_amount(sent));
     both.iter().zip(&right).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&both, &right);
     merchant.assert_audit_clean();
 }
@@ -144,7 +144,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     });
     both.iter().zip(&txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     for blocks in [0, 5] {
-        merchant.mine_and_read(blocks);
+        merchant.mine_and_sync(blocks);
         for (sent, txid) in both.iter().zip(&txids) {
             merchant
                 .wait_for_review(sent, &format!("transaction {txid} reverted and moved nothing"));
@@ -152,7 +152,7 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     for sent in &both {
         merchant.wait_for_review(sent, "reverted");
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);

@@ -3,9 +3,9 @@
 use super::{ETH, EthMerchant, EthTransfer, FINAL, HOUR_MS, MINUTE_MS, USDC};
 use crate::process::deploy::signer::{CHAIN_ID, Signer};
 use crate::support::anvil::Node;
-use crate::support::installation::start_count;
+use crate::support::installation::program_start_count;
 use crate::support::polling;
-use crate::transfers::signer::{signer_starts, waiting_signer, write_signer_response};
+use crate::transfers::signer::{signer_start_count, waiting_signer, write_signer_response};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,7 +69,7 @@ impl EthMerchant {
         if self.sent_by == "hand" {
             self.apply_action(of, &json!({ "action": "process" })).expect(200);
         } else {
-            assert!(polling::wait_until(|| self.signer_starts_for(of) == 1));
+            assert!(polling::wait_until(|| self.signer_start_count_for(of) == 1));
         }
     }
 
@@ -90,8 +90,8 @@ impl EthMerchant {
     }
 
     /// Counts the starts of the signer of [`open_with_scripted_signer`] for a transfer.
-    pub(super) fn signer_starts_for(&self, of: &EthTransfer) -> usize {
-        signer_starts(&self.till.served, &of.id)
+    pub(super) fn signer_start_count_for(&self, of: &EthTransfer) -> usize {
+        signer_start_count(&self.till.served, &of.id)
     }
 
     /// Waits until the signer has responded, and returns the transaction id.
@@ -124,14 +124,14 @@ impl EthMerchant {
     /// Waits until the signer was started this number of times and has exited.
     #[track_caller]
     fn wait_until_signer_ran(&self, starts: usize) {
-        assert!(polling::wait_until(|| self.signer_starts() == starts));
+        assert!(polling::wait_until(|| self.signer_start_count() == starts));
         let running = "select count(*) || '' from transfers where sending = 'running'";
         self.till.served.wait_for_query(running, &["0"]);
     }
 
     /// Returns how often the signer was started.
-    pub(super) fn signer_starts(&self) -> usize {
-        start_count(&self.till.served.path("noted"))
+    pub(super) fn signer_start_count(&self) -> usize {
+        program_start_count(&self.till.served.path("noted"))
     }
 }
 
@@ -145,17 +145,17 @@ fn kill_after_each_step_does_not_repeat_the_signer() {
         let sent = merchant.node.transaction_count();
         let both = kinds.map(|of| merchant.new_approved(of, "signer"));
         let txids = both.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.assert_all_seen(&both, &txids);
-        merchant.mine_and_read(5);
+        merchant.mine_and_sync(5);
         merchant.assert_all_seen(&both, &txids);
         for _ in 0..2 {
-            merchant.mine_and_read(FINAL);
+            merchant.mine_and_sync(FINAL);
             merchant.assert_all_paid(&both, &txids);
         }
         starts += 2;
         assert_eq!(
-            (merchant.node.transaction_count(), merchant.signer_starts()),
+            (merchant.node.transaction_count(), merchant.signer_start_count()),
             (sent + 2, starts)
         );
         for sent in &both {
@@ -176,20 +176,20 @@ fn signer_that_outlives_the_server_is_not_run_again() {
         let made = Command::new("mkfifo").arg(merchant.gate_path()).status();
         assert!(made.unwrap().success());
         let sent = merchant.new_approved(of, "signer");
-        assert!(polling::wait_until(|| merchant.signer_starts() > at));
-        merchant.restart_and_read();
+        assert!(polling::wait_until(|| merchant.signer_start_count() > at));
+        merchant.restart_and_sync();
         merchant.wait_for_review(&sent, "nobody knows whether the signer sent it");
         std::fs::write(merchant.gate_path(), "").unwrap();
         assert!(polling::wait_until(|| merchant.node.transaction_count() > before));
         std::fs::remove_file(merchant.gate_path()).unwrap();
         std::fs::write(merchant.gate_path(), "").unwrap();
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         // The transaction is found by its exact amount.
         let paid = merchant.wait_for_state(&sent, "paid", "settled", "");
         let txid = paid["txid"].as_str().unwrap();
         merchant.assert_paid(&sent, txid);
         assert_eq!(
-            (merchant.node.transaction_count(), merchant.signer_starts()),
+            (merchant.node.transaction_count(), merchant.signer_start_count()),
             (before + 1, at + 1)
         );
         assert_eq!(merchant.destination_balance(&sent), sent.units);
@@ -198,14 +198,14 @@ fn signer_that_outlives_the_server_is_not_run_again() {
 }
 
 #[test]
-fn lost_signer_transaction_does_not_fail_later_ones() {
+fn lost_signer_transaction_fails_no_later_transfer() {
     let Some(mut merchant) = open_with_signer() else {
         return;
     };
-    merchant.node.hold_mining(true);
+    merchant.node.set_mining_paused(true);
     let lost = merchant.new_approved(("payouts", ETH), "signer");
     let txid = merchant.wait_for_signer_txid(&lost);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.assert_seen(&lost, &txid);
     merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
     let next = [USDC, ETH].map(|asset| merchant.new_approved(("refunds", asset), "signer"));
@@ -217,8 +217,8 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
         merchant.wait_for_state(&lost, "processing", state, "");
         merchant.wait_until_signer_ran(1 + 2 * round);
         merchant.advance_ms(5 * MINUTE_MS);
-        merchant.restart_and_read();
-        assert_eq!(merchant.signer_starts(), 1 + 2 * round);
+        merchant.restart_and_sync();
+        assert_eq!(merchant.signer_start_count(), 1 + 2 * round);
         if round == 1 {
             merchant.advance_ms(24 * HOUR_MS);
         } else {
@@ -227,15 +227,15 @@ fn lost_signer_transaction_does_not_fail_later_ones() {
             let nobody = merchant.new_destination();
             merchant.send(ETH, &nobody, 1);
         }
-        merchant.mine_and_read(FINAL + 1);
+        merchant.mine_and_sync(FINAL + 1);
     }
     merchant.wait_for_review(&lost, &format!("transaction {txid} cannot be confirmed any more"));
     merchant.apply_action(&lost, &json!({ "action": "fail" })).expect(200);
     merchant.assert_only_event(&lost, "failed");
     let txids = next.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     merchant.assert_all_seen(&next, &txids);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&next, &txids);
     assert_eq!(merchant.destination_balance(&lost), 0);
     merchant.assert_audit_clean();
@@ -249,19 +249,19 @@ fn payment_of_an_approved_transfer_holds_the_signer() {
     for (at, of) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
         let sent = merchant.new_approved(of, "hand");
         let arrived = merchant.send_amount(&sent);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         let proposed = merchant.wait_for_state(&sent, "approved", "waiting", "");
         assert_eq!(proposed["proposals"][0]["txid"], arrived);
         let given = json!({ "action": "reassign", "sentBy": "signer" });
         merchant.apply_action(&sent, &given).expect(200);
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         merchant.wait_for_state(&sent, "approved", "waiting", "");
-        assert_eq!(merchant.signer_starts(), at);
+        assert_eq!(merchant.signer_start_count(), at);
         let dismissed = json!({ "action": "dismiss", "txid": arrived });
         merchant.apply_action(&sent, &dismissed).expect(200);
         let txid = merchant.wait_for_signer_txid(&sent);
         assert_ne!(txid, arrived);
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         merchant.assert_paid(&sent, &txid);
         assert_eq!(merchant.destination_balance(&sent), 2 * sent.units);
     }

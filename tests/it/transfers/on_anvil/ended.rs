@@ -13,19 +13,19 @@ fn payment_of_an_ended_transfer_is_booked_once() {
 
 fn pay_ended_transfers(merchant: &mut EthMerchant) {
     for kinds in [["payouts", "refunds"], ["refunds", "payouts"]] {
-        fail_then_pay(merchant, kinds);
+        end_then_pay_transfers(merchant, kinds);
     }
 }
 
 /// Cancels and fails transfers of each kind, and pays them afterwards.
 #[track_caller]
-fn fail_then_pay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
+fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
     let cancelled = cancelled.map(|of| merchant.new_approved(of, "hand"));
     for sent in &cancelled {
         merchant.apply_action(sent, &json!({ "action": "cancel" })).expect(200);
     }
-    merchant.node.hold_mining(true);
+    merchant.node.set_mining_paused(true);
     let (mut attached, txids) = merchant.send_and_attach(&[(second, ETH)]);
     let entered = &txids[0];
     let signed = merchant.node.call_rpc("eth_getRawTransactionByHash", json!([entered]));
@@ -38,10 +38,10 @@ fn fail_then_pay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
         merchant.send_transfer((first, USDC)).0
     };
     let failed = [other, attached.remove(0)];
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     if !is_by_hand {
         merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         failed.iter().for_each(|sent| merchant.assert_waiting(sent));
     }
     for sent in &failed {
@@ -57,20 +57,20 @@ fn fail_then_pay(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     }
     // For three transfers, the review opens when the server first sees the payment. For the fourth, it opens when the
     // payment is final.
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for sent in &all[..3] {
         let status = &merchant.read_transfer(sent)["status"];
         let problem = "pays exactly the amount, after the end";
         merchant.wait_for_state(sent, status.as_str().unwrap(), "needs_review", problem);
         merchant.resolve_review(sent, "arrived", "adjust").expect(200);
     }
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.wait_for_state(all[3], "failed", "needs_review", entered);
     merchant.resolve_review(all[3], "arrived", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
     for _ in 0..2 {
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         for sent in &all {
             let status = &merchant.read_transfer(sent)["status"];
             merchant.wait_for_state(sent, status.as_str().unwrap(), "settled", "");
@@ -103,7 +103,7 @@ fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
         merchant.attach_txid(&sent, &txid);
         (sent, txid)
     });
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     for (sent, _) in &sent[..2] {
         merchant.wait_for_state(sent, "paid", "needs_review", " were sent, of ");
         merchant.assert_only_event(sent, "paid");
@@ -114,8 +114,8 @@ fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     for _ in 0..2 {
         for (sent, txid) in &sent {
             merchant.assert_paid(sent, txid);
-            assert_eq!(merchant.signer_starts_for(sent), starts);
+            assert_eq!(merchant.signer_start_count_for(sent), starts);
         }
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
     }
 }

@@ -7,7 +7,7 @@ const UNTESTED: &str = "payouts and refunds whose transactions are lost on ether
 
 /// Asserts that a transfer in processing can fail only with `force`.
 #[track_caller]
-fn assert_needs_force(merchant: &EthMerchant, of: &EthTransfer) {
+fn assert_fails_only_by_force(merchant: &EthMerchant, of: &EthTransfer) {
     let refused = merchant.apply_action(of, &json!({ "action": "fail" }));
     refused.assert_error(409, "invalid_transition", Some("force"));
 }
@@ -18,28 +18,28 @@ fn dropped_transaction_fails_without_force_when_its_nonce_is_used() {
 }
 
 fn play_dropped_transactions(merchant: &mut EthMerchant) {
-    merchant.node.hold_mining(true);
+    merchant.node.set_mining_paused(true);
     let (both, txids) = merchant.send_and_attach(&[("payouts", ETH), ("refunds", USDC)]);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "seen", "in the mempool since 2");
     }
     merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     both.iter().for_each(|sent| merchant.assert_waiting(sent));
     merchant.advance_ms(6 * HOUR_MS);
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for (sent, txid) in both.iter().zip(&txids) {
         merchant
             .wait_for_review(sent, &format!("transaction {txid} was in the mempool and is gone"));
-        assert_needs_force(merchant, sent);
+        assert_fails_only_by_force(merchant, sent);
     }
     // Other transactions use the nonces of the lost transactions.
     let nobody = merchant.new_destination();
     both.iter().for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
-    merchant.mine_and_read(1);
-    both.iter().for_each(|sent| assert_needs_force(merchant, sent));
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(1);
+    both.iter().for_each(|sent| assert_fails_only_by_force(merchant, sent));
+    merchant.mine_and_sync(FINAL);
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!("transaction {txid} cannot be confirmed any more");
         merchant.wait_for_review(sent, &problem);
@@ -48,13 +48,13 @@ fn play_dropped_transactions(merchant: &mut EthMerchant) {
     }
     // Payments arrive after the transfers ended.
     both.iter().for_each(|sent| drop(merchant.send_amount(sent)));
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for sent in &both {
         let problem = "pays exactly the amount, after the end";
         merchant.wait_for_state(sent, "failed", "needs_review", problem);
         merchant.resolve_review(sent, "arrived", "adjust").expect(200);
     }
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     for sent in &both {
         merchant.wait_for_state(sent, "failed", "settled", "");
         merchant.assert_only_event(sent, "failed");
@@ -67,7 +67,7 @@ fn replacement_that_pays_the_amount_is_followed() {
 }
 
 fn play_replacements(merchant: &mut EthMerchant) {
-    merchant.node.hold_mining(true);
+    merchant.node.set_mining_paused(true);
     for payout in [0, 3] {
         let mut kinds = [ETH, USDC, ETH, USDC].map(|asset| ("refunds", asset));
         kinds[payout].0 = "payouts";
@@ -80,7 +80,7 @@ fn play_replacements(merchant: &mut EthMerchant) {
 #[track_caller]
 fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
     let (all, old) = merchant.send_and_attach(kinds);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.assert_all_seen(&all, &old);
     let nobody = merchant.new_destination();
     let new = [0, 1, 2, 3].map(|at: usize| {
@@ -93,14 +93,14 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
         let paid = merchant.payment_fields(sent.asset, to, units);
         merchant.node.replace(&old[at], paid).as_str().unwrap().to_owned()
     });
-    merchant.mine_and_read(1);
-    merchant.restart_and_read();
+    merchant.mine_and_sync(1);
+    merchant.restart_and_sync();
     merchant.assert_all_seen(&all[..2], &new[..2]);
     merchant.assert_waiting(&all[2]);
     let problem = format!("cannot be confirmed any more: {} took its place", new[3]);
     merchant.wait_for_review(&all[3], &problem);
-    assert_needs_force(merchant, &all[3]);
-    merchant.mine_and_read(FINAL);
+    assert_fails_only_by_force(merchant, &all[3]);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&all[..2], &new[..2]);
     for (sent, txid) in all[2..].iter().zip(&old[2..]) {
         merchant.wait_for_review(sent, &format!("transaction {txid} cannot be confirmed any more"));
@@ -128,15 +128,15 @@ fn play_reorg(merchant: &mut EthMerchant) {
     if merchant.sent_by == "hand" {
         merchant.enter_txid(&both[0], &txids[0]);
     }
-    merchant.mine_and_read(2);
+    merchant.mine_and_sync(2);
     merchant.assert_all_seen(&both, &txids);
     merchant.node.call_rpc("evm_revert", json!([before]));
-    merchant.mine_and_read(5);
+    merchant.mine_and_sync(5);
     both.iter().for_each(|sent| merchant.assert_waiting(sent));
     broadcast_again(merchant, &raws);
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     merchant.assert_all_seen(&both, &txids);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&both, &txids);
     for sent in &both {
         assert_eq!(merchant.destination_balance(sent), sent.units);
@@ -170,21 +170,21 @@ fn play_lost_paid_transactions(merchant: &mut EthMerchant) {
     for payout in 0..3 {
         let mut kinds = [ETH, USDC, ETH].map(|asset| ("refunds", asset));
         kinds[payout].0 = "payouts";
-        reorganise_and_resolve(merchant, &kinds);
+        reorganise_and_resolve_reviews(merchant, &kinds);
     }
 }
 
 /// Reorganises the blocks of three paid transfers. The first transaction returns, the second transfer is sent again,
 /// and the third is reversed.
 #[track_caller]
-fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
+fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
     let before = merchant.node.call_rpc("evm_snapshot", json!([]));
     let (all, txids) = merchant.send_and_attach(kinds);
     let raws = signed_transactions(merchant, &txids);
-    merchant.mine_and_read(2);
+    merchant.mine_and_sync(2);
     merchant.assert_all_paid(&all, &txids);
     merchant.node.call_rpc("evm_revert", json!([before]));
-    merchant.mine_and_read(6);
+    merchant.mine_and_sync(6);
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(merchant.destination_balance(sent), 0);
         let problem = format!("transaction {txid} is not confirmed any more, after it was paid");
@@ -199,24 +199,24 @@ fn reorganise_and_resolve(merchant: &mut EthMerchant, kinds: &[(&str, &'static s
     // The first transaction returns. The second transfer is sent again, before the new id is entered.
     broadcast_again(merchant, &raws[..1]);
     let other = merchant.send_amount(&all[1]);
-    merchant.mine_and_read(2);
+    merchant.mine_and_sync(2);
     merchant.enter_txid(&all[1], &other);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     let settled = [txids[0].clone(), other, txids[2].clone()];
     merchant.assert_all_paid(&all, &settled);
     // More final blocks change nothing.
     for _ in 0..2 {
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&all, &settled);
     }
     assert_eq!(merchant.balance(), adjusted);
     // The transaction whose amount was reversed is confirmed again.
     broadcast_again(merchant, &raws[2..]);
-    merchant.mine_and_read(2);
+    merchant.mine_and_sync(2);
     let problem = "is confirmed again, after its amount was booked back";
     merchant.wait_for_state(&all[2], "paid", "needs_review", problem);
     merchant.resolve_review(&all[2], "arrived", "adjust").expect(200);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&all, &settled);
     assert_eq!(merchant.balance(), balance);
     for sent in &all {

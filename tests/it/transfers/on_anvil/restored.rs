@@ -23,11 +23,11 @@ fn held_transfer_lists_candidate_transactions_and_matches_none() {
         let Some(mut merchant) = merchant else { return };
         for payout in 0..3 {
             let copied = restore_old_copy(&mut merchant, payout);
-            merchant.restart_and_read();
-            merchant.mine_and_read(FINAL);
+            merchant.restart_and_sync();
+            merchant.mine_and_sync(FINAL);
             assert_held_before_sending(&mut merchant, &copied);
             assert_held_while_processing(&mut merchant, &copied, payout);
-            merchant.restart_and_read();
+            merchant.restart_and_sync();
             assert_signer_starts(&merchant, &copied);
             merchant.assert_audit_clean();
         }
@@ -66,7 +66,7 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
     // A transfer without approval has no fixed amount, so any amount is proposed.
     let (requested, _) = &paid[2];
     let other = merchant.send(requested.asset, &requested.to, 7_000);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     for (of, txid) in &paid {
         merchant.assert_paid(of, txid);
     }
@@ -110,7 +110,7 @@ fn assert_held_before_sending(merchant: &mut EthMerchant, copied: &CopiedEthTran
     if merchant.sent_by == "signer" {
         // A transaction paid the destination after the copy was taken. The signer does not start until the operator
         // decides.
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.wait_for_state(approved, "approved", "waiting", "");
         assert_signer_starts(merchant, copied);
         let by_hand = json!({ "action": "reassign", "sentBy": "hand" });
@@ -139,9 +139,9 @@ fn assert_held_while_processing(
         let failed = merchant.apply_action(of, &json!({ "action": "fail" }));
         failed.assert_error(409, "invalid_transition", Some("force"));
     }
-    fail_unsent(merchant, &copied.unsent, payout);
+    fail_unsent_transfer(merchant, &copied.unsent, payout);
     merchant.enter_txid(processing, txid);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.assert_paid(processing, txid);
     let (approved, txid) = &copied.approved;
     merchant.assert_paid(approved, txid);
@@ -150,7 +150,7 @@ fn assert_held_while_processing(
 /// Fails a transfer that was never sent. For the first copy, a reverted transaction allows the action without
 /// `force`. For other copies, the action uses `force`.
 #[track_caller]
-fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
+fn fail_unsent_transfer(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });
     if payout > 0 {
         merchant.apply_action(of, &forced).expect(200);
@@ -160,7 +160,7 @@ fn fail_unsent(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let token = &merchant.token;
     let reverted = merchant.node.call(token, "fail(address,uint256)", &words, 0);
     merchant.enter_txid(of, reverted.as_str().unwrap());
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.wait_for_review(of, "");
     merchant.apply_action(of, &json!({ "action": "fail" })).expect(200);
 }
@@ -171,7 +171,7 @@ fn assert_signer_starts(merchant: &EthMerchant, copied: &CopiedEthTransfers) {
     let starts = usize::from(merchant.sent_by == "signer");
     let ((approved, _), (processing, _)) = (&copied.approved, &copied.processing);
     for of in [&copied.requested.0, approved, processing, &copied.unsent] {
-        assert_eq!(merchant.signer_starts_for(of), starts, "{}", of.path);
+        assert_eq!(merchant.signer_start_count_for(of), starts, "{}", of.path);
     }
 }
 

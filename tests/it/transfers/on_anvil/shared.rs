@@ -30,27 +30,27 @@ fn each_log_of_a_transaction_pays_one_transfer() {
     let first = merchant.new_processing(("refunds", USDC));
     let [second, third] =
         [(); 2].map(|()| merchant.new_processing_to(("refunds", USDC), first.to.clone()));
-    merchant.node.hold_mining(true);
+    merchant.node.set_mining_paused(true);
     let txid = send_batch(&merchant, &[&payout, &first, &second]);
     // The node has not seen these transactions yet.
     for sent in [&payout, &first, &second, &third] {
         merchant.enter_txid(sent, &txid);
     }
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     let paid = [payout, first, second];
     let txids = [txid.clone(), txid.clone(), txid.clone()];
     merchant.assert_all_seen(&paid, &txids);
     merchant.wait_for_review(&third, "pays this destination for other transfers only");
     merchant.apply_action(&third, &json!({ "action": "detach" })).expect(200);
     for _ in 0..2 {
-        let refused = merchant.apply_pay(&third, &txid);
+        let refused = merchant.apply_pay_action(&third, &txid);
         refused.assert_error(409, "invalid_transition", Some("txid"));
         merchant.assert_waiting(&third);
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&paid, &txids);
     }
     let own = merchant.send_amount(&third);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_paid(&third, &own);
     merchant.assert_audit_clean();
 }
@@ -63,14 +63,14 @@ fn entered_txid_takes_its_output_from_an_automatic_match() {
     for asset in [ETH, USDC] {
         let first = merchant.new_processing(("refunds", asset));
         let found = merchant.send_amount(&first);
-        merchant.restart_and_read();
+        merchant.restart_and_sync();
         merchant.assert_seen(&first, &found);
         let second = merchant.new_processing_to(("refunds", asset), first.to.clone());
         merchant.enter_txid(&second, &found);
         merchant.assert_seen(&second, &found);
         merchant.assert_waiting(&first);
         let own = merchant.send_amount(&first);
-        merchant.mine_and_read(FINAL);
+        merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&[first, second], &[own, found]);
     }
     merchant.assert_audit_clean();
@@ -89,7 +89,7 @@ fn signer_txid_that_pays_another_transfer_is_reviewed() {
     let first = merchant.new_processing(("refunds", ETH));
     let txid = merchant.send_amount(&first);
     merchant.enter_txid(&first, &txid);
-    merchant.restart_and_read();
+    merchant.restart_and_sync();
     merchant.assert_seen(&first, &txid);
     let answer = json!({ "txid": txid }).to_string();
     std::fs::write(merchant.till.served.path("answer"), answer).unwrap();
@@ -99,7 +99,7 @@ fn signer_txid_that_pays_another_transfer_is_reviewed() {
     assert_eq!(reviewed["txid"], txid);
     let right = merchant.send_amount(&second);
     merchant.enter_txid(&second, &right);
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&[first, second], &[txid, right]);
     merchant.assert_audit_clean();
 }

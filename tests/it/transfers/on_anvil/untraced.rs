@@ -27,7 +27,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
         txid.as_str().unwrap().to_owned()
     });
     both.iter().zip(&txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
-    merchant.mine_and_read(1);
+    merchant.mine_and_sync(1);
     for (sent, txid) in both.iter().zip(&txids) {
         let problem = format!(
             "cannot be told by this node, as a contract may have sent it: its balance was 0 base units before that block \
@@ -42,7 +42,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
     merchant.apply_action(&both[0], &counted).expect(200);
     proxy.clear_faults();
-    merchant.mine_and_read(FINAL);
+    merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&both, &txids);
     merchant.assert_audit_clean();
 }

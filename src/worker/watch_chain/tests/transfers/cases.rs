@@ -51,7 +51,7 @@ impl RefundHistory {
         change_transfer(&self.shop.service, id, change);
     }
 
-    fn set_sending(&self, id: &str, sending: SendingState) {
+    fn set_sending_state(&self, id: &str, sending: SendingState) {
         let now = self.now;
         self.change_refund(id, move |transfer| {
             transfer.sent_by = Some(SentBy::Signer);
@@ -136,7 +136,7 @@ fn payment_that_fits_two_refunds_settles_neither() {
         ] {
             let mut all = RefundHistory::new(asset, 1);
             let (left, plain) = (all.process_refund(0), all.process_refund(0));
-            all.set_sending(&left, sending);
+            all.set_sending_state(&left, sending);
             let txid = all.send_amount(0, 1);
             all.mine_until_final();
             for id in [&left, &plain] {
@@ -155,7 +155,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
         for sending in [SendingState::Unknown, SendingState::Declined, SendingState::Retry] {
             let mut all = RefundHistory::new(asset, 1);
             let id = all.process_refund(0);
-            all.set_sending(&id, sending);
+            all.set_sending_state(&id, sending);
             let txid = all.send_amount(0, 1);
             all.mine(1, |_| true);
             all.catch_up();
@@ -176,7 +176,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
         }
         let mut all = RefundHistory::new(asset, 1);
         let id = all.process_refund(0);
-        all.set_sending(&id, SendingState::Restored);
+        all.set_sending_state(&id, SendingState::Restored);
         let txid = all.send_amount(0, 1);
         all.mine_until_final();
         assert_eq!(
@@ -219,8 +219,8 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
 fn retry_that_awaits_a_decision_has_no_due_time() {
     let mut all = RefundHistory::new("BTC", 1);
     let (first, second) = (all.process_refund(0), all.process_refund(0));
-    all.set_sending(&first, SendingState::Retry);
-    all.set_sending(&second, SendingState::Retry);
+    all.set_sending_state(&first, SendingState::Retry);
+    all.set_sending_state(&second, SendingState::Retry);
     all.send_amount(0, 1);
     all.catch_up();
     let later = all.now.plus_ms(DAY_MS);
@@ -254,7 +254,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
 }
 
 #[test]
-fn replacement_stays_with_the_refund_of_the_original() {
+fn replacement_transaction_belongs_to_the_refund_of_the_original() {
     let mut all = RefundHistory::new("BTC", 1);
     let (first, second) = (all.process_refund(0), all.process_refund(0));
     let spends = all.new_input();
@@ -296,7 +296,7 @@ fn transaction_of_one_refund_may_pay_another_refund() {
 }
 
 #[test]
-fn log_lines_name_the_state_of_refund_transactions() {
+fn log_contains_the_state_of_refund_transactions() {
     let mut all = RefundHistory::new("BTC", 1);
     let (_, gone) = (all.process_refund(0), all.process_refund(1));
     all.send_amount(0, 1);

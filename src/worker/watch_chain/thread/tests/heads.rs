@@ -223,7 +223,7 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
     scene.poll_for_minutes(1);
     assert_eq!((scene.take_other_url_polls(), scene.current_url()), (1, 1));
     assert_eq!(scene.chain_view().height, Some(2));
-    assert_eq!(scene.shop.service.observations_above(CHAIN, 1).unwrap(), 1);
+    assert_eq!(scene.shop.service.count_observations_above(CHAIN, 1).unwrap(), 1);
     // The URL stays in use, because the other URL is not ahead.
     scene.poll_for_minutes(40);
     assert!(scene.take_other_url_polls() > 0);

@@ -12,7 +12,7 @@ use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, block_on, create_invoice_address, create_live_invoice, live_caller,
-    request_refund, seeded_with_on_expect, service_with_nodes,
+    request_refund, sandbox_with_expect_callback, service_with_nodes,
 };
 use crate::worker::watch_chain::tests::start_watch;
 use crate::worker::watch_chain::waker::Pause;
@@ -104,7 +104,7 @@ impl PaceScene {
         let chain = asset.chain;
         let chain_wakers = Arc::new(ChainWakers::default());
         let own = Arc::clone(&chain_wakers);
-        let (service, file) = seeded_with_on_expect(move |chain| own.signal_money(chain));
+        let (service, file) = sandbox_with_expect_callback(move |chain| own.signal_money(chain));
         let memory = MemoryChain::new(asset, chain.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
         let (asked, heads) = channel();
@@ -143,14 +143,14 @@ impl PaceScene {
     }
 
     /// Returns `true` if a pause of an hour ends at once.
-    fn ends_pause_at_once(&self) -> bool {
+    fn pause_ends_at_once(&self) -> bool {
         let hour = Pause { most: Duration::from_secs(3600), expected: Some(Duration::ZERO) };
         self.following.waker.wait_pause(&self.following.clock, hour, None::<fn() -> bool>)
     }
 }
 
 #[test]
-fn selected_coin_is_polled_at_once_and_often() {
+fn chain_of_a_selected_coin_is_polled_at_once_and_often() {
     for (asset, quick, slow) in [("BTC", 10, 30), ("LTC", 10, 30), ("ETH", 15, 60)] {
         let mut scene = PaceScene::new(asset);
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)), "{asset}");
@@ -158,7 +158,7 @@ fn selected_coin_is_polled_at_once_and_often() {
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
         let merchant = live_caller(&scene.service);
         assert!(create_invoice_address(&scene.service, &merchant, NOW, asset).is_some());
-        assert!(scene.ends_pause_at_once());
+        assert!(scene.pause_ends_at_once());
         for other in [Chain::Dogecoin, Chain::Base] {
             assert!(
                 !scene.chain_wakers.for_chain(other).take_money_signal(),
@@ -186,7 +186,7 @@ fn service_of(scene: &PaceScene) -> Arc<Service> {
 }
 
 #[test]
-fn processing_refund_is_polled_at_once() {
+fn chain_of_a_processing_refund_is_polled_at_once() {
     let scene = PaceScene::new("LTC");
     let (service, merchant) = (&scene.service, live_caller(&scene.service));
     let paid = json!({ "invoice": create_live_invoice(service), "asset": "LTC" });
@@ -194,7 +194,7 @@ fn processing_refund_is_polled_at_once() {
     let seen: Value = serde_json::from_str(seen.unwrap().1.get()).unwrap();
     let confirmed = json!({ "state": "confirmed" });
     let confirmed = confirmed.as_object().unwrap().clone();
-    block_on(service.move_payment(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
+    block_on(service.change_payment_state(NOW, seen["id"].as_str().unwrap(), confirmed)).unwrap();
     let to = "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9";
     let id = request_refund(service, &merchant, NOW, ("5.00", to));
     for (action, is_woken) in [("approve", false), ("process", true)] {
@@ -202,7 +202,8 @@ fn processing_refund_is_polled_at_once() {
         waker.take_money_signal();
         let body = json!({ "action": action });
         let body = MoveTransfer::read(body.as_object().unwrap()).unwrap();
-        block_on(service.move_transfer(NOW, "op", TransferKind::Refund, &id, body.into())).unwrap();
+        block_on(service.apply_operator_step(NOW, "op", TransferKind::Refund, &id, body.into()))
+            .unwrap();
         assert_eq!(waker.take_money_signal(), is_woken, "{action}");
     }
 }
@@ -216,7 +217,7 @@ fn shown_customer_address_is_polled_often_for_a_while() {
             let caller = live_caller(&scene.service);
             let asked = scene.service.make_customer_addresses(NOW, &caller, "ada");
             block_on(asked).unwrap();
-            assert!(scene.ends_pause_at_once());
+            assert!(scene.pause_ends_at_once());
             assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
             scene.time.advance(EXPECTED_MS - SECOND_MS);
             assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
