@@ -285,7 +285,8 @@ pub trait Node: Send {
         watched: &dyn Watched,
     ) -> Result<MempoolRead, NodeError>;
 
-    /// Returns the block of the active chain that contains this transaction, if there is one.
+    /// Returns the block of the active chain that contains this transaction; `None` if no block contains the
+    /// transaction.
     ///
     /// # Errors
     ///

@@ -49,7 +49,7 @@ pub struct Utxo {
     chain: Chain,
     asset: &'static Asset,
     network: Option<&'static str>,
-    /// Value of [`Rpc::epoch`] when the network was checked.
+    /// Value of [`Rpc::failure_epoch`] when the network was checked.
     network_epoch: Option<u64>,
     /// `true` if blocks contain whole transactions. Dogecoin nodes return only transaction ids.
     has_full_blocks: bool,

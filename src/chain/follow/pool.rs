@@ -130,7 +130,7 @@ impl StepBuilder<'_> {
     }
 }
 
-/// Sorts outputs so that each transaction comes after those whose outputs it spends.
+/// Sorts outputs so that each transaction comes after the transactions whose outputs it spends.
 pub(super) fn sort_parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOutput> {
     let mut of: HashMap<&str, Vec<&ReceivedOutput>> = HashMap::new();
     for one in received {

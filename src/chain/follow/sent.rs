@@ -135,8 +135,8 @@ impl StepBuilder<'_> {
             && kept.all(|kept| kept.height != block.height || kept.hash == block.hash)
     }
 
-    /// Returns the other transaction that used the sender's nonce. If that transaction is not found, returns the
-    /// block whose state shows that the nonce was used.
+    /// Returns another transaction that used the sender's nonce. If no such transaction is found, returns the block
+    /// whose state shows that the nonce was used.
     fn find_nonce_use(
         &mut self,
         sent: &UnsettledTransaction,

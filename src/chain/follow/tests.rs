@@ -229,7 +229,7 @@ fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.step_forward().to.block.height, 28);
-    // A node with a longer chain and no block in common stops the chain.
+    // A node that has a longer chain, but none of the stored blocks, stops the chain.
     scene.remove_blocks(15);
     scene.mine(16);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));

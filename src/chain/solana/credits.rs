@@ -64,7 +64,7 @@ impl TokenChange<'_> {
         known.map(|(balance, _)| balance)
     }
 
-    /// Returns the amounts before and after, with 0 for a missing balance.
+    /// Returns the amounts before and after the transaction, with 0 for a missing balance.
     fn amounts_before_and_after(&self) -> (u64, u64) {
         let amount = |of: Option<(_, u64)>| of.map_or(0, |(_, amount)| amount);
         (amount(self.before), amount(self.behind))

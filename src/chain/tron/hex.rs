@@ -5,7 +5,7 @@ use crate::chain::rpc::parse_str;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Digits of a 32-byte word.
+/// Number of hexadecimal digits of a 32-byte word.
 const WORD_DIGITS: usize = 64;
 /// Prefix byte of an address, as hexadecimal digits (<https://developers.tron.network/docs/account>).
 const PREFIX: &[u8] = b"41";

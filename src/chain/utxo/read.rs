@@ -36,7 +36,8 @@ pub(in crate::chain) struct ScannedTx {
     pub spent: Vec<(InputSource, String)>,
 }
 
-/// Payments and watched spends of a block. If the node returns no transactions, the ids of the transactions.
+/// Payments and watched spends of a block. Contains the transaction ids if the node does not return whole
+/// transactions.
 pub(super) struct ScannedBlock {
     pub hash: String,
     pub height: u32,
