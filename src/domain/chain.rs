@@ -70,7 +70,7 @@ pub struct ChainRow {
     pub explorer: &'static str,
     /// `true` if some heights have no block. A height is then a slot number.
     pub has_gaps: bool,
-    /// Largest number of heights that one step reads.
+    /// Largest number of heights that one step along the chain reads.
     pub step_blocks_max: u32,
     /// Usual number of seconds between two blocks, and from a block to its finality.
     pub usual_seconds: [u32; 2],

@@ -143,7 +143,7 @@ mod tests {
         let six = Some(Depth::Blocks(6));
         assert_eq!(wait(Some(0), six, Chain::Bitcoin), Some(3_600));
         assert_eq!(wait(Some(5), six, Chain::Bitcoin), Some(600));
-        // The payment has enough confirmations, but is not booked yet.
+        // A payment with enough confirmations that is not booked yet waits for one more block time, 600 s.
         assert_eq!(wait(Some(9), six, Chain::Bitcoin), Some(600));
         let last = Some(Depth::Final);
         assert_eq!(wait(Some(3), last, Chain::Ethereum), Some(900));

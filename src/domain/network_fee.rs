@@ -149,7 +149,8 @@ mod tests {
             ("ETH", evm, None, 0, "0.000021 estimate"),
             ("USDC-ERC20", evm, rates, 0, "0.211957 estimate"),
             ("USDC-ERC20", evm, None, 0, "0.01 setting"),
-            // The fixed fee from the setting covers the data cost on layer 1.
+            // The expected fee is the estimate of 0.211957 plus the fixed fee of 0.01, which covers the data cost on
+            // layer 1.
             ("USDC-BASE", evm, rates, 0, "0.221957 estimate"),
             // No rate of this chain's own coin is known, so the fixed fee is proposed.
             ("USDC-POLYGON", evm, rates, 0, "0.01 setting"),

@@ -9,7 +9,7 @@ use super::payment::PaymentState;
 use super::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Largest number of outputs of one transaction that one step stores.
+/// Largest number of outputs of one transaction that one step along a chain stores.
 pub const OUTPUTS_MAX: usize = 200;
 
 /// Position of a transaction's first transfer by a contract. The transaction's further transfers by contracts have

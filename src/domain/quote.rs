@@ -53,8 +53,8 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
     Ok(amount)
 }
 
-/// Returns the current quote of an invoice: the quote of its first payment that counts, otherwise the quote that was
-/// selected last.
+/// Returns the current quote of an invoice: the quote of the first payment that counts for the invoice, otherwise the
+/// quote that was selected last.
 ///
 /// A quote at an address that does not belong to the invoice ([`Quote::given`]) is current only while its payment
 /// counts.

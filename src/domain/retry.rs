@@ -21,9 +21,9 @@ const GAPS_MS: [i64; 10] = [
 /// Largest number of attempts of a delivery in one round. A manual resend starts a new round.
 pub const ATTEMPTS_MAX: u32 = 11;
 
-/// Largest number of a delivery's attempts that the API returns: the newest attempts, up to three rounds.
+/// Largest number of attempts that the API returns for one delivery: the newest attempts, up to three rounds.
 ///
-/// If the receiver's response equals the response to one of these attempts, the response is stored only once.
+/// A response that equals the response to one of these attempts is stored only once.
 pub const RETURNED_ATTEMPTS_MAX: u32 = 3 * ATTEMPTS_MAX;
 
 /// Largest number of attempts of a delivery. After this number, the delivery cannot be sent again.

@@ -25,9 +25,9 @@ pub fn used_code_refusal() -> Refusal {
 
 /// Issuer that authenticator apps display.
 const ISSUER: &str = "Coffer";
-/// Number of digits of a code, and length of a time step in seconds. Every app supports these values, and many
-/// support no others.
+/// Number of digits of a code. Every app supports six digits, and many support no other number.
 const DIGITS: u8 = 6;
+/// Length of a time step. Every app supports 30 seconds, and many support no other length.
 const STEP_SECONDS: u64 = 30;
 /// Accepted clock drift to each side, in time steps.
 const DRIFT: u16 = 1;

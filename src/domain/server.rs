@@ -63,7 +63,7 @@ impl OrderedServer {
         }
     }
 
-    /// Applies a step and sets the timestamps that belong to it.
+    /// Applies a step and sets the timestamps of the step.
     ///
     /// # Errors
     /// `invalid_transition`; nothing changes then.

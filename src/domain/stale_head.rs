@@ -4,12 +4,12 @@ use super::chain::Chain;
 use super::following::ChainPosition;
 use super::time::{MINUTE_MS, SECOND_MS, span_text};
 
-/// Number of usual block times without a new block after which another URL is queried.
+/// Another URL is queried if a chain has no new block for this many usual block times.
 const OTHERS_AFTER_BLOCKS: i64 = 3;
-/// Number of usual block times without a new block before a warning, on proof-of-work chains. Their block times vary
-/// much.
+/// On proof-of-work chains, a warning appears if there is no new block for this many usual block times. The block
+/// times of these chains vary much.
 const WARNS_AFTER_BLOCKS_OF_WORK: i64 = 9;
-/// Number of usual block times without a new block before a warning, on other chains.
+/// On other chains, a warning appears if there is no new block for this many usual block times.
 const WARNS_AFTER_BLOCKS: i64 = 3;
 /// Largest difference between a block's time and the local clock that is ignored, in milliseconds.
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;

@@ -78,7 +78,7 @@ text_enum! {
 }
 
 impl WalletNetwork {
-    /// Networks that a request may name.
+    /// Networks that are valid in a request.
     pub const NAMED: [WalletNetwork; 3] =
         [WalletNetwork::Main, WalletNetwork::Test, WalletNetwork::Regtest];
 

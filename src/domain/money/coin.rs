@@ -138,7 +138,8 @@ impl Rate {
     pub fn units_for(self, due: Cents, decimals: u32) -> Result<Units, Overflow> {
         let shown = decimals.min(PLACES_MAX);
         let due = u128::try_from(due.0).map_err(|_| Overflow)?;
-        // amount in coins = (due / 100) ÷ (mantissa / 10^scale). The division below returns this amount × 10^shown.
+        // amount in coins = (due / 100) ÷ (mantissa / 10^scale). The division below returns this amount in units of
+        // the last decimal place that a customer can type.
         let numerator = 10_u128
             .checked_pow(shown.saturating_add(self.scale))
             .and_then(|power| due.checked_mul(power))

@@ -167,7 +167,7 @@ view! {
     }
 }
 
-/// State of a payment between our own addresses.
+/// State of a payment between two addresses of the operator.
 pub(crate) const OWN: &str = "own";
 /// State of a payment that matched no invoice and no customer.
 pub(crate) const UNMATCHED: &str = "unmatched";

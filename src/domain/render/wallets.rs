@@ -1,4 +1,4 @@
-//! JSON of wallets, and of addresses that are declared as our own.
+//! JSON of wallets, and of addresses that belong to the operator.
 //!
 //! No response contains the key of a wallet, since anybody with this key can see every payment.
 

@@ -12,8 +12,9 @@ use super::{
     Bps, Cents, InvoiceStatus, InvoiceTerms, PaymentFacts, PaymentState, Time, invoice_status,
 };
 
-/// Deadline of the test invoices in milliseconds, and their price in cents.
+/// Deadline of the test invoices, in milliseconds.
 const EXPIRES: i64 = 2_000_000;
+/// Price of the test invoices, in cents.
 const DUE: i64 = 10_000;
 
 /// Values of a payment in cents: zero, half, around both bounds of 0.5 %, exact, double.

@@ -43,12 +43,12 @@ mod tests {
         for (first, used, next, expected) in [
             (0, &[][..], 0, 20),
             (0, &[0, 1, 2], 3, 20),
-            // Indexes 0 to 29 received nothing. Index 30 is the first used one.
+            // Index 30 is the first used index, so the limit has to cover the 31 indexes from 0 to 30.
             (0, &[30], 31, 31),
             (0, &[0, 41, 60], 61, 41),
-            // Every address that was handed out may still receive money.
+            // Indexes 1 to 100 were handed out and may still receive money, so the limit has to cover them.
             (0, &[0], 101, 100),
-            // Indexes below 5000 were used by another program.
+            // Another program used the indexes below 5000, so these indexes need no larger limit.
             (5000, &[5001], 5003, 20),
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),

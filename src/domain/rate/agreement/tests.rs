@@ -87,7 +87,7 @@ fn only_fresh_figures_count() {
     assert_eq!(agreed_rate_text(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
     // An old figure no longer counts.
     assert_eq!(agreed_rate_text(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
-    // The source's clock was ahead when it made this figure.
+    // The time of the first figure is too far in the future, so only the second figure counts.
     assert_eq!(agreed_rate_text(&[("100", -old), ("100", 0)]), alone);
 }
 

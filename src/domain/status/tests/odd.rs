@@ -193,7 +193,8 @@ fn cancelled_invoice_can_still_be_paid_late() {
         InvoiceStatus::Underpaid,
     );
     assert_status(&cancelled_case(&[as_late_payment(LOST)]), InvoiceStatus::Cancelled);
-    // A payment that is dropped before the cancellation and seen again later was on time, and stays on time.
+    // These payments were seen before the cancellation, so they are on time. Only the dropped payment leaves the
+    // invoice cancelled.
     assert_status(&cancelled_case(&[DROPPED]), InvoiceStatus::Cancelled);
     assert_status(&cancelled_case(&[SEEN]), InvoiceStatus::Detected);
     assert_status(&cancelled_case(&[CONFIRMED]), InvoiceStatus::Confirmed);

@@ -81,11 +81,12 @@ fn entered_txid_takes_precedence_over_found_txid() {
         let mut sent = outputs(&[5]);
         sent[0].transfer = Some(1);
         assert_eq!(assign_outputs(&sent, &all), [Some(2)]);
-        // An output of exactly the amount still goes to the transfer whose id was found on the chain.
+        // The output of 5 goes to the first transfer, whose amount is exactly 5.
         all[1].terms.as_mut().unwrap().amount_crypto.0 = 4;
         let exact = assign_outputs(&sent, &all);
         assert_eq!(exact, [Some(1)], "an exact output comes first");
-        // A transfer whose id was found on the chain gets outputs of exactly its amount only.
+        // The first transfer gets no output, since no output equals its amount and its transaction id was found on
+        // the chain.
         all[0].terms.as_mut().unwrap().amount_crypto.0 = 3;
         assert_eq!(assign_outputs(&sent, &all), [Some(2)]);
         assert_eq!(assign_outputs(&sent, &all[..1]), [None]);
