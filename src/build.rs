@@ -1,7 +1,7 @@
 //! Build script: compresses the files that the server sends, and renders the guides as pages.
 //!
-//! Invariant: the binary contains these files only in compressed form (`web::packed`). The version in asset paths
-//! changes with any byte of any asset, so browsers may cache assets forever.
+//! Invariant: the binary contains these files only in compressed form (`web::packed`). The paths of assets contain a
+//! version, which changes with any byte of any asset. So browsers may cache assets forever.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -149,7 +149,7 @@ fn write_guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
     fs::write(out.join("guides.rs"), text)
 }
 
-/// Reads the guides in the order of the README's table rows that begin with a link to a guide.
+/// Reads the guides, in the order of the table in the README whose rows begin with links to guides.
 fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     let readme = fs::read_to_string(root.join(README))?;
     let files = file_names(&root.join(GUIDES))?;
@@ -262,7 +262,7 @@ fn markdown_to_html(text: &str) -> String {
             }
             Event::End(TagEnd::TableCell) => markup("</td>".to_owned()),
             Event::Html(text) | Event::InlineHtml(text) => Event::Text(text.clone()),
-            // A linked file that is not a guide has no page. Its path is shown instead of the link.
+            // A linked file that is not a guide has no page, so its path is shown instead of a link.
             Event::Start(Tag::Link { dest_url, .. }) if dest_url.starts_with("../") => {
                 let path = dest_url.trim_start_matches("../");
                 left_out.push(path.split('#').next().unwrap_or_default().to_owned());

@@ -160,7 +160,7 @@ impl Clock {
         Time(self.source.wall_us().div_euclid(1000))
     }
 
-    /// Returns the time since boot, for throttles. It never goes back, even if a sandbox's clock is changed.
+    /// Returns the time since boot, for throttles. This time never goes back, even if a sandbox's clock is changed.
     pub fn uptime(&self) -> Time {
         Time(self.source.boot_us().div_euclid(1000))
     }
@@ -206,7 +206,7 @@ impl Clock {
         (wait_ms == 0 || self.frozen_at().is_none()).then(|| Duration::from_millis(wait_ms))
     }
 
-    /// Returns by how many milliseconds a running clock is ahead of real time.
+    /// Returns the milliseconds by which a running clock is ahead of real time.
     pub fn offset_ms(&self) -> i64 {
         self.offset_ms.load(Ordering::SeqCst)
     }

@@ -21,10 +21,11 @@ use ureq::{Agent, Body, Error, SendBody};
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 
 const IDLE_CONNECTIONS_MAX: usize = 256;
-/// Equal to the maximum number of concurrent requests to one receiver, so that a busy receiver needs no new
-/// connections.
+/// Maximum number of idle connections to one host. It equals the maximum number of concurrent requests to one
+/// receiver, so that a busy receiver needs no new connections.
 const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
-/// Less than the 5 s after which Node.js closes an idle connection. This makes requests on a closed connection rare.
+/// Maximum age of an idle connection, in milliseconds. Node.js closes idle connections after 5 s, so requests on a
+/// closed connection are rare.
 const IDLE_MS_MAX: u64 = 4_000;
 
 const ANSWER_BYTES_MAX: u64 = 4 * 1024;
@@ -87,7 +88,7 @@ impl Outbound {
         Self { agent, guard }
     }
 
-    /// Returns the guard, to check a url when a merchant sets it.
+    /// Returns the guard, so that callers can check a url when a merchant sets it.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
@@ -180,7 +181,8 @@ impl<R: Resolver> Resolver for GuardedResolver<R> {
             permitted.push(*address);
         }
         if permitted.is_empty() && !found.is_empty() {
-            // Merchants can read the reason. Only the operator may see internal addresses.
+            // Merchants can read the error, so it contains no address. Only the operator may see internal addresses,
+            // in the log.
             let refused: Vec<String> = found.iter().map(|one| one.ip().to_string()).collect();
             let (host, refused) = (uri.host().unwrap_or_default(), refused.join(", "));
             log::warn!("webhook address refused: host={host} address={refused}");

@@ -8,7 +8,7 @@
 const SECOND: i64 = 1_000_000;
 const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
-/// Divisor of the elapsed time: a difference of one second is corrected in this many seconds.
+/// Seconds in which one second of difference to the wall clock is corrected.
 const SLEW: i64 = 10;
 
 /// The state of a wall clock that is not trusted.
@@ -230,7 +230,7 @@ mod tests {
             assert_eq!(clocks.advance_clocks(11 * MINUTE), clocks.wall, "{drift}");
             assert!(!clocks.distrusts_wall_clock());
         }
-        // After a long time without a call, the clock is corrected by no more than the difference.
+        // After a year without a call, the difference is corrected once, and not by more than its size.
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += 5 * SECOND;
         clocks.advance_clocks(10 * SECOND);
@@ -240,20 +240,20 @@ mod tests {
 
     #[test]
     fn new_clock_distrusts_wall_clock_behind_file_time() {
-        // This wall clock is reset at each boot and gets the time from the network later.
+        // Some machines start with the wall clock at 1970, and get the time from the network later.
         let mut clocks = Clocks::start(0, YEAR);
         assert_eq!(clocks.advance_clocks(5 * HOUR), YEAR + 5 * HOUR);
         assert!(clocks.distrusts_wall_clock());
         clocks.wall = YEAR + 9 * HOUR;
         assert_eq!(clocks.advance_clocks(10 * SECOND), clocks.wall);
         assert!(!clocks.distrusts_wall_clock());
-        // This wall clock is behind by an hour, and passes the latest time in the database after one hour.
+        // The wall clock starts an hour behind the latest time in the database.
         let mut clocks = Clocks::start(YEAR - HOUR, YEAR);
         assert_eq!(clocks.advance_clocks(2 * HOUR - 10 * SECOND), YEAR + 2 * HOUR - 10 * SECOND);
         assert!(clocks.distrusts_wall_clock(), "it has passed, and is an hour off");
         clocks.advance_clocks(20 * SECOND);
         assert_eq!(clocks.now(), clocks.wall);
-        // Less than a minute behind is a small difference.
+        // A wall clock that is behind by less than a minute is corrected, not distrusted.
         let mut clocks = Clocks::start(YEAR - 50 * SECOND, YEAR);
         assert_eq!(clocks.now(), YEAR);
         assert!(!clocks.distrusts_wall_clock());

@@ -16,7 +16,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Creates the rules. In a sandbox, loopback is allowed, also over http. `allowed` has the ranges of
+    /// Creates the rules. In a sandbox, loopback is allowed, even over http. `allowed` has the ranges of
     /// `--webhook-allow`.
     pub fn new(sandbox: bool, allowed: Vec<Cidr>) -> Self {
         Self { sandbox, allowed }
@@ -183,7 +183,7 @@ fn is_isatap(ip: Ipv6Addr) -> bool {
     matches!(ip.segments(), [_, _, _, _, 0 | 0x100 | 0x200 | 0x300, 0x5efe, _, _])
 }
 
-/// IPv4 ranges that are not public (RFC 6890 and its registry).
+/// IPv4 ranges that are not public (RFC 6890 and the IANA registry of special-purpose addresses).
 const V4_NOT_PUBLIC: [Cidr; 15] = [
     Cidr::v4([0, 0, 0, 0], 8),     // this network; 0.0.0.0 connects to loopback
     Cidr::v4([10, 0, 0, 0], 8),    // private

@@ -39,7 +39,7 @@ impl Server {
         let answer = answer.to_owned();
         Self::start(move |mut stream| {
             while read_request(&stream).is_some() {
-                // The client may have closed early.
+                // The client may have closed the connection before the whole response was sent.
                 if stream.write_all(answer.as_bytes()).is_err() {
                     return;
                 }

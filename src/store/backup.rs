@@ -28,15 +28,16 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Number of derivation indexes that a restore skips: more than a shop hands out between two backups, and few enough
-/// for a wallet to scan.
+/// Number of derivation indexes that a restore skips. It is more than a shop hands out between two backups, and small
+/// enough for a wallet to find the addresses after the gap.
 pub const GAP: u64 = 1000;
 
 /// Maximum time to wait until another process ends its write.
 const BUSY: Duration = Duration::from_secs(5);
-/// Number of attempts, [`BUSY_PAUSE`] apart, that take as long as [`BUSY`]. For waits that SQLite does not do itself.
+/// Number of attempts that together take as long as [`BUSY`], with a pause of [`BUSY_PAUSE`] between them. Used where
+/// SQLite itself does not wait.
 const BUSY_TRIES: u32 = 5000;
-/// Maximum time to wait until nobody reads the file that is to be replaced.
+/// Maximum time to wait for other readers of a file that is to be replaced.
 const ALONE: Duration = Duration::from_secs(1);
 /// Pause between two of the [`BUSY_TRIES`] attempts.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);

@@ -54,8 +54,8 @@ pub(super) fn add_entry(
         ":account": account, ":mode": mode, ":currency": currency, ":sales": sales, ":fees": fees, ":payouts": payouts,
         ":refunds": refunds, ":adjustments": adjustments,
     };
-    // An upsert checks the row to insert before it adds the sums. A row with the amount of a reversal alone is not
-    // valid.
+    // Updates an existing row first. An upsert would check the new row alone, and a row that has only the amount of a
+    // reversal is not valid.
     if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }

@@ -11,7 +11,8 @@ use rusqlite::named_params;
 /// A delivery that is due, with everything that its request needs.
 #[derive(Clone)]
 pub struct DueDelivery {
-    /// Id of the delivery.
+    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. The ordinal
+    /// distinguishes payments of a transaction that are otherwise equal.
     pub id: String,
     /// Destination URL.
     pub url: String,
@@ -37,7 +38,8 @@ pub struct DueDelivery {
 /// A delivery queue with a pending delivery.
 #[derive(Clone, Debug)]
 pub struct WaitingQueue {
-    /// Name of the queue: origin of the URL, account, and endpoint unless the URL is an invoice's own webhookUrl.
+    /// Name of the queue. It consists of the origin of the URL, the account, and the endpoint. For an invoice's own
+    /// webhookUrl, it has no endpoint.
     pub queue: String,
     /// Time at which the first pending delivery of the queue is due, in Unix milliseconds.
     pub due_at: Time,
@@ -230,7 +232,7 @@ pub fn record_attempt(
     Ok(exists)
 }
 
-/// Sets the due time of every pending delivery that is due after `latest` to now.
+/// Makes every pending delivery due now that is due after `latest`.
 pub fn make_deliveries_due(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })

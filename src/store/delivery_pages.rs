@@ -240,7 +240,7 @@ pub fn page(
     }
     .to_vec();
     if let Some(endpoint) = &query.endpoint {
-        // An endpoint gets an event only once, so the position needs no endpoint.
+        // The page of one endpoint is bounded by the event alone, because an endpoint gets an event only once.
         let until = before.event.saturating_add(i64::from(before.endpoint == i64::MAX));
         params.extend(named_params! { ":endpoint": endpoint, ":event": until });
         return PAGE_OF_ENDPOINT.all(db, params.as_slice());

@@ -59,7 +59,7 @@ commands! {
     /// position.
     pub fn move_to_free_position(tx, seq: i64) = file "sql/observations/give_way.sql";
 
-    /// Moves the time of first sight back to `seen_at`, if `seen_at` is earlier.
+    /// Sets the time at which an observation was first seen to `seen_at`, if `seen_at` is earlier.
     pub fn lower_seen_at(tx, seq: i64, seen_at: Time) =
         "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
 

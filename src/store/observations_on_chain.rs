@@ -99,8 +99,8 @@ values! {
             and position < 2147483648 order by position limit 1"
         with { chain: asset.chain, txid, asset: asset.id, address };
 
-    /// Returns the transactions and positions of observations that are confirmed although a reorg removed their
-    /// block: their confirmation could not be reversed.
+    /// Returns the transactions and positions of observations that are still confirmed although a reorg removed their
+    /// block, because their confirmation could not be reversed.
     pub fn confirmed_without_block(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \

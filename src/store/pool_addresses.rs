@@ -80,7 +80,7 @@ pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<boo
     Ok(added.is_some())
 }
 
-/// Assigns the oldest free address of a pool to an account, and returns it.
+/// Assigns the oldest free address of a pool to an account, and returns the address.
 pub fn take(
     tx: &Tx<'_>,
     chain: Chain,

@@ -83,7 +83,8 @@ impl Readers {
 
     fn open(&self) -> Result<Connection, StoreError> {
         self.opener.open().inspect_err(|error| {
-            // The writer notices later that the file was moved. Until then it would accept writes that are lost.
+            // The writer notices later that the file was moved. Until then it would accept writes that are lost, so
+            // writes are refused now.
             if matches!(error, StoreError::Refusing(WriteRefusal::FileMoved)) {
                 self.health.refuse_moved_file();
             }

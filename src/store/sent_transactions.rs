@@ -36,7 +36,7 @@ rows! {
 }
 
 commands! {
-    /// Inserts a transaction that no node has reported yet, unless it exists.
+    /// Inserts a transaction that no node has reported yet, unless the table has it already.
     pub fn insert(tx, mode: Mode, chain: Chain, txid: &str) =
         "insert into sent_transactions (mode, chain, txid, state) values (:mode, :chain, :txid, 'unseen') \
             on conflict (mode, chain, txid) do nothing";

@@ -183,7 +183,7 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.jobs.take());
-        // A job that owns a store may drop the handle on the writer thread. That thread cannot join itself.
+        // If a job owns the last store, the handle is dropped on the writer thread, which cannot join itself.
         let ended =
             self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id());
         if ended.is_some_and(|thread| thread.join().is_err()) {

@@ -5,8 +5,7 @@ mod urls;
 use super::{Cidr, Guard};
 use std::net::IpAddr;
 
-/// At least one address of each range that is not public. If an end of a range is not obvious, both ends are
-/// included.
+/// At least one address of each IPv4 range that is not public, for most ranges the first and the last one.
 const NOT_PUBLIC_V4: [&str; 38] = [
     "0.0.0.0",
     "0.1.2.3",
@@ -240,7 +239,7 @@ fn allowed_range_includes_its_ipv6_notations() {
     for text in ["::10.0.0.1", "2002:a00:1::1", "fe80::5efe:10.0.0.1"] {
         assert!(!opened.permits(true, ip(text)), "https to {text}");
     }
-    // An allowed range may also be in an IPv6 notation.
+    // An allowed range may also be written in IPv6 notation.
     assert!(guard(false, &["::ffff:10.0.0.0/104"]).permits(false, ip("::ffff:10.1.1.1")));
     assert!(guard(false, &["64:ff9b::/96"]).permits(false, ip("64:ff9b::10.1.1.1")));
 }

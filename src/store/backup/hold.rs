@@ -1,7 +1,7 @@
 //! Prepares a copy for a server that continues from it after a restore.
 //!
-//! Invariant: the server neither pays nor hands out anything a second time, as far as the copy and the replaced file
-//! show.
+//! Invariant: the server pays nothing a second time and hands out no address a second time, as far as the copy and
+//! the replaced file show.
 
 use super::replaced::{LaterTransfer, ReplacedFile, ReplacedWallet};
 use super::{BackupCopy, GAP, StoreError};
@@ -34,9 +34,10 @@ pub struct WalletIndexChange {
     pub id: Option<String>,
     /// Next index after the restore.
     pub next_index: i64,
-    /// Next index in the copy; `None` if the copy does not have the wallet.
+    /// Next index that the wallet had in the copy; `None` if the copy does not have the wallet.
     pub copied: Option<i64>,
-    /// Next index in the replaced file; `None` if the file does not have the wallet or cannot be read.
+    /// Next index that the wallet had in the replaced file; `None` if the file does not have the wallet or cannot be
+    /// read.
     pub replaced: Option<i64>,
 }
 
@@ -92,8 +93,8 @@ commands! {
 }
 
 impl BackupCopy {
-    /// Changes the copy so that a server that continues from it neither pays nor hands out anything a second time.
-    /// Also reads the file that the copy will replace.
+    /// Changes the copy so that a server that continues from it pays nothing a second time and hands out no address a
+    /// second time. Also reads the file that the copy will replace.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written, or `next` has an index for a chain without a wallet.
@@ -208,8 +209,8 @@ fn move_next_indexes(
     }
 }
 
-/// Returns two indexes of a wallet: the lowest index that it may ever hand out, and the next index. The next index is
-/// the higher of the two if the operator has given a higher one.
+/// Returns two indexes of a wallet: the lowest index that it may ever hand out, and the index that it hands out next.
+/// They are equal unless the operator has given a higher next index.
 fn least_and_next_index(
     mode: Mode,
     pool: &str,

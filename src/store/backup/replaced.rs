@@ -97,7 +97,7 @@ values! {
 pub(super) struct ReplacedFile {
     /// Reason why the file was not read completely; `None` if the file was read completely.
     pub(super) unread: Option<String>,
-    /// Number of times that a server continued from a restored copy.
+    /// Number of times that a server has continued from a restored copy.
     pub(super) restored: i64,
     pub(super) wallets: Vec<ReplacedWallet>,
     /// Pool, address and time of import, in milliseconds, of every imported address.

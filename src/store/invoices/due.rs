@@ -50,7 +50,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     let mut next: Option<Time> = None;
     for waits_for in awaited_chain_lists(db)? {
         let first = first_expiry_after(db, &waits_for, Time(i64::MIN))?;
-        // If no chain lags, the scanned time includes every deadline.
+        // If no chain lags, no deadline is after the scanned time.
         let beyond_scan = match scanned.earliest_scanned_to(&waits_for) {
             Some(to) => first_expiry_after(db, &waits_for, to)?,
             None => None,
@@ -63,7 +63,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     Ok(next)
 }
 
-/// Returns `true` if an open invoice waits for this chain whenever the chain lags.
+/// Returns `true` if an open invoice would wait for this chain while the chain lags.
 pub fn has_waiting_invoice(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     let sets = awaited_chain_lists(db)?;
     Ok(sets.iter().any(|set| is_waited_for(set, chain)))

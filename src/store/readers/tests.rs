@@ -1,4 +1,4 @@
-//! Connections of the pool, and reads of a moved file.
+//! Tests the connections of the pool, and reads of a moved file.
 
 use super::{
     Arc, Connection, ConnectionOpener, FilePlace, IDLE_MAX, IDLE_MIN, Path, PooledConnection,
@@ -166,7 +166,7 @@ fn connection_with_open_transaction_is_not_reused() {
         let begin = |db: &crate::store::Reader<'_>| {
             db.conn.execute_batch("begin").map_err(StoreError::from)
         };
-        // A second `begin` on the same connection would fail.
+        // If a read got a connection with an open transaction, its `begin` would fail.
         for _ in 0..2 * IDLE_MAX {
             readers.read(begin).unwrap();
         }

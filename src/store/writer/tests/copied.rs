@@ -79,7 +79,7 @@ fn log_is_truncated_if_litestream_does_not_run() {
     assert!(pages > 3000 && moved == 0, "{pages} {moved}");
     grow_log(&store);
     assert_eq!((log_pages(&beside), bytes()), ((0, 0), 0));
-    // The open transaction simulates a Litestream that reads the log. So the log is not truncated.
+    // The open transaction simulates that Litestream is reading the log, so the log is not truncated.
     grow_log(&store);
     beside.execute_batch("begin; select * from _litestream_lock").unwrap();
     for _ in 0..4 {

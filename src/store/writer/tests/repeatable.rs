@@ -179,7 +179,8 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| {
-            // The job ignores the error, although the attempt could not be rolled back alone.
+            // The job ignores the error of the attempt. The attempt cannot be rolled back alone, so the job runs
+            // twice.
             let _ = tx.attempt(|| insert_account(tx, "b").and_then(|()| fail()));
             insert_account(tx, "c")
         }),
