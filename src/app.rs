@@ -252,7 +252,8 @@ impl Signals {
     }
 }
 
-/// Returns `true` if the process ignores SIGHUP: its bit is the lowest one in the mask of ignored signals.
+/// Returns `true` if the process ignores SIGHUP. The system reports ignored signals as a mask, and its lowest bit
+/// stands for SIGHUP.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

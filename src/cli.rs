@@ -52,7 +52,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Returns the line that explains why a command failed.
+/// Returns the line that tells the user why a command failed.
 fn problem_line(why: &str) -> String {
     format!("{} {why}", Stream::Err.paint(Tone::Bad, "coffer:"))
 }
@@ -64,7 +64,7 @@ fn print_argument_error(said: &clap::Error) -> ExitCode {
         true => said.render().ansi().to_string(),
         false => said.render().to_string(),
     };
-    // A failed write is ignored, because the exit code also reports the problem.
+    // A failed write of the message is ignored, because the exit code also reports the problem.
     if said.use_stderr() {
         let _ = write!(std::io::stderr(), "{}", text(Stream::Err));
         return ExitCode::from(2);

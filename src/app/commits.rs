@@ -12,8 +12,8 @@ use crate::worker::Wakers;
 use crate::worker::watch_chain::ChainWakers;
 use std::sync::Arc;
 
-/// Returns the function that runs after each commit. The function adds new addresses to the watched ones, invalidates
-/// caches, and wakes workers, live pages and chain followers.
+/// Returns the function that runs after each commit. The function watches the new addresses, invalidates caches, and
+/// wakes workers, live pages and chain followers.
 pub(super) fn commit_hook(
     wakers: &Wakers,
     caches: &Arc<Caches>,

@@ -58,7 +58,7 @@ impl SandboxControl {
 }
 
 impl ControlOperations {
-    /// Performs one clock change, after the changes that were requested earlier.
+    /// Waits for the clock changes that were requested earlier, then performs one clock change.
     async fn advance(&self, step: ClockChange) -> Result<(), Error> {
         let mut resets = self.resets.subscribe();
         let _alone = self.one_at_a_time.lock().await;

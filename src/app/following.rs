@@ -30,7 +30,7 @@ pub(crate) fn live_mode(nodes: &Nodes, has_signer: bool) -> LiveMode {
     LiveMode::new(chains.collect(), nodes.test_networks).with_signer(has_signer)
 }
 
-/// Updates the watched addresses after a commit, before other parts are notified.
+/// Updates the watched addresses after a commit, before other parts of the server are notified.
 pub(super) fn update_watched(pools: &AddressPools, changes: &Changes) {
     if changes.everything {
         pools.request_reload();
@@ -85,12 +85,12 @@ pub(super) fn ask_to_stop(followers: &[Follower]) {
     followers.iter().for_each(Follower::ask_to_stop);
 }
 
-/// Waits until all threads have ended, for a limited time.
+/// Waits a limited time for the end of all chain threads.
 pub(super) fn wait_for_end(followers: &[Follower]) {
     let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
-        // A thread that still runs holds no file and loses no data.
+        // If the thread has not ended, the stop continues. Such a thread holds no file and loses no data.
         let _ = follower.ends_within(share);
     }
 }

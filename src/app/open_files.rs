@@ -4,7 +4,7 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Maximum number of open files other than connections: the database, webhook requests, pipes of programs.
+/// Maximum number of open files that are not connections: the database, webhook requests, pipes of programs.
 const OTHERS: u64 = 1024;
 
 /// Returns a message if the system allows too few open files for this many connections.

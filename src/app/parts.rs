@@ -39,7 +39,7 @@ use tokio::task::JoinHandle;
 
 /// The running tasks and threads of a server.
 pub(super) struct RunningParts {
-    /// Tasks that start work in other tasks: the HTTP servers and the runners of the operator's programs.
+    /// Tasks that start work in other tasks: the HTTP servers, and the workers that run the operator's programs.
     fronts: Vec<JoinHandle<()>>,
     commands: Vec<JoinHandle<()>>,
     stop_fronts: watch::Sender<bool>,
@@ -231,8 +231,8 @@ impl SharedParts {
             FileKind::Sandbox => Ok(None),
             FileKind::Production => self.prepare_production(runtime),
         };
-        // No other connection reads yet. Two connections that read the schema at the same time would wait for each
-        // other.
+        // No other connection reads the file yet. Two connections that read the schema at the same time would wait
+        // for each other.
         self.service.check_file()?;
         match begun {
             Err(error) if self.service.check_writes().is_err() => {
@@ -345,7 +345,7 @@ impl SharedParts {
         let expire = run_worker(expire, Arc::clone(&clock), wakers.expire, stop());
         let deliver = run_worker(deliver, Arc::clone(&clock), wakers.deliver, stop());
         let prune = run_worker(prune, clock, wakers.prune, stop());
-        // These workers share one task, because they all read through one connection.
+        // The three workers share one task, because they all read through one connection.
         runtime.spawn(async {
             tokio::join!(expire, deliver, prune);
         })

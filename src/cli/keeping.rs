@@ -182,7 +182,7 @@ impl Findings {
             return;
         }
         let line = Stream::Out.paint_start(Tone::Bad, &finding.to_string());
-        // A failed write is ignored, because the exit code also reports the findings.
+        // A failed write of a finding is ignored, because the exit code also reports the findings.
         let _ = print_text(&format!("{line}\n"));
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// Timeout of each step of the request.
 const PATIENCE: Duration = Duration::from_secs(3);
-/// Bytes read from the response: enough for its status line.
+/// Maximum bytes read from the response: enough for its status line.
 const ANSWER_BYTES: usize = 256;
 
 /// Checks the server that listens on this address.

@@ -72,7 +72,7 @@ pub(super) fn flush_and_print(line: Option<String>) {
     };
     let (written, hears) = sync_channel(1);
     std::thread::spawn(move || {
-        // A failed write is ignored: there is no other place to report it.
+        // A failed write to standard error is ignored, because the problem cannot be reported anywhere else.
         let _ = writeln!(std::io::stderr(), "{line}");
         let _ = written.send(());
     });
@@ -153,7 +153,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &QueueCounts
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         let waiting = counts.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);
-        // Logs the count of dropped lines only if the queue has room for that line.
+        // The count of dropped lines is logged only if the queue has room for a line with the count.
         if waiting < WAITING_BYTES_MAX / 2 {
             let dropped = counts.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {

@@ -33,8 +33,8 @@ use std::str::FromStr;
 use std::sync::RwLock;
 use std::time::Duration;
 
-/// Depth of a block whose outputs are mostly spent. Without a transaction index, a node cannot look up the
-/// transactions of spent outputs.
+/// Blocks at this depth have mostly spent outputs. Without a transaction index, a node cannot look up the
+/// transactions of such outputs.
 const INDEXED_DEPTH: u32 = 1000;
 
 /// Timeout of one request to a node in `coffer doctor`, in milliseconds.
@@ -137,7 +137,8 @@ pub(super) fn final_blocks(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error
     Ok(of_each.map(|cursor| (cursor.chain, cursor.complete)).collect())
 }
 
-/// Checks the node at every URL: its network, its newest block, and its hash of the last final block.
+/// Checks the node at every URL: its network, its newest block, and whether it knows the last final block that was
+/// read.
 pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check> {
     let of_chain = |one| std::iter::repeat(one).zip(ChainNodes::url_labels(one)).enumerate();
     let urls: Vec<(usize, (&ChainNodes, &str))> =
@@ -324,8 +325,8 @@ fn check_node(
     Ok(format!("{network}, block {height} of {}{untold}{remarks}", head.time))
 }
 
-/// Returns an error if the node has no transaction index. Reads a deep block: its transactions are requested one by
-/// one, and most of its outputs are spent.
+/// Returns an error if the node has no transaction index. Reads a block deep in the chain, and requests its
+/// transactions one by one. Most of their outputs are spent.
 fn require_transaction_index(
     node: &mut dyn Node,
     chain: Chain,

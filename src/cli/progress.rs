@@ -39,7 +39,7 @@ pub(super) fn disable_progress() {
     lock_line().is_off = true;
 }
 
-/// Shows progress or a note.
+/// Shows the progress of the work, or prints a note.
 pub(super) fn show_progress(said: Progress<'_>) {
     match said {
         Progress::Note(note) => {
@@ -60,7 +60,7 @@ fn update_line(part: &'static str, done: u64, of: u64) {
         if *shown == part {
             bar.set_position(done);
             if done == of {
-                // The finished bar is drawn even if the work took almost no time.
+                // The finished bar is drawn, even if the work took less time than the redraw interval.
                 bar.force_draw();
             }
             return;

@@ -24,7 +24,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Invoices that a client may create in a minute through payment links. No person pays more often.
+/// Maximum number of invoices that one client may create in a minute through payment links.
 const LINK_INVOICES_PER_MINUTE: u32 = 10;
 
 /// Possible first bytes of a ready file. The first entry begins the text line, and the second begins the `--json`

@@ -16,12 +16,12 @@ pub(super) enum Stream {
     Err,
 }
 
-/// Meaning of a word. The colour of the word shows this meaning.
+/// Meaning of a word in the output, shown by its colour.
 #[derive(Clone, Copy)]
 pub(super) enum Tone {
     Good,
     Bad,
-    /// Neutral, but highlighted.
+    /// An important word without a good or bad meaning.
     Marked,
 }
 
@@ -72,7 +72,7 @@ impl Stream {
         format!("{style}{text}{style:#}")
     }
 
-    /// Paints the start of the line up to the first colon. Replaces control characters.
+    /// Paints the text from the start of the line to the first colon. Replaces control characters.
     pub(super) fn paint_start(self, tone: Tone, line: &str) -> String {
         let line = &self.sanitize(line);
         match line.split_once(": ") {

@@ -182,7 +182,8 @@ fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<WalletTo
     }
     let key = read_line(input, true)?;
     if may_be_phrase_word(&key) {
-        // If each line has one word of a seed phrase, the phrase is recognised at its first word.
+        // The user may have entered a seed phrase with one word on each line. The first word is enough to recognise
+        // it.
         return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
@@ -292,7 +293,7 @@ fn print_addresses(
         Some(id) => Ok(vec![wallets::find(db, id)?]),
         None => wallets::all(db),
     })?;
-    // On a terminal the printed addresses already show the progress.
+    // The progress line is shown only if the addresses are not printed on the terminal.
     let is_shown = !Stream::Out.is_terminal();
     let of = rows.iter().map(|row| u64::from(row.next_index)).sum();
     let mut before = 0_u64;

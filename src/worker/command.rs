@@ -94,8 +94,8 @@ impl Command {
     /// Runs the command once. Writes `input` to its stdin, and uses `name` in the log.
     pub async fn run(&self, name: &str, input: &Value) -> CommandResult {
         let not_started = |error| format!("{} did not start: {error}", self.program.path.display());
-        // The signal handler is installed before the command starts, so that no SIGCHLD is missed. If SIGCHLD were
-        // ignored, the kernel would keep no exit code.
+        // The signal handler is installed before the command starts, so that no SIGCHLD is missed. If the process
+        // ignored SIGCHLD, the kernel would keep no exit code of its children.
         let mut ends = signal(SignalKind::child()).map_err(not_started)?;
         let mut group = ProcessGroup(self.spawn().map_err(not_started)?);
         let child = &mut group.0;
@@ -122,8 +122,8 @@ impl Command {
                 }
             };
             if !all_heard {
-                // The last output may not have arrived yet. A remaining child process may never close the pipe, so
-                // the wait is limited.
+                // Some output on stderr may not have arrived yet. A remaining child process may never close the pipe,
+                // so the wait is limited.
                 let _ = tokio::time::timeout(ERRORS_GRACE, hear_errors).await;
             }
             ended
@@ -190,7 +190,8 @@ impl ProcessGroup {
             Ok(()) | Err(Errno::SRCH) => {}
             Err(error) => log::warn!("child processes not killed: leader={leader} error={error}"),
         }
-        // The command may have left the group, or may have exited already.
+        // Also kills the command itself, in case it has left its group. An error is ignored, because the command may
+        // have exited already.
         let _ = self.0.start_kill();
     }
 

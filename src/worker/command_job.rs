@@ -53,11 +53,7 @@ pub trait CommandJob: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Returns the time at which the next order falls due without a wake-up, for example when a retry is due.
-///
-/// # Errors
-///
-/// The database file cannot be read.
+/// Runs the command of a job, one order at a time.
 pub struct CommandRunner<J: CommandJob> {
     job: J,
     command: Command,

@@ -134,8 +134,8 @@ impl DeliveryWorker {
         if room == 0 {
             return Ok(false);
         }
-        // In the file, a delivery is still due while its attempt is under way. The query returns such deliveries, and
-        // they are skipped here.
+        // The query also returns deliveries with an attempt under way, because the file records them as due until the
+        // attempt has ended. These deliveries are skipped.
         let due = self.service.due_deliveries(name, now, room.saturating_add(under_way))?;
         let mut fresh: Vec<DueDelivery> =
             due.into_iter().filter(|due| !self.under_way.contains_key(&due.id)).collect();
@@ -254,12 +254,12 @@ impl Worker for DeliveryWorker {
     const NAME: &'static str = "deliver";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        // The wake-ups are counted before the outcomes are stored. An attempt that ends during this step then wakes
-        // the worker again.
+        // The number of wake-ups is read before the outcomes are stored. An attempt that ends after that changes this
+        // number, so the worker makes another step.
         let woken = self.waker.wake_count();
         self.store_results().await?;
-        // No attempt starts while the file cannot be written. The outcome of such an attempt would be lost, and the
-        // attempt repeated.
+        // No attempt starts while the file cannot be written. Its outcome could not be stored, so the webhook would
+        // be sent twice.
         self.service.check_writes()?;
         let pass = self.pass.take();
         let is_whole = pass.is_none();
@@ -281,7 +281,7 @@ impl Worker for DeliveryWorker {
         }
         self.seen = pass.seen;
         Ok(match pass.seen.due_at {
-            // Since the pass began, a queue on an earlier page may have got a due delivery.
+            // A queue on an earlier page may have got a due delivery since the pass began, so another pass follows.
             _ if !is_whole && pass.woken != woken => NextStep::Again,
             Some(at) => NextStep::At(at),
             None => NextStep::Idle,

@@ -66,8 +66,8 @@ mod tests {
             block_on(service.create_invoice(NOW, &caller, to_fields(&body), None)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
-        // Invoices on bitcoin are skipped because their chain lags. The first step expires the invoices on other
-        // chains, and the second step finds none.
+        // Bitcoin invoices are skipped, because bitcoin lags. One step expires the invoices on other chains, so the
+        // number of steps is 1.
         assert_eq!(run_due_steps(&service, at(0)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(2)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(3)), (2, NextStep::At(at(5))));

@@ -78,7 +78,7 @@ pub struct Waker {
     rested: Arc<watch::Sender<IdleState>>,
 }
 
-/// The state of a worker at the last time when the worker had nothing to do.
+/// The state of a worker when it last became idle.
 #[derive(Clone, Copy, Debug, Default)]
 struct IdleState {
     /// Number of wake-ups that the worker had handled.

@@ -40,7 +40,7 @@ pub struct RateWorker {
     /// Answers that are not stored yet.
     ended: Vec<SourceAnswer>,
     has_begun: bool,
-    /// Coins without a rate at the last check, with the reason. The log has a line for each.
+    /// Coins that had no rate at the last check, with the reason. Each of these coins has been logged.
     without: HashMap<(&'static str, Currency), NoRateReason>,
 }
 

@@ -27,8 +27,8 @@ const ACCOUNT_OTHERS_MAX: usize = THREADS_MAX / 3;
 const SLOW_MAX: usize = THREADS_MAX / 2;
 /// Maximum number of attempts under way in one account's slow queues.
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
-/// Once this many attempts are under way, a queue may have at most [`SHARE_FIRST`] attempts. Attempts of quick queues
-/// and of all other queues are counted separately.
+/// Number of attempts under way from which a queue may have at most [`SHARE_FIRST`] attempts. Quick queues and all
+/// other queues are counted separately.
 const CROWD: usize = THREADS_MAX / 6;
 /// Once an account has this many queues, a new queue begins with one attempt. Each queue is then tried soon.
 const QUEUES_FEW: usize = 16;
@@ -55,8 +55,8 @@ pub(super) struct ReceiverStates {
 struct AccountSums {
     queues: usize,
     under_way: AttemptCounts,
-    /// Consecutive failures of the account's `webhookUrl`s. During a pause, only attempts of queues whose last
-    /// attempt failed restart the pause.
+    /// Number of consecutive failures of the account's `webhookUrl`s, and the time at which their common pause began.
+    /// Only attempts of queues whose last attempt failed restart this pause.
     row: FailureStreak,
 }
 
@@ -189,8 +189,8 @@ impl ReceiverStates {
     /// Updates the speeds of queues, then removes idle queues if there are more than [`REMEMBERED_MAX`].
     pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
-            // An earlier process has tried this queue. The attempt failed, and its latency is unknown, so the queue
-            // counts as slow.
+            // An earlier process has tried to send to this receiver without success. The latency is unknown, so the
+            // queue counts as slow.
             if self.add_queue(&one.queue) {
                 self.update_queue(&one.queue, |queue| {
                     (queue.speed, queue.share, queue.row.failures) = (QueueSpeed::Slow, 1, 1)

@@ -54,8 +54,8 @@ pub struct ChainWatch {
     pub is_connected: bool,
     /// The network of the node at the last step. `None` before the first step.
     pub network: Option<String>,
-    /// First and last height of the blocks that the last step had to read. The last height is that of the node's
-    /// newest block.
+    /// Lowest and highest height of the blocks that the last step had to read. The highest block is the node's newest
+    /// one.
     pub unread: Option<(u32, u32)>,
 }
 

@@ -97,7 +97,7 @@ impl Fifo {
         Fifo { path, end }
     }
 
-    /// Asserts that every process that had the pipe open has exited, and that none of them wrote into the pipe.
+    /// Asserts that every process that had the pipe open has exited without writing to it.
     #[track_caller]
     fn assert_released(&self, by: &str) {
         let read = self.end.recv_timeout(Duration::from_secs(60));

@@ -30,12 +30,12 @@ pub(super) struct QueueState {
     /// Sequence number of the queue's last attempt among all attempts. 0 if there was none.
     pub(super) turn: u64,
     pub(super) row: FailureStreak,
-    /// Time of the last sign that the receiver is alive, in milliseconds of uptime: an attempt ended, or the first
-    /// quick attempt began.
+    /// Time in milliseconds of uptime at which the receiver last gave a sign of life: the end of an attempt, or the
+    /// start of the first quick attempt.
     pub(super) alive_ms: i64,
 }
 
-/// Speed of a queue's last attempt.
+/// Speed of a queue, as its last attempt has shown it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum QueueSpeed {
     /// No attempt has ended yet.
@@ -105,7 +105,8 @@ impl QueueState {
     }
 
     pub(super) fn remove_attempt(&mut self, began: QueueSpeed) {
-        // If no attempt with this speed is left, the queue has become slow, and the attempt was counted as slow.
+        // If the queue has become slow meanwhile, its attempts were moved to the slow group, so the attempt is
+        // removed from that group.
         let speed = match *self.under_way.count_mut(began) {
             0 => QueueSpeed::Slow,
             _ => began,

@@ -113,7 +113,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
         assert!(receivers.free_slots("https://new another") > 0, "{begun:?}");
     }
     assert_eq!(begun, [256, 128, 64, 32, 16, 8, 4, 2]);
-    // While attempts end, the numbers of attempts of all accounts become equal.
+    // The number of attempts under way becomes the same for each account.
     for _ in 0..20 {
         for account in 0..8 {
             let hanging = queue_names("hanging", 1_000, &account.to_string());
@@ -172,12 +172,12 @@ fn new_queue_among_many_queues_begins_with_one_attempt() {
     let hanging = queue_names("hanging", QUEUES_FEW, "1");
     let begun: Vec<usize> = hanging.iter().map(|name| fill_queue(&mut receivers, name)).collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
-    // The account has many queues, so its new queue begins with one attempt.
+    // The account has many queues, so a new queue of the account may begin one attempt.
     assert_eq!(fill_queue(&mut receivers, "new 1"), 1);
     end_attempt(&mut receivers, "new 1", QueueSpeed::Unknown, 1);
     assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("new 2"), SHARE_FIRST);
-    // With many attempts in all accounts, a new queue of any account begins with one attempt.
+    // Many attempts of all accounts together are under way, so a new queue of any account may begin one attempt.
     fill_queues(&mut receivers, &queue_names_of_new_accounts(CROWD / SHARE_FIRST));
     assert_eq!(receivers.free_slots("new 2"), 1);
 }
@@ -232,7 +232,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
         assert_eq!(receivers.remaining_pause_ms(name, 1_010), 40);
         assert_eq!(receivers.remaining_pause_ms(name, 1_050), 0);
     }
-    // A queue whose last attempt did not fail has no pause.
+    // Queues without a failed last attempt have no pause.
     for name in ["https://good 1", "https://new 1", "https://failing0 2"] {
         assert_eq!(receivers.remaining_pause_ms(name, 1_010), 0);
     }

@@ -57,8 +57,8 @@ impl PollIntervals {
         }
     }
 
-    /// Returns two numbers of requests per day: the number without any expected money, and the number with money
-    /// expected all day.
+    /// Returns the number of requests per day if no money is ever expected, and the number if money is expected all
+    /// day.
     pub fn requests_per_day(chain: Chain, cost: &RequestCost) -> (u64, u64) {
         let pace = PollIntervals::for_chain(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
@@ -134,9 +134,9 @@ struct FollowerState {
     failures: u32,
     /// `true` if the last step of a rescan failed.
     rescan_fails: bool,
-    /// Last logged problem; `None` while there is none.
+    /// Problem that was logged last. `None` if the chain has no problem.
     said: Option<String>,
-    /// Last logged problem that stops only a rescan or the reading of final blocks. The chain is still followed.
+    /// Problem of a rescan or of final blocks that was logged last. With such a problem, the chain is still followed.
     said_besides: Option<String>,
     head_age: HeadAge,
 }
@@ -186,7 +186,7 @@ impl FollowerState {
             self.asked_at = Some(self.clock.uptime());
         }
         let stepped = match self.prepare_addresses() {
-            // No request was sent to the node, so the node's last problem is still reported.
+            // No step was made, because addresses are still derived. The last problem of the node is still reported.
             Ok(false) => return Some(Pause::fixed(Duration::ZERO)),
             Ok(true) => self.make_step_with_node(),
             Err(failed) => Err(failed),
@@ -341,8 +341,8 @@ impl FollowerState {
         with_jitter(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Reports a problem to the operator: `problem` if there is one, because the chain then cannot be followed.
-    /// Otherwise reports a problem of a rescan, of final blocks, or of a newest block that is too old.
+    /// Reports the state of the chain to the operator. `problem` is the reason why the chain cannot be followed.
+    /// Without it, reports a problem of a rescan, of final blocks, or of a newest block that is too old.
     fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));

@@ -50,7 +50,8 @@ fn account_key(live: bool) -> Option<&'static str> {
     Some(if live { LIVE } else { TEST })
 }
 
-/// Asserts that a response has this status, or that it is the expected error.
+/// Asserts that the service accepts the request with this status, or rejects it with the error that the model
+/// expects.
 #[track_caller]
 fn assert_outcome(answer: &Response, status: u16, outcome: Result<(), ExpectedError>) {
     match outcome {
@@ -244,7 +245,7 @@ impl ModelHistory {
     fn repeat_payment(&mut self, at: usize, which: usize) {
         let (invoice, known) = (&self.world.invoices[at], &self.world.invoices[at].payments[which]);
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
-        // For a transaction with several outputs, the response contains the first output.
+        // For a transaction with several outputs, the response has the id of the first output's payment.
         let is_it = |payment: &&reference::ModelPayment| {
             payment.txid == known.txid && payment.coin.id == known.coin.id
         };

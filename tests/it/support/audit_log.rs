@@ -29,8 +29,8 @@ pub fn record_direct_writes(file: &Path) {
     }
 }
 
-/// Returns two texts for the audit log: a name for all addresses of a pool, and the hash link that an import of all
-/// of them at once would store.
+/// Returns a name for all addresses of a pool, and the hash link that the audit log would have after one import of
+/// all these addresses.
 fn hash_link_of_pool(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();

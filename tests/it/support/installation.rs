@@ -168,8 +168,8 @@ impl Installation {
         id
     }
 
-    /// Requests the payout of [`Installation::create_approved_payout_to`] without approving the payout. A test can
-    /// approve it with [`approval_body`].
+    /// Requests a payout of 0.199 coins to this payee, without approving it. A test can approve it with
+    /// [`approval_body`].
     #[track_caller]
     pub fn request_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let path = format!("/dashboard/api/accounts/{}/adjustments", self.account);

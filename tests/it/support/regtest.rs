@@ -47,7 +47,8 @@ impl Regtest {
     fn start(chain: Chain, program: OsString, options: &[&str]) -> Regtest {
         let scratch = Scratch::new();
         std::fs::create_dir(scratch.path("data")).unwrap();
-        // No other process gets this port soon, because the system assigns free ports in turn.
+        // The port stays free for a while after the listener is closed, because the system assigns free ports in
+        // turn.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);

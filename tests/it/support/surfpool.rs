@@ -43,7 +43,7 @@ impl Surfpool {
             tools::report_missing(PACKAGE, untested);
             return None;
         }
-        // Lock for the start of a node: two nodes that start at the same time could choose the same port.
+        // Lock that is held while a node starts. Two nodes that start at the same time could choose the same port.
         static START_LOCK: Mutex<()> = Mutex::new(());
         let _starting = START_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         let host = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/surfpool/host.js");

@@ -331,7 +331,7 @@ fn wallet_of_several_chains_stops_once() {
     till.follow_to_heads();
     till.assert_stopped_at(3);
     till.add_wallet(&json!({ "next": 4 })).unwrap();
-    // The payment becomes final, and its block is read completely.
+    // Twenty more blocks make the payment final.
     for of in &till.chains {
         for _ in 0..20 {
             of.memory.lock().unwrap().mine(NOW, |_| true);

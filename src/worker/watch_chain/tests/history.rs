@@ -34,7 +34,7 @@ pub(super) struct ChainHistory {
     memory: Arc<Mutex<MemoryChain>>,
     watch: ChainWatch,
     nodes: Vec<MemoryNode>,
-    /// Number of foreign outputs created so far, each to be spent by one payment.
+    /// Number of foreign outputs created so far. Each of them is spent by one payment.
     made: u32,
     /// Transactions sent so far. Later transactions may spend or replace earlier ones.
     sent: Vec<MemoryTransaction>,
@@ -164,7 +164,8 @@ impl ChainHistory {
             let to = self.dice.roll(self.shop.ours.len() + 1);
             let stranger = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
             let to = self.shop.ours.get(to).cloned().unwrap_or(stranger);
-            // The amounts are zero, dust, too little, exact, too much, and enough to need many confirmations.
+            // The possible amounts: zero, dust, less than the price, the price, more than the price, and an amount
+            // that needs many confirmations.
             let sixty = self.shop.sixty_euros();
             let units = [0, 1, sixty / 2, sixty, sixty, sixty * 3 / 2, sixty * 30];
             let units = Units(self.dice.pick(&units));
@@ -262,7 +263,7 @@ impl ChainHistory {
                 self.memory.lock().unwrap().mine(self.now, |_| true);
             }
             self.catch_up();
-            // After this time, missing transactions are dropped.
+            // After more than a day, missing transactions are dropped.
             self.now = self.now.plus_ms(DAY_MS + MINUTE_MS);
         }
         self.catch_up();

@@ -190,8 +190,8 @@ fn invoice_is_recomputed_once_per_batch() {
         scene.assert_confirmed(&[&sent]);
         scene.recomputation_count() - before
     });
-    // Each batch recomputes the invoice once. The outputs take one or ten batches when they are seen, and as many
-    // when they are confirmed.
+    // Each batch recomputes the invoice once. The seen outputs take one batch in the first case and ten in the
+    // second, and the confirmed outputs take as many.
     assert_eq!(recomputed, [2, 20]);
 }
 

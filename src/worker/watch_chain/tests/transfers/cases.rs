@@ -39,7 +39,7 @@ impl RefundHistory {
         serde_json::from_str(read.unwrap().get()).unwrap()
     }
 
-    /// Returns the status of a refund, its state on the chain, and its transaction id.
+    /// Returns three values of a refund: its status, its state on the chain, and its transaction id.
     fn refund_state(&self, id: &str) -> [Value; 3] {
         let read = self.refund_view(id);
         let on_chain = &read["onChain"];
@@ -161,8 +161,8 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
             all.catch_up();
             let [_, on_chain, attached] = all.refund_state(&id);
             assert_eq!([on_chain, attached], ["seen", &txid], "{asset} {sending}");
-            // The refund counts as sent. It cannot be marked as failed without `force`, and the signer does not run
-            // again.
+            // The matching payment was found, so the refund counts as sent. It cannot be marked as failed without
+            // `force`, and the signer does not run again.
             assert!(all.apply_action(&id, &json!({ "action": "fail" })).is_none());
             let later = all.now.plus_ms(DAY_MS);
             let service = &all.shop.service;

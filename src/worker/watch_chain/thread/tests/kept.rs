@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 const CHAIN: Chain = Chain::Bitcoin;
 
-/// A shop with a wallet, a chain of a hundred blocks, and its follower. `failures` receives the number of earlier
+/// A shop with a wallet, a chain of a hundred blocks, and its follower. `failures` receives the number of consecutive
 /// failures at each connection attempt.
 struct FollowerScene {
     shop: Shop,
@@ -97,7 +97,7 @@ fn rescan_is_read_to_its_end_without_a_pause() {
         assert!(pause.most.is_zero() || !is_under_way(), "it rests behind part {parts}");
         parts += 1;
     }
-    // Every second step belongs to the rescan, and such a step reads seven blocks.
+    // The rescan reads 100 blocks, seven in each of its steps. Only every second step belongs to the rescan.
     assert!((2 * 100 / 7..=2 * 100 / 7 + 4).contains(&parts), "{parts}");
     assert!(scene.run_until_idle() <= 1);
 }

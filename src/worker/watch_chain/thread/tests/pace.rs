@@ -166,7 +166,7 @@ fn chain_of_a_selected_coin_is_polled_at_once_and_often() {
             );
         }
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
-        // The chain of the coin is polled often only while the invoice can be paid.
+        // Money is expected only while the invoice can be paid, so the chain is polled often only until the deadline.
         scene.time.advance(EXPECTED_MS);
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         let service = &scene.service;
@@ -272,7 +272,8 @@ fn requests_to_a_node_are_counted_even_if_they_fail() {
     assert!(first > 0 && a_day.is_none());
     scene.run_until_idle();
     let each = shown(NOW).0 - first;
-    // The node is on another network. Each connection checks the network.
+    // The node is changed to another network. The follower checks the network after each connection, which takes one
+    // request.
     scene.memory.lock().unwrap().network = "test".to_owned();
     scene.run_until_idle();
     scene.run_until_idle();
