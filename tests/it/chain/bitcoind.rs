@@ -1,4 +1,4 @@
-//! Regtest behaviour in which the newest bitcoind differs from other nodes. The tests are skipped without a bitcoind.
+//! Behaviour in regtest that only the newest bitcoind shows. The tests are skipped without a bitcoind.
 
 use super::counter::{UtxoShop, foreign_address};
 use super::watch::{LIMITS, WatchList, block_payment_tuples, payment_tuples, utxo_client};

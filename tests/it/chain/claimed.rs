@@ -121,8 +121,8 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     let mut running = shop.start(&blind);
     running.process.kill();
     drop(running);
-    // The server compared the balances before it read the blocks of the payments. This update forces another
-    // comparison.
+    // The server compared the balances before it read the blocks of the payments. This SQL makes the server compare
+    // them again.
     let looks = "update balance_walks set looked_at = 0";
     assert_eq!(shop.served.open_file().execute(looks, []), Ok(1));
     let running = shop.start(&blind);

@@ -22,7 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Price of every invoice, in cents.
 const PRICE: Cents = Cents(2_000);
-/// Number of coins that the payer starts with, which limits the payments of one test.
+/// Number of unspent outputs that the payer starts with.
 pub const COINS: usize = 40;
 
 /// A shop on a UTXO chain, with the private key of its wallet.
@@ -35,7 +35,7 @@ pub struct UtxoShop<'a> {
     script: &'static str,
     /// Private key of the wallet, which the server never has.
     account: Xpriv,
-    /// Number of indexes above the next index for which the server must already detect payments.
+    /// The server detects payments to wallet addresses up to this number of indexes above the next index.
     ahead: u32,
     /// Paid addresses of the wallet that the server has not assigned.
     strays: Vec<String>,

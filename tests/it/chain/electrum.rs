@@ -111,7 +111,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         let (till, mut running, to) = start_shop(&urls);
         node.pay(&to, "0.25");
         paid += 1;
-        // The second shop has the same keys, so it also sees the payment to the first shop.
+        // The second shop has the same wallet, so it also sees the payment to the first shop.
         till.served.wait_for_query(seen, &[&paid.to_string()]);
         node.mine(12);
         till.served.wait_for_query(unconfirmed, &["0"]);
@@ -180,7 +180,7 @@ fn five_thousand_addresses_are_watched_at_one_electrum_server() {
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     let (first, took) = (electrum.request_count(), since.elapsed());
     let first_bytes = electrum.traffic_bytes();
-    // These requests find no change.
+    // These requests are one poll that finds no change. The test measures their number and size.
     electrum.head().unwrap();
     electrum.mempool(&[], &watch).unwrap();
     electrum.head().unwrap();

@@ -26,7 +26,7 @@ const INVOICES: usize = 90;
 const TIMES: usize = 3;
 /// Number of payments in one call of the token contract.
 const BATCH: usize = 60;
-/// [`DEEP`] blocks are mined at once to confirm all payments, at most [`BURIALS_MAX`] times.
+/// Number of blocks that are mined at once to confirm all payments.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 
@@ -191,7 +191,8 @@ impl RandomPayer for AnvilPayer {
     }
 
     fn mine_empty(&self, blocks: u32) {
-        // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
+        // A reorg sets the clock of the node back. The server drops a lost transaction only after a later block is
+        // final.
         self.node.call_rpc("evm_increaseTime", json!([3_600]));
         self.node.mine(blocks);
     }

@@ -24,7 +24,8 @@ const MORE_KIB_MAX: u64 = 200 * 1024;
 
 /// A payer on a chain whose node sends false responses to the server.
 trait LyingNodePayer {
-    /// Pays in a block and, if the chain has a mempool, also in the mempool. `time` makes the amounts unique.
+    /// Sends a payment in a block and, if the chain has a mempool, another payment in the mempool. `time` makes the
+    /// amounts unique.
     fn pay_in_block_and_mempool(&self, time: u64);
     /// Returns all confirmed payments.
     fn confirmed_payments(&self) -> ReceivedAmounts;

@@ -29,7 +29,7 @@ fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> 
     let lines = of_chain.filter_map(|line| line.split_once("] "));
     // This line is logged only in some runs, depending on timing, because the rates come from a file.
     let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
-    // The node's wallet chooses the position of the output at random, so the test ignores the position.
+    // The node chooses the position of the output at random, so the test removes the position from the log lines.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
         Some((payment, _)) => payment.to_owned(),
         None => said.to_owned(),

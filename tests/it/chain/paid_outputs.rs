@@ -19,7 +19,7 @@ fn ledger_agrees_with_a_random_litecoin_history() {
 
 #[test]
 fn ledger_agrees_with_a_random_bitcoin_history() {
-    // This node is pruned and has no transaction index, as is usual for a small shop.
+    // This node is pruned and has no transaction index, like the node of a small shop.
     if let Some(node) = Regtest::start_bitcoind(&["-prune=550"], UNTESTED) {
         play_history(UtxoShop::open(&node, "BTC", "wpkh"));
     }

@@ -34,7 +34,7 @@ const UNTESTED: &str = "all kinds of node at once";
 const ROUNDS: usize = 12;
 /// Number of invoices on each chain.
 const INVOICES: usize = 6;
-/// [`DEEP`] blocks are mined at once to confirm all payments, at most [`BURIALS_MAX`] times.
+/// Number of blocks that are mined at once to confirm all payments.
 const DEEP: u32 = 50;
 const BURIALS_MAX: usize = 40;
 /// Allowed growth of the memory of a server between two idle moments, in kB.

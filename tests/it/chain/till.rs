@@ -131,8 +131,8 @@ impl TestnetShop {
     /// Creates an invoice of 20 EUR in this coin.
     #[track_caller]
     pub fn create_invoice(&self, running: &RunningServer, asset: &str) -> Value {
-        // An account gets only a few imported addresses each minute, so the earlier assignments are moved into the
-        // past.
+        // An account gets only a few imported addresses each minute, so this SQL moves the earlier assignments into
+        // the past.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         let body = json!({

@@ -319,7 +319,7 @@ fn node_without_its_newest_block_is_behind() {
     assert_eq!(scene.read_blocks().map(|blocks| blocks.len()), Ok(2));
     assert_eq!(scene.seen.blocks(102, 102, &scene.watch), Err(NodeError::Behind));
     scene.assert_honest_reads();
-    // The index returns a transaction of a block that is not on the active chain.
+    // The transaction index of the node returns a transaction whose block is not on the active chain.
     let stale = replace_result_field("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));

@@ -15,7 +15,7 @@ use std::sync::mpsc::channel;
 
 /// Number of times that the server is killed.
 const KILLS: usize = 5;
-/// Number of responses between two kills.
+/// Number of responses from the server before each kill.
 const SHARE: usize = 40;
 
 /// Posts JSON; `None` where no response arrived.

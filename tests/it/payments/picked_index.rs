@@ -1,4 +1,4 @@
-//! Index of an invoice's address: assigned when a coin is selected, and never assigned twice.
+//! Wallet index of an invoice's address: assigned when a coin is selected, and never assigned twice.
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::links::LinkClient;

@@ -287,7 +287,8 @@ fn account_cannot_empty_a_shared_pool() {
     assert_eq!(served.request_addresses(&other, "b", 20), 3, "half of the remaining addresses");
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
     assert_eq!(served.pools(), pool_list(3, 9));
-    // An existing customer keeps the address. The account gets no further share of the pool just because time passes.
+    // An existing customer keeps the address. The account gets no more addresses of the pool, although a minute has
+    // passed.
     served.create_addresses(live, "a-0").expect(201);
     served.backdate_one_minute();
     assert_eq!(served.request_addresses(live, "a-later", 5), 0);

@@ -90,8 +90,8 @@ impl RestoredShop {
         let body = json!({ "addresses": keys });
         let pool = "/dashboard/api/pools/solana/addresses";
         running.operator_request("POST", pool, &body).expect(200);
-        // The assignments are moved into the past, because an account gets only a few imported addresses in one
-        // minute.
+        // An account gets only a few imported addresses each minute, so this SQL moves the earlier assignments into
+        // the past.
         let minute = "update pool_addresses set assigned_at = 0 where assigned_at is not null";
         self.served.open_file().execute_batch(minute).unwrap();
         for _ in 0..=self.dice.roll(5) {

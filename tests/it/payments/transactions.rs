@@ -231,8 +231,8 @@ fn transfers_within_the_shop_book_nothing() {
     assert_eq!(instead["state"], "own", "the transaction spends the same outputs");
     assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "awaiting_payment");
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    // A transfer from a foreign address is an own transfer only after the address is declared as an address of the
-    // shop.
+    // The payment comes from a foreign address. It is a transfer within the shop (state `own`) only after this
+    // address is declared as an address of the shop.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!([&strange[0]["state"], &strange[1]["state"]], ["seen", "unmatched"]);
     let declared = format!(
@@ -241,14 +241,14 @@ fn transfers_within_the_shop_book_nothing() {
     shop.execute_sql(&declared);
     let own = swept(&[&five.payments[4]]);
     assert_eq!([&own[0]["state"], &own[1]["state"]], ["own", "own"]);
-    // On account-based chains, the sender's address decides whether a transfer is an own transfer.
+    // On account-based chains, a payment is a transfer within the shop if the sender's address belongs to the shop.
     let paid = shop.create_invoice("100.00", json!({ "asset": "ETH" }));
     let paid = shop.pay(json!({ "invoice": paid["id"] }));
     let gas = shop.create_invoice("100.00", json!({ "asset": "USDC-BASE" }));
     let body = json!({ "outputs": [{ "invoice": gas["id"] }], "spends": [paid] });
     let gas = shop.post(PATH, None, body).expect(201).json();
     assert_eq!(gas["data"][0]["state"], "own");
-    // The coin of the own transfer is selected for the invoice.
+    // A transfer within the shop that pays an invoice in ETH also selects ETH as the coin of the invoice.
     let open = shop.create_invoice("100.00", json!({}));
     let body = json!({ "outputs": [{ "invoice": open["id"], "asset": "ETH" }], "spends": [paid] });
     shop.post(PATH, None, body).expect(201);

@@ -1,4 +1,4 @@
-//! Origin of addresses: each has an index of its wallet, and a script on UTXO chains.
+//! Origin of addresses: each address has a wallet and an index, and on UTXO chains also a script.
 
 use crate::file::audit::findings;
 use crate::file::old_files::{call, start_on_file, text_column};
@@ -7,7 +7,7 @@ use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// Two queries: the addresses with their stored indexes, and the addresses numbered without gaps.
+/// Query for the addresses with their stored indexes. [`IN_TURN`] returns the same addresses, numbered without gaps.
 const INDEXES: &str = "select concat_ws(' ', w.mode, w.pool, a.address, a.wallet_index) from addresses a join wallets w on w.seq = a.wallet
   order by a.seq";
 const IN_TURN: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)

@@ -26,7 +26,8 @@ struct TransferClient {
     /// Number of the client, which is included in its idempotency keys.
     place: usize,
     invoice: String,
-    /// Number of the request, which is included in its idempotency key. A retry has the same key.
+    /// Number of the current request of this client, which is included in the idempotency key. A retry has the same
+    /// key.
     number: usize,
     id: Option<String>,
 }
@@ -62,7 +63,8 @@ impl TransferClient {
                 let now = read.header("X-API-Key", LIVE).call().ok()?;
                 let now: Value = parse_json(now)?;
                 match next_action(now["status"].as_str().unwrap(), self.number) {
-                    // The server stored the last step, but was killed before it responded.
+                    // The status is already final: the server stored the last action, but was killed before it
+                    // responded.
                     None => Some(now),
                     Some(action) => {
                         let path = format!("/sandbox/{kind}/{id}");

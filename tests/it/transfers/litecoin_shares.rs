@@ -107,7 +107,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
-        // The signer is busy with another transfer, so it does not start for the transfer `held`.
+        // The signer is busy with another transfer, so it does not start for `held`.
         let busy = merchant.new_processing(("refunds", SentBy::Signer), None);
         let held = merchant.request_transfer((kind, SentBy::Signer), None, None);
         merchant.approve(&held);

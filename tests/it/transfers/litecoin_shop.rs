@@ -1,6 +1,6 @@
 //! A shop on a real litecoind whose payouts and refunds are sent by hand and by a signer.
 //!
-//! Invariant: [`LitecoinMerchant::restart_and_read`] kills the server, so later assertions hold after `kill -9`.
+//! Invariant: [`LitecoinMerchant::restart_and_sync`] kills the server, so later assertions hold after `kill -9`.
 
 use super::signer::{waiting_signer, write_signer_response};
 use crate::chain::till::TestnetShop;
@@ -365,7 +365,7 @@ impl<'n> LitecoinMerchant<'n> {
         let first = tip + 1 - u64::try_from(depth).unwrap();
         let hash = self.node.call("getblockhash", json!([first]));
         self.node.call("invalidateblock", json!([hash]));
-        // Each branch has different blocks, because the node rejects blocks that it was told to invalidate.
+        // Each branch needs different blocks, because the node rejects blocks that were invalidated before.
         self.branches += 1;
         let script = format!("raw({:x})", 0x52 + self.branches % 14);
         for _ in 0..=depth {

@@ -7,7 +7,7 @@ use super::litecoin_told::format_amount;
 use crate::support::payer::{SignedTransaction, format_units};
 use serde_json::json;
 
-/// Both kinds of transfer, sent by hand.
+/// A payout and a refund, both sent by hand.
 const BY_HAND: [(&str, SentBy); 2] = [ROUNDS[0][0], ROUNDS[1][0]];
 
 #[test]

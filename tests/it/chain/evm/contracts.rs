@@ -14,7 +14,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Functions of the contract that sends coins, with the address arguments of each function.
+/// Functions of the test contract that send coins, with the address arguments of each function.
 const WAYS: [(&str, &[&str]); 5] = [
     ("split(address,address)", &[ONE, TWO]),
     ("past(address,address)", &[TWO, ONE]),
@@ -91,7 +91,7 @@ fn node_without_traces_still_detects_other_payments() {
         assert_eq!(node.has_traces(), None);
         node.network().unwrap();
         assert_eq!(node.has_traces(), Some(false), "{message}");
-        // For a request of a single block, only these error codes mean that the node has no traces.
+        // A client that has not checked the network treats only these error codes as a node without traces.
         let mut unasked = scene.client_at(&proxy.url());
         let nodes = match code {
             -32601 | -32004 => vec![&mut node, &mut unasked],

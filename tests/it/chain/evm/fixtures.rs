@@ -12,7 +12,7 @@ use coffer::domain::asset::Chain;
 use coffer::domain::observation::InputSource;
 use serde_json::{Value, json};
 
-/// Two addresses of the shop, with checksum.
+/// Address of the shop, with checksum.
 pub const ONE: &str = "0x52908400098527886E0F7030069857D2E4169EE7";
 pub const TWO: &str = "0xde709f2102306220921060314715629080e2fb77";
 /// An address that does not belong to the shop.

@@ -122,7 +122,7 @@ fn inconsistent_traces_are_rejected() {
         (|traces| set_field(first_log(traces), "transactionHash", OTHER_HASH.into()), "lied"),
     ];
     assert_rejected("trace_block", &cases);
-    // A failed call also reverts the calls within it. The receipt agrees that the transaction failed.
+    // A failed call also reverts the calls within it. The receipt also says that the transaction failed.
     let failed: ResultChange = |traces| set_field(first_log(traces), "error", "Reverted".into());
     let came =
         super::fixtures::collect_payments(read_blocks_with_lie("trace_block", failed).unwrap());

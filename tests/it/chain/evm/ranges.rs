@@ -1,4 +1,4 @@
-//! Calls that a range of blocks costs, and smaller ranges after the node rejects a range.
+//! Number of calls to read a range of blocks, and smaller ranges after the node rejects a range.
 
 use super::fixtures::{
     EvmScene, ONE, TWO, WatchedAccounts, collect_payments, decode_account, error_response,
@@ -162,7 +162,7 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
     let blocks = node.blocks(from, from + 1, &FilteredAccounts(named)).unwrap();
     let amounts: Vec<_> = collect_payments(blocks).iter().map(|came| came.amount.0).collect();
     assert_eq!(amounts, [5, 7]);
-    // Calls for a wallet with a thousand watched indexes: 2 blocks, 3 times 2 calls for logs, and 2 receipts.
+    // Calls for a wallet with a thousand watched addresses: 2 blocks, 3 times 2 calls for logs, and 2 receipts.
     assert_eq!(node.rpc().call_count() - calls, 2 + 3 * 2 + 2);
 }
 

@@ -19,7 +19,8 @@ const GENESIS_OF_DOGECOIN: &str =
 /// False responses that are injected together, and the problem that the operator reads.
 pub(super) struct LieCase {
     pub(super) lies: Vec<(&'static str, RpcFault)>,
-    /// Texts in `/readyz?verbose` and in `coffer doctor`. A text is empty if the false response cannot be detected.
+    /// Expected texts in `/readyz?verbose` and in the output of `coffer doctor`. A text is empty if the false
+    /// response cannot be detected.
     pub(super) told: [&'static str; 2],
 }
 
@@ -156,7 +157,7 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
             answer["error"] = json!({ "code": -1, "message": message });
         }
     });
-    // `coffer doctor` reads a block only from a node whose blocks do not include whole transactions.
+    // `coffer doctor` reads a block only if the blocks of the node do not include whole transactions.
     let of_block = |told| if shows { server_only_problem(told) } else { told };
     let main = if shows { GENESIS_OF_LITECOIN } else { GENESIS_OF_DOGECOIN };
     let mut cases = vec![

@@ -132,7 +132,8 @@ impl ScenarioPayer for EvmScenarioPayer {
     }
 
     fn mine_empty(&self, blocks: u32) {
-        // A reorg sets the clock of the node back. A lost transaction is dropped only after a later final block.
+        // A reorg sets the clock of the node back. The server drops a lost transaction only after a later block is
+        // final.
         self.node.call_rpc("evm_increaseTime", json!([120]));
         self.node.mine(blocks);
     }
@@ -200,7 +201,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.received_amounts(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
-        // The node cannot list transfers by contracts, so the test takes them from `booked` and compares the
+        // The node cannot list transfers by contracts, so the test copies them from `booked` and compares the
         // balances.
         let sent = booked.iter().filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));

@@ -7,8 +7,8 @@ use coffer::chain::Node;
 use coffer::chain::cost::RequestCost;
 use coffer::domain::asset::Chain;
 
-/// Returns the number of requests for block times. Only surfpool needs these requests, because the times in its
-/// blocks are wrong.
+/// Returns the number of requests for block times. Only surfpool needs them, because the blocks of surfpool have
+/// wrong times.
 fn block_time_requests(liar: &RpcProxy) -> u64 {
     u64::try_from(liar.call_count("getBlockTime")).unwrap()
 }

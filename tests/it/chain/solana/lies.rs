@@ -156,8 +156,8 @@ fn payment_hidden_at_the_head_is_seen_later() {
     assert!(follower.poll().is_empty());
     liar.clear_faults();
     assert_eq!(follower.poll().len(), 1);
-    // This response says that the account does not exist, so the payment is found when the final slots are read
-    // again.
+    // This response says that the account does not exist, so the server finds the payment only when it reads the
+    // final slots again.
     let nobody = |_: &Value, answer: &mut Value| {
         for one in answer["result"]["value"].as_array_mut().unwrap() {
             *one = Value::Null;
@@ -230,7 +230,7 @@ fn skipped_slot_differs_from_a_future_slot() {
         -32001,
         "Block 5 cleaned up, does not exist on node. First available block: 9",
     );
-    // A slot that the client read before must still exist. A slot that the client did not read may be missing.
+    // A slot that the client has read must still exist on the node. Other slots may be missing.
     assert!(told(gone.clone(), finalized - 1).unwrap().is_some());
     let error = told(gone, finalized).unwrap_err();
     assert!(error.to_string().contains("name a node that keeps older blocks"), "{error}");

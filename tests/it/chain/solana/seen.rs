@@ -101,7 +101,7 @@ fn balance_increase_counts_only_if_paid_from_elsewhere() {
     node.send(None, &payment_steps("token2022", &ours[0], 20));
     node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
     assert!(follower.poll().is_empty());
-    // The owner sends tokens, then closes the account, and its rent returns to the owner.
+    // The owner sends all tokens, then closes the token account. The rent of the token account returns to the owner.
     node.pay(SOL, &ours[0], 10_000_000);
     follower.poll();
     let swept = [

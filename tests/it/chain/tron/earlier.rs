@@ -33,7 +33,7 @@ fn open_shop() -> (TestnetShop, [String; 2]) {
     (till, addresses)
 }
 
-/// Replaces the shop's file by a file from a version without Tron.
+/// Replaces the shop's file with a file that was written by a version without Tron.
 fn downgrade_file(till: &mut TestnetShop) {
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 27);

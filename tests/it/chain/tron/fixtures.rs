@@ -7,7 +7,7 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{BlockRead, Node, ReceivedOutput, Watched};
 use coffer::domain::observation::InputSource;
 
-/// Two accounts of the shop.
+/// Account of the shop.
 pub const ONE: [u8; 20] = [0xa1; 20];
 pub const TWO: [u8; 20] = [0xa2; 20];
 /// An account that does not belong to the shop.

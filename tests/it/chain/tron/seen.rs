@@ -72,7 +72,7 @@ fn each_kind_of_payment_is_seen_once() {
     assert_eq!(payment_summaries(&read_payments(&node, height, height)), at_head);
     node.mine(FINAL);
     assert_eq!(payment_summaries(&read_payments(&node, height - 3, height + 3)), at_head);
-    // If the node keeps no internal transactions, only the payments by contracts are missing.
+    // If the node stores no internal transactions, only the payments by contracts are missing.
     node.chain().keeps_internal = false;
     let without = read_payments(&node, height, height);
     assert_eq!(payment_summaries(&without), at_head[..5]);

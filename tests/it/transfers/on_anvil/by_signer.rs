@@ -222,7 +222,7 @@ fn lost_signer_transaction_fails_no_later_transfer() {
         if round == 1 {
             merchant.advance_ms(24 * HOUR_MS);
         } else {
-            // A person uses the nonce of the lost transaction for another transaction.
+            // An operator uses the nonce of the lost transaction for another transaction.
             merchant.advance_ms(6 * MINUTE_MS);
             let nobody = merchant.new_destination();
             merchant.send(ETH, &nobody, 1);

@@ -73,7 +73,7 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
     let told = merchant.restore_copy(copy);
     for (of, txid) in &paid {
         let line = told.lines().find(|line| line.contains(&of.id)).unwrap();
-        // Addresses are printed with their checksum.
+        // The printed addresses have a checksum, so they contain upper and lower case.
         let line = line.to_lowercase();
         for named in [&of.to, txid, "is paid in the replaced file"] {
             assert!(line.contains(named), "{line}");
