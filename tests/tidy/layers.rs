@@ -1,4 +1,5 @@
-//! Every path in the program is checked against the table of allowed uses, and no modules use each other in a circle.
+//! Every path in the program is checked against the table of allowed uses, and modules do not use each other in a
+//! cycle.
 //!
 //! Unit tests are excluded: they may use everything.
 
@@ -6,10 +7,10 @@ use crate::names::{ModulePath, UsedNames};
 use crate::tree::{SourceFile, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Types that carry values between rooms.
+/// Crates whose types every module may use.
 const VALUES: &str = "serde serde_json time uuid";
 
-/// Each room (top-level module), with the rooms and the crates or parts of a crate that it may use.
+/// Each top-level module, with the modules and the crates or parts of a crate that it may use.
 const LAYERS: &[&str] = &[
     "domain | | VALUES base64 bech32 bs58 crc32fast curve25519_dalek hmac k256 qrcodegen ripemd rust_decimal \
      sha2 sha3 totp_rs",
@@ -30,7 +31,7 @@ const LAYERS: &[&str] = &[
     "main | lib cli |",
 ];
 
-/// Returns name, rooms and crates of each row of [`LAYERS`].
+/// Returns the three columns of each row of [`LAYERS`]: module, allowed modules and allowed crates.
 pub fn layer_rows() -> impl Iterator<Item = [&'static str; 3]> {
     let part = |row: &'static str, at| row.split('|').nth(at).unwrap_or_default().trim();
     LAYERS.iter().map(move |row| [0, 1, 2].map(|at| part(row, at)))
@@ -50,7 +51,7 @@ pub fn forbidden_uses(tree: &Tree) -> Vec<String> {
         let mut seen = BTreeSet::new();
         for (path, line) in names.used {
             let (used, is_allowed) = if path[0] == "crate" {
-                // An item at the root of the crate belongs to the room `lib`.
+                // An item at the root of the crate belongs to the module `lib`.
                 let room = path.get(1).filter(|room| known.contains(&room.as_str()));
                 let room = room.map_or("lib", String::as_str);
                 let is_allowed = room == own || rooms == "ANY" || list_contains(rooms, room);
@@ -79,8 +80,8 @@ fn list_contains(list: &str, name: &str) -> bool {
 /// Place where a module uses a neighboring module, by the paths of both modules.
 type ModuleUses = BTreeMap<(ModulePath, ModulePath), String>;
 
-/// Finds the shortest circle of uses between rooms, or between modules of `http`. A module and its children count as
-/// one module.
+/// Finds the shortest cycle of uses between top-level modules, or between modules of `http`. A module and its
+/// children count as one module.
 pub fn circular_uses(tree: &Tree) -> Vec<String> {
     let names = tree.rust_files("src/").map(|file| (file, UsedNames::from_file(file)));
     let names: Vec<(&SourceFile, UsedNames)> = names.collect();

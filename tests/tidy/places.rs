@@ -4,8 +4,8 @@ use crate::names::UsedNames;
 use crate::scan::{Token, TokenKind, scan};
 use crate::tree::{SourceFile, Tree};
 
-/// A rule that forbids `pieces` in files whose path begins with one of `within`, but not with one of `except`. Each
-/// list is separated by spaces.
+/// A rule that forbids the code in `pieces` in files whose path begins with one of `within`, but not with one of
+/// `except`. Each list is separated by spaces.
 struct PlacementRule {
     pieces: &'static str,
     within: &'static str,

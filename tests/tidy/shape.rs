@@ -1,4 +1,5 @@
-//! Rules about the length and the header of files, the top level, the map of rooms, and the reasons for dependencies.
+//! Rules about the length and the header of files, the top level of the project, the list of modules in `src/lib.rs`,
+//! and the reasons for dependencies.
 
 use crate::layers::layer_rows;
 use crate::tree::{SourceFile, Tree};

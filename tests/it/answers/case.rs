@@ -45,8 +45,8 @@ pub fn case_with_body(name: &str, body: &str) -> RequestCase {
     }
 }
 
-/// Returns the requests with which an operation is tested, made from its valid body. If `is_brief` is `true`, returns
-/// only those that show the order of the checks.
+/// Returns the requests that the test sends for an operation, based on its valid body. If `is_brief` is `true`,
+/// returns only the requests that show the order of the checks.
 pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Vec<RequestCase> {
     let sent = valid.map_or_else(String::new, Value::to_string);
     let base = case_with_body("valid", &sent);
@@ -163,8 +163,7 @@ fn malformed_bodies(valid: &str) -> Vec<RequestCase> {
     ]
 }
 
-/// Returns a body in which every field is invalid, except the fields in `named`, which earlier responses have already
-/// reported.
+/// Returns a body whose fields are invalid, except those in `named`.
 pub fn body_with_other_faults(
     fields: &[String],
     valid: Option<&Value>,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
 const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// Collections in paths whose ids do not come from a response, each with an id that exists.
+/// Collections whose ids in paths are fixed names, each with an id that exists.
 const NAMED: [(&str, &str); 8] = [
     ("customers", "ada"),
     ("pools", "solana"),
@@ -64,7 +64,7 @@ impl SeededObjects {
         };
         objects.create_money_objects(interface);
         objects.create_account_objects(interface);
-        // All deliveries complete during this advance of the clock.
+        // One second is enough to complete all deliveries.
         let advance = json!({ "advance": "1s" });
         shop.post("/sandbox/clock", None, advance).expect(200);
         let lists = [

@@ -20,7 +20,7 @@ enum Situation {
     Replay,
     /// The ids in the path belong to no account or object.
     Unknown,
-    /// The caller belongs to another account.
+    /// The objects in the path belong to another account, not to that of the caller.
     Foreign,
     /// Another connection holds the write lock of the file.
     Locked,

@@ -22,7 +22,7 @@ pub enum Owner {
     Own,
     /// The ids in the path belong to no object.
     Unknown,
-    /// The caller belongs to another account.
+    /// The objects in the path belong to another account, not to that of the caller.
     Foreign,
 }
 

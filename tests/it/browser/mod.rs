@@ -1,6 +1,6 @@
-//! Pages in a real browser, and the reference.
+//! Pages in a real browser, and the API reference at `/docs`.
 //!
-//! Tests start in the order of their names. The longest one, `pages::all_browser_tests_pass`, is among the first.
+//! Tests start in the order of their names. The longest test, `pages::all_browser_tests_pass`, is among the first.
 
 mod docs;
 mod pages;

@@ -215,7 +215,7 @@ fn link_has_a_limited_number_of_open_invoices() {
     create_from_link(&shop, &other, "");
     shop.create_invoice("3.50", json!({}));
     shop.get_page(&link_path(&link)).assert_shows(200, &["A coffee"]);
-    // Paid, cancelled and expired invoices are not open.
+    // The link accepts a new invoice as soon as one of its open invoices is paid, cancelled or expired.
     let pay = format!("/v1/invoices/{}/simulate", first["id"].as_str().unwrap());
     shop.post(&pay, Some(TEST), json!({ "asset": "BTC" })).expect(200);
     let second = create_from_link(&shop, &link, "");

@@ -109,7 +109,7 @@ fn simulation_pays_the_due_amount() {
     assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
     // 0.01 EUR is due, and the case `under` pays half of it, rounded up to the full cent.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
-    // The invoice is already fully paid, so the simulation pays the full price again.
+    // The simulation pays the full price of 0.0125 although the invoice is already paid, so the total is 0.025.
     assert_eq!(simulate(json!({ "case": "exact" }))["amountReceived"], "0.025");
     assert_eq!(simulate(json!({ "case": null }))["status"], "overpaid");
     let booked = shop.invoice_ledger(id, TEST).replace("fee -0.01, ", "");

@@ -1,4 +1,4 @@
-//! `coffer audit`: it accepts a correct file and finds each planted fault.
+//! `coffer audit`: it accepts a correct file and finds each fault that a test writes into a file.
 
 use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
@@ -28,7 +28,7 @@ pub fn findings(file: &Path) -> Vec<String> {
     lines
 }
 
-/// Opens a sandbox whose file has every kind of row.
+/// Opens a sandbox whose file has rows in every table.
 pub fn shop_with_every_feature() -> Shop {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
@@ -71,7 +71,7 @@ pub fn shop_with_every_feature() -> Shop {
     shop
 }
 
-/// A statement that plants a fault, and the beginning of its finding.
+/// A statement that corrupts the file, and the beginning of the resulting finding.
 type PlantedFault = (&'static str, &'static str);
 
 const FAULTS: [PlantedFault; 36] = [
@@ -136,7 +136,7 @@ fn audit_finds_each_planted_fault() {
     let original = scratch.path("original.db");
     let source = Connection::open(shop.file()).unwrap();
     source.execute("vacuum into ?1", [original.to_str().unwrap()]).unwrap();
-    // Removes all constraints, so that each fault can be planted.
+    // Removes all constraints, so that SQL can insert each fault.
     let bare = Connection::open(&original).unwrap();
     let tables: Vec<(String, String)> = bare
         .prepare(
@@ -155,7 +155,7 @@ fn audit_finds_each_planted_fault() {
         bare.execute_batch(&copy).unwrap();
     }
     drop(bare);
-    // Without a planted fault, the audit reports only the changed schema.
+    // Before a fault is inserted, the audit reports only the changed schema.
     let bare = findings(&original);
     assert!(bare.iter().all(|line| line.starts_with("rule 6: ")), "{bare:#?}");
     for (number, (fault, told)) in FAULTS.iter().enumerate() {

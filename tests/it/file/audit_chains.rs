@@ -24,7 +24,8 @@ insert into observations (seq, mode, chain, txid, position, asset, address, amou
 insert into own_transfers (id, observation) select 'own ' || seq, seq from observations where seq > 100;
 ";
 
-/// Statement that plants a fault, beginning of its finding, and another part of the finding.
+/// A statement that corrupts the chain tables, the beginning of the resulting finding, and another part of the
+/// finding.
 const FAULTS: [(&str, &str, &str); 14] = [
     ("delete from own_transfers where observation = 101", "rule 5: observation 101", "of 0 owners"),
     ("insert into unmatched_payments (id, observation, reason) values ('u', 101, 'unknown_address')",

@@ -5,7 +5,7 @@ use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 use std::process::Command;
 
-/// Edits a copy of a file with every kind of row, and asserts a finding with this beginning and end.
+/// Edits a copy of a file that has rows in every table, and asserts an audit finding with this beginning and end.
 #[track_caller]
 fn assert_edit_found(edit: &str, begin: &str, end: &str) {
     let shop = shop_with_every_feature();

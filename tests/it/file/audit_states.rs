@@ -39,7 +39,8 @@ fn interface_with_changes() -> OperatorInterface {
     interface
 }
 
-/// Edits a copy, and asserts a finding that starts with `begin`, or no finding if `begin` is empty.
+/// Edits a copy of the file, and asserts an audit finding that starts with `begin`, or no finding if `begin` is
+/// empty.
 #[track_caller]
 fn assert_edit_found(original: &Path, edit: &str, begin: &str) {
     let scratch = Scratch::new();

@@ -24,7 +24,7 @@ const CLIENTS: usize = 32;
 /// Idempotency key of an acknowledged invoice, and the id in the response.
 type AcknowledgedInvoice = (String, String);
 
-/// Guard that tells the clients, when dropped, that no further process follows.
+/// Tells the clients, when dropped, that no further server process will start.
 struct ClientStopGuard<'a>(&'a CurrentProcess);
 
 /// Number and URL of the current process, for clients that wait for the next process.
@@ -35,7 +35,7 @@ struct CurrentProcess {
 }
 
 impl CurrentProcess {
-    /// Announces the URL of the next process. `None` means that no process follows.
+    /// Announces the URL of the next process to the clients. `None` means that no further process will start.
     fn announce(&self, url: Option<String>) {
         let mut present = self.present.lock().unwrap();
         *present = (present.0.saturating_add(1), url);

@@ -75,7 +75,8 @@ impl FailingDiskShop {
         assert!(self.process.take().unwrap().close_input(), "{}", self.read_log());
     }
 
-    /// Starts the failure named `how`, for example `full`, for files whose names end with `names`.
+    /// Makes system calls fail for files whose names end with `names`. `how` is the kind of failure, for example
+    /// `full`.
     pub fn start_failure(&self, how: &str, names: &str) {
         let temporary = self.scratch.path("temporary");
         std::fs::write(&temporary, names).unwrap();

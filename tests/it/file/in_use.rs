@@ -118,7 +118,7 @@ fn hard_link_is_rejected_beside_a_server() {
     ] {
         assert_refused(args, "under another name");
     }
-    // The rejected commands created no WAL beside the hard link.
+    // Opening the database through the hard link would create a WAL with this name.
     assert!(!shop.scratch.path("hard.db-wal").exists() && !copy.exists());
     let soft = shop.scratch.path("soft.db");
     symlink(&shop.file, &soft).unwrap();

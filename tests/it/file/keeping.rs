@@ -199,7 +199,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
     let payout = create_history(&url, &file, &mut handed_out);
     run_coffer("backup", &file, &[path_text(&copy)]);
-    // These changes happen after the copy.
+    // The copy lacks these changes, because they happen after it was made.
     post_json(&url, &payout, None, &json!({ "action": "process" }));
     post_json(&url, &payout, None, &json!({ "action": "pay" }));
     for _ in 0..20 {

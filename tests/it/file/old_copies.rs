@@ -158,7 +158,7 @@ fn read_only_folder_is_read_with_its_wal() {
         assert!(printed.contains("nothing found in 3 invoices"), "{printed}");
     }
     assert!(std::fs::read(&media).unwrap() == before);
-    // The temporary copy is removed after an error as well.
+    // The command fails on this file, and removes the temporary copy nevertheless.
     std::fs::write(&media, "no database ".repeat(1000)).unwrap();
     place.run_expecting(1, &["audit"], &media);
 }

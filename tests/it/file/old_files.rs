@@ -173,7 +173,7 @@ fn upgraded_file_has_the_schema_of_a_new_file() {
 fn upgraded_sandbox_has_an_operator_and_a_reseller() {
     let scratch = Scratch::new();
     let file = scratch.copy_old_file("v1", "file.db");
-    // The second start must not create the operator and the reseller again.
+    // The first start creates the operator and the reseller. The second start must not create them again.
     for _ in 0..2 {
         let (mut process, url) = start_on_file(&file);
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });

@@ -14,7 +14,7 @@ use std::path::Path;
 
 const OLD: [&str; 2] = ["v2_chains", "v3"];
 
-/// Queries of the old and the new file that must return the same rows.
+/// Pairs of queries, one for the old file and one for the upgraded file, that must return the same rows.
 const BROUGHT_OVER: [[&str; 2]; 3] = [
     [
         "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position, p.amount,
@@ -76,11 +76,11 @@ fn assert_payments_usable(version: &str) {
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
     let (mut process, url) = start_on_file(&file);
     let ids = "select id from payments union all select id from deposits union all select id from unmatched_payments";
-    // Each payment, whatever its state, is dropped, seen, confirmed, reorganised and confirmed again.
+    // Simulates the steps dropped, seen, confirmed, orphaned and confirmed again for each payment.
     for id in text_column(&old, ids) {
         let path = format!("/sandbox/payments/{id}");
         let step = |state: &str| call(&url, "POST", &path, TEST, &json!({ "state": state }));
-        // A dropped payment cannot be dropped again. Payments in other states accept the step.
+        // This step fails for payments that are dropped already.
         let _ = step("dropped");
         for state in ["seen", "confirmed", "orphaned", "confirmed"] {
             step(state).expect(200);
@@ -89,7 +89,7 @@ fn assert_payments_usable(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
     let not_confirmed = "select txid from observations where state <> 'confirmed'";
     assert_eq!(text_column(&file, not_confirmed), Vec::<String>::new());
-    // A repeated payment of the old file is recognized by its transaction id.
+    // If the sandbox gets a payment of the old file again, it recognizes the transaction id.
     let nobody = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
     let again = json!({ "address": nobody, "asset": "BTC", "amount": "0.5", "txid": format!("shared-{TEST}") });
     call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
@@ -97,8 +97,8 @@ fn assert_payments_usable(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
-/// Statement that stores transaction ids as typed by hand, which older versions did not normalize. Payments 1 and 9
-/// on bitcoin and 4 on base, all in test mode, have the same 32 bytes.
+/// Statement that stores transaction ids that older versions accepted without normalizing them. Payments 1 and 9 on
+/// bitcoin and 4 on base, all in test mode, have the same 32 bytes.
 const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
   update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;
   update payments set txid = '0X' || hex(zeroblob(31)) || 'aB' where seq = 4;
@@ -164,7 +164,7 @@ fn run_migration(conn: &Connection, name: &str) {
     conn.execute_batch(&migration).unwrap();
 }
 
-/// Runs the sixth migration on these payments, and returns transaction id, position and spent outputs of each
+/// Runs the sixth migration on a file with these payments. Returns transaction id, position and spent outputs of each
 /// observation.
 fn migrate_observations(
     rows: &[(&str, &str, String, i64, Option<String>)],

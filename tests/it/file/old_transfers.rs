@@ -21,8 +21,9 @@ enum OldSignerState {
     Restored,
 }
 
-/// Steps of a transfer, state of its signer, and expected columns after the upgrade: status, signer state, source of
-/// the transaction id, basis on which the transfer was settled, and 1 if it was handed over for sending.
+/// A transfer of version 21: its steps, the state of its signer, and the expected columns after the upgrade. The
+/// columns are status, signer state, source of the transaction id, basis of the settlement, and 1 if the transfer was
+/// handed over for sending.
 type TransferCase = (&'static [&'static str], OldSignerState, &'static str);
 
 const CASES: [TransferCase; 14] = [
@@ -45,7 +46,7 @@ const CASES: [TransferCase; 14] = [
 const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
     ifnull(settled_by, '-'), handed_over_at is not null) from transfers order by seq";
 
-/// Creates a file of version 21 with one transfer in each of these states, and returns its path and the transfer ids.
+/// Creates a file of version 21 with one transfer for each case, and returns its path and the transfer ids.
 #[track_caller]
 fn create_old_file(
     scratch: &Scratch,

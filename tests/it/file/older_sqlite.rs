@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Name of the part that is reported as untested if the machine has no `sqlite3`.
+/// Name under which this test is reported as skipped if the machine has no `sqlite3`.
 const UNTESTED: &str = "the file in an older SQLite";
 
 /// Runs statements in the distribution's `sqlite3`. Returns `None` if it is not installed.

@@ -25,7 +25,7 @@ impl RecordedProgress {
         told.push(done);
     }
 
-    /// Asserts that the reports of a part end at its total. Returns the reported counts and the total.
+    /// Asserts that the last reported count of this part equals its total. Returns the reported counts and the total.
     #[track_caller]
     fn assert_complete(&self, part: &str) -> (&[u64], u64) {
         let (told, of) = &self.0[part];

@@ -27,7 +27,7 @@ fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
     let id = invoice["id"].as_str().unwrap();
     assert_eq!(shop.event_types(id, TEST), ["invoice.created", "invoice.expired"]);
     assert!(findings(shop.file()).is_empty());
-    // Attempt numbers continue after those of the deleted attempts.
+    // A resend works after the old attempts were deleted, and stores one new attempt.
     let operator = shop.sign_in_operator();
     let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
     let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());

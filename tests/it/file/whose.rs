@@ -226,7 +226,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         before = Some(copy);
     }
     assert!(before.is_some());
-    // The check accepts tables of SQLite and Litestream.
+    // A schema with the tables that SQLite or Litestream creates is accepted.
     let copy = scratch.path("replicated.db");
     run_ok(&["backup", path_text(&copy)], &file);
     Connection::open(&copy)

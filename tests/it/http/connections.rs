@@ -225,8 +225,7 @@ fn new_connection_waits_when_all_are_busy() {
         assert_alive(&mut first);
         send_get(&mut first, "/sandbox/inbox/none?wait=1s");
         assert_alive(&mut connect(&shop));
-        // `is_here` is `true` if the response of the first request arrived before the server served the second
-        // connection.
+        // `is_here` is `true` if the response to the first request has arrived already.
         first.set_nonblocking(true).unwrap();
         let is_here = first.peek(&mut [0]).is_ok();
         first.set_nonblocking(false).unwrap();

@@ -261,7 +261,7 @@ fn event_fields_match_for_every_type() {
             resource.assert_matches(&event);
             assert_eq!(event["livemode"], key == LIVE);
             let kind = event["type"].as_str().unwrap();
-            // Events can be filtered by every type.
+            // The filter by event type accepts every type.
             let of_type = list_entries(&shop, &format!("/v1/events?limit=200&type={kind}"), key);
             assert!(of_type.contains(&event) && of_type.iter().all(|one| one["type"] == kind));
             let object = &event["data"]["object"]["object"];

@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Barrier;
 
-/// Number of invoices, 20 % more than one search examines.
+/// Number of invoices. One search request examines at most 50 000 of them.
 const MANY: u32 = 60_000;
 
 /// Inserts many invoices into an account. Returns the id of the oldest one, which is paid.
@@ -66,7 +66,7 @@ fn search_continues_on_the_next_page_and_finds_all() {
         let expected = if query.contains("status") { 1 } else { 2 };
         assert_eq!(pages, expected, "{query}");
     }
-    // A search for an exact value finds even the oldest invoice in one step.
+    // A search for an exact value, such as an address, finds even the oldest invoice with one request.
     let address = interface.shop.get_invoice(&oldest)["depositAddress"].clone();
     for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
         let page = search(&interface, &format!("text={text}"));

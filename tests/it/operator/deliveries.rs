@@ -56,7 +56,7 @@ fn failed_delivery_can_be_resent() {
     assert_eq!(attempt_statuses(&failed), eleven);
     let id = failed["id"].as_str().unwrap();
     let resend = interface.path(&format!("deliveries/{id}/resend"));
-    // The receiver still fails. The attempts of the second round have the same intervals as those of the first round.
+    // The receiver still fails, so the resent delivery is attempted again, at the same intervals as before.
     let again = interface.send(&interface.merchant, "POST", &resend, &Value::Null);
     assert_eq!(again.expect(200).json()["state"], "pending");
     interface.shop.advance("2d");
@@ -169,7 +169,7 @@ fn deliveries_are_listed_in_pages() {
             .cloned()
             .collect();
         assert!(!expected.is_empty(), "{fits} {query}");
-        // The pages, each with one delivery, together contain the deliveries of the whole list.
+        // Pages of one delivery each contain the same deliveries as the whole list.
         let (mut seen, mut before) = (Vec::new(), String::new());
         loop {
             let page = interface.get(&format!("deliveries?limit=1&{query}{before}"));

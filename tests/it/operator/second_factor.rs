@@ -141,7 +141,8 @@ fn code_is_accepted_one_step_early_or_late_and_once() {
         assert_eq!(answer.status, status, "{steps}: {}", answer.text);
         server.sign_in(ANNA, &code).assert_error(401, "invalid_credentials", Some("code"));
     }
-    // A code of a skipped step is not accepted later, not even after a restart.
+    // The code of the next time step is used first. Afterwards, that code and the current code are rejected, even
+    // after a restart.
     server.advance_ms(300_000);
     let code = server.factor_code(&owner.secret, 0);
     server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 1))).expect(201);

@@ -102,7 +102,7 @@ fn hanging_rate_sources_do_not_delay_start_and_stop() {
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);
     running.operator_request("GET", "/readyz", &Value::Null).expect(200);
-    // Each source has received a request, and the node was asked for its newest block.
+    // Each rate source and the node have received a request.
     node.wait_for_requests(1);
     let asked = || SOURCES.iter().all(|source| exchanges.request_count(source) > 0);
     assert!(polling::wait_until(asked));

@@ -36,7 +36,8 @@ fn run_block(block: &str, coffer: &str, receiver: &str) -> (String, String) {
     (out, err)
 }
 
-/// Runs the block of the first payment. Returns the created invoice and the responses that are printed after it.
+/// Runs the README block that makes the first payment. Returns the created invoice and the responses that are printed
+/// after it.
 #[track_caller]
 fn run_payment_block(block: &str, coffer: &str) -> (Value, Vec<Value>) {
     let (out, err) = run_block(block, coffer, "");

@@ -117,7 +117,7 @@ fn urls_start_with_the_public_url() {
     send(&agent(), "GET", &url, &[], "").expect(200);
 }
 
-/// The file path is the last value, because it may contain spaces.
+/// The ready line ends with the file path, because the path may contain spaces.
 #[test]
 fn ready_line_can_be_parsed_by_scripts() {
     let scratch = Scratch::new();

@@ -212,7 +212,7 @@ fn filter_accepts_legacy_name_or_event_type() {
         shop.post(&path, Some(TEST), json!({ "case": case })).expect(200);
     }
     shop.advance("0s");
-    // Two deliveries to one endpoint may arrive in any order.
+    // The two deliveries may arrive in any order, so the test sorts their flags.
     let told = |receiver: &Receiver| -> Vec<bool> {
         let messages = receiver.requests();
         let legacy = messages.iter().filter(|one| one.json()["event"] == confirmed);

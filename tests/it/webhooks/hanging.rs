@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 /// Number of senders that one account may use for origins that are not known to be fast: a third of all senders.
 const ACCOUNT_SENDERS: usize = 256;
-/// Number of queues that the worker reads in one step.
+/// Number of delivery queues that the webhook worker reads at most in one step.
 const PAGE: usize = 4_096;
 
 /// Starts a receiver that hangs. Returns URLs of different origins that all lead to this receiver.

@@ -144,7 +144,7 @@ fn more_hanging_receivers_than_senders_do_not_delay_others() {
     good.wait_for_requests(4);
     for (number, invoice) in invoices.iter().enumerate() {
         shop.cancel_invoice(invoice["id"].as_str().unwrap()).expect(200);
-        // The account has more hanging origins than senders for such origins.
+        // The account has more hanging origins than senders that it may use for them.
         hanging.wait_for_requests(200);
         let told = good.wait_for_requests(5 + number);
         assert_eq!(told[4 + number].json()["type"], "invoice.cancelled");

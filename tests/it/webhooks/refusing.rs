@@ -117,7 +117,7 @@ fn failing_origins_of_an_account_share_pauses() {
     }
     create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait_for_requests(1);
-    // The successful delivery has ended the pause.
+    // More than 44 failed attempts show that the successful delivery has ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
     served.wait_for_query(goes_on, &["1"]);
 }

@@ -29,7 +29,7 @@ const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 /// A simulated reader of the guide, with two terminals and a folder.
 struct GuideReader {
     scratch: Scratch,
-    /// Remaining blocks of the guide, each with its label.
+    /// Blocks of the guide that the test has not run yet, each with its label.
     blocks: VecDeque<(String, String)>,
     /// Replacements in the commands: text in the guide, and text used by the test.
     changes: Vec<(&'static str, String)>,
@@ -133,7 +133,7 @@ impl GuideReader {
         file[field].as_str().unwrap().to_owned()
     }
 
-    /// Waits until a coin is on offer.
+    /// Waits until the server offers a coin.
     #[track_caller]
     fn wait_until_offered(&self, asset: &str) {
         let key = self.json_field("key.json", "key");
