@@ -55,7 +55,7 @@ pub enum FollowOutcome {
     Step(Box<ChainStep>),
     /// The node lacks a block that was read earlier. The follower waits, or asks another node.
     Lagging(NodeLag),
-    /// Reason why the chain is stopped. The operator has not ordered a rescan.
+    /// Reason why the chain is stopped. Returned only while the operator has not ordered a rescan.
     Stopped(String),
 }
 
@@ -348,7 +348,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Returns the time up to which payments are known after the newest block was read.
+    /// Returns the time up to which all payments are known, once the newest block has been read.
     fn payments_known_until(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {

@@ -13,13 +13,14 @@ pub trait Connector: Send {
     /// Returns the node to use after this number of consecutive failures; `None` to keep the current node.
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>>;
 
-    /// Returns the node `distance` urls after the current one, only to read its head; `None` if `distance` reaches
-    /// the current one again.
+    /// Returns a node at another url, only to read the head of that node. The other url is `distance` places after
+    /// the current one in the list. `None` if `distance` leads back to the current url.
     fn node_at_distance(&self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }
 
-    /// Switches to the url `distance` after the current one and returns its node; `None` if there is only one url.
+    /// Switches to the url that is `distance` places after the current one in the list, and returns its node. `None`
+    /// if there is only one url.
     fn switch_node(&mut self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }
@@ -49,8 +50,8 @@ impl Urls {
         Urls { of, asked: None }
     }
 
-    /// Returns the index of the url `distance` after the current one; `None` if `distance` reaches the current one
-    /// again.
+    /// Returns the index of the url that is `distance` places after the current one in the list. `None` if `distance`
+    /// leads back to the current url.
     fn index_at_distance(&self, distance: usize) -> Option<usize> {
         let count = self.of.url_labels().count();
         let place = self.asked?.saturating_add(distance);

@@ -63,10 +63,10 @@ struct ChainInfo {
     blocks: u32,
     headers: u32,
     bestblockhash: HashText,
-    /// Missing in the responses of dogecoin nodes before 1.14.6.
+    /// `true` during the initial download. Missing in the responses of dogecoin nodes before 1.14.6.
     initialblockdownload: Option<bool>,
     verificationprogress: Option<serde_json::Number>,
-    /// Set only by pruned nodes.
+    /// Height of the lowest block that is not pruned. Missing in the responses of nodes that do not prune.
     pruneheight: Option<u32>,
 }
 

@@ -1,8 +1,8 @@
 //! Finds payments in a Solana transaction, from the changes of account balances.
 //!
-//! Invariant: a transaction credits an account at most once, at the index of the account. Tokens belong to the owner
-//! that the account has after the transaction. Tokens count only if their mint is listed and of the classic token
-//! program.
+//! Invariant: a transaction credits an account at most once. The index of the account is the position of the payment.
+//! Tokens belong to the owner that the account has after the transaction. Tokens count only if their mint is listed
+//! and of the classic token program.
 
 use super::accounts::PolledAccounts;
 use super::answers::{Meta, TokenBalance, TransactionJson};

@@ -19,14 +19,14 @@ pub(super) type SlotSignature = (u32, String);
 
 /// Number of transactions in one page, the most that nodes return.
 const PAGE: usize = 1000;
-/// Largest number of pages. Between two polls, no history grows by more than this number of pages.
+/// Largest number of pages in one read of a history. Between two polls, no history grows by more pages.
 const PAGES_MAX: usize = 1000;
 /// Largest number of histories read in one step.
 pub(super) const HISTORIES_MAX: usize = 300;
 /// Time after which a history is read again even if its account did not change, in milliseconds.
 const AGAIN_MS: i64 = 6 * HOUR_MS;
-/// Number of slots below the final slot down to which the history of an account is read, if the account is polled
-/// daily. More than two days.
+/// Depth to which the history of an account that is polled daily is read, in slots below the final slot. These slots
+/// cover more than two days.
 const DAILY: u32 = 500_000;
 /// Largest number of times that a history is read again, if an account changed but its history shows no new
 /// transaction.

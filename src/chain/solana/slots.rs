@@ -18,7 +18,7 @@ const TOO_OLD: &str = "not kept";
 pub(super) const MARGIN: u32 = 150;
 /// Number of slots in the first search for the newest block.
 const SEARCH: u32 = 64;
-/// Number of slots in which the next block is searched. No outage so far has left more slots empty.
+/// Largest number of slots searched for the next block. No outage so far has left more slots empty.
 const NEXT_MAX: u32 = 5_000;
 /// Earliest time of a block, in Unix seconds: the main network started on 16 March 2020.
 const FIRST_BLOCK_TIME: i64 = 1_584_316_800;

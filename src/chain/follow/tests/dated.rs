@@ -64,7 +64,7 @@ fn search_finds_first_block_since_time_minus_margin() {
 
 #[test]
 fn decreasing_block_times_hide_no_later_block() {
-    // The timestamp of each block is up to two hours ahead.
+    // The timestamp of each block is up to two hours ahead of the real time.
     let mut scene = Scene::new("LTC", 0);
     for number in 1..=200_i64 {
         let ahead = number * 7919 % 120;

@@ -53,7 +53,7 @@ fn final_block_on_another_branch_is_not_stored() {
     for reads_all_first in [true, false] {
         let (mut scene, mut both, txid) = create_split_scene();
         if reads_all_first {
-            // The scene reads up to the head before the second node answers. Every fifth hash is stored.
+            // The scene reads up to the head before the second node answers. The hash of every fifth block is stored.
             scene.known.complete = None;
             while scene.step_forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();

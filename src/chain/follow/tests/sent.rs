@@ -171,7 +171,7 @@ fn descendant_of_replaced_transaction_conflicts() {
     for _ in 0..3 {
         txids.push(scene.send(txids.last().unwrap(), 500));
     }
-    // The order is reversed, because lookups do not require that parents come first.
+    // The transactions are listed in reverse order, because lookups do not require that parents come first.
     let spends = |at: usize| {
         tx_with_inputs(&txids[at], &[first_output("other"), first_output(&txids[at - 1])])
     };
