@@ -60,7 +60,7 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(attempt_responses(&listed.json()["data"][0]), expected);
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
-    // Old attempts are deleted after 1908 hours. The response to which only they referred is deleted with them.
+    // After another 1908 hours, the old attempts and the response to which only they referred are deleted.
     shop.advance("1908h");
     assert_eq!(attempt_responses(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(stored_response_bytes(&shop), 4 * 1024);
