@@ -51,8 +51,8 @@ fn prepare_bound<'c>(
     params: Params<'_>,
 ) -> rusqlite::Result<CachedStatement<'c>> {
     let mut statement = conn.prepare_cached(sql)?;
-    if params.is_empty() && names.count() > 0 {
-        return Err(Error::InvalidParameterCount(0, names.count()));
+    if params.len() != names.count() {
+        return Err(Error::InvalidParameterCount(params.len(), names.count()));
     }
     for (place, (name, value)) in params.iter().enumerate() {
         let number = names.number(sql, name, place);

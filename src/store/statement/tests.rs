@@ -47,6 +47,23 @@ pub(in crate::store) fn check_function(sql: &str, columns: &[&str], params: &[&s
 }
 
 #[test]
+fn statement_refuses_missing_unknown_and_surplus_parameters() {
+    let conn = fresh_schema();
+    let refused = |params: &[(&str, &dyn rusqlite::ToSql)]| {
+        let outcome = crate::store::coins_off::INSERT.execute(&conn, params);
+        outcome.unwrap_err().to_string()
+    };
+    let count =
+        |given: usize| format!("Wrong number of parameters passed to query. Got {given}, needed 2");
+    assert_eq!(refused(&[]), count(0));
+    assert_eq!(refused(named_params! { ":asset": "BTC" }), count(1));
+    let surplus = named_params! { ":asset": "BTC", ":since": 0, ":more": 0 };
+    assert_eq!(refused(surplus), count(3));
+    let unknown = refused(named_params! { ":asset": "BTC", ":more": 0 });
+    assert!(unknown.contains(":more"), "{unknown}");
+}
+
+#[test]
 fn every_statement_of_the_reset_script_is_prepared() {
     let conn = fresh_schema();
     for sql in file::RESET.split_inclusive(";\n") {
