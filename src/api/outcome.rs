@@ -16,7 +16,7 @@ pub enum Job {
     Read(ReadWork),
     /// One write transaction.
     Write(WriteWork),
-    /// A future that awaits a step of the service. Operations use a future for steps that other modules call as well.
+    /// A future of the service. Operations use a future for functions of the service that other modules call as well.
     Wait(WaitWork),
 }
 
@@ -26,7 +26,7 @@ pub type ReadWork = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 /// Function of a write transaction.
 pub type WriteWork = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
 
-/// Future that completes a step of the service.
+/// Future of the service that returns the outcome of an operation.
 pub type WaitWork = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Result of a successful operation.
@@ -129,9 +129,10 @@ impl Job {
         Outcome::list(data).map(Job::Done)
     }
 
-    /// Returns a job that awaits a step of the service.
+    /// Returns a job that awaits a future of the service.
     ///
     /// # Errors
+    ///
     /// Never fails. Functions of operations must return this type.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,

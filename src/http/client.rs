@@ -5,7 +5,7 @@
 use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Returns `true` if the address is a trusted proxy.
+/// A function that returns `true` for the address of a trusted proxy.
 pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// Mask that keeps the first 64 bits of an IPv6 address, which identify a site. The owner of the site chooses the

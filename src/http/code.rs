@@ -19,7 +19,7 @@ pub(super) struct CodeAttempt {
 }
 
 impl CodeAttempt {
-    /// Prepares the counted check of this code, which the client sent.
+    /// Prepares the check of a code that the client sent. The check will count as an attempt.
     pub(super) fn new(
         front: &Front,
         turn: &ClientIdentity,

@@ -19,8 +19,8 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Number of parts into which the time for measuring a client's reading is divided. A slow client is disconnected
-/// late by at most one part.
+/// Number of equal parts of the time over which a client's reading is measured. A slow client is disconnected at most
+/// one part late.
 const PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
@@ -281,7 +281,7 @@ impl Drop for IncomingBody {
 
 /// Body of an answer, with the guard that marks the answer as in progress until hyper drops the body.
 pub(super) struct TrackedBody {
-    /// The body, `None` after a live stream was handed over.
+    /// The body, `None` after the connection has taken over its live stream.
     inner: Option<ReplyBody>,
     answering: Option<AnswerGuard>,
     handover: Handover,

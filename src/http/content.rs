@@ -7,7 +7,7 @@ use crate::domain::fields::Component;
 /// A successful answer of a route, as the OpenAPI documents describe it.
 #[derive(Clone, Copy)]
 pub(super) struct RouteAnswer {
-    /// HTTP status, 0 for `default`.
+    /// HTTP status, 0 for the OpenAPI response `default`.
     pub(super) status: u16,
     /// Description in the OpenAPI documents.
     pub(super) about: &'static str,

@@ -1,7 +1,7 @@
 //! `Host` headers that a sandbox accepts. DNS rebinding must not let a page of another site send an accepted `Host`.
 //!
 //! Invariant: a host that a stranger can point at this machine by DNS is accepted only if the operator configured the
-//! host. A number is accepted only in the standard notation of an address.
+//! host. An IP address is accepted only in its standard notation.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::url::{Authority, Host, SiteUrl};

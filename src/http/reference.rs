@@ -180,7 +180,8 @@ impl DocumentedServer<'_> {
     }
 }
 
-/// Returns the credentials that an operation requires: as a phrase, and as a short key.
+/// Returns the credentials that an operation requires: as a phrase for people, and as an identifier for the curl
+/// example.
 fn required_credentials(operation: &Value) -> (&'static str, &'static str) {
     let schemes = operation.get("security").and_then(Value::as_array);
     let schemes = schemes.into_iter().flatten().filter_map(Value::as_object);

@@ -25,8 +25,8 @@ impl Route {
             Auth::Reseller | Auth::Metrics => codes.push(Code::Unauthorized),
             Auth::Session(role) => {
                 codes.push(Code::Unauthorized);
-                // Requests from pages of other sites may not change anything, and some operations require an
-                // operator.
+                // `forbidden` refuses changes from pages of other sites, and users who are not operators on routes
+                // for operators.
                 if role == Role::Operator || self.method != "GET" {
                     codes.push(Code::Forbidden);
                 }
@@ -45,8 +45,8 @@ impl Route {
         if self.method != "GET" {
             codes.extend([Code::PayloadTooLarge, Code::RequestTimeout, Code::InvalidRequest]);
         }
-        // The writer's queue may be full, the database file may be unreadable, or the caller may have too many large
-        // answers in transmission.
+        // `overloaded` is sent if the writer's queue is full, if the database file is unreadable, or if the caller
+        // has too many large answers in transmission.
         if self.method != "GET" || !matches!(self.auth(), Auth::Open | Auth::Metrics) {
             codes.push(Code::Overloaded);
         }

@@ -77,9 +77,9 @@ pub(super) struct Slot {
 /// Result of a request for a slot.
 pub(super) enum SlotOutcome {
     Granted(Slot),
-    /// The client uses its whole share of the slots, and none of its connections waits.
+    /// The client uses its whole share of the slots, and none of its connections waits for the client.
     TooMany,
-    /// All slots are used, and no connection waits.
+    /// All slots are used, and no connection waits for its client.
     Full,
 }
 
@@ -230,7 +230,8 @@ impl UsedSlots {
         waiting.map(|(since_us, seat)| (since_us, Arc::clone(seat))).collect()
     }
 
-    /// Removes an ended connection from the used slots, or else from the number of connections that are being closed.
+    /// Removes an ended connection from the used slots. If the connection was being closed, lowers the number of such
+    /// connections instead.
     fn remove_ended(&mut self, seat: &Seat) {
         if !self.remove(seat) {
             self.ending = self.ending.saturating_sub(1);

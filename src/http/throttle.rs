@@ -20,7 +20,8 @@ pub(super) use target::{ClientKind, Target};
 
 /// Number of failures of one client at one email before the client must wait.
 const FREE_FAILURES: u32 = 5;
-/// Half the wait after the first failure that causes a wait, in milliseconds. Each further failure doubles the wait.
+/// Half of the shortest wait, in milliseconds. The first failure that causes a wait causes twice this wait, and each
+/// further failure doubles the wait.
 const WAIT_MS_MIN: i64 = SECOND_MS;
 /// Longest wait, in milliseconds. Failures are forgotten if the client makes no attempt for this time after its wait
 /// has ended.
@@ -46,8 +47,8 @@ pub struct PasswordLimits {
     pub failures_remembered_max: usize,
     /// Number of failures of all unknown clients together at one email before these clients must wait.
     pub guesses_of_all_max: i64,
-    /// Half the wait after the sixth failure of a client at an email, in milliseconds. Each further failure doubles
-    /// the wait.
+    /// Half of the wait that the sixth failure of a client at an email causes, in milliseconds. Each further failure
+    /// doubles the wait.
     pub wait_ms_min: i64,
 }
 
@@ -85,11 +86,11 @@ struct FailureCounts {
 /// Counters of failed attempts at one kind of target.
 #[derive(Default)]
 struct Failures {
-    /// Failures of one client at one target, by the hash of the target and the client. The strict limit applies to
-    /// these failures.
+    /// Failures of one client at one target, by the hash of the target and the client. After several of these
+    /// failures, the client must wait.
     strictly: HashMap<ThrottleKey, ClientFailures>,
-    /// Failures of all clients in a group at one target, by the hash of the target and the group. The loose limit
-    /// applies to these failures.
+    /// Failures that a group of clients shares at one target, by the hash of the target and the group. The rate of
+    /// the target limits these failures.
     loosely: HashMap<ThrottleKey, Bucket>,
 }
 
@@ -242,9 +243,9 @@ impl FailureCounts {
         }
     }
 
-    /// Removes the failures of this client and of all clients at this target. Removes this attempt from the client's
-    /// failures at all targets; the client's failures at other targets remain. Otherwise guessers could reset these
-    /// failures by signing in to their own account.
+    /// Removes the failures of this client at the target. A right password also removes the failures that clients
+    /// share at the target; a right code undoes only its own count. In the client's count over all targets, only this
+    /// attempt is undone. Otherwise guessers could reset that count by signing in to their own account.
     fn record_success(&mut self, target: &Target, client: &str) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);

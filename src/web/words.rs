@@ -1,6 +1,6 @@
 //! Texts of the customers' pages in each language. They are built into the binary and parsed at their first use.
 //!
-//! Invariant: every language has every text, with the same fields. A test checks this.
+//! Invariant: every language has every text, with the same fields, for example `{amount}`. A test checks this.
 
 use super::packed::Packed;
 use crate::domain::language::Language;

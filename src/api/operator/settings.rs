@@ -107,7 +107,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Reads the confirmation tiers of coins from a field of the body.
+/// Reads, from a field of the body, how many confirmations payments in each coin need.
 fn read_confirmations(
     coins: &Map<String, Value>,
 ) -> Result<CoinValues<ConfirmationTiers>, Refusal> {

@@ -1,7 +1,7 @@
-//! Notifies the sandbox's listeners of a call and its answer.
+//! Reports a call and its answer to the listeners of `/sandbox/stream`.
 //!
-//! Invariant: this module does nothing outside the sandbox. Requests for pages and for the stream itself are not
-//! reported. Unknown keys and secrets are hidden.
+//! Invariant: this module does nothing outside the sandbox. Requests for pages and for `/sandbox/stream` itself are
+//! not reported. Unknown keys and secrets are hidden.
 
 use crate::clock::Stopwatch;
 use crate::domain::refusal::Refusal;
@@ -16,7 +16,7 @@ use hyper::http::request::Parts;
 use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
-/// Header of calls that the stream must not report. The sandbox's page sends this header.
+/// Header of calls that `/sandbox/stream` must not report. The sandbox's page sends this header.
 const UNREPORTED: &str = "x-coffer-untold";
 
 /// Number of last characters of an unknown key that are shown.
@@ -84,8 +84,8 @@ impl CallNotice {
     }
 }
 
-/// Returns `true` for routes whose calls are not reported: pages, the stream, and inboxes. A delivery to an inbox is
-/// reported when it is sent, so its receipt is not reported again.
+/// Returns `true` for routes whose calls are not reported: pages, `/sandbox/stream`, and inboxes. A delivery to an
+/// inbox is reported when it is sent, so its receipt is not reported again.
 fn is_unreported(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream

@@ -81,7 +81,7 @@ impl FaultState {
         self.is_any.store(true, Ordering::SeqCst);
     }
 
-    /// Returns the simulated faults in the form of `GET /sandbox`.
+    /// Returns the simulated faults as `GET /sandbox` shows them.
     pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::FaultsView {
         let faults = self.lock();
         let calls = faults.iter().map(|fault| CallFaultView {

@@ -76,7 +76,7 @@ fn disconnected_client_leaves_the_queue() {
         let mut gone = Box::pin(hashing.run(&client, move |_| hashed.send(()), || ()));
         assert!(poll(gone.as_mut()).is_none(), "there is a place for {client}");
     }
-    // The running job still occupies the thread. Its client may enter the queue again.
+    // The first client disconnects and may enter the queue again, although its running job still occupies the thread.
     drop(first);
     let (last, was_last) = channel();
     let mut second = Box::pin(hashing.run("a", move |_| last.send(()), || ()));

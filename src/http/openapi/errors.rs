@@ -53,7 +53,7 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
 }
 
 /// Returns an example message of `invalid_request`, and the field that the message names. The message is about the
-/// body, else about the query, else about the request itself.
+/// body if the route has a body, else about a query parameter if it has one, else about the request.
 fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
         let problem =

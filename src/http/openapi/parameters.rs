@@ -40,8 +40,8 @@ fn path_schema(route: &Route, name: &str) -> Value {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     match name {
         "ref" => json!({ "type": "string", "pattern": REF_PATTERN }),
-        // The values are examples and not an enumeration: new coins extend the list, and published clients must
-        // accept them.
+        // The schema lists the chains as examples, not as an enumeration, because clients must accept chains that are
+        // added later.
         "chain" => json!({ "type": "string", "examples": Chain::TEXTS }),
         "asset" => json!({ "type": "string", "examples": Asset::ids() }),
         "pool" => one_of(owned(

@@ -176,7 +176,7 @@ async fn simulate_payment(call: Call) -> Result<Reply, Error> {
     let (now, id) = (call.now, call.id());
     let checkout = service.checkout(now, id, token)?;
     // Anyone may create a test invoice through a payment link and pay the invoice without a key. Therefore simulated
-    // payments have the same rate limit as creations.
+    // payments have the same rate limit as the creation of such invoices.
     if call.front.sandbox.is_none() {
         count_creation(&call)?;
     }

@@ -78,7 +78,8 @@ fn lang_query(lang: &str) -> String {
 /// Query parameter for the language of a customer's page.
 const LANG: Param = Param { name: "lang", about: "Language of the page.", kind: ParamKind::Any };
 
-/// Returns the frame of a shop's page. `query` are the parameters of the page without the parameter for the language.
+/// Returns the parts that surround the body of a shop's page. `query` has the page's query parameters except the
+/// language.
 fn shop_frame<'a>(
     account: &'a Account,
     is_for_tests: bool,
@@ -113,7 +114,8 @@ fn shop_frame<'a>(
     }
 }
 
-/// Returns the frame of a page of the service itself, with paths relative to the root of the server.
+/// Returns the parts that surround the body of a page of the service itself. Paths are relative to the root of the
+/// server.
 fn service_frame(title: &str) -> Frame<'static> {
     Frame { title: title.to_owned(), ..Frame::default() }
 }

@@ -1,4 +1,4 @@
-//! `/sandbox/account`: changes the switches of the sandbox's account.
+//! `/sandbox/account`: changes settings of the sandbox's account.
 
 use super::state::{STATE, state_reply};
 use crate::domain::account::sandbox::SandboxAccount;

@@ -88,7 +88,7 @@ async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::no_content())
 }
 
-/// Returns the fault of the next calls that the body describes. Returns `None` if the body sets no field of such a
+/// Reads from the body the fault that the next calls will have. Returns `None` if the body has no field of such a
 /// fault.
 fn read_fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {

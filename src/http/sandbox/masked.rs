@@ -45,8 +45,8 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
         };
     };
     mask_field("", &mut value);
-    // The text is returned unchanged if no secret was found. A text that repeats a field differs from `masked`,
-    // because the parser keeps only the last value of the field.
+    // `masked` equals the text if no secret was found, unless the text repeats a field: the parser keeps only the
+    // last value of the field.
     match serde_json::to_string(&value) {
         Ok(masked) if masked == text => Cow::Borrowed(text),
         Ok(masked) => Cow::Owned(masked),

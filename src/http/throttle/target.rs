@@ -61,7 +61,7 @@ impl Target {
 
     /// Returns the rate that this client shares with others, and the key of the group that shares the rate. Returns
     /// `None` if the rate is not shared. Known clients share no rate for passwords. For codes, each known client has
-    /// its own rate, so unknown clients at the same address gain nothing.
+    /// its own rate, which unknown clients at the same address do not share.
     pub(super) fn shared_rate(
         &self,
         client: &str,

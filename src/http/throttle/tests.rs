@@ -94,7 +94,8 @@ fn disconnected_attempt_is_not_counted() {
             assert!(make_attempt(&mut counts, &target, "a", 0));
         }
         assert!(!make_attempt(&mut counts, &target, "a", 0));
-        // Earlier failures still count after an attempt was undone.
+        // Earlier failures still count after an attempt was undone: the next failure causes a wait of four seconds,
+        // not two.
         assert!(make_attempt(&mut counts, &target, "a", 2_000));
         counts.undo_attempt(&target, "a", Time(2_000));
         assert!(make_attempt(&mut counts, &target, "a", 2_000));

@@ -17,7 +17,7 @@ use askama::Template;
 const HOSTILE: &str = "{{x}}{%x%}\"'><script>&";
 const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
 
-/// The characters of the hostile text that a URL may contain.
+/// A URL with those characters of the hostile text that a URL may contain.
 const URL: &str = "https://shop.example/{{x}}?'&";
 const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
 
@@ -55,7 +55,8 @@ fn coin_options() -> CoinOptions<'static> {
     CoinOptions { invoice_id: HOSTILE, hidden: hidden_fields(), coins: vec![coin(), coin()] }
 }
 
-/// Number of times that the options of two coins, with their form, show the hostile text.
+/// Number of times that the value of `coin_options` shows the hostile text: eight times for each coin, and four times
+/// outside the coins.
 const COINS: usize = 2 * 8 + 4;
 
 /// Asserts that the page shows the hostile text this many times, and escapes it each time.

@@ -295,8 +295,8 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the page after the deadline, which tells the customer to send nothing more. Earlier payments may still
-    /// be found.
+    /// Returns the page after the deadline, which tells the customer to send nothing more. Payments sent before the
+    /// deadline may still be found.
     pub(super) fn expired_page(&self) -> OutcomePage<'a> {
         let words = self.words();
         let mut state = self.outcome_page();
