@@ -132,7 +132,6 @@ impl Job {
     /// Returns a job that awaits a future of the service.
     ///
     /// # Errors
-    ///
     /// Never fails. Functions of operations must return this type.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,

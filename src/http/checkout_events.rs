@@ -54,7 +54,7 @@ struct CheckoutEvents {
     token: String,
     /// Version of the invoice's state that the page received last.
     told: String,
-    /// `true` if the state may have changed since the version in `told`.
+    /// `true` if the invoice's state may have changed since the page received a version.
     is_stale: bool,
 }
 
