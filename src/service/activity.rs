@@ -12,7 +12,7 @@ use crate::store::{Changes, events};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// Limits until the first listener registers: enough entries to show the most recent activity.
+/// Limits before the first listener registers.
 const QUIET: ActivityLimits = ActivityLimits { entries: 64, bytes: 512 * 1024 };
 /// Limits after the first listener has registered.
 const HEARD: ActivityLimits = ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
@@ -190,8 +190,8 @@ impl Activity {
         }
     }
 
-    /// Registers a listener, which each later entry wakes. Only the first listener's `wake` is called. The callback
-    /// that `wake` returns wakes all listeners.
+    /// Registers a listener, which each later entry wakes. The first call takes the callback that wakes all listeners
+    /// from `wake`. Later calls do not call `wake`.
     pub fn register_listener(&self, wake: impl FnOnce() -> WakeCallback) {
         self.wake.get_or_init(wake);
     }

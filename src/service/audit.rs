@@ -169,8 +169,8 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
     })?)
 }
 
-/// Checks rule 3 of the audit: each invoice follows from its payments and quotes at the last time a worker updated
-/// statuses.
+/// Checks rule 3 of the audit: the stored status and amounts of each invoice equal those computed from its payments
+/// and quotes.
 fn check_invoices(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -204,8 +204,7 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // The stored status was computed from all stored payments and quotes, but perhaps before a worker last updated
-    // statuses.
+    // Computes the status again, at the last time at which a worker updated statuses.
     let mut right = stored.clone();
     compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();

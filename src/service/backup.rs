@@ -77,7 +77,7 @@ pub fn backup(
     Ok(heads)
 }
 
-/// Restores a copy. Actions after the copy was made are not repeated.
+/// Restores a copy. Payments that were sent after the copy was made are not sent again.
 ///
 /// With `dry_run`, runs all steps but does not replace the file.
 ///

@@ -147,7 +147,7 @@ fn load_chain_state(
     if let Some(cursor) = &cursor
         && !chain.has_outputs()
     {
-        // On a chain without outputs, a confirmed observation above the last final block is checked again.
+        // On a chain without outputs, a node is asked again about confirmed observations above the last final block.
         let next = cursor.complete.height.saturating_add(1);
         let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));

@@ -275,7 +275,7 @@ impl Service {
             }
         }
         let outcome = match self.update_stored_observation(tx, now, seen)? {
-            // A dropped observation is restored.
+            // The transaction reappeared, so its dropped observation becomes seen again.
             Some(known) if known.state() == PaymentState::Dropped => IntakeOutcome::already_stored(
                 self.change_owned_observation(tx, now, known, PaymentState::Seen)?,
             ),

@@ -1,7 +1,7 @@
 //! Payment links as visitors use them: reads a link, and creates an invoice for its visitor.
 //!
-//! Invariant: an invoice from a link passes the same checks as any other invoice, and names its link. The invoice
-//! takes no address before its payer selects a coin. A link has a limited number of open invoices.
+//! Invariant: an invoice from a link passes the same checks as any other invoice, and stores the id of the link. The
+//! invoice takes no address before its payer selects a coin. A link has a limited number of open invoices.
 
 use super::invoices::{check_may_create, new_invoice};
 use super::{Error, Service};

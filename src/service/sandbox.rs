@@ -1,6 +1,6 @@
 //! The sandbox: its initial data, the settings of its account, and its state.
 //!
-//! `payments` simulates payments. The clock and the inbox are not in the file.
+//! `payments` simulates payments.
 //!
 //! Invariant: this module changes only files that a sandbox created.
 

@@ -93,8 +93,8 @@ impl AddressStock {
         Some((Arc::clone(&ahead.branch), from, ahead.derived_to))
     }
 
-    /// Returns the address of a wallet at an index. `None` if the index is to be skipped. `usable` decides this for
-    /// an address that is not in stock.
+    /// Returns the address of a wallet at an index. `None` if the index is to be skipped. `usable` decides whether to
+    /// skip an address that is not in stock.
     ///
     /// # Errors
     ///
@@ -189,10 +189,10 @@ mod tests {
             (AHEAD / 2, 0, AHEAD / 2, AHEAD),
             (AHEAD / 2 + 1, 0, AHEAD / 2 + 1, AHEAD + AHEAD / 2 + 1),
             (70, 200, 70, 70 + AHEAD + 200),
-            // Another process moved the next index forward.
+            // The next index is beyond the stock, so the stock starts again at the next index.
             (5000, 0, 5000, 5000 + AHEAD),
             (INDEX_END - 3, 0, INDEX_END - 3, INDEX_END),
-            // The owner lowered the next index.
+            // The next index is far below the stock, so the stock starts again at the next index.
             (10, 0, 10, 10 + AHEAD),
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {

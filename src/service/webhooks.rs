@@ -42,7 +42,7 @@ pub struct OutgoingDelivery {
 pub struct FinishedAttempt {
     /// Id of the delivery.
     pub delivery: String,
-    /// Number of the attempt within the delivery, counted from 1 over all rounds.
+    /// Number of the attempt within the delivery, from 1. Sending a delivery again continues the count.
     pub number: u32,
     /// Result of the attempt.
     pub attempt: DeliveryAttempt,

@@ -28,7 +28,7 @@ impl Service {
             return Ok(false);
         };
         if index < row.next_index {
-            // The wallet has passed this index. The wallet must not be set back to an address that is in use.
+            // The address is in use, so the wallet must never be set back to this index.
             wallets::raise_least_index(tx, row.seq, index)?;
             return Ok(true);
         }
@@ -37,7 +37,7 @@ impl Service {
         }
         wallets::stop(tx, row.seq, index, now)?;
         if row.stopped_at.is_some() {
-            // The wallet was stopped before, so only its stopped index has changed.
+            // The wallet was already stopped, so its stop is in the audit log.
             return Ok(true);
         }
         let (pool, id, txid) = (row.wallet.chain.address_pool(), &row.id, &seen.txid);

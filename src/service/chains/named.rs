@@ -1,6 +1,6 @@
 //! Selects the addresses that each step queries one by one at a node.
 //!
-//! Invariant: each live address of a chain's pool is selected at least once a day.
+//! Invariant: each live address of a chain's pool is queried at least once a day.
 
 use crate::domain::asset::Chain;
 use crate::domain::following::{ChainState, PolledAddress};
@@ -14,14 +14,14 @@ use crate::store::{Reader, chains, observations_on_chain, wallets};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of indexes, starting at a wallet's next index, that are selected in every step.
+/// Number of a wallet's addresses, starting at its next index, that every step queries at the node.
 const AHEAD: u32 = 20;
-/// Number of indexes below a wallet's next index that are selected once a day, if they have no owner. Indexes above
-/// the next index are selected at least as often.
+/// Number of indexes below a wallet's next index whose addresses are queried once a day if they have no owner.
+/// Addresses above the next index are queried at least as often.
 ///
-/// After a restore of an older copy, the file does not know which of these indexes were handed out.
+/// After a restore of an older copy, the file does not know which of these addresses were handed out.
 const BELOW_DAILY: u32 = 10_000;
-/// Time after the deadline of an invoice in which its address is selected in every step, in milliseconds.
+/// Time after an invoice's deadline during which every step queries the invoice's address, in milliseconds.
 const ENDED_MS_MAX: i64 = 30 * DAY_MS;
 /// Minutes in a day.
 const MINUTES: i64 = DAY_MS / MINUTE_MS;
@@ -37,7 +37,7 @@ pub(super) struct PolledAddresses {
     derived: Mutex<BTreeMap<i64, DerivedWallet>>,
 }
 
-/// Addresses of one pool that are selected in every step.
+/// Addresses of one pool that every step queries at the node.
 #[derive(Debug, Default)]
 struct OpenPoolAddresses {
     /// `seq` of the last address that was read.
@@ -159,8 +159,8 @@ impl PollList {
     }
 }
 
-/// Range of minutes since the previous step. The number of an address selects one minute of the day. The address is
-/// due in this minute.
+/// Range of minutes since the previous step. The number of an address selects one minute of the day, in which the
+/// address is queried.
 struct DueMinutes {
     /// Last minute before the range, counted from 1970.
     after: i64,

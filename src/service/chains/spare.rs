@@ -14,8 +14,8 @@ use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Number of indexes below a wallet's next index that are derived if they have no owner. Only a mistake skips more
-/// indexes. Deriving one index takes some 50 µs at every start.
+/// Number of indexes below a wallet's next index that are derived if they have no owner. Deriving one index takes
+/// some 50 µs at every start.
 const BELOW: u32 = 1_000_000;
 /// Number of indexes to derive, starting at a wallet's next index.
 const ABOVE: u32 = 1000;
@@ -279,13 +279,14 @@ mod tests {
         let unused = [3..5, 10..2000];
         assert_eq!(ranges_to_derive(&spare, 3000, &unused), [3000..3000 + ABOVE, 10..2000, 3..5]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
-        // The next index was lowered to correct a typing error.
+        // After the next index was lowered, addresses from this index on are derived, then those below it without an
+        // owner.
         assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + ABOVE]);
-        // The next index advances, because indexes were handed out or skipped.
+        // After the next index advanced by one, only one more address is derived.
         assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
-        // A typing error made the next index far too high.
+        // If the next index is far too high, only the addresses near it are derived.
         let far = 2_000_000_000;
         assert_eq!(ranges_to_derive(&spare, far, &[]), [far - BELOW..far + ABOVE]);
         let end = INDEX_END;

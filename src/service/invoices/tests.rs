@@ -1,4 +1,5 @@
-//! Tests of the time at which invoices expire: compares the queries with the rule for each invoice.
+//! Tests of the time at which invoices expire: compares the query for the next expiry with the expiry of each single
+//! invoice.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -70,7 +71,7 @@ fn next_expiry_follows_the_rule_for_each_invoice() {
     }
 }
 
-/// Returns the earliest expiry of open invoices, computed by the rule for each invoice.
+/// Returns the earliest expiry of open invoices, computed from each single invoice.
 fn earliest_expiry(db: &Reader<'_>) -> Result<Option<Time>, Error> {
     let scanned = chains::lagging_chains(db)?;
     let mut first: Option<Time> = None;

@@ -87,7 +87,7 @@ impl Member {
     }
 }
 
-/// The user with this email and the password hash of the user. Empty if the email is unknown.
+/// User found by email, with the stored password hash. Empty if no user has the email.
 pub struct Credentials {
     found: Option<(User, String)>,
 }

@@ -52,8 +52,7 @@ impl Service {
         .await
     }
 
-    /// Stores a failure of a source that was queried at `asked_at`. The earlier figures of the source stay and keep
-    /// aging.
+    /// Stores a failure of a source that was queried at `asked_at`. The earlier figures of the source are kept.
     pub async fn store_source_failure(
         self: &Arc<Self>,
         source: FigureSource,

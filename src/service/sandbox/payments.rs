@@ -236,7 +236,7 @@ impl Service {
             if outcome.is_new {
                 return render_owner(&outcome.into_booked_owner()?).map(Ok);
             }
-            // The transaction is committed, but the request is refused.
+            // The database transaction is committed, although the request is refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
                 None => render_owner(&outcome.owned).map(Ok),
