@@ -108,7 +108,7 @@ impl RunningParts {
         let (shared, runtime) =
             SharedParts::open(&opening_options(&config, file, durability), &config, &url)?;
         let listeners = routes_by_socket(&runtime, (socket, address), metrics, limits)?;
-        let (setup, is_begun) = shared.prepare(&runtime, config.kind)?;
+        let (setup, is_begun) = shared.prepare_file(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
         let settings = HttpSettings {
@@ -226,7 +226,11 @@ impl SharedParts {
     /// Prepares the database file. Returns the setup token, and `true` if programs may run. In production, also ends
     /// the work that an earlier process left unfinished. If the file cannot be written, the server starts read-only
     /// and runs no programs.
-    fn prepare(&self, runtime: &Runtime, kind: FileKind) -> Result<(Option<String>, bool), Error> {
+    fn prepare_file(
+        &self,
+        runtime: &Runtime,
+        kind: FileKind,
+    ) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
             FileKind::Sandbox => Ok(None),
             FileKind::Production => self.prepare_production(runtime),

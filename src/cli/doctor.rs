@@ -5,7 +5,7 @@ use super::checks::{Check, print_checks};
 use super::keeping::database_path;
 use super::live::check_server;
 use super::nodes::{
-    check_chains, check_nodes, check_offer, check_wallets, configured_nodes, final_blocks,
+    check_chains, check_nodes, check_offered_coins, check_wallets, configured_nodes, final_blocks,
 };
 use super::output::{print_text, wants_json};
 use super::progress::{self, show_progress};
@@ -84,7 +84,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             check_chains(db)?,
             check_limits(db)?,
             check_signer(db, has_signer)?,
-            check_offer(db, &nodes, now)?,
+            check_offered_coins(db, &nodes, now)?,
             check_reviews(db, now, &nodes)?,
         ];
         let chains = (of_file, final_blocks(db)?);

@@ -223,7 +223,11 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
 }
 
 /// Checks that coins are on offer if a live key exists.
-pub(super) fn check_offer(db: &Reader<'_>, nodes: &Nodes, now: Time) -> Result<Check, Error> {
+pub(super) fn check_offered_coins(
+    db: &Reader<'_>,
+    nodes: &Nodes,
+    now: Time,
+) -> Result<Check, Error> {
     let why = match keys::has_live_key(db, now)? {
         true => live_mode(nodes, false).no_offer_reasons(db, |_| Ok(None))?,
         false => None,

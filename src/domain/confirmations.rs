@@ -74,7 +74,7 @@ mod tests {
     use super::{Chain, Depth, OnChain, block_confirmations, is_deep_enough};
 
     #[test]
-    fn own_block_is_the_first_confirmation() {
+    fn block_of_a_payment_is_its_first_confirmation() {
         let two = Depth::Blocks(2);
         for (needed, height, cursor, complete, expected) in [
             (Depth::Blocks(1), 7, 7, None, true),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn text_shows_the_counted_confirmations() {
+    fn progress_text_shows_present_and_needed_confirmations() {
         let shown = [(9, 8), (8, 8), (7, 8), (0, u32::MAX)].map(|(height, cursor)| {
             let on_chain = OnChain {
                 confirmations: Some(block_confirmations(height, cursor)),

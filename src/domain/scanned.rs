@@ -55,7 +55,7 @@ impl LaggingChains {
     ///
     /// While a chain lags, this is the time up to which the chain has been scanned, so that timely payments still
     /// count as timely. The wait ends [`HELD_MS_MAX`] after the deadline.
-    pub fn effective_now(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
+    pub fn status_time(&self, waits_for: &str, deadline: Time, now: Time) -> Time {
         match self.earliest_scanned_to(waits_for) {
             Some(to) if now < deadline.plus_ms(HELD_MS_MAX) => now.min(to),
             Some(_) | None => now,
@@ -127,7 +127,7 @@ mod tests {
         let scanned = LaggingChains::new(vec![(Chain::Bitcoin, Time(50)), (Chain::Tron, Time(70))]);
         let now_for = |mode, assets: &[&str], now| {
             let chains = awaited_chains(mode, &quotes(assets), Time(60));
-            scanned.effective_now(&chains, Time(60), Time(now))
+            scanned.status_time(&chains, Time(60), Time(now))
         };
         for (mode, assets, now, judged_at) in [
             (Mode::Live, &["BTC"][..], 40, 40),

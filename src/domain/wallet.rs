@@ -215,7 +215,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
         return Err(key_problem(problem));
     }
     if !chain.has_outputs() {
-        return account_wallet(chain, key, of_descriptor, said);
+        return wallet_on_account_chain(chain, key, of_descriptor, said);
     }
     let script = determine_script(chain, version, of_descriptor, said)?;
     let network = determine_network(version, said)?;
@@ -226,7 +226,7 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
 }
 
 /// Returns a wallet on a chain with accounts. Such a chain has no scripts.
-fn account_wallet(
+fn wallet_on_account_chain(
     chain: Chain,
     key: ExtendedKey,
     of_descriptor: Option<ScriptType>,

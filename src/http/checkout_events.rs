@@ -53,7 +53,7 @@ struct CheckoutEvents {
     id: String,
     token: String,
     /// Version of the invoice's state that the page received last.
-    told: String,
+    sent_version: String,
     /// `true` if the invoice's state may have changed since the page received a version.
     is_stale: bool,
 }
@@ -70,7 +70,7 @@ async fn stream(call: Call) -> Result<Reply, Error> {
         subscription: call.front.subscribers.subscribe(&known.invoice),
         id: known.invoice,
         token: token.to_owned(),
-        told: told.to_owned(),
+        sent_version: told.to_owned(),
         is_stale: true,
     };
     Ok(reply(&call.front, events))
@@ -87,9 +87,9 @@ impl EventSource for CheckoutEvents {
                 state.inspect_err(|error| log::debug!("checkout stream ended: error={error}"));
             let state = state.ok()?;
             self.is_stale = false;
-            if state.version != self.told {
+            if state.version != self.sent_version {
                 let text = event("invoice", &state.version, state.json.get());
-                self.told = state.version;
+                self.sent_version = state.version;
                 return Some(text);
             }
         }

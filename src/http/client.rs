@@ -6,18 +6,18 @@ use hyper::HeaderMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A function that returns `true` for the address of a trusted proxy.
-pub type TrustedProxy = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
+pub type TrustedProxyCheck = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// Mask that keeps the first 64 bits of an IPv6 address, which identify a site. The owner of the site chooses the
 /// remaining 64 bits freely.
-const SITE: u128 = u128::MAX << 64;
+const SITE_MASK: u128 = u128::MAX << 64;
 
 /// Returns the address of the client. Among the peer and the entries of `X-Forwarded-For`, this is the address
 /// nearest to the server that is not a trusted proxy.
 pub(super) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,
-    is_trusted: &TrustedProxy,
+    is_trusted: &TrustedProxyCheck,
 ) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
     // The search ends at an unreadable entry, because the client may have forged this entry and all entries before
@@ -43,7 +43,7 @@ pub(super) fn client_address(
 pub(super) fn site_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE).into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE_MASK).into(),
     }
 }
 
@@ -70,13 +70,13 @@ pub(super) fn limit_key(address: IpAddr) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{TrustedProxy, client_address, enclosing_networks, limit_key};
+    use super::{TrustedProxyCheck, client_address, enclosing_networks, limit_key};
     use hyper::HeaderMap;
     use hyper::header::HeaderValue;
 
     #[track_caller]
     fn resolved_client(peer: &str, lines: &[impl AsRef<[u8]>]) -> String {
-        let proxies: TrustedProxy = Box::new(|address| address.to_string().starts_with("10."));
+        let proxies: TrustedProxyCheck = Box::new(|address| address.to_string().starts_with("10."));
         let mut headers = HeaderMap::new();
         for line in lines {
             headers.append("x-forwarded-for", HeaderValue::from_bytes(line.as_ref()).unwrap());

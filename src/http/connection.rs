@@ -21,7 +21,7 @@ use tokio::time::Sleep;
 
 /// Number of equal parts of the time over which a client's reading is measured. A slow client is disconnected at most
 /// one part late.
-const PARTS: usize = 10;
+const SPAN_PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub(super) struct Socket {
 #[derive(Default)]
 struct SlowReader {
     /// Bytes that the client read in each of the latest parts of the waiting time. The present part is first.
-    parts: [u64; PARTS],
+    parts: [u64; SPAN_PARTS],
     /// Number of completed parts of the waiting time.
     over: usize,
     /// Time spent waiting in the present part, without the wait in progress.
@@ -141,7 +141,7 @@ impl SlowReader {
             ready!(part_over.as_mut().poll(context));
             self.over = self.over.saturating_add(1);
             let taken = self.parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
-            if self.over >= PARTS && taken < pace.bytes_min {
+            if self.over >= SPAN_PARTS && taken < pace.bytes_min {
                 return Poll::Ready(());
             }
             self.parts.rotate_right(1);

@@ -205,7 +205,7 @@ fn with_common_headers(
 /// the call has no fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
-    front.unless_closed(tokio::time::sleep(fault.delay)).await;
+    front.run_until_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
 
@@ -268,7 +268,7 @@ impl StartedAnswer {
 async fn slow_down_guessing(front: &Front, error: &Error) {
     let is_guess = matches!(error, Error::Refused(refusal) if refusal.code == Code::Unauthorized);
     if is_guess && front.sandbox.is_none() {
-        front.unless_closed(tokio::time::sleep(UNAUTHORIZED_DELAY)).await;
+        front.run_until_closed(tokio::time::sleep(UNAUTHORIZED_DELAY)).await;
     }
 }
 

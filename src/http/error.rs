@@ -141,12 +141,12 @@ mod tests {
         (500, "internal_error"),
     ];
     /// Status and codes of temporary errors. Their answers have the header `Retry-After`.
-    const PASSING: (u16, &str) = (503, "maintenance pool_refilling overloaded");
+    const TEMPORARY_ERRORS: (u16, &str) = (503, "maintenance pool_refilling overloaded");
 
     #[test]
     fn every_code_has_its_documented_status() {
         let mut codes: Vec<Code> = Code::ALL.to_vec();
-        for (status, texts) in DOCUMENTED.iter().chain([&PASSING]) {
+        for (status, texts) in DOCUMENTED.iter().chain([&TEMPORARY_ERRORS]) {
             for text in texts.split(' ') {
                 let code = codes.iter().position(|code| code.as_str() == text);
                 let code = code.map(|at| codes.remove(at)).unwrap();

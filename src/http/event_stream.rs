@@ -39,7 +39,7 @@ pub(super) fn event(name: &str, id: &str, data: &str) -> String {
 fn live_stream(front: Arc<Front>, mut source: impl EventSource) -> LiveStream {
     LiveStream(Box::pin(async move {
         let next = tokio::time::timeout(HEARTBEAT_PAUSE, source.next());
-        let text: Bytes = match front.unless_closed(next).await? {
+        let text: Bytes = match front.run_until_closed(next).await? {
             Ok(event) => event?.into(),
             Err(_) => Bytes::from_static(HEARTBEAT.as_bytes()),
         };

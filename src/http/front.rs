@@ -6,7 +6,7 @@ pub(super) mod faults;
 pub(super) mod inbox;
 pub(super) mod sandbox;
 
-use super::client::TrustedProxy;
+use super::client::TrustedProxyCheck;
 use super::hashing::HashingQueue;
 use super::large_answers::LargeAnswers;
 use super::limit::{CREATION_BURST, Limiter};
@@ -39,7 +39,7 @@ pub struct Front {
     pub(super) clock: Arc<Clock>,
     pub(super) limiter: Limiter,
     pub(super) link_limiter: Limiter,
-    pub(super) trusted_proxy: TrustedProxy,
+    pub(super) trusted_proxy: TrustedProxyCheck,
     pub(super) metrics: Metrics,
     pub(super) metrics_token: Option<MetricsToken>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
@@ -69,7 +69,7 @@ pub struct HttpSettings {
     pub link_invoices_per_minute: u32,
     /// Returns `true` for the addresses of trusted proxies. The server reads `X-Forwarded-For` only from trusted
     /// proxies.
-    pub trusted_proxy: TrustedProxy,
+    pub trusted_proxy: TrustedProxyCheck,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
     /// Limits of password checks.
@@ -184,7 +184,7 @@ impl Front {
     }
 
     /// Awaits a future and returns its output, or `None` if the server shuts down first.
-    pub(super) async fn unless_closed<T>(&self, what: impl Future<Output = T>) -> Option<T> {
+    pub(super) async fn run_until_closed<T>(&self, what: impl Future<Output = T>) -> Option<T> {
         let mut closed = self.closed.subscribe();
         tokio::select! {
             outcome = what => Some(outcome),

@@ -47,7 +47,7 @@ mod subscribers;
 mod throttle;
 
 pub use auth::Auth;
-pub use client::TrustedProxy;
+pub use client::TrustedProxyCheck;
 pub use dispatch::create_front;
 pub use front::inbox::Inboxes;
 pub use front::sandbox::{ClockChange, SandboxControls, SandboxSettings};

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn routes_of_one_path_share_a_form() {
+    fn routes_of_one_path_share_an_answer_form() {
         for route in routes(true) {
             let form = Router::new(routes(true), ListenerRoutes::All).error_form(route.path);
             assert!(

@@ -28,7 +28,7 @@ const WAIT_MS_MIN: i64 = SECOND_MS;
 const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// Rate of failures of one client at all emails: 30 at once, then three each minute.
-const BY_CLIENT: Rate = Rate { burst: 30, cost_ms: 20 * SECOND_MS };
+const CLIENT_RATE: Rate = Rate { burst: 30, cost_ms: 20 * SECOND_MS };
 /// Maximum number of remembered failures at unknown emails, and of remembered clients. Each entry costs a guesser one
 /// hash. At 100 hashes a second, entries expire before the maximum is reached. Above the maximum, failures at unknown
 /// emails are not counted.
@@ -46,7 +46,7 @@ pub struct PasswordLimits {
     /// Maximum number of remembered failures at unknown emails. Failures at existing users are not limited in number.
     pub failures_remembered_max: usize,
     /// Number of failures of all unknown clients together at one email before these clients must wait.
-    pub guesses_of_all_max: i64,
+    pub shared_guesses_max: i64,
     /// Half of the wait that the sixth failure of a client at an email causes, in milliseconds. Each further failure
     /// doubles the wait.
     pub wait_ms_min: i64,
@@ -57,7 +57,7 @@ impl Default for PasswordLimits {
         PasswordLimits {
             waiting_max: hashing::WAITING_MAX,
             failures_remembered_max: REMEMBERED_MAX,
-            guesses_of_all_max: target::GUESSES_OF_ALL_MAX,
+            shared_guesses_max: target::SHARED_GUESSES_MAX,
             wait_ms_min: WAIT_MS_MIN,
         }
     }
@@ -178,7 +178,7 @@ impl FailureCounts {
         };
         let by_target = owed(failures.loosely.get(&together), &rate);
         let by_client = match target.counts_for_client() {
-            true => owed(self.clients.get(&key(client)), &BY_CLIENT),
+            true => owed(self.clients.get(&key(client)), &CLIENT_RATE),
             false => 0,
         };
         strictly.max(by_client).max(by_target)
@@ -217,7 +217,7 @@ impl FailureCounts {
             return;
         }
         if let Some(bucket) = bounded_entry(&mut self.clients, key(client), empty, remembered_max) {
-            bucket.count_attempt(&BY_CLIENT, now);
+            bucket.count_attempt(&CLIENT_RATE, now);
         }
     }
 
@@ -239,7 +239,7 @@ impl FailureCounts {
             return;
         }
         if let Some(bucket) = self.clients.get_mut(&key(client)) {
-            bucket.undo_attempt(&BY_CLIENT);
+            bucket.undo_attempt(&CLIENT_RATE);
         }
     }
 
@@ -263,7 +263,7 @@ impl FailureCounts {
                 if together.is_some()
                     && let Some(bucket) = self.clients.get_mut(&key(client))
                 {
-                    bucket.undo_attempt(&BY_CLIENT);
+                    bucket.undo_attempt(&CLIENT_RATE);
                 }
             }
             Target::Nobody(_) | Target::SetUp => {

@@ -44,7 +44,7 @@ impl Guard {
     /// Returns `true` if a connection to this address is allowed. Pass the address of the connection, not the address
     /// in the url.
     pub fn permits(&self, scheme_is_https: bool, ip: IpAddr) -> bool {
-        let reached = effective_address(ip);
+        let reached = connection_address(ip);
         let opened = self.allowed.iter().any(|range| range.contains(ip) || range.contains(reached));
         let own_machine = self.sandbox && ip.to_canonical().is_loopback();
         opened || own_machine || (scheme_is_https && is_public(reached))
@@ -157,7 +157,7 @@ fn literal_address(host: Host<'_>) -> Option<IpAddr> {
 /// translates NAT64 addresses, by which an IPv6-only network reaches IPv4 hosts.
 ///
 /// Other IPv6 addresses that contain an IPv4 address are obsolete and never public.
-fn effective_address(ip: IpAddr) -> IpAddr {
+fn connection_address(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(v6) if NAT64.contains(ip) => {
             let [.., a, b, c, d] = v6.octets();

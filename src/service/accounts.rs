@@ -61,7 +61,7 @@ impl Service {
         self.read(|db| {
             let seq = |id: &str| ledger::seq_by_id(db, account, mode, id);
             let before = page::find_page_start(wanted.before.as_deref(), seq)?;
-            let page = PageBounds::with_one_more(before, wanted.limit);
+            let page = PageBounds::with_one_more_row(before, wanted.limit);
             let entries = ledger::page(db, account, mode, wanted.currency, page)?;
             let rendered = entries
                 .into_iter()

@@ -13,9 +13,10 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Limits before the first listener registers.
-const QUIET: ActivityLimits = ActivityLimits { entries: 64, bytes: 512 * 1024 };
+const LIMITS_WITHOUT_LISTENER: ActivityLimits = ActivityLimits { entries: 64, bytes: 512 * 1024 };
 /// Limits after the first listener has registered.
-const HEARD: ActivityLimits = ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
+const LIMITS_WITH_LISTENER: ActivityLimits =
+    ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
 /// Maximum size of a kept body, in bytes. For a longer body, only its length is kept.
 const BODY_BYTES_MAX: usize = 128 * 1024;
 
@@ -163,7 +164,7 @@ impl Activity {
     /// Adds an entry and wakes the listeners.
     pub fn add(&self, happened: ActivityEntry) {
         let wake = self.wake.get();
-        let bounds = if wake.is_some() { HEARD } else { QUIET };
+        let bounds = if wake.is_some() { LIMITS_WITH_LISTENER } else { LIMITS_WITHOUT_LISTENER };
         let bytes = happened.size_bytes();
         let mut kept = self.lock();
         kept.newest = kept.newest.saturating_add(1);
@@ -251,7 +252,9 @@ impl Service {
 #[cfg(test)]
 #[expect(clippy::panic, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Activity, ActivityEntry, Call, ListenerItem, QUIET, RecordedBody};
+    use super::{
+        Activity, ActivityEntry, Call, LIMITS_WITHOUT_LISTENER, ListenerItem, RecordedBody,
+    };
     use crate::domain::time::Time;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -286,7 +289,7 @@ mod tests {
         for _ in 0..1000 {
             activity.add(call_with_body_size(10));
         }
-        assert_eq!(activity.lock().entries.len(), QUIET.entries);
+        assert_eq!(activity.lock().entries.len(), LIMITS_WITHOUT_LISTENER.entries);
         assert!(matches!(activity.item_after(0), Some(ListenerItem::Missed(936, 936))));
         assert_eq!(entry_number(activity.item_after(936)), 937);
         assert_eq!(entry_number(activity.item_after(999)), 1000);
@@ -296,7 +299,7 @@ mod tests {
             activity.add(call_with_body_size(100_000));
         }
         let kept = activity.lock();
-        assert!(kept.bytes <= QUIET.bytes && kept.entries.len() > 1);
+        assert!(kept.bytes <= LIMITS_WITHOUT_LISTENER.bytes && kept.entries.len() > 1);
         let counted: usize = kept.entries.iter().map(|entry| entry.bytes).sum();
         assert_eq!(counted, kept.bytes);
         assert!(RecordedBody::from_bytes(&[0; 1_000_000]).bytes.is_empty());

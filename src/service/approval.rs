@@ -11,7 +11,7 @@ use crate::domain::network_fee::{FeeRates, FixedFee, gas_coin, propose_fee};
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::approval::{ApprovalProposal, FeeSource, ProposedFee};
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::sender::{SenderConditions, SentBy};
 use crate::domain::transfer::step::{TransferAction, TransferStep};
 use crate::domain::transfer::terms::fixed_network_fee;
@@ -21,7 +21,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Audit log actor for values that a server fills in after an upgrade.
-const UPGRADE: &str = "upgrade";
+const UPGRADE_ACTOR: &str = "upgrade";
 
 impl Service {
     /// Returns the step for an approval or a reassignment.
@@ -34,7 +34,7 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         transfer: &Transfer,
-        request: &MoveRequest,
+        request: &TransferStepRequest,
     ) -> Result<TransferStep, Error> {
         let (asked, conditions) = (&request.approval, self.sender_conditions(tx, now, transfer)?);
         if request.action == TransferAction::Reassign {
@@ -64,7 +64,7 @@ impl Service {
         tx: &Tx<'_>,
         now: Time,
         transfer: &Transfer,
-        request: &MoveRequest,
+        request: &TransferStepRequest,
     ) -> Result<Option<SentBy>, Error> {
         let asked = request.approval.sent_by;
         if transfer.status != TransferStatus::Approved {
@@ -158,7 +158,7 @@ impl Service {
                 transfers::update(tx, &filled, transfer.status)?;
                 let detail = json!({ "sentBy": sent_by });
                 let verb = TransferAction::Reassign.as_str();
-                write_audit_entry(tx, now, UPGRADE, verb, &filled, &detail)?;
+                write_audit_entry(tx, now, UPGRADE_ACTOR, verb, &filled, &detail)?;
             }
             Ok(found.len())
         })

@@ -51,7 +51,7 @@ const PARTS: [AuditPart; 3] = [
     check_invoices,
 ];
 /// Capacity of a part's message queue. The part blocks when the queue is full, so memory does not grow with findings.
-const TOLD_AHEAD_MAX: usize = 1024;
+const MESSAGE_QUEUE_MAX: usize = 1024;
 
 /// Checks everything except the addresses, and reports each finding. [`check_addresses`] checks the addresses.
 ///
@@ -73,11 +73,11 @@ pub fn audit(
     let file = &db.reopenable_file()?;
     thread::scope(|scope| {
         let parts = PARTS.map(|check| {
-            let (teller, told) = sync_channel(TOLD_AHEAD_MAX);
+            let (teller, told) = sync_channel(MESSAGE_QUEUE_MAX);
             let part = scope.spawn(move || file.read(|db| run_part(db, check, &teller)));
             (part, told)
         });
-        let (teller, found) = sync_channel(TOLD_AHEAD_MAX);
+        let (teller, found) = sync_channel(MESSAGE_QUEUE_MAX);
         let history = scope.spawn(move || {
             let mut tell = |finding| drop(teller.send(finding));
             file.read(|db| Ok((audit::counts(db)?, check_history(db, noted, &mut tell)?)))

@@ -84,7 +84,7 @@ impl Service {
             };
             let before = query.before.as_ref().map(|text| text.parse());
             let before = before.transpose().map_err(|_| unknown_cursor_error())?;
-            let page = PageBounds::with_one_more(before, query.limit);
+            let page = PageBounds::with_one_more_row(before, query.limit);
             let found = audit_log::page(db, account, page)?;
             let rendered = found.iter().map(render_entry);
             Page::from_entries(rendered, query.limit)

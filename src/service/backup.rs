@@ -14,7 +14,7 @@ use crate::store::history;
 use std::path::Path;
 
 /// Audit log actor for a restore.
-const ACTOR: &str = "restore";
+const RESTORE_ACTOR: &str = "restore";
 
 /// Parameters of a restore.
 #[derive(Clone, Debug)]
@@ -112,8 +112,8 @@ pub fn restore(
     let (of_copy, replaced) = (copy.read(history::log_heads)?, copy.replaced_log_heads()?);
     let held = copy.prepare_for_restore(wanted.now, wanted.next, tell)?;
     let noted = NewAuditEntry {
-        actor: ACTOR,
-        action: audit::history::RESTORE,
+        actor: RESTORE_ACTOR,
+        action: audit::history::RESTORE_ACTION,
         account: None,
         object_id: None,
         detail: &audit::history::detail_of_restore(&of_copy, &replaced).to_string(),

@@ -8,7 +8,7 @@ use crate::store::{Store, deliveries, file};
 use std::sync::Arc;
 
 /// Longest wait between two attempts of a delivery, with a margin, in milliseconds.
-const GAP_MS_MAX: i64 = 11 * HOUR_MS;
+const DELIVERY_WAIT_MS_MAX: i64 = 11 * HOUR_MS;
 
 /// Records in a file that the operator accepts the wall clock. A running server that has the file open also reads
 /// this record.
@@ -38,7 +38,7 @@ impl Service {
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
             if set_back {
-                deliveries::make_deliveries_due(tx, now, now.plus_ms(GAP_MS_MAX))?;
+                deliveries::make_deliveries_due(tx, now, now.plus_ms(DELIVERY_WAIT_MS_MAX))?;
             }
             Ok(file::save_clock_time(tx, now, set_back, ahead_ms)?)
         })

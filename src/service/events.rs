@@ -117,7 +117,7 @@ impl Service {
             let query = events::EventQuery {
                 kind: wanted.kind,
                 object: wanted.object.as_deref(),
-                page: PageBounds::with_one_more(before, wanted.limit),
+                page: PageBounds::with_one_more_row(before, wanted.limit),
             };
             let found = events::page(db, account, mode, query)?;
             let parse = |(id, body)| Ok((id, RawValue::from_string(body)?));

@@ -91,7 +91,7 @@ impl Service {
                 Ok::<_, Error>(own.map(|invoice| invoice.seq))
             };
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
-            let page = PageBounds::with_one_more(before, wanted.limit);
+            let page = PageBounds::with_one_more_row(before, wanted.limit);
             let mut ids = match &wanted.order_id {
                 None => invoices::list(db, account, mode, wanted.status, page)?,
                 Some(order_id) => {

@@ -262,7 +262,7 @@ pub fn random_bytes<const N: usize>() -> Result<[u8; N], Error> {
 }
 
 /// Time for which a replaced secret still signs together with the new secret, in milliseconds.
-pub const BOTH_SIGN_MS: i64 = DAY_MS;
+pub const SECRET_OVERLAP_MS: i64 = DAY_MS;
 
 /// Returns the text of a new secret: the prefix, for example `whsec_`, and 32 random bytes in base64.
 ///

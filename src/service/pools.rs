@@ -24,7 +24,7 @@ const TAKEN_A_MINUTE_MAX: u32 = 10;
 /// Maximum number of addresses in one import.
 pub const IMPORT_MAX: usize = 1000;
 /// Name of the request field with the addresses to import.
-const NAME: &str = "addresses";
+const ADDRESSES_FIELD: &str = "addresses";
 
 impl Service {
     /// Returns `true` if the chain has a source of addresses. An empty pool counts as a source. An imported pool
@@ -166,7 +166,7 @@ pub fn import(
         if addresses::is_destination(tx, address)? {
             let problem = "is a destination: a payout address, or the address of a refund";
             let message = format!("{} {problem}", place(at));
-            return Err(Refusal::for_param(Code::InvalidRequest, NAME, message).into());
+            return Err(Refusal::for_param(Code::InvalidRequest, ADDRESSES_FIELD, message).into());
         }
         if pool_addresses::import(tx, chain, address, now)? {
             added = added.saturating_add(1);
@@ -218,12 +218,12 @@ fn canonical_addresses(
 ) -> Result<Vec<String>, Error> {
     if !(1..=IMPORT_MAX).contains(&list.len()) {
         let problem = format!("must have 1 to {IMPORT_MAX} entries");
-        return Err(Refusal::field(NAME, problem).into());
+        return Err(Refusal::field(ADDRESSES_FIELD, problem).into());
     }
     let read = |(at, item): (usize, &Value)| {
         let wrong = |problem: String| {
-            let message = format!("{NAME}[{at}] {problem}");
-            Refusal::for_param(Code::InvalidRequest, NAME, message)
+            let message = format!("{ADDRESSES_FIELD}[{at}] {problem}");
+            Refusal::for_param(Code::InvalidRequest, ADDRESSES_FIELD, message)
         };
         let text = item.as_str();
         let text = text.ok_or_else(|| wrong("must be a string".to_owned()))?;

@@ -82,7 +82,7 @@ impl Service {
                     invoice_steps::replace_pick(tx, invoice.seq, quote.seq, now)?;
                 }
                 // A requested quote stays valid, even if a payment that a person assigned to the quote is removed.
-                quotes::save_person_flag(tx, quote.seq, false)?;
+                quotes::set_made_for_assignment(tx, quote.seq, false)?;
                 quote
             }
             None => {
@@ -217,7 +217,7 @@ impl Service {
                     created_at: now,
                 };
                 quote.seq = quotes::insert(tx, invoice.seq, &quote)?;
-                quotes::save_person_flag(tx, quote.seq, true)?;
+                quotes::set_made_for_assignment(tx, quote.seq, true)?;
                 quote
             }
         };

@@ -196,7 +196,7 @@ pub(super) fn judgment_time(invoice: &Invoice, scanned: &LaggingChains, now: Tim
         | InvoiceStatus::Overpaid
         | InvoiceStatus::Underpaid
         | InvoiceStatus::PaidLate
-        | InvoiceStatus::Cancelled => scanned.effective_now(&invoice.waits_for, deadline, now),
+        | InvoiceStatus::Cancelled => scanned.status_time(&invoice.waits_for, deadline, now),
     }
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Invariant: the stock follows from the wallet and the index alone, so a lost stock loses no data.
 
-use super::upcoming::{ABOVE, skip_if_destination};
+use super::upcoming::{UPCOMING_INDEXES, skip_if_destination};
 use super::{Error, Service};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::wallet::{INDEX_END, ReceivingBranch, Wallet, WalletAddress};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Number of addresses of a wallet to keep in stock, in addition to one for each waiting write.
-const AHEAD: u32 = 128;
+const STOCKED_AHEAD: u32 = 128;
 
 /// Stocks of the wallets that handed out addresses since the start.
 #[derive(Default)]
@@ -76,19 +76,19 @@ impl AddressStock {
         let ahead = all.iter_mut().find(|ahead| ahead.wallet == row.wallet)?;
         ahead.ready = ahead.ready.split_off(&next);
         // The owner lowered the next index, so the derived addresses are too far ahead to be needed soon.
-        let far = next.saturating_add(AHEAD);
+        let far = next.saturating_add(STOCKED_AHEAD);
         if ahead.ready.keys().next().is_some_and(|first| *first > far) {
             ahead.ready.clear();
             ahead.derived_to = next;
         }
         let from = ahead.derived_to.max(next);
-        let least = next.saturating_add(AHEAD / 2).saturating_add(waiting);
+        let least = next.saturating_add(STOCKED_AHEAD / 2).saturating_add(waiting);
         if from >= least.min(INDEX_END) {
             return None;
         }
         // The stock stays within the range that is refused as a destination, so no transfer is sent to a stocked
         // address.
-        let to = next.saturating_add(AHEAD.saturating_add(waiting).min(ABOVE));
+        let to = next.saturating_add(STOCKED_AHEAD.saturating_add(waiting).min(UPCOMING_INDEXES));
         ahead.derived_to = to.min(INDEX_END);
         Some((Arc::clone(&ahead.branch), from, ahead.derived_to))
     }
@@ -150,7 +150,7 @@ impl Service {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{AHEAD, AddressStock, WalletAddress, WalletRow};
+    use super::{AddressStock, STOCKED_AHEAD, WalletAddress, WalletRow};
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
     use crate::domain::wallet::{INDEX_END, WalletHints, read};
@@ -184,16 +184,21 @@ mod tests {
     fn stock_holds_the_next_addresses_of_the_wallet() {
         let stock = AddressStock::default();
         for (next, waiting, from, to) in [
-            (0, 0, 0, AHEAD),
-            (5, 0, 5, AHEAD),
-            (AHEAD / 2, 0, AHEAD / 2, AHEAD),
-            (AHEAD / 2 + 1, 0, AHEAD / 2 + 1, AHEAD + AHEAD / 2 + 1),
-            (70, 200, 70, 70 + AHEAD + 200),
+            (0, 0, 0, STOCKED_AHEAD),
+            (5, 0, 5, STOCKED_AHEAD),
+            (STOCKED_AHEAD / 2, 0, STOCKED_AHEAD / 2, STOCKED_AHEAD),
+            (
+                STOCKED_AHEAD / 2 + 1,
+                0,
+                STOCKED_AHEAD / 2 + 1,
+                STOCKED_AHEAD + STOCKED_AHEAD / 2 + 1,
+            ),
+            (70, 200, 70, 70 + STOCKED_AHEAD + 200),
             // The next index is beyond the stock, so the stock starts again at the next index.
-            (5000, 0, 5000, 5000 + AHEAD),
+            (5000, 0, 5000, 5000 + STOCKED_AHEAD),
             (INDEX_END - 3, 0, INDEX_END - 3, INDEX_END),
             // The next index is far below the stock, so the stock starts again at the next index.
-            (10, 0, 10, 10 + AHEAD),
+            (10, 0, 10, 10 + STOCKED_AHEAD),
             (INDEX_END, 0, INDEX_END, INDEX_END),
         ] {
             let all = |derived: Vec<(u32, WalletAddress)>| {
@@ -224,7 +229,7 @@ mod tests {
             let found = stock.address(&row.wallet, index, |_| Ok(None));
             found.unwrap().is_some()
         };
-        let far = u64::from(AHEAD);
+        let far = u64::from(STOCKED_AHEAD);
         assert_eq!([2, 3, 4, far].map(usable), [true, false, true, false]);
     }
 }

@@ -291,7 +291,7 @@ pub(crate) fn audit_log_entries(
     service: &Arc<Service>,
     action: &str,
 ) -> Vec<(Option<String>, Value)> {
-    let page = PageBounds::with_one_more(None, 1000);
+    let page = PageBounds::with_one_more_row(None, 1000);
     let entries = service.read(|db| Ok(audit_log::page(db, None, page)?));
     let of_action = entries.unwrap().into_iter().filter(|of| of.action == action);
     let told =

@@ -30,7 +30,7 @@ use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::TransferStep;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
@@ -75,7 +75,7 @@ impl Service {
         now: Time,
         kind: TransferKind,
         id: &str,
-        request: MoveRequest,
+        request: TransferStepRequest,
     ) -> Result<Json, Error> {
         let id = id.to_owned();
         self.write(move |service, tx| {

@@ -13,7 +13,7 @@ use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of indexes above a wallet's next index whose addresses count as ours.
-pub(super) const ABOVE: u32 = 1000;
+pub(super) const UPCOMING_INDEXES: u32 = 1000;
 
 /// The next addresses of each wallet, by the wallet's `seq`.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct NextAddresses {
 
 /// Returns the indexes of a wallet whose addresses count as ours before they are handed out.
 fn upcoming_indexes(row: &WalletRow) -> RangeInclusive<u32> {
-    let last = row.next_index.saturating_add(ABOVE);
+    let last = row.next_index.saturating_add(UPCOMING_INDEXES);
     row.next_index..=last.min(INDEX_END.saturating_sub(1))
 }
 

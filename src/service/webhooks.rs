@@ -204,9 +204,10 @@ impl Service {
     /// `invalid_request` if `before` is not the id of a delivery.
     pub fn deliveries(&self, before: Option<&str>, limit: u32) -> Result<Page, Error> {
         self.read_snapshot(|db| {
-            let before =
-                page::find_page_start(before, |id| deliveries::position_among_all(db, id))?;
-            let mut rows = deliveries::newest(db, PageBounds::with_one_more(before, limit))?;
+            let before = page::find_page_start(before, |id| {
+                deliveries::position_among_all_accounts(db, id)
+            })?;
+            let mut rows = deliveries::newest(db, PageBounds::with_one_more_row(before, limit))?;
             let most = usize::try_from(limit).unwrap_or(usize::MAX);
             let more = rows.len() > most;
             rows.truncate(most);

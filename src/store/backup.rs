@@ -15,7 +15,7 @@ use super::identity::{Identity, identify, schema_differences};
 use super::lock::{LOCK, Lock, resolve_links};
 use super::open::open_unshared;
 use super::paths::{is_reserved_name, sync_folder, with_suffix};
-use super::source::Source;
+use super::source::SourceFile;
 use super::statement::commands;
 use super::{FileKind, Reader, StoreError, migrate, room};
 use crate::domain::progress::{ProgressSink, ignore_progress};
@@ -63,7 +63,7 @@ pub struct BackupCopy {
 /// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file cannot be read in
 /// its place, a second copy is read, and `tell` gets a message.
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<BackupCopy, StoreError> {
-    let source = Source::open(from, tell)?;
+    let source = SourceFile::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
     let to = resolve_links(to);
     if is_reserved_name(&to) {
@@ -250,7 +250,7 @@ fn read_unshared_file<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let source = Source::open(path, &mut ignore_progress)?;
+    let source = SourceFile::open(path, &mut ignore_progress)?;
     work(&Reader::new(&source.conn))
 }
 

@@ -150,7 +150,7 @@ rows! {
     }
 
     /// Returns the position of a delivery among the deliveries of all accounts.
-    pub fn position_among_all(db, id: &str) -> Option<DeliveryRowPosition> =
+    pub fn position_among_all_accounts(db, id: &str) -> Option<DeliveryRowPosition> =
         select "from deliveries where id = :id";
 }
 

@@ -34,7 +34,7 @@ commands! {
 }
 
 /// Creates a row of the ledger or the audit log. The hash of the row covers `seq`, then `fields`.
-fn log_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> LogRow {
+fn create_log_row(link: Option<HashLink>, seq: i64, fields: &[(&str, Cell)]) -> LogRow {
     let mut form = HashedFields::default();
     form.add("seq", HashedValue::Number(seq));
     for (name, cell) in fields {
@@ -48,7 +48,7 @@ rows! {
         link, seq, id, account, mode, currency, amount, kind, ref_type, ref_id, fee_bps, memo, payment, deposit, transfer,
         reverses, sale_fee_bps, created_at,
     ) -> LogRow {
-        Ok(log_row(link, seq, &[
+        Ok(create_log_row(link, seq, &[
             ("id", id), ("account", account), ("mode", mode), ("currency", currency), ("amount", amount), ("kind", kind),
             ("ref_type", ref_type), ("ref_id", ref_id), ("fee_bps", fee_bps), ("memo", memo), ("payment", payment),
             ("deposit", deposit), ("transfer", transfer), ("reverses", reverses), ("sale_fee_bps", sale_fee_bps),
@@ -60,7 +60,7 @@ rows! {
 
 rows! {
     fn read_audit_log(link, seq, at, actor, action, account, object_id, detail, states) -> LogRow {
-        Ok(log_row(link, seq, &[
+        Ok(create_log_row(link, seq, &[
             ("at", at), ("actor", actor), ("action", action), ("account", account), ("object_id", object_id),
             ("detail", detail), ("states", states),
         ]))

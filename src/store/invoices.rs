@@ -69,11 +69,11 @@ values! {
             order by seq desc limit :limit"
         with { account, mode, status, before: page.before, limit: page.limit };
 
-    fn search_floor_of_all(db, account: i64, mode: Mode, before: i64, count: u32, bytes: u32)
+    fn oldest_searched_of_all(db, account: i64, mode: Mode, before: i64, count: u32, bytes: u32)
         -> Option<(seq: i64, id: String)> =
         file "sql/invoices/floor.sql";
 
-    fn search_floor_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, before: i64, count: u32, bytes: u32)
+    fn oldest_searched_of_status(db, account: i64, mode: Mode, status: InvoiceStatus, before: i64, count: u32, bytes: u32)
         -> Option<(seq: i64, id: String)> =
         file "sql/invoices/floor_by_status.sql";
 }
@@ -241,7 +241,7 @@ pub struct SearchScope {
 }
 
 /// Returns the `seq` and the id of the oldest invoice that a search reads; `None` if the limits are not reached.
-pub fn search_floor(
+pub fn oldest_searched_invoice(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,
@@ -250,8 +250,8 @@ pub fn search_floor(
 ) -> Result<Option<(i64, String)>, StoreError> {
     let before = search.page.before;
     match search.status {
-        None => search_floor_of_all(db, account, mode, before, count, bytes),
-        Some(status) => search_floor_of_status(db, account, mode, status, before, count, bytes),
+        None => oldest_searched_of_all(db, account, mode, before, count, bytes),
+        Some(status) => oldest_searched_of_status(db, account, mode, status, before, count, bytes),
     }
 }
 

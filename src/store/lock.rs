@@ -105,7 +105,7 @@ impl Lock {
     ///
     /// # Errors
     /// [`StoreError`] if one of the files cannot be opened.
-    pub(super) fn of_leftover_database(
+    pub(super) fn lock_leftover_database(
         path: &Path,
         files: &[PathBuf],
     ) -> Result<Option<Lock>, StoreError> {

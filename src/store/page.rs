@@ -29,7 +29,7 @@ impl<P: Position> PageBounds<P> {
     /// follows.
     ///
     /// Without `before`, the page begins with the newest row.
-    pub fn with_one_more(before: Option<P>, limit: u32) -> PageBounds<P> {
+    pub fn with_one_more_row(before: Option<P>, limit: u32) -> PageBounds<P> {
         PageBounds { before: before.unwrap_or(P::END), limit: limit.saturating_add(1) }
     }
 }

@@ -98,7 +98,7 @@ pub fn update(
     now: Time,
 ) -> Result<(), StoreError> {
     observations::update(tx, payment.observation, payment.state, state, now)?;
-    note_state(tx, payment, state, now)
+    record_state_change(tx, payment, state, now)
 }
 
 /// Stores the time from which a payment counts, whether the payment is in time, and its rate and value.
@@ -112,7 +112,7 @@ pub fn save_terms(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
 }
 
 /// Records that a payment changed its state. The observation must have this state already.
-pub fn note_state(
+pub fn record_state_change(
     tx: &Tx<'_>,
     payment: &Payment,
     state: PaymentState,

@@ -25,7 +25,7 @@ rows! {
 
 values! {
     /// Returns the `seq` of a quote if it exists only for an assigned payment, and no payment refers to it any more.
-    fn find_unused(db, seq: i64) -> Option<(seq: i64)> =
+    fn seq_if_unused(db, seq: i64) -> Option<(seq: i64)> =
         "select q.seq from quotes q where q.seq = :seq and q.by_person = 1 \
             and not exists (select 1 from payments p where p.quote = q.seq)";
 
@@ -42,7 +42,7 @@ commands! {
     };
 
     /// Sets whether a quote exists only because a person assigned a payment to its invoice.
-    pub fn save_person_flag(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
+    pub fn set_made_for_assignment(tx, seq: i64, by_person: bool) = "update quotes set by_person = :by_person where seq = :seq";
 
     fn remove(tx, seq: i64) = "delete from quotes where seq = :seq";
 }
@@ -54,7 +54,7 @@ pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
 
 /// Deletes a quote that exists only for an assigned payment, if no payment refers to it any more.
 pub fn remove_unused(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
-    if find_unused(tx, seq)?.is_some() {
+    if seq_if_unused(tx, seq)?.is_some() {
         invoice_steps::remove_of_quote(tx, seq)?;
         remove(tx, seq)?;
     }

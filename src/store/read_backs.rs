@@ -10,24 +10,24 @@ use crate::domain::time::Time;
 values! {
     /// Returns the time from which older blocks of a chain are to be read. `None` if no older blocks are to be read,
     /// or the height of the first of these blocks is stored.
-    pub fn pending_start_time(db, chain: Chain) -> Option<(since: Time)> =
+    pub fn start_of_pending_read(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";
 
     /// Returns `true` if older blocks of a chain are read, and the block at this height is one of them.
-    pub fn covers(db, chain: Chain, height: u32) -> (found: bool) =
+    pub fn covers_height(db, chain: Chain, height: u32) -> (found: bool) =
         "select exists (select 1 from read_backs \
             where chain = :chain and until_height >= :height) as found";
 }
 
 commands! {
     /// Stores the height at which Coffer began to follow a chain, unless a height is stored already.
-    pub fn set_until_height(tx, chain: Chain, height: u32) =
+    pub fn set_end_height(tx, chain: Chain, height: u32) =
         "update read_backs set until_height = :height where chain = :chain and until_height is null";
 
     /// Stores the height of the first older block to read. Payments before the time `unread` are not read. Returns
     /// `false` if a height is stored already.
-    pub fn set_from_height(tx, chain: Chain, from: u32, unread: Time) -> bool =
+    pub fn set_start_height(tx, chain: Chain, from: u32, unread: Time) -> bool =
         "update read_backs set from_height = min(:from, until_height), \
             unread_before = iif(since < :unread, :unread, null) \
             where chain = :chain and until_height is not null and from_height is null";

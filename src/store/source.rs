@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// A file that is open for reading. Its fields are dropped in order: first the connection, then the lock and the
 /// folder.
-pub(super) struct Source {
+pub(super) struct SourceFile {
     pub(super) conn: Connection,
     pub(super) version: usize,
     pub(super) kind: Option<FileKind>,
@@ -104,13 +104,13 @@ fn remove_leftover_folders(folder: &Path, ours: &Metadata) {
     }
 }
 
-impl Source {
+impl SourceFile {
     /// Opens a file for reading. If SQLite cannot write beside the file, a copy is opened, and `tell` gets a message.
     ///
     /// # Errors
     /// [`StoreError`] with a message for the operator: the file does not exist, belongs to another program, or is
     /// newer than this program.
-    pub(super) fn open(path: &Path, tell: &mut ProgressSink<'_>) -> Result<Source, StoreError> {
+    pub(super) fn open(path: &Path, tell: &mut ProgressSink<'_>) -> Result<SourceFile, StoreError> {
         if !path.exists() {
             let message = format!("{} does not exist", path.display());
             return Err(StoreError::Failed(message));
@@ -124,10 +124,10 @@ impl Source {
             Ok(conn)
         });
         match opened {
-            Ok(conn) => Source::from_connection(conn, path, Some(lock), None),
+            Ok(conn) => SourceFile::from_connection(conn, path, Some(lock), None),
             // While a server writes to the file, a copy of its bytes is not consistent.
             Err(error) if cannot_write_beside(&error) && !lock.is_held_by_server()? => {
-                Source::open_copy(path, &error, tell)
+                SourceFile::open_copy(path, &error, tell)
             }
             Err(error) => {
                 let message = format!("{}: {error}", path.display());
@@ -142,9 +142,9 @@ impl Source {
         path: &Path,
         lock: Option<Lock>,
         folder: Option<CopyFolder>,
-    ) -> Result<Source, StoreError> {
+    ) -> Result<SourceFile, StoreError> {
         // Created first, so that its fields are dropped in order even if the file does not belong to Coffer.
-        let mut source = Source { conn, version: 0, kind: None, _lock: lock, _folder: folder };
+        let mut source = SourceFile { conn, version: 0, kind: None, _lock: lock, _folder: folder };
         (source.version, source.kind) = require_coffer_file(identify(&source.conn)?, path)?;
         Ok(source)
     }
@@ -155,7 +155,7 @@ impl Source {
         path: &Path,
         why: &rusqlite::Error,
         tell: &mut ProgressSink<'_>,
-    ) -> Result<Source, StoreError> {
+    ) -> Result<SourceFile, StoreError> {
         let folder = CopyFolder::new()?;
         for suffix in ["", "-wal", "-journal"] {
             let to = with_suffix(&folder.copy_path(), suffix);
@@ -169,7 +169,7 @@ impl Source {
             path.display(),
             folder.path.display()
         )));
-        Source::from_connection(conn, path, None, Some(folder))
+        SourceFile::from_connection(conn, path, None, Some(folder))
     }
 
     /// Returns the source itself, or an upgraded copy if the file is of an older version.
@@ -180,7 +180,7 @@ impl Source {
         self,
         path: &Path,
         tell: &mut ProgressSink<'_>,
-    ) -> Result<Source, StoreError> {
+    ) -> Result<SourceFile, StoreError> {
         let version = self.version;
         if version == migrate::NEWEST {
             return Ok(self);
@@ -197,7 +197,7 @@ impl Source {
         let mut conn = self.copy_to(&copy, tell).map_err(|error| named(error, &copy))?;
         configure(&conn)?;
         migrate::migrate(&mut conn, tell).map_err(|error| named(error, &log))?;
-        Source::from_connection(conn, path, None, Some(folder))
+        SourceFile::from_connection(conn, path, None, Some(folder))
     }
 
     /// Copies a snapshot to a new file that only this user can read.
@@ -249,7 +249,7 @@ pub fn read_any_version<T, E: From<StoreError>>(
     tell: &mut ProgressSink<'_>,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
 ) -> Result<T, E> {
-    let source = Source::open(path, tell)?.into_upgraded(path, tell)?;
+    let source = SourceFile::open(path, tell)?.into_upgraded(path, tell)?;
     let begun = source.conn.execute_batch("begin");
     begun.map_err(StoreError::from)?;
     work(&Reader::new(&source.conn))

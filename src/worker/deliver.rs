@@ -266,7 +266,7 @@ impl Worker for DeliveryWorker {
         let mut pass = pass.unwrap_or_else(|| QueuePass::new(woken));
         let after = &pass.after;
         let waiting = self.service.waiting_queues(after, PAGE_QUEUES_MAX)?;
-        self.receivers.refresh(&waiting, self.uptime.elapsed_ms());
+        self.receivers.refresh_queues(&waiting, self.uptime.elapsed_ms());
         let Some(seen) = self.start_all_due_deliveries(&waiting, now).await? else {
             self.pass = Some(pass).filter(|_| !is_whole);
             return Ok(NextStep::Again);

@@ -187,7 +187,7 @@ impl ReceiverStates {
     }
 
     /// Updates the speeds of queues, then removes idle queues if there are more than [`REMEMBERED_MAX`].
-    pub(super) fn refresh(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
+    pub(super) fn refresh_queues(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
             // An earlier process has tried to send to this receiver without success. The latency is unknown, so the
             // queue counts as slow.

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn use_of_forbidden_room_is_found_in_every_kind_of_path() {
+    fn use_of_forbidden_module_is_found_in_every_kind_of_path() {
         let money = "src/domain/money.rs";
         assert_found_at(money, "use crate::domain::asset;\nuse crate::{store::row};", &[2]);
         assert_found_at(money, "use super::asset;\nuse super::super::store;", &[2]);
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_is_refused_outside_its_rooms() {
+    fn use_of_a_crate_in_a_forbidden_module_is_found() {
         assert_found_at("src/service/a.rs", "fn f(c: &rusqlite::Connection) {}", &[1]);
         assert_found_at(
             "src/service/a.rs",
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn circular_use_of_rooms_is_found() {
+    fn circular_use_of_modules_is_found() {
         let files = [
             ("src/a.rs", "use crate::b::x;"),
             ("src/b/x.rs", "use super::y;"),

@@ -34,7 +34,7 @@ macro_rules! rules {
 }
 
 rules! {
-    rooms_use_only_what_their_layer_may: layers::forbidden_uses,
+    modules_use_only_what_their_layer_may: layers::forbidden_uses,
     uses_go_one_way: layers::circular_uses,
     code_is_in_its_place: places::misplaced_code,
     texts_are_in_their_place: places::misplaced_texts,
@@ -44,7 +44,7 @@ rules! {
     files_are_short_and_say_what_they_do: shape::misshapen_files,
     every_sql_file_is_used: shape::unused_sql_files,
     the_top_level_is_fixed: shape::top_level_faults,
-    the_map_names_every_room: shape::rooms_missing_in_map,
+    crate_docs_list_every_module: shape::modules_missing_in_crate_docs,
     dependencies_have_a_reason: shape::unexplained_dependencies,
     links_lead_somewhere: guides::broken_links,
     every_operation_has_a_test: routes::untested_routes,

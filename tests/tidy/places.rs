@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_are_rendered_in_one_place() {
+    fn resource_rendered_outside_the_renderer_is_found() {
         let source = "#[derive(Debug,\n Serialize)] struct A;\nfn f() { json!({ \"id\": 1,\n \"object\": \"key\" }) }";
         assert_found_at(misplaced_code, "src/http/keys.rs", source, &[4, 2]);
         assert_found_at(misplaced_code, "src/service/keys.rs", source, &[4, 2]);

@@ -53,7 +53,7 @@ pub fn top_level_faults(tree: &Tree) -> Vec<String> {
     found
 }
 
-pub fn rooms_missing_in_map(tree: &Tree) -> Vec<String> {
+pub fn modules_missing_in_crate_docs(tree: &Tree) -> Vec<String> {
     let lines = tree.text("src/lib.rs").lines();
     let map: String = lines.filter(|line| line.starts_with("//!")).collect();
     let rooms = layer_rows().map(|row| row[0]);
@@ -74,13 +74,13 @@ pub fn unexplained_dependencies(tree: &Tree) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::{
-        DEPENDENCIES, TOP, layer_rows, misshapen_files, rooms_missing_in_map, top_level_faults,
-        unexplained_dependencies, unused_sql_files,
+        DEPENDENCIES, TOP, layer_rows, misshapen_files, modules_missing_in_crate_docs,
+        top_level_faults, unexplained_dependencies, unused_sql_files,
     };
     use crate::tree::assert_finds;
 
     #[test]
-    fn files_are_short_and_say_what_they_do() {
+    fn long_files_and_missing_headers_are_found() {
         let tree = [
             ("src/a.rs", format!("//! a\n{}", "f();\n".repeat(400))),
             ("examples/a.rs", format!("\n//! a{}", "\n".repeat(390))),
@@ -100,22 +100,22 @@ mod tests {
     }
 
     #[test]
-    fn every_room_is_in_the_map() {
+    fn modules_missing_in_crate_docs_are_found() {
         let rooms = layer_rows().skip(1).map(|row| format!("//! `{}`\n", row[0]));
         let rooms: String = rooms.collect();
         let lib = format!("{rooms}// `domain`, domains\n");
-        assert_finds(rooms_missing_in_map, &[("src/lib.rs", &lib)], &["src/lib.rs:1"]);
+        assert_finds(modules_missing_in_crate_docs, &[("src/lib.rs", &lib)], &["src/lib.rs:1"]);
     }
 
     #[test]
-    fn dependencies_have_a_reason() {
+    fn unexplained_dependencies_are_found() {
         let cargo = "[package]\nname = \"a\"\n[dependencies]\n# why\nclap = \"4\"\nbs58.version = \"1\"\n\n[dev-dependencies]\nx = \"1\"\n";
         let tree = [("Cargo.toml", cargo), (DEPENDENCIES, "| `clap` | a |")];
         assert_finds(unexplained_dependencies, &tree, &["Cargo.toml"]);
     }
 
     #[test]
-    fn every_sql_file_is_used() {
+    fn unused_sql_files_are_found() {
         let source = "// sql/b/c.sql\nconst A: &str = include_str!(\"../../sql/a/b.sql\");";
         let tree = [("src/store/a.rs", source), ("sql/a/b.sql", ""), ("sql/b/c.sql", "")];
         assert_finds(unused_sql_files, &tree, &["sql/b/c.sql:1"]);

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn unit_tests_are_no_part_of_the_program() {
+    fn program_tokens_omit_unit_tests() {
         assert_program_tokens(
             "src/a.rs",
             "a // b\n\"c\"\n#[cfg(test)]\nmod tests { d }",

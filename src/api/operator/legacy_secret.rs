@@ -7,7 +7,7 @@ use crate::api::tag::Tag;
 use crate::domain::render::endpoints::SigningSecretView;
 use crate::domain::time::Time;
 use crate::service::audit_log;
-use crate::service::{BOTH_SIGN_MS, Error, Member, new_secret};
+use crate::service::{Error, Member, SECRET_OVERLAP_MS, new_secret};
 use crate::store::{Tx, accounts};
 use serde_json::json;
 
@@ -47,7 +47,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (now, actor) = (context.now, member.actor());
     Job::write(move |_, tx| {
         let secret = new_secret("legacy_")?;
-        accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(BOTH_SIGN_MS))?;
+        accounts::roll_legacy_secret(tx, account, &secret, now.plus_ms(SECRET_OVERLAP_MS))?;
         audit_and_show(tx, &actor, "legacy_secret.roll", account, now)
     })
 }

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn data_keeps_length_and_first_word() {
+    fn data_prefix_keeps_length_and_first_word() {
         let one = format!("0x{:064x}", 1);
         let large = format!("0x{}{}", "f".repeat(64), "0".repeat(64));
         let data = |length, first| Some(DataPrefix { length, first });

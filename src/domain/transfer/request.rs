@@ -9,7 +9,7 @@ use crate::domain::refusal::Refusal;
 
 /// A requested step of a transfer.
 #[derive(Clone, Debug)]
-pub struct MoveRequest {
+pub struct TransferStepRequest {
     /// Action to take.
     pub action: TransferAction,
     /// Fields that belong to `approve` and `reassign`.
@@ -28,9 +28,9 @@ pub struct MoveRequest {
     pub state: Option<SimulatedChainState>,
 }
 
-impl From<MoveTransfer> for MoveRequest {
-    fn from(body: MoveTransfer) -> MoveRequest {
-        MoveRequest {
+impl From<MoveTransfer> for TransferStepRequest {
+    fn from(body: MoveTransfer) -> TransferStepRequest {
+        TransferStepRequest {
             action: body.action,
             approval: ApprovalRequest {
                 rate: body.rate,
@@ -49,9 +49,9 @@ impl From<MoveTransfer> for MoveRequest {
     }
 }
 
-impl From<SandboxMoveTransfer> for MoveRequest {
-    fn from(body: SandboxMoveTransfer) -> MoveRequest {
-        MoveRequest {
+impl From<SandboxMoveTransfer> for TransferStepRequest {
+    fn from(body: SandboxMoveTransfer) -> TransferStepRequest {
+        TransferStepRequest {
             action: body.action,
             approval: ApprovalRequest::default(),
             txid: body.txid,

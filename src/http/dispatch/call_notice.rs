@@ -17,7 +17,7 @@ use hyper::http::uri::PathAndQuery;
 use hyper::{HeaderMap, Uri};
 
 /// Header of calls that `/sandbox/stream` must not report. The sandbox's page sends this header.
-const UNREPORTED: &str = "x-coffer-untold";
+const UNREPORTED_HEADER: &str = "x-coffer-untold";
 
 /// Number of last characters of an unknown key that are shown.
 const KEY_END_CHARS: usize = 4;
@@ -47,7 +47,7 @@ impl CallNotice {
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => None,
         };
         if route.is_some_and(is_unreported)
-            || parts.headers.contains_key(UNREPORTED)
+            || parts.headers.contains_key(UNREPORTED_HEADER)
             || path.starts_with("/assets/")
             || path == "/favicon.ico"
         {

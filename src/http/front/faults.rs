@@ -30,7 +30,7 @@ pub(in crate::http) struct FaultState {
     operations: Vec<OperationInfo>,
     faults: Mutex<Vec<Fault>>,
     /// `true` if there is a fault. Requests read this flag without taking the lock.
-    is_any: AtomicBool,
+    has_faults: AtomicBool,
 }
 
 impl FaultState {
@@ -40,7 +40,7 @@ impl FaultState {
         FaultState {
             operations: operations.filter(|operation| !operation.is_control).collect(),
             faults: Mutex::default(),
-            is_any: AtomicBool::new(false),
+            has_faults: AtomicBool::new(false),
         }
     }
 
@@ -55,7 +55,7 @@ impl FaultState {
     /// Returns the fault of this call of the operation, and lowers the fault's `times` by one. Returns `None` if the
     /// call has no fault.
     pub(in crate::http) fn take_fault(&self, operation: OperationInfo) -> Option<Fault> {
-        if operation.is_control || !self.is_any.load(Ordering::SeqCst) {
+        if operation.is_control || !self.has_faults.load(Ordering::SeqCst) {
             return None;
         }
         let mut faults = self.lock();
@@ -65,20 +65,20 @@ impl FaultState {
         fault.times = fault.times.saturating_sub(1);
         let met = fault.clone();
         faults.retain(|fault| fault.times > 0);
-        self.is_any.store(!faults.is_empty(), Ordering::SeqCst);
+        self.has_faults.store(!faults.is_empty(), Ordering::SeqCst);
         Some(met)
     }
 
     pub(in crate::http) fn clear(&self) {
         let mut faults = self.lock();
         faults.clear();
-        self.is_any.store(false, Ordering::SeqCst);
+        self.has_faults.store(false, Ordering::SeqCst);
     }
 
     pub(in crate::http) fn add(&self, fault: Fault) {
         let mut faults = self.lock();
         faults.push(fault);
-        self.is_any.store(true, Ordering::SeqCst);
+        self.has_faults.store(true, Ordering::SeqCst);
     }
 
     /// Returns the simulated faults as `GET /sandbox` shows them.

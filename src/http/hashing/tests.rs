@@ -89,7 +89,7 @@ fn disconnected_client_leaves_the_queue() {
 }
 
 #[test]
-fn the_thread_ends_with_the_queue() {
+fn thread_ends_when_queue_is_dropped() {
     let hashing = HashingQueue::new(8);
     let shared = std::sync::Arc::clone(&hashing.shared);
     let runtime = tokio::runtime::Builder::new_current_thread().build();

@@ -23,7 +23,7 @@ pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value
             return;
         }
         let name = names.entry(text).or_insert_with(|| {
-            let name = free_name(&answer_name(scheme, response), &shared);
+            let name = unused_name(&answer_name(scheme, response), &shared);
             shared.insert(name.clone(), response.clone());
             name
         });
@@ -93,7 +93,7 @@ fn refusal_name(scheme: &str, json: &Value) -> String {
 }
 
 /// Returns `name` if no component has the name yet, else `name` with the first free number.
-fn free_name(name: &str, taken: &Map<String, Value>) -> String {
+fn unused_name(name: &str, taken: &Map<String, Value>) -> String {
     let numbered = (2..).map(|number| format!("{name}{number}"));
     let mut names = std::iter::once(name.to_owned()).chain(numbered);
     names.find(|name| !taken.contains_key(name)).unwrap_or_default()

@@ -216,21 +216,21 @@ async fn move_clock_to_deadline(
 
 /// Redirects to the invoice's page with status 303.
 fn redirect_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
-    let back = page_address(call.id(), form)?;
+    let back = page_path(call.id(), form)?;
     Ok(see_other(&format!("../{back}")))
 }
 
 /// Returns the path of the invoice's page, relative to `/checkout/`. `body` is a form that the page sent. Returns
 /// `None` if the token in the form does not open the checkout.
-pub(super) fn return_path(service: &Service, id: &str, body: &[u8]) -> Option<String> {
+pub(super) fn page_path_from_form(service: &Service, id: &str, body: &[u8]) -> Option<String> {
     let form = FormFields::parse(body).ok()?;
     let is_opened = service.token_opens_checkout(id, form.text("token").ok()?);
-    is_opened.then(|| page_address(id, &form).ok()).flatten()
+    is_opened.then(|| page_path(id, &form).ok()).flatten()
 }
 
 /// Returns the path of the invoice's page, relative to `/checkout/`. The path includes the chosen language and the
 /// origin of the embedding page.
-fn page_address(id: &str, form: &FormFields) -> Result<String, Refusal> {
+fn page_path(id: &str, form: &FormFields) -> Result<String, Refusal> {
     let token = form.text("token")?;
     let lang = super::lang_query(form.text("lang")?);
     let parent = parse_origin(form.text("parent")?);

@@ -98,7 +98,7 @@ impl CustomerRequest {
     fn back_link(&self, context: &ErrorContext<'_>) -> Option<String> {
         let back = match self.pays {
             Payable::Invoice => {
-                checkout::return_path(&context.front.service, context.id(), &self.body)?
+                checkout::page_path_from_form(&context.front.service, context.id(), &self.body)?
             }
             Payable::Link => return None,
         };

@@ -30,7 +30,7 @@ pub(super) fn curl_command(
     if !is_usual {
         command.push_str(&format!(" -X {method}"));
     }
-    command.push_str(key_header(key, server.is_sandbox));
+    command.push_str(credentials_option(key, server.is_sandbox));
     if let Some(body) = example {
         command.push_str(&format!(" -d '{}'", on_one_line(body).replace('\'', r"'\''")));
     }
@@ -39,7 +39,7 @@ pub(super) fn curl_command(
 
 /// Returns the curl option that sends credentials of the kind `key`. Returns an empty text if no credentials are
 /// needed.
-fn key_header(key: &str, is_sandbox: bool) -> &'static str {
+fn credentials_option(key: &str, is_sandbox: bool) -> &'static str {
     match (key, is_sandbox) {
         ("secret", true) => " -H 'X-API-Key: sk_test_sandbox'",
         ("secret", false) => " -H \"X-API-Key: $SECRET_KEY\"",

@@ -85,7 +85,7 @@ impl<'a> Schemas<'a> {
             values: Vec::new(),
             pattern: None,
         };
-        describe(schema, &mut kinds, &mut field);
+        describe_schema(schema, &mut kinds, &mut field);
         kinds.dedup();
         // The type null comes last.
         kinds.sort_by_key(|kind| kind == "null");
@@ -102,7 +102,7 @@ fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Adds the types of a schema to `kinds`, and its ranges and values to `field`.
-fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
+fn describe_schema(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     if let Some(name) = referenced_name(schema) {
         field.objects.push(name.to_owned());
         return;
@@ -120,7 +120,7 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
             }
             ("array", Some((None, items))) => {
                 let mut of = Vec::new();
-                describe(items, &mut of, field);
+                describe_schema(items, &mut of, field);
                 kinds.push(format!("list of {}", of.join(" or ")));
             }
             ("string", _) => kinds.push(match schema.get("format").and_then(Value::as_str) {
@@ -132,7 +132,7 @@ fn describe(schema: &Value, kinds: &mut Vec<String>, field: &mut Field) {
     }
     if has_no_types(schema) {
         for alternative in alternatives(schema) {
-            describe(alternative, kinds, field);
+            describe_schema(alternative, kinds, field);
         }
     }
     add_ranges(schema, &mut field.rules);

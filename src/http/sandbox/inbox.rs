@@ -107,7 +107,7 @@ async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let behaviour =
         behaviour.ok_or_else(|| Refusal::new(Code::Overloaded, "there are too many inboxes"))?;
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
-    call.front.unless_closed(delay).await;
+    call.front.run_until_closed(delay).await;
     let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
     Ok(Reply { status, ..Reply::no_content() })
 }
@@ -130,7 +130,7 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let wait = Duration::from_millis(u64::try_from(wait_ms.unwrap_or(0)).unwrap_or(0));
     // If no message arrives within the time limit, the answer is an empty list.
     let first_match = tokio::time::timeout(wait, first_match);
-    call.front.unless_closed(first_match).await;
+    call.front.run_until_closed(first_match).await;
     let found = inboxes.messages(name, kind);
     let data = found.iter().map(|message| Ok(to_raw_value(&message.view())?));
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)

@@ -70,15 +70,15 @@ pub(super) fn mask_target(text: &str) -> Cow<'_, str> {
 
 /// Returns a path in which segments that contain a key are hidden.
 fn mask_path(path: &str) -> Cow<'_, str> {
-    if !path.split('/').any(part_has_key) {
+    if !path.split('/').any(segment_has_key) {
         return Cow::Borrowed(path);
     }
-    let masked = |part| if part_has_key(part) { HIDDEN } else { part };
+    let masked = |part| if segment_has_key(part) { HIDDEN } else { part };
     Cow::Owned(path.split('/').map(masked).collect::<Vec<_>>().join("/"))
 }
 
 /// Returns `true` if a segment of a path contains a key or cannot be decoded.
-fn part_has_key(part: &str) -> bool {
+fn segment_has_key(part: &str) -> bool {
     url_decode(part).is_none_or(|part| has_key(&part))
 }
 

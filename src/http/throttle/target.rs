@@ -8,10 +8,10 @@ use crate::service::operator::members::CredentialMark;
 
 /// Number of failures of all unknown clients together at one email before these clients must wait. A single client
 /// reaches its own limit earlier.
-pub(super) const GUESSES_OF_ALL_MAX: i64 = 300;
+pub(super) const SHARED_GUESSES_MAX: i64 = 300;
 /// Interval after which all unknown clients together may fail once more at an email, in milliseconds: two failures a
 /// minute.
-pub(super) const BY_EMAIL_MS: i64 = 30 * SECOND_MS;
+pub(super) const EMAIL_INTERVAL_MS: i64 = 30 * SECOND_MS;
 /// Rate of wrong codes for one user, of all clients together. All these clients gave the right password. A right code
 /// undoes only its own count, so a guesser cannot continue between two sign-ins of the user.
 ///
@@ -22,7 +22,7 @@ pub(super) const BY_EMAIL_MS: i64 = 30 * SECOND_MS;
 /// Clients that have given a right code, at most eight, are counted separately at the same rate, and so is each
 /// session. A guesser with the address of such a client, or with a stolen session, can make additional guesses there:
 /// at most ten times as many in total.
-pub(super) const BY_USER: Rate = Rate { burst: 20, cost_ms: HOUR_MS };
+pub(super) const CODE_RATE: Rate = Rate { burst: 20, cost_ms: HOUR_MS };
 
 /// Kind of client: known if the user has signed in from the client before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +52,9 @@ impl Target {
     fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
             Target::User(..) | Target::Nobody(_) => {
-                Some(Rate { burst: limits.guesses_of_all_max, cost_ms: BY_EMAIL_MS })
+                Some(Rate { burst: limits.shared_guesses_max, cost_ms: EMAIL_INTERVAL_MS })
             }
-            Target::Code(..) | Target::OwnCode(_) => Some(BY_USER),
+            Target::Code(..) | Target::OwnCode(_) => Some(CODE_RATE),
             Target::RecoveryCode(_) | Target::SetUp => None,
         }
     }

@@ -1,6 +1,6 @@
 //! Tests of the failure counters. Each test passes its own times to the counters.
 
-use super::target::{BY_EMAIL_MS, BY_USER, GUESSES_OF_ALL_MAX};
+use super::target::{CODE_RATE, EMAIL_INTERVAL_MS, SHARED_GUESSES_MAX};
 use super::{
     ClientKind, FREE_FAILURES, FailureCounts, PasswordLimits, Target, WAIT_MS_MAX, WAIT_MS_MIN,
     wait_ms,
@@ -122,7 +122,7 @@ fn right_password_does_not_reset_code_failures() {
         clients.map(one).sum()
     };
     let before = i64::from(FREE_FAILURES) + 1;
-    assert_eq!(made(&mut counts, 0), BY_USER.burst - before, "all clients");
+    assert_eq!(made(&mut counts, 0), CODE_RATE.burst - before, "all clients");
     // A right code undoes its own count, but not the counts of other attempts.
     counts.record_success(&code, "z");
     assert_eq!(made(&mut counts, 0), 1);
@@ -164,7 +164,7 @@ fn code_guesses_are_limited_across_clients() {
         by_new += guess(&mut counts, &format!("newer {now}"), now);
         at_phone += guess(&mut counts, "phone", now);
     }
-    let most = BY_USER.burst + 30 * 24;
+    let most = CODE_RATE.burst + 30 * 24;
     assert!((most - 1..=most).contains(&by_new), "{by_new}");
     assert!((most / 2..=most).contains(&at_phone), "{at_phone}");
 }
@@ -197,7 +197,7 @@ fn guesses_of_many_clients_do_not_block_known_clients() {
     for client in 0..10_000 {
         made += i64::from(make_attempt(&mut counts, &user_target(1), &client.to_string(), 0));
     }
-    assert_eq!(made, GUESSES_OF_ALL_MAX);
+    assert_eq!(made, SHARED_GUESSES_MAX);
     assert!(counts.users.strictly.len() <= 301, "what is kept is bounded");
     assert!(!make_attempt(&mut counts, &user_target(1), "new", 0));
     assert!(!make_attempt(&mut counts, &user_target(1), "own", 0), "unless it is known");
@@ -205,7 +205,7 @@ fn guesses_of_many_clients_do_not_block_known_clients() {
         assert!(make_attempt(&mut counts, &known_client_target(), "own", 0));
     }
     assert!(!make_attempt(&mut counts, &known_client_target(), "own", 0), "strictly as all");
-    assert!(make_attempt(&mut counts, &user_target(1), "new", BY_EMAIL_MS));
+    assert!(make_attempt(&mut counts, &user_target(1), "new", EMAIL_INTERVAL_MS));
     // A right password from any client ends the wait for all clients.
     counts.record_success(&user_target(1), "new");
     assert!(make_attempt(&mut counts, &user_target(1), "newer", 0));

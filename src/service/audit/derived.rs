@@ -13,7 +13,7 @@ use std::iter::once;
 use std::thread;
 
 /// Number of addresses of a page that one thread derives.
-const SHARE: usize = 1024;
+const ADDRESSES_PER_THREAD: usize = 1024;
 
 /// Source of the addresses of one wallet.
 enum AddressSource {
@@ -57,7 +57,7 @@ pub fn check_addresses(
     let origins = address_sources(db)?;
     let (part, of) = ("addresses derived", to_count(derived::count(db)?));
     let threads = thread::available_parallelism().map_or(1, usize::from);
-    let page_size = u32::try_from(SHARE.saturating_mul(threads)).unwrap_or(u32::MAX);
+    let page_size = u32::try_from(ADDRESSES_PER_THREAD.saturating_mul(threads)).unwrap_or(u32::MAX);
     let (mut after, mut done) = (0, 0_u64);
     loop {
         tell(Progress::Done { part, done, of });
@@ -68,7 +68,7 @@ pub fn check_addresses(
         after = last.seq;
         done = done.saturating_add(to_count(page.len()));
         thread::scope(|scope| {
-            let shares = page.chunks(SHARE).map(|share| {
+            let shares = page.chunks(ADDRESSES_PER_THREAD).map(|share| {
                 let origins = &origins;
                 scope.spawn(move || {
                     let wrong = share.iter().filter_map(|one| find_difference(origins, one));

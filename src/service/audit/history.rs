@@ -7,7 +7,7 @@ use crate::store::{Reader, audit_log, history};
 use serde_json::Value;
 
 /// Action of the audit log row that a restore writes.
-pub(in crate::service) const RESTORE: &str = "file.restore";
+pub(in crate::service) const RESTORE_ACTION: &str = "file.restore";
 
 /// Checks rule 9 of the audit: each row of the ledger and the audit log links to the row before it. Each noted head
 /// is part of its log. Returns the head of each log.
@@ -124,7 +124,7 @@ impl LogVerifier {
 /// removed the head.
 fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
     let mut restored = None;
-    for (at, detail) in audit_log::of_action(db, RESTORE)? {
+    for (at, detail) in audit_log::of_action(db, RESTORE_ACTION)? {
         let detail: Value = serde_json::from_str(&detail)?;
         let seq = |of: &str| Some(head_from_detail(&detail, of, head.log)?.seq);
         let is_behind_copy = seq("copy").is_some_and(|copy| copy < head.seq);

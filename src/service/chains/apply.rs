@@ -184,7 +184,7 @@ impl Service {
                 (cursor.reached, cursor.complete) = (to.clone(), complete.clone());
                 chain_cursors::put(tx, &cursor)?;
                 chains::mark_scanned_to(tx, chain, *scanned_to)?;
-                read_backs::set_until_height(tx, chain, to.block.height)?;
+                read_backs::set_end_height(tx, chain, to.block.height)?;
             }
             ChainStepOutcome::RolledBackTo(fork) => {
                 self.settle_touched_invoices(tx, now, || {

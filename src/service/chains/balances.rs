@@ -15,7 +15,7 @@ use crate::store::{Reader, Tx, observations_on_chain};
 /// Largest number of addresses in one check.
 const ACCOUNTS_MAX: usize = 50;
 /// Time between two balance checks, in milliseconds.
-const LOOK_EVERY_MS: i64 = 10 * MINUTE_MS;
+const CHECK_INTERVAL_MS: i64 = 10 * MINUTE_MS;
 
 /// Returns the addresses to check next, or `None` before the next check is due.
 pub(super) fn next_balance_batch(
@@ -28,7 +28,7 @@ pub(super) fn next_balance_batch(
     };
     let walk = unexplained::last_checked_address(db, chain)?;
     let (from, looked_at) = walk.unwrap_or((String::new(), Time(0)));
-    if now.since_ms(looked_at) < LOOK_EVERY_MS {
+    if now.since_ms(looked_at) < CHECK_INTERVAL_MS {
         return Ok(None);
     }
     let accounts = unexplained::next_addresses(db, chain, &from, ACCOUNTS_MAX)?;

@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 /// Number of a wallet's addresses, starting at its next index, that every step queries at the node.
-const AHEAD: u32 = 20;
+const POLLED_AHEAD: u32 = 20;
 /// Number of indexes below a wallet's next index whose addresses are queried once a day if they have no owner.
 /// Addresses above the next index are queried at least as often.
 ///
 /// After a restore of an older copy, the file does not know which of these addresses were handed out.
 const BELOW_DAILY: u32 = 10_000;
 /// Time after an invoice's deadline during which every step queries the invoice's address, in milliseconds.
-const ENDED_MS_MAX: i64 = 30 * DAY_MS;
+const POLLED_AFTER_DEADLINE_MS: i64 = 30 * DAY_MS;
 /// Minutes in a day.
 const MINUTES: i64 = DAY_MS / MINUTE_MS;
 
@@ -57,7 +57,7 @@ impl PolledAddresses {
         let of_pool = pools.entry(chain.address_pool()).or_default();
         let is_open = |one: &LiveAddress| {
             let ended = one.expires_at;
-            ended.is_none_or(|ended| now.since_ms(ended) <= ENDED_MS_MAX)
+            ended.is_none_or(|ended| now.since_ms(ended) <= POLLED_AFTER_DEADLINE_MS)
         };
         let (mut last, mut new) = (of_pool.last, Vec::new());
         addresses::each_live_after(db, chain, of_pool.last, |one| {
@@ -119,7 +119,7 @@ impl Service {
         let due = DueMinutes::since_previous_step(looked_at, now);
         let all = wallets::all(db)?.into_iter();
         for row in all.filter(|of| of.wallet.chain.address_pool() == chain.address_pool()) {
-            let ahead = row.next_index..row.next_index.saturating_add(AHEAD);
+            let ahead = row.next_index..row.next_index.saturating_add(POLLED_AHEAD);
             let lowest = row.next_index.saturating_sub(BELOW_DAILY);
             let mut indexes = self.live.spare.derived_indexes(row.seq, lowest);
             indexes.retain(|index| ahead.contains(index) || due.contains(i64::from(*index)));
@@ -194,7 +194,7 @@ mod tests {
     use super::{DueMinutes, MINUTE_MS, MINUTES, Time};
 
     #[test]
-    fn each_address_is_due_once_a_day() {
+    fn each_address_is_polled_once_a_day() {
         for pause in [7_000, MINUTE_MS, 61_000, 11 * MINUTE_MS, 3 * 60 * MINUTE_MS] {
             let begin = Time(1_700_000_000_000);
             let days = 2 * MINUTES * MINUTE_MS;

@@ -25,7 +25,7 @@ pub(super) fn oldest_time_without_height(
     let for_transfers = transfers::oldest_approval_without_height(db, chain)?
         .map(|at| at.max(earliest_read_back_time(now)));
     let for_addresses =
-        read_backs::pending_start_time(db, chain)?.map(|at| read_back_start(chain, now, at));
+        read_backs::start_of_pending_read(db, chain)?.map(|at| read_back_start(chain, now, at));
     Ok([for_transfers, for_addresses].into_iter().flatten().min())
 }
 
@@ -54,7 +54,7 @@ impl Service {
         (unread, height): (Time, u32),
     ) -> Result<(), Error> {
         let is_for_transfers = self.record_watch_height(tx, now, chain, (unread, height))?;
-        let is_for_addresses = read_backs::set_from_height(tx, chain, height, unread)?;
+        let is_for_addresses = read_backs::set_start_height(tx, chain, height, unread)?;
         if is_for_transfers || is_for_addresses {
             order_rescan_unless_covered(tx, now, chain, height)?;
         }

@@ -16,14 +16,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Number of indexes below a wallet's next index that are derived if they have no owner. Deriving one index takes
 /// some 50 µs at every start.
-const BELOW: u32 = 1_000_000;
+const INDEXES_BELOW_NEXT: u32 = 1_000_000;
 /// Number of indexes to derive, starting at a wallet's next index.
-const ABOVE: u32 = 1000;
+const INDEXES_ABOVE_NEXT: u32 = 1000;
 /// Number of indexes to derive in one call. A chain's follower can stop between calls.
-const AT_ONCE: u32 = 500;
+const INDEXES_PER_CALL: u32 = 500;
 /// Number of addresses above which a log line is written: deriving so many addresses takes seconds in which the chain
 /// is not read.
-const LONG: usize = 20_000;
+const LOGGED_ADDRESSES_MIN: usize = 20_000;
 
 /// Addresses of every wallet whose chain is followed, stored as fingerprints of eight bytes.
 #[derive(Debug, Default)]
@@ -92,18 +92,18 @@ impl SpareAddresses {
         row: &WalletRow,
         unused: impl FnOnce(Range<u32>) -> Result<Vec<Range<u32>>, Error>,
     ) -> Result<Option<Range<u32>>, Error> {
-        let end = row.next_index.saturating_add(ABOVE).min(INDEX_END);
+        let end = row.next_index.saturating_add(INDEXES_ABOVE_NEXT).min(INDEX_END);
         let goes_on =
             |of: &WalletFingerprints| of.next <= row.next_index && of.derives == row.wallet;
         if !self.lock().iter().any(|of| of.wallet == row.seq && goes_on(of)) {
             // Indexes below the wallet's first index in this file are included: they were handed out elsewhere and
             // can still be paid.
-            let from = row.next_index.saturating_sub(BELOW);
+            let from = row.next_index.saturating_sub(INDEXES_BELOW_NEXT);
             let mut missing = unused(from..row.next_index)?;
             missing.push(row.next_index..end);
             let (pool, count) =
                 (row.wallet.chain.address_pool(), missing.iter().map(Range::len).sum::<usize>());
-            if count > LONG {
+            if count > LOGGED_ADDRESSES_MIN {
                 log::info!(
                     "deriving unused addresses before more blocks are read: pool={pool} wallet={} count={count}",
                     row.id
@@ -129,13 +129,13 @@ impl SpareAddresses {
         };
         of.next = row.next_index;
         if of.to < end {
-            let from = of.to.max(row.next_index.saturating_sub(BELOW));
+            let from = of.to.max(row.next_index.saturating_sub(INDEXES_BELOW_NEXT));
             of.missing.push(from..end);
             of.to = end;
         }
         of.missing.retain(|range| !range.is_empty());
         let next = of.missing.last();
-        Ok(next.map(|next| next.start..next.end.min(next.start.saturating_add(AT_ONCE))))
+        Ok(next.map(|next| next.start..next.end.min(next.start.saturating_add(INDEXES_PER_CALL))))
     }
 
     /// Stores the fingerprints of derived addresses, which are watched now.
@@ -190,7 +190,8 @@ impl Service {
                 // Derivation fails for one index in 2^127.
                 let address = derived.map(|derived| derived.address).unwrap_or_default();
                 let next = row.next_index;
-                let distance = index.checked_sub(next).unwrap_or(next.saturating_add(ABOVE));
+                let distance =
+                    index.checked_sub(next).unwrap_or(next.saturating_add(INDEXES_ABOVE_NEXT));
                 look_for(&address, distance);
                 spare.fingerprint(&address)
             };
@@ -229,7 +230,10 @@ impl Service {
     reason = "a test fails by panicking, and means the range"
 )]
 mod tests {
-    use super::{ABOVE, AT_ONCE, BELOW, INDEX_END, SpareAddresses, WalletRow};
+    use super::{
+        INDEX_END, INDEXES_ABOVE_NEXT, INDEXES_BELOW_NEXT, INDEXES_PER_CALL, SpareAddresses,
+        WalletRow,
+    };
     use crate::domain::asset::Chain;
     use crate::domain::time::Time;
     use crate::domain::wallet::{WalletHints, read};
@@ -263,7 +267,7 @@ mod tests {
         let (row, mut found) = (wallet_row(next), Vec::<Range<u32>>::new());
         while let Some(range) = spare.next_indexes_to_derive(&row, |_| Ok(unused.to_vec())).unwrap()
         {
-            assert!(u32::try_from(range.len()).unwrap() <= AT_ONCE);
+            assert!(u32::try_from(range.len()).unwrap() <= INDEXES_PER_CALL);
             spare.insert(&row, range.clone(), vec![0; range.len()]);
             match found.last_mut() {
                 Some(last) if last.end == range.start => last.end = range.end,
@@ -277,20 +281,26 @@ mod tests {
     fn each_spare_address_is_derived_once() {
         let spare = SpareAddresses::default();
         let unused = [3..5, 10..2000];
-        assert_eq!(ranges_to_derive(&spare, 3000, &unused), [3000..3000 + ABOVE, 10..2000, 3..5]);
+        assert_eq!(
+            ranges_to_derive(&spare, 3000, &unused),
+            [3000..3000 + INDEXES_ABOVE_NEXT, 10..2000, 3..5]
+        );
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
         // After the next index was lowered, addresses from this index on are derived, then those below it without an
         // owner.
-        assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + ABOVE, 7..9]);
-        assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + ABOVE]);
+        assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + INDEXES_ABOVE_NEXT, 7..9]);
+        assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + INDEXES_ABOVE_NEXT]);
         // After the next index advanced by one, only one more address is derived.
         assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
         // If the next index is far too high, only the addresses near it are derived.
         let far = 2_000_000_000;
-        assert_eq!(ranges_to_derive(&spare, far, &[]), [far - BELOW..far + ABOVE]);
+        assert_eq!(
+            ranges_to_derive(&spare, far, &[]),
+            [far - INDEXES_BELOW_NEXT..far + INDEXES_ABOVE_NEXT]
+        );
         let end = INDEX_END;
-        assert_eq!(ranges_to_derive(&spare, end, &[]), [end - BELOW..end]);
+        assert_eq!(ranges_to_derive(&spare, end, &[]), [end - INDEXES_BELOW_NEXT..end]);
         assert_eq!(ranges_to_derive(&spare, end, &[]), []);
     }
 }

@@ -105,7 +105,7 @@ impl Service {
             Refusal::field("invoice", "takes no payment that is worth less than 0.01")
         })?;
         let owned = if observed.state == PaymentState::Confirmed {
-            payments::note_state(tx, &payment, PaymentState::Confirmed, now)?;
+            payments::record_state_change(tx, &payment, PaymentState::Confirmed, now)?;
             let confirmed = PaymentState::Confirmed;
             let (invoice, payment, _) =
                 self.book_payment(tx, now, (invoice, payment), confirmed)?;

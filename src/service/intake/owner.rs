@@ -139,7 +139,7 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
             continue;
         };
         if owner(db, mode, chain, &from)?.is_some()
-            || own_transfers::is_declared(db, mode, chain, &from)?
+            || own_transfers::is_operator_address(db, mode, chain, &from)?
         {
             return Ok(true);
         }
@@ -148,10 +148,10 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
 }
 
 /// Returns `true` if the block of an observation was mined before the chain was watched.
-fn is_mined_before_watch(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
+fn is_mined_before_chain_was_watched(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     match &seen.block {
         Some(block) if seen.mode.is_live() => {
-            Ok(read_backs::covers(db, seen.asset.chain, block.height)?)
+            Ok(read_backs::covers_height(db, seen.asset.chain, block.height)?)
         }
         Some(_) | None => Ok(false),
     }
@@ -189,7 +189,7 @@ pub(super) fn find_recipient(
             let address_of = (Some(customer.account), None);
             let matched = if is_newly_made {
                 Recipient::Nobody(UnmatchedReason::Coinbase)
-            } else if is_mined_before_watch(db, seen)? {
+            } else if is_mined_before_chain_was_watched(db, seen)? {
                 Recipient::Nobody(UnmatchedReason::Unwatched)
             } else {
                 Recipient::Customer(customer)

@@ -103,7 +103,7 @@ fn address_of_customer(service: &Arc<Service>) -> String {
 }
 
 #[track_caller]
-fn expect_deposit(owned: ObservationOwner) -> Deposit {
+fn unwrap_deposit(owned: ObservationOwner) -> Deposit {
     match owned {
         ObservationOwner::Deposit(deposit) => *deposit,
         ObservationOwner::Payment(_)
@@ -124,7 +124,7 @@ fn change_deposit_state(
     next: PaymentState,
 ) -> Deposit {
     let of = ObservationOwner::Deposit(Box::new(of));
-    expect_deposit(write(service, move |service, tx| {
+    unwrap_deposit(write(service, move |service, tx| {
         service.change_owned_observation(tx, now, of, next)
     }))
 }
@@ -149,13 +149,13 @@ fn first_block_fixes_the_rate_of_a_deposit() {
         |minutes, deposit, state| change_deposit_state(&simulated, at(minutes), deposit, state);
     // The deposit is seen while the rate is stale.
     simulated.set_faults(STALE);
-    let shown = expect_deposit(see(0, "a", None));
+    let shown = unwrap_deposit(see(0, "a", None));
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     assert_eq!((shown.quoted, shown.fixed_at), (rate(just_stale), None));
     simulated.set_faults(Faults::default());
     // The deposit is seen again without a block, and then in two blocks. It is confirmed, orphaned, seen in a third
     // block, and confirmed again.
-    let again = expect_deposit(see(1, "a", None));
+    let again = unwrap_deposit(see(1, "a", None));
     assert_eq!((again.quoted, again.fixed_at), (rate(just_stale), None));
     let fixed = |deposit: &Deposit, minutes| {
         assert_eq!(
@@ -166,26 +166,26 @@ fn first_block_fixes_the_rate_of_a_deposit() {
     };
     for (minutes, block) in [(2, Some(7)), (3, Some(8)), (4, None)] {
         let again = see(minutes, "a", block);
-        fixed(&expect_deposit(again), 2);
+        fixed(&unwrap_deposit(again), 2);
     }
-    let again = expect_deposit(see(4, "a", Some(8)));
+    let again = unwrap_deposit(see(4, "a", Some(8)));
     let observation = again.observation;
     let confirmed = change(5, again, PaymentState::Confirmed);
     assert_eq!(block_height_of(&simulated, observation), Some(8));
     let orphaned = change(6, fixed(&confirmed, 2), PaymentState::Seen);
     assert_eq!(block_height_of(&simulated, observation), None, "its block is given up");
-    let again = expect_deposit(see(7, "a", Some(9)));
+    let again = unwrap_deposit(see(7, "a", Some(9)));
     assert_eq!(fixed(&orphaned, 2).seq, again.seq);
     fixed(&change(8, again, PaymentState::Confirmed), 2);
     assert_eq!(block_height_of(&simulated, observation), Some(9));
     // One deposit is in a block when it is first seen. Another is confirmed without a known block.
-    let mined = expect_deposit(see(9, "b", Some(9)));
+    let mined = unwrap_deposit(see(9, "b", Some(9)));
     fixed(&change(10, fixed(&mined, 9), PaymentState::Confirmed), 9);
-    let shown = expect_deposit(see(11, "c", None));
+    let shown = unwrap_deposit(see(11, "c", None));
     assert_eq!((shown.quoted.clone(), shown.fixed_at), (rate(at(11)), None));
     let confirmed = change(12, shown, PaymentState::Confirmed);
     let as_stored = see(13, "c", Some(10));
-    assert_eq!(fixed(&confirmed, 12).gross, fixed(&expect_deposit(as_stored), 12).gross);
+    assert_eq!(fixed(&confirmed, 12).gross, fixed(&unwrap_deposit(as_stored), 12).gross);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn deposit_keeps_its_first_rate_if_none_is_known_later() {
     let (simulated, file) = seeded_service();
     let real = live_service(&file);
     let address = address_of_customer(&simulated);
-    let shown = expect_deposit(store_observation(
+    let shown = unwrap_deposit(store_observation(
         &simulated,
         NOW,
         bitcoin_observation(&address, "a", NOW, None),
@@ -205,7 +205,7 @@ fn deposit_keeps_its_first_rate_if_none_is_known_later() {
         (shown.quoted, shown.gross, Some(later))
     );
     // A deposit that was seen is accepted even if its new value is more than can be booked.
-    let shown = expect_deposit(store_observation(
+    let shown = unwrap_deposit(store_observation(
         &simulated,
         NOW,
         bitcoin_observation(&address, "b", NOW, None),

@@ -16,7 +16,7 @@ fn to_object(body: &Value) -> Map<String, Value> {
 }
 
 #[test]
-fn next_expiry_follows_the_rule_for_each_invoice() {
+fn next_expiry_is_the_earliest_of_all_open_invoices() {
     let (service, _file) = seeded_service();
     let caller = service.authenticate(NOW, sandbox::SECRET_LIVE).unwrap();
     let test = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();

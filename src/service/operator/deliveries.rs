@@ -98,7 +98,7 @@ impl Service {
                 endpoint: wanted.endpoint.as_deref(),
                 state: wanted.state,
                 event,
-                page: PageBounds::with_one_more(before, wanted.limit),
+                page: PageBounds::with_one_more_row(before, wanted.limit),
             };
             let found = delivery_pages::page(db, account, mode, &page)?;
             let rendered = found.into_iter().map(|delivery| {

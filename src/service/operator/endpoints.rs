@@ -7,7 +7,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::render::endpoints::{CreatedEndpointView, EndpointView, SigningSecretView};
 use crate::domain::time::Time;
 use crate::service::audit_log;
-use crate::service::{BOTH_SIGN_MS, Error, Json, Service, new_secret};
+use crate::service::{Error, Json, SECRET_OVERLAP_MS, Service, new_secret};
 use crate::store::{Reader, Tx, endpoints};
 use serde_json::value::{to_raw_value, to_value};
 use serde_json::{Map, Value, json};
@@ -118,7 +118,7 @@ pub fn roll_secret(
     now: Time,
 ) -> Result<Json, Error> {
     let endpoint = find(tx, account, id)?;
-    let (fresh, until) = (new_endpoint_secret()?, now.plus_ms(BOTH_SIGN_MS));
+    let (fresh, until) = (new_endpoint_secret()?, now.plus_ms(SECRET_OVERLAP_MS));
     endpoints::roll_secret(tx, endpoint.seq, &fresh, until)?;
     let (action, detail) = ("endpoint.roll_secret", Value::Object(Map::new()));
     write_audit_entry(tx, actor, (account, &endpoint), action, &detail, now)?;

@@ -19,7 +19,7 @@ use serde_json::json;
 const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope { count: 50_000, bytes: 2 << 20 };
 
 /// Search without criteria that returns at most one invoice.
-const ANY: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
+const ONE_INVOICE_SEARCH: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     status: None,
     currency: None,
     from: None,
@@ -49,7 +49,7 @@ pub struct InvoiceSearch {
 
 impl InvoiceSearch {
     /// Returns `true` if the search may read invoices that do not match. A search by status alone reads only matches.
-    fn reads_nonmatching(&self) -> bool {
+    fn may_read_nonmatching(&self) -> bool {
         self.currency.is_some() || self.from.is_some() || self.to.is_some() || self.text.is_some()
     }
 }
@@ -73,18 +73,18 @@ impl Service {
                 from: search.from,
                 to: search.to,
                 text: search.text.as_deref(),
-                page: PageBounds::with_one_more(before.map(|found| found.seq), search.limit),
+                page: PageBounds::with_one_more_row(before.map(|found| found.seq), search.limit),
             };
             let named = |text: &str, wanted: &invoices::InvoiceSearch<'_>| {
                 invoices::find_exact(db, account, mode, text, wanted)
             };
             if let Some(text) = wanted.text
-                && !named(text, &ANY)?.is_empty()
+                && !named(text, &ONE_INVOICE_SEARCH)?.is_empty()
             {
                 return self.page_of_invoices(named(text, &wanted)?, search.limit);
             }
-            let floor = if search.reads_nonmatching() {
-                invoices::search_floor(db, account, mode, &wanted, SEARCHED_MAX)?
+            let floor = if search.may_read_nonmatching() {
+                invoices::oldest_searched_invoice(db, account, mode, &wanted, SEARCHED_MAX)?
             } else {
                 None
             };

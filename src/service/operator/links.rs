@@ -72,7 +72,7 @@ impl Service {
         self.read(|db| {
             let before =
                 page::find_page_start(before, |id| not_found_as_none(owned_link(db, scope, id)))?;
-            let page = PageBounds::with_one_more(before.map(|link| link.seq), limit);
+            let page = PageBounds::with_one_more_row(before.map(|link| link.seq), limit);
             let found = payment_links::page(db, account, mode, page)?;
             let rendered = found.into_iter().map(|link| {
                 let json = render::payment_link(&link, &self.links)?;

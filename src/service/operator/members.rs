@@ -143,7 +143,7 @@ impl Credentials {
     /// `invalid_credentials`, the same for a wrong email and a wrong password.
     pub fn verify(self, hasher: &mut Hasher, password: &str) -> Result<VerifiedUser, Refusal> {
         let hash = self.found.as_ref().map(|(_, hash)| hash.as_str());
-        let is_right = hasher.is_right(password, hash);
+        let is_right = hasher.matches_hash(password, hash);
         let found = self.found.filter(|(user, _)| is_right && is_enabled(user));
         let (user, password_hash) = found.ok_or_else(wrong_credentials)?;
         Ok(VerifiedUser { user, password_hash })

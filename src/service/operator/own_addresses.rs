@@ -9,7 +9,7 @@ use crate::domain::time::Time;
 use crate::domain::wallet::AddOwnAddress;
 use crate::service::{Error, Json};
 use crate::store::Tx;
-use crate::store::own_transfers::declare_address;
+use crate::store::own_transfers::declare_operator_address;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
@@ -27,7 +27,7 @@ pub fn declare_own_address(
     let (_, address) = address::parse_on_any_network(body.chain, &Network::BOTH, &body.address)
         .map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
     let pool = body.chain.address_pool();
-    if declare_address(tx, Mode::Live, body.chain, &address, now)? {
+    if declare_operator_address(tx, Mode::Live, body.chain, &address, now)? {
         let detail = json!({ "chain": pool });
         write_audit_entry(tx, now, actor, "own_address.add", &address, &detail)?;
     }

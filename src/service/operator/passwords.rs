@@ -6,7 +6,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 
 /// Hash for the verification of an unknown user. No password has this hash, and its verification costs as much as any
 /// other.
-const NOBODYS: &str =
+const UNKNOWN_USER_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm9ib2R5J3Mgc2FsdA$fR8Or2zthJ+vwFoO5wh5JNgQGe7PQEmcU4f5gGPPONg";
 
 /// Largest memory that a stored hash may require, in KiB. Otherwise a crafted hash could use up all memory.
@@ -44,20 +44,21 @@ impl Hasher {
     }
 
     /// Returns `true` if the password has this hash. Without a hash, returns `false` after the same time.
-    pub fn is_right(&mut self, password: &str, hash: Option<&str>) -> bool {
-        let computed = PasswordHash::new(hash.unwrap_or(NOBODYS)).ok().and_then(|stored| {
-            let is_ours = stored.algorithm == Algorithm::Argon2id.ident()
-                && stored.version == Some(Version::V0x13.into());
-            let params = Params::try_from(&stored).ok().filter(|params| {
-                is_ours
-                    && params.m_cost() <= MEMORY_KIB_MAX
-                    && params.t_cost() <= PASSES_MAX
-                    && params.p_cost() <= PASSES_MAX
+    pub fn matches_hash(&mut self, password: &str, hash: Option<&str>) -> bool {
+        let computed =
+            PasswordHash::new(hash.unwrap_or(UNKNOWN_USER_HASH)).ok().and_then(|stored| {
+                let is_ours = stored.algorithm == Algorithm::Argon2id.ident()
+                    && stored.version == Some(Version::V0x13.into());
+                let params = Params::try_from(&stored).ok().filter(|params| {
+                    is_ours
+                        && params.m_cost() <= MEMORY_KIB_MAX
+                        && params.t_cost() <= PASSES_MAX
+                        && params.p_cost() <= PASSES_MAX
+                });
+                let computed = self.argon2_output(password, stored.salt?, params?).ok()?;
+                // `==` of `Output` takes the same time for equal and different values.
+                Some(computed == stored.hash?)
             });
-            let computed = self.argon2_output(password, stored.salt?, params?).ok()?;
-            // `==` of `Output` takes the same time for equal and different values.
-            Some(computed == stored.hash?)
-        });
         computed == Some(true) && hash.is_some()
     }
 
@@ -87,7 +88,7 @@ impl Hasher {
 
 #[cfg(test)]
 mod tests {
-    use super::{Hasher, NOBODYS, PasswordHash};
+    use super::{Hasher, PasswordHash, UNKNOWN_USER_HASH};
     use argon2::Argon2;
     use argon2::password_hash::PasswordVerifier;
 
@@ -96,8 +97,8 @@ mod tests {
         let mut hasher = Hasher::default();
         let made = hasher.hash("correct horse").unwrap_or_default();
         assert!(made.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{made}");
-        assert!(hasher.is_right("correct horse", Some(&made)));
-        assert!(!hasher.is_right("correct horsf", Some(&made)));
+        assert!(hasher.matches_hash("correct horse", Some(&made)));
+        assert!(!hasher.matches_hash("correct horsf", Some(&made)));
         assert_ne!(hasher.hash("correct horse").unwrap_or_default(), made, "salted");
         let by_the_crate = PasswordHash::new(&made)
             .and_then(|made| Argon2::default().verify_password(b"correct horse", &made));
@@ -107,8 +108,8 @@ mod tests {
     #[test]
     fn unknown_user_costs_a_full_hash_and_never_matches() {
         let mut hasher = Hasher::default();
-        assert!(PasswordHash::new(NOBODYS).is_ok(), "it is computed, not refused");
-        assert!(!hasher.is_right("", None) && !hasher.is_right("nobody", None));
+        assert!(PasswordHash::new(UNKNOWN_USER_HASH).is_ok(), "it is computed, not refused");
+        assert!(!hasher.matches_hash("", None) && !hasher.matches_hash("nobody", None));
         assert_eq!(hasher.memory.len(), 19_456, "as costly as any");
     }
 
@@ -116,8 +117,8 @@ mod tests {
     fn hash_with_huge_costs_is_not_computed() {
         let mut hasher = Hasher::default();
         for costs in ["m=4194304,t=2,p=1", "m=19456,t=4294967295,p=1"] {
-            let crafted = NOBODYS.replace("m=19456,t=2,p=1", costs);
-            assert!(!hasher.is_right("nobody", Some(&crafted)), "{costs}");
+            let crafted = UNKNOWN_USER_HASH.replace("m=19456,t=2,p=1", costs);
+            assert!(!hasher.matches_hash("nobody", Some(&crafted)), "{costs}");
         }
         assert_eq!(hasher.memory.len(), 0);
     }

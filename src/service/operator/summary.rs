@@ -25,7 +25,7 @@ const RECENT_MS: i64 = 30 * DAY_MS;
 const SALES_DAYS: i64 = 30;
 
 /// Statuses of an open invoice.
-const OPEN: [InvoiceStatus; 3] =
+const OPEN_STATUSES: [InvoiceStatus; 3] =
     [InvoiceStatus::Created, InvoiceStatus::AwaitingPayment, InvoiceStatus::Detected];
 
 impl Service {
@@ -40,7 +40,7 @@ impl Service {
             Ok(to_raw_value(&AccountSummaryView {
                 mode,
                 balances: balances.iter().map(BalanceView::from).collect(),
-                open_invoices: counts_by_status(&OPEN, &open),
+                open_invoices: counts_by_status(&OPEN_STATUSES, &open),
                 recent_invoices: counts_by_status(InvoiceStatus::ALL, &recent),
                 sales: sales(db, seq, mode, now)?,
                 payouts: open_transfers(db, Some(seq), mode, TransferKind::Payout)?,

@@ -9,7 +9,7 @@ use crate::domain::payment_uri::payment_uri;
 use crate::domain::render::transfers::TransferOnChain;
 use crate::domain::time::Time;
 use crate::domain::transfer::approval::ApprovalProposal;
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
@@ -102,7 +102,7 @@ impl Service {
             let find = |id: &str| not_found_as_none(owned_transfer(db, scope, wanted.kind, id));
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
-            let page = PageBounds::with_one_more(before, wanted.limit);
+            let page = PageBounds::with_one_more_row(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
                 self.page_to_review(db, now, (mode, Some(account)), (wanted, page))?
@@ -130,7 +130,7 @@ impl Service {
             };
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
-            let page = PageBounds::with_one_more(before, wanted.limit);
+            let page = PageBounds::with_one_more_row(before, wanted.limit);
             let found = if wanted.needs_review {
                 self.page_to_review(db, now, (mode, None), (wanted, page))?
             } else {
@@ -249,7 +249,7 @@ impl Service {
         actor: &str,
         kind: TransferKind,
         id: &str,
-        request: MoveRequest,
+        request: TransferStepRequest,
     ) -> Result<Json, Error> {
         if request.action == TransferAction::Approve {
             self.derive_upcoming_addresses()?;

@@ -55,7 +55,7 @@ impl Service {
             let find = |id: &str| unmatched_payments::by_id(db, id);
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let only_open = wanted.looked == UnmatchedFilter::Open;
-            let page = PageBounds::with_one_more(before.map(|found| found.seq), wanted.limit);
+            let page = PageBounds::with_one_more_row(before.map(|found| found.seq), wanted.limit);
             let found = unmatched_payments::page(db, only_open, page)?;
             let shown = found
                 .iter()

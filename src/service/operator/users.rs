@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Time for which the set-up link is valid, in milliseconds.
 const SETUP_MS: i64 = HOUR_MS;
 /// Actor in the audit log for changes by the set-up link.
-const BY_SETUP: &str = "set-up link";
+const SETUP_ACTOR: &str = "set-up link";
 
 /// A user to create.
 pub struct NewUser {
@@ -74,7 +74,7 @@ impl Service {
             check_setup_token(tx, now, &token)?;
             file::set_setup_link(tx, None)?;
             let user = create(tx, &email, &password_hash, Role::Operator, None, now)?;
-            record_user_change(tx, BY_SETUP, "user.create", &user, now)?;
+            record_user_change(tx, SETUP_ACTOR, "user.create", &user, now)?;
             Ok((user, None))
         })
         .await

@@ -93,7 +93,7 @@ pub fn addresses(
             None => None,
             Some((asset, amount)) => {
                 let mut sum = *amount;
-                while let Some(more) = rows.next_if(|next| is_address_and_coin(next, *index, asset))
+                while let Some(more) = rows.next_if(|next| has_index_and_coin(next, *index, asset))
                 {
                     let more = more.came.map_or(Units::ZERO, |(_, more)| more);
                     sum = Units(sum.0.checked_add(more.0).ok_or(Overflow)?);
@@ -107,6 +107,6 @@ pub fn addresses(
 }
 
 /// Returns `true` if the row is about this address and this coin.
-fn is_address_and_coin(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
+fn has_index_and_coin(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
     next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }

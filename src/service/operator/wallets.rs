@@ -18,7 +18,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
 /// Number of addresses that are shown for comparison with the owner's wallet.
-const SHOWN: u32 = 3;
+const PREVIEW_ADDRESSES: u32 = 3;
 /// A wallet to add, read from a valid request body.
 #[derive(Clone, Debug)]
 pub struct WalletToAdd {
@@ -252,7 +252,7 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
 fn first_addresses(wallet: &Wallet) -> Result<Vec<String>, Error> {
     let branch = wallet.receiving_branch();
     let derive = |index| branch.as_ref()?.derive_address(index).map(|derived| derived.address);
-    let addresses: Option<Vec<_>> = (0..SHOWN).map(derive).collect();
+    let addresses: Option<Vec<_>> = (0..PREVIEW_ADDRESSES).map(derive).collect();
     addresses.ok_or_else(|| Error::Failed("a wallet has no addresses".to_owned()))
 }
 

@@ -10,7 +10,7 @@ use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::{DAY_MS, SECOND_MS, Time};
 use crate::domain::transfer::on_chain::{AttachedTransaction, ProposedOutput, ReviewKind};
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::{SendingState, Transfer, TransferStatus};
 use crate::service::{Error, Service};
 use crate::store::{
@@ -19,7 +19,7 @@ use crate::store::{
 use serde_json::json;
 
 /// Time for which a destination is watched after the end of its transfer, in milliseconds.
-pub(in crate::service) const WATCHED_MS: i64 = 30 * DAY_MS;
+pub(in crate::service) const WATCHED_AFTER_END_MS: i64 = 30 * DAY_MS;
 
 /// Classification of an arrival at a destination.
 pub(in crate::service) enum Arrival {
@@ -82,7 +82,7 @@ fn is_destination_watched(of: &Transfer, now: Time) -> bool {
         TransferStatus::Rejected => false,
         TransferStatus::Paid | TransferStatus::Failed | TransferStatus::Cancelled => {
             let ended = of.finalized_at.filter(|_| of.approved_at.is_some());
-            ended.is_some_and(|ended| now.since_ms(ended) <= WATCHED_MS)
+            ended.is_some_and(|ended| now.since_ms(ended) <= WATCHED_AFTER_END_MS)
         }
     }
 }
@@ -91,12 +91,12 @@ fn is_destination_watched(of: &Transfer, now: Time) -> bool {
 fn is_exact_amount(of: &Transfer, seen: &Observation) -> bool {
     of.status == TransferStatus::Processing
         && of.txid.is_none()
-        && is_amount_of_transfer(of, (seen.amount, seen.seen_at))
+        && matches_amount_after_approval(of, (seen.amount, seen.seen_at))
 }
 
 /// Returns `true` if an arrival has exactly the amount of a transfer, and was first seen after the approval of the
 /// transfer.
-fn is_amount_of_transfer(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
+fn matches_amount_after_approval(of: &Transfer, (amount, seen_at): (Units, Time)) -> bool {
     of.approved_at.is_some_and(|at| seen_at >= start_of_second(at))
         && of.terms.is_some_and(|terms| terms.amount_crypto == amount)
 }
@@ -133,7 +133,8 @@ impl Service {
             seen_at: seen.seen_at.min(now),
             block: seen.block.clone(),
         };
-        let is_amount = |of: &Transfer| is_amount_of_transfer(of, (seen.amount, seen.seen_at));
+        let is_amount =
+            |of: &Transfer| matches_amount_after_approval(of, (seen.amount, seen.seen_at));
         let is_awaited = |of: &Transfer| of.status.is_open() && of.txid.is_none() && is_amount(of);
         let is_late = !to.iter().any(is_awaited);
         for transfer in to {
@@ -181,7 +182,7 @@ impl Service {
         now: Time,
         by: StepActor<'_>,
         of: &Transfer,
-        request: &MoveRequest,
+        request: &TransferStepRequest,
     ) -> Result<Transfer, Error> {
         let txid = request.txid.as_deref().unwrap_or_default();
         let txid = of.asset.chain.canonical_txid(txid);

@@ -5,7 +5,7 @@ use crate::domain::id;
 use crate::domain::payment::simulated_txid;
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
-use crate::domain::transfer::request::{MoveRequest, parse_txid, parse_txid_on};
+use crate::domain::transfer::request::{TransferStepRequest, parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{
     SendingState, SettledBy, Transfer, TransferStatus, TxidSource, invalid_step,
@@ -28,7 +28,7 @@ impl Service {
         now: Time,
         by: StepActor<'_>,
         of: &Transfer,
-        request: MoveRequest,
+        request: TransferStepRequest,
     ) -> Result<Transfer, Error> {
         if of.sending == Some(SendingState::Running) {
             let message = "a command is sending it now; wait until it has ended";
@@ -80,7 +80,7 @@ impl Service {
         now: Time,
         by: StepActor<'_>,
         of: &Transfer,
-        request: MoveRequest,
+        request: TransferStepRequest,
     ) -> Result<Transfer, Error> {
         let is_reopened = of.status == TransferStatus::Paid && self.is_transaction_gone(tx, of)?;
         if of.status != TransferStatus::Processing && !is_reopened {

@@ -13,7 +13,7 @@ use crate::domain::transfer::on_chain::{
     AttachedState, AttachedTransaction, OnChainState, ReviewKind, SentOutput, TransferReview,
 };
 use crate::domain::transfer::outgoing::{TransferFacts, TransferVerdict, assess_transfer};
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
 use crate::domain::transfer::{SendingState, SettledBy, Transfer, TransferStatus};
 use crate::service::{Error, Service};
@@ -273,7 +273,7 @@ impl Service {
         now: Time,
         by: StepActor<'_>,
         of: &Transfer,
-        request: &MoveRequest,
+        request: &TransferStepRequest,
     ) -> Result<Transfer, Error> {
         let id = request.review.as_deref().unwrap_or_default();
         let reason =

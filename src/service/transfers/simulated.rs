@@ -8,7 +8,7 @@ use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::AttachedState;
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::{SimulatedChainState, TransferAction, TransferStep};
 use crate::domain::transfer::{Transfer, TransferStatus, TxidSource, invalid_step};
 use crate::service::intake::ObservationChange as ChainMove;
@@ -26,7 +26,7 @@ impl Service {
         now: Time,
         by: StepActor<'_>,
         of: &Transfer,
-        request: &MoveRequest,
+        request: &TransferStepRequest,
     ) -> Result<Transfer, Error> {
         let case = request.state.ok_or_else(|| {
             let texts = SimulatedChainState::TEXTS.join(", ");

@@ -1,6 +1,6 @@
 //! Watches the destinations of payouts and refunds, and records what nodes report about their transactions.
 
-use super::arrivals::{WATCHED_MS, open_review};
+use super::arrivals::{WATCHED_AFTER_END_MS, open_review};
 use crate::domain::asset::{AssetKind, Chain, Mode};
 use crate::domain::chain::{CHAINS, Depth};
 use crate::domain::following::{
@@ -18,7 +18,7 @@ use crate::store::{
 };
 
 /// Largest number of transactions about which one step queries a node.
-const ASKED_MAX: u32 = 100;
+const QUERIED_TRANSACTIONS_MAX: u32 = 100;
 
 impl Service {
     /// Watches the destination of a transfer, starting at the current height.
@@ -204,7 +204,7 @@ pub(in crate::service) fn transactions_to_query(
     chain: Chain,
 ) -> Result<Vec<UnsettledTransaction>, Error> {
     let mut open = Vec::new();
-    for known in sent_transactions::transactions_to_ask_for(db, chain, ASKED_MAX)? {
+    for known in sent_transactions::transactions_to_ask_for(db, chain, QUERIED_TRANSACTIONS_MAX)? {
         let attached = transfers::with_attached_txid(db, Mode::Live, chain, &known.txid)?;
         let mut native_to = Vec::new();
         let mut candidates = Vec::new();
@@ -257,7 +257,7 @@ pub(in crate::service) fn for_each_watched_destination(
 ) -> Result<(), StoreError> {
     for row in CHAINS.iter().filter(|row| row.pool == chain.row().pool) {
         let last = final_height(db, row.chain)?;
-        transfers::each_destination(db, row.chain, WATCHED_MS, last, &mut *each)?;
+        transfers::each_destination(db, row.chain, WATCHED_AFTER_END_MS, last, &mut *each)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::progress::ProgressSink;
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::store::file::RESTORED;
-use crate::store::source::Source;
+use crate::store::source::SourceFile;
 use crate::store::statement::{rows, values};
 use crate::store::{Reader, StoreError};
 use rusqlite::{Connection, named_params};
@@ -128,7 +128,7 @@ impl ReplacedFile {
         copy: &Connection,
         tell: &mut ProgressSink<'_>,
     ) -> Result<(), StoreError> {
-        let source = Source::open(path, tell)?.into_upgraded(path, tell)?;
+        let source = SourceFile::open(path, tell)?.into_upgraded(path, tell)?;
         let conn = &source.conn;
         self.wallets = WALLETS.all_on_conn(conn, &[])?;
         self.restored = RESTORED.first_on_conn(conn, &[])?.unwrap_or_default();

@@ -57,7 +57,7 @@ impl TempFile {
 
 impl TempFile {
     /// Opens the file with a connection for a writer, without readers.
-    fn raw_file(&self) -> OpenFile {
+    fn open_raw_file(&self) -> OpenFile {
         let lock = Lock::shared(&self.0).unwrap();
         let conn = open_raw(&self.0);
         OpenFile {
@@ -229,7 +229,8 @@ fn changes_are_passed_after_the_commit_and_before_the_answer() {
         tell.send(account_names(&beside)).unwrap();
         went.lock().unwrap().recv_timeout(PATIENCE).unwrap();
     };
-    let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
+    let writer =
+        Writer::start(folder.open_raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
     let mut answered = writer.submit(false, |tx| insert_account(tx, "a")).unwrap();
     assert_eq!(told.recv_timeout(PATIENCE).unwrap(), ["a"]);
     assert!(answered.try_recv().is_err());

@@ -57,7 +57,7 @@ fn coin_options() -> CoinOptions<'static> {
 
 /// Number of times that the value of `coin_options` shows the hostile text: eight times for each coin, and four times
 /// outside the coins.
-const COINS: usize = 2 * 8 + 4;
+const COIN_TEXT_COUNT: usize = 2 * 8 + 4;
 
 /// Asserts that the page shows the hostile text this many times, and escapes it each time.
 #[track_caller]
@@ -113,7 +113,7 @@ fn checkout_page_escapes_every_field() {
         coins: coin_options(),
         way_out: exit_link(),
     };
-    assert_escaped(choose(), 3 + COINS + 2);
+    assert_escaped(choose(), 3 + COIN_TEXT_COUNT + 2);
     let no_coins = CoinOptions { coins: Vec::new(), ..coin_options() };
     let without = CoinChoicePage { coins: no_coins, ..choose() };
     assert_escaped(without, 3 + 2);
@@ -122,8 +122,8 @@ fn checkout_page_escapes_every_field() {
         cases: vec![(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
     };
     let whole = live_checkout(choose(), Some(trial));
-    assert_escaped(whole, 3 + COINS + 2 + 2 + 4 + 4);
-    assert_escaped(live_checkout(choose(), None), 3 + COINS + 2 + 2);
+    assert_escaped(whole, 3 + COIN_TEXT_COUNT + 2 + 2 + 4 + 4);
+    assert_escaped(live_checkout(choose(), None), 3 + COIN_TEXT_COUNT + 2 + 2);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn payment_page_escapes_every_field() {
         other_coins: Some(coin_options()),
         way_out: exit_link(),
     };
-    assert_escaped(pay(), 21 + COINS + 2);
+    assert_escaped(pay(), 21 + COIN_TEXT_COUNT + 2);
     let top_up = PaymentPage {
         received: Some(hostile_text()),
         unconfirmed: vec![unconfirmed(None)],

@@ -19,15 +19,15 @@ fn waiting_queue(name: &str, was_tried: bool) -> WaitingQueue {
 }
 
 /// Begins as many attempts as a queue may have. Returns their number.
-fn fill_queue(receivers: &mut ReceiverStates, name: &str) -> usize {
+fn begin_allowed_attempts(receivers: &mut ReceiverStates, name: &str) -> usize {
     let room = receivers.free_slots(name);
     (0..room).for_each(|_| drop(receivers.begin_attempt(name, 0)));
     room
 }
 
 /// Begins as many attempts of these queues as possible. Returns their number.
-fn fill_queues(receivers: &mut ReceiverStates, names: &[String]) -> usize {
-    names.iter().map(|name| fill_queue(receivers, name)).sum()
+fn begin_attempts_of_queues(receivers: &mut ReceiverStates, names: &[String]) -> usize {
+    names.iter().map(|name| begin_allowed_attempts(receivers, name)).sum()
 }
 
 /// Begins and ends one attempt.
@@ -55,7 +55,7 @@ fn queue_names_of_new_accounts(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn share_grows_with_success_and_falls_with_failure() {
+fn queue_share_grows_with_success_and_falls_with_failure() {
     let mut receivers = ReceiverStates::default();
     let mut shares = Vec::new();
     for is_success in [true, true, true, true, true, false, true] {
@@ -63,7 +63,7 @@ fn share_grows_with_success_and_falls_with_failure() {
         make_attempt(&mut receivers, "a 1", is_success, 0);
     }
     assert_eq!(shares, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
-    assert_eq!(fill_queue(&mut receivers, "a 1"), SHARE_FIRST);
+    assert_eq!(begin_allowed_attempts(&mut receivers, "a 1"), SHARE_FIRST);
     assert_eq!(
         (receivers.free_slots("a 1"), receivers.attempts_under_way("a 1")),
         (0, SHARE_FIRST)
@@ -75,8 +75,8 @@ fn idle_queues_are_remembered() {
     let mut receivers = ReceiverStates::default();
     make_attempt(&mut receivers, "quick 1", true, QUICK_MS_MAX);
     make_attempt(&mut receivers, "slow 2", true, QUICK_MS_MAX + 1);
-    receivers.refresh(&[], 0);
-    let begun = fill_queues(&mut receivers, &queue_names_of_new_accounts(1_000));
+    receivers.refresh_queues(&[], 0);
+    let begun = begin_attempts_of_queues(&mut receivers, &queue_names_of_new_accounts(1_000));
     assert_eq!(begun, OTHERS_MAX);
     assert_eq!((receivers.free_slots("quick 1"), receivers.free_slots("slow 2")), (4, 0));
 }
@@ -92,7 +92,7 @@ fn account_with_a_thousand_hanging_origins_gets_a_third_of_the_senders() {
                 make_attempt(&mut receivers, name, false, HANGING_MS);
             }
         }
-        assert_eq!(fill_queues(&mut receivers, &hanging), most);
+        assert_eq!(begin_attempts_of_queues(&mut receivers, &hanging), most);
         // Queues of endpoints count as queues of their account.
         let room = receivers.free_slots("https://new 1 endpoint");
         assert_eq!(room, usize::from(hung_before));
@@ -104,12 +104,12 @@ fn account_with_a_thousand_hanging_origins_gets_a_third_of_the_senders() {
 }
 
 #[test]
-fn any_number_of_hanging_accounts_leaves_room_for_another() {
+fn hanging_accounts_leave_senders_for_another_account() {
     let mut receivers = ReceiverStates::default();
     let mut begun = Vec::new();
     for account in 0..8 {
         let hanging = queue_names("hanging", 1_000, &account.to_string());
-        begun.push(fill_queues(&mut receivers, &hanging));
+        begun.push(begin_attempts_of_queues(&mut receivers, &hanging));
         assert!(receivers.free_slots("https://new another") > 0, "{begun:?}");
     }
     assert_eq!(begun, [256, 128, 64, 32, 16, 8, 4, 2]);
@@ -123,7 +123,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
                     break;
                 }
             }
-            fill_queues(&mut receivers, &hanging);
+            begin_attempts_of_queues(&mut receivers, &hanging);
         }
     }
     assert!(receivers.free_slots("https://new another") > 0);
@@ -131,7 +131,7 @@ fn any_number_of_hanging_accounts_leaves_room_for_another() {
 }
 
 #[test]
-fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
+fn quick_queues_get_senders_beside_hanging_queues() {
     let mut receivers = ReceiverStates::default();
     let quick = queue_names_of_new_accounts(THREADS_MAX - OTHERS_MAX);
     for name in &quick {
@@ -140,7 +140,10 @@ fn quick_queues_of_all_accounts_find_room_beside_hanging_ones() {
     // This receiver rejects deliveries, but answers quickly.
     make_attempt(&mut receivers, "https://refusing 1", false, 1);
     for account in 0..1_000 {
-        fill_queues(&mut receivers, &queue_names("hanging", 4, &format!("h{account}")));
+        begin_attempts_of_queues(
+            &mut receivers,
+            &queue_names("hanging", 4, &format!("h{account}")),
+        );
     }
     assert_eq!(receivers.under_way.total(), OTHERS_MAX);
     assert_eq!(receivers.free_slots("https://refusing 1"), 1);
@@ -160,7 +163,10 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_queue() {
         make_attempt(&mut receivers, "https://busy 1", true, 1);
     }
     for account in 2..5 {
-        fill_queues(&mut receivers, &queue_names("hanging", 1_000, &account.to_string()));
+        begin_attempts_of_queues(
+            &mut receivers,
+            &queue_names("hanging", 1_000, &account.to_string()),
+        );
     }
     assert!(receivers.under_way.not_quick_count() > CROWD);
     assert_eq!(receivers.free_slots("https://busy 1"), SHARE_MAX);
@@ -170,15 +176,16 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_queue() {
 fn new_queue_among_many_queues_begins_with_one_attempt() {
     let mut receivers = ReceiverStates::default();
     let hanging = queue_names("hanging", QUEUES_FEW, "1");
-    let begun: Vec<usize> = hanging.iter().map(|name| fill_queue(&mut receivers, name)).collect();
+    let begun: Vec<usize> =
+        hanging.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
     // The account has many queues, so a new queue of the account may begin one attempt.
-    assert_eq!(fill_queue(&mut receivers, "new 1"), 1);
+    assert_eq!(begin_allowed_attempts(&mut receivers, "new 1"), 1);
     end_attempt(&mut receivers, "new 1", QueueSpeed::Unknown, 1);
     assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("new 2"), SHARE_FIRST);
     // Many attempts of all accounts together are under way, so a new queue of any account may begin one attempt.
-    fill_queues(&mut receivers, &queue_names_of_new_accounts(CROWD / SHARE_FIRST));
+    begin_attempts_of_queues(&mut receivers, &queue_names_of_new_accounts(CROWD / SHARE_FIRST));
     assert_eq!(receivers.free_slots("new 2"), 1);
 }
 
@@ -203,7 +210,7 @@ fn twenty_failures_in_a_row_pause_a_queue_until_a_success() {
         make_attempt(&mut receivers, other, false, 1);
         assert_eq!(receivers.remaining_pause_ms(other, 0), 0);
     }
-    receivers.refresh(&[], 1_000);
+    receivers.refresh_queues(&[], 1_000);
     assert_eq!(receivers.remaining_pause_ms(failing, 1_000), 50);
     make_attempt(&mut receivers, failing, true, 1);
     assert_eq!(receivers.remaining_pause_ms(failing, 0), 0);
@@ -257,19 +264,19 @@ fn queues_are_sorted_by_last_attempt_then_by_due_time() {
 #[test]
 fn queue_that_failed_before_a_restart_begins_as_slow() {
     let mut receivers = ReceiverStates::default();
-    receivers.refresh(&[waiting_queue("failed 1", true), waiting_queue("new 1", false)], 0);
+    receivers.refresh_queues(&[waiting_queue("failed 1", true), waiting_queue("new 1", false)], 0);
     assert_eq!((receivers.free_slots("failed 1"), receivers.free_slots("new 1")), (1, 4));
     for account in 0..1_000 {
         for name in queue_names("failed", 4, &account.to_string()) {
-            receivers.refresh(&[waiting_queue(&name, true)], 0);
-            fill_queue(&mut receivers, &name);
+            receivers.refresh_queues(&[waiting_queue(&name, true)], 0);
+            begin_allowed_attempts(&mut receivers, &name);
         }
     }
     assert_eq!((receivers.under_way.slow, receivers.free_slots("new 1")), (SLOW_MAX, 1));
     // A queue that this process has already tried keeps its speed.
     let mut receivers = ReceiverStates::default();
     make_attempt(&mut receivers, "quick 1", true, 1);
-    receivers.refresh(&[waiting_queue("quick 1", true)], 0);
+    receivers.refresh_queues(&[waiting_queue("quick 1", true)], 0);
     assert_eq!(receivers.free_slots("quick 1"), SHARE_FIRST);
 }
 
@@ -283,20 +290,20 @@ fn eviction_spares_other_accounts_and_quick_queues() {
         make_attempt(&mut receivers, &name, false, HANGING_MS);
     }
     let waits = waiting_queue("https://host0 many", true);
-    receivers.refresh(std::slice::from_ref(&waits), 0);
+    receivers.refresh_queues(std::slice::from_ref(&waits), 0);
     assert!(receivers.queues.len() <= REMEMBERED_MAX);
     assert_eq!(receivers.free_slots("https://shop one"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("https://quick many"), SHARE_FIRST);
     assert_eq!(receivers.attempts_under_way("https://busy one"), 1);
     assert!(receivers.queues.contains_key(&waits.queue));
     assert_eq!(receivers.accounts.len(), 2);
-    receivers.refresh(&[], 0);
+    receivers.refresh_queues(&[], 0);
     let many = receivers.accounts.get("many").map(|many| many.queues);
     assert_eq!(many, Some(receivers.queues.len() - 2));
     // An account is removed when its last queue is removed.
     for name in queue_names_of_new_accounts(REMEMBERED_MAX * 2) {
         make_attempt(&mut receivers, &name, true, 1);
-        receivers.refresh(&[], 0);
+        receivers.refresh_queues(&[], 0);
     }
     assert!(receivers.accounts.len() <= receivers.queues.len());
     assert!(receivers.queues.len() <= REMEMBERED_MAX);

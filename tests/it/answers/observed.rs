@@ -12,13 +12,13 @@ const START: Time = Time(4_039_372_800_000);
 /// Length of an RFC 3339 time with milliseconds.
 const TIME_BYTES: usize = 24;
 /// Headers that golden files omit, because they do not depend on the operation.
-const LEFT_OUT: [&str; 4] = ["date", "content-length", "connection", "keep-alive"];
+const OMITTED_HEADERS: [&str; 4] = ["date", "content-length", "connection", "keep-alive"];
 
 /// Returns status, headers and body of a response, and the audit log rows that the request wrote.
 pub fn describe_response(answer: &Response, audit: &[String]) -> String {
     let mut text = format!("{}\n", answer.status);
     for (name, value) in &answer.headers {
-        if !LEFT_OUT.contains(&name.as_str()) {
+        if !OMITTED_HEADERS.contains(&name.as_str()) {
             writeln!(text, "   {name}: {}", normalize(value)).unwrap();
         }
     }

@@ -64,7 +64,7 @@ impl Situation {
 }
 
 /// Operations that other tests cover: two endless streams and a document.
-const HELD_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandboxOpenApi"];
+const TESTED_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandboxOpenApi"];
 
 /// Responses of one operation, by request and situation.
 struct ResponseTable {
@@ -135,7 +135,7 @@ impl ResponseRecorder {
         let operations: Vec<&Operation> = operations
             .iter()
             .copied()
-            .filter(|one| !HELD_ELSEWHERE.contains(&one.id.as_str()))
+            .filter(|one| !TESTED_ELSEWHERE.contains(&one.id.as_str()))
             .collect();
         let heading = |one: &&Operation| ResponseTable {
             heading: format!("{}: {} {}", one.id, one.method, one.path),

@@ -8,7 +8,7 @@ use crate::support::{LIVE, Response, TEST};
 use serde_json::{Value, json};
 
 /// A valid id that no object has.
-const NOTHING: &str = "01a1fd55-7a80-7af2-9132-000000000000";
+const UNUSED_ID: &str = "01a1fd55-7a80-7af2-9132-000000000000";
 
 pub struct SeededSandbox {
     pub interface: OperatorInterface,
@@ -156,11 +156,11 @@ impl SeededSandbox {
         let parts = operation.path.split('/').map(|part| {
             let before = std::mem::replace(&mut collection, part);
             match part {
-                "{account}" if owner == Owner::Unknown => NOTHING.to_owned(),
+                "{account}" if owner == Owner::Unknown => UNUSED_ID.to_owned(),
                 "{account}" => self.interface.account.clone(),
                 part if !part.starts_with('{') => part.to_owned(),
                 _ if case.id.is_some() => case.id.unwrap_or_default().to_owned(),
-                _ if owner == Owner::Unknown => NOTHING.to_owned(),
+                _ if owner == Owner::Unknown => UNUSED_ID.to_owned(),
                 _ => self.object_id(operation, before),
             }
         });

@@ -13,7 +13,7 @@ use std::process::Command;
 
 const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 /// Price of an invoice: 0.01 ether, in wei.
-const TEN: u128 = 10_000_000_000_000_000;
+const PRICE_WEI: u128 = 10_000_000_000_000_000;
 const CLAIMS: &str = "/dashboard/api/chains/ethereum/claims";
 
 /// A shop on an Ethereum test network whose node returns no traces.
@@ -110,7 +110,7 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     let one = invoices[0]["depositAddress"].as_str().unwrap();
     running.process.kill();
     drop(running);
-    let paid = anvil.call(&sender, "delegate(address)", &[address_word(one)], TEN);
+    let paid = anvil.call(&sender, "delegate(address)", &[address_word(one)], PRICE_WEI);
     let failed = json!({
         "from": ADDRESS, "to": sender, "data": "0xdeadbeef", "gas": "0x200000", "value": "0x1",
     });
@@ -129,7 +129,7 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     assert_eq!(shop.status(&invoices[0]), "awaiting_payment");
     assert_eq!(shop.observations(), "");
     let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
-    let told = format!("{one} {TEN} 0");
+    let told = format!("{one} {PRICE_WEI} 0");
     shop.served.wait_for_query(alarm, &[&told]);
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = chains.expect(200).json()["data"][0].clone();
@@ -194,7 +194,7 @@ fn claimed_contract_payment_is_booked_once() {
     }
     let first = "select status from invoices order by seq limit 1";
     shop.served.wait_for_query(first, &["confirmed"]);
-    let seen = format!("1500000 {TEN} confirmed");
+    let seen = format!("1500000 {PRICE_WEI} confirmed");
     assert_eq!(shop.observations(), seen);
     assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
     let alarms = "select count(*) || '' from unexplained";

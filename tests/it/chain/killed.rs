@@ -23,12 +23,12 @@ const KILLS: usize = 2;
 /// Number of invoices paid in each block. Must stay below the limit for creating invoices.
 const INVOICES: usize = 90;
 /// Number of payments to each invoice in each block of a UTXO chain.
-const TIMES: usize = 3;
+const PAYMENTS_PER_INVOICE: usize = 3;
 /// Number of payments in one call of the token contract.
-const BATCH: usize = 60;
+const PAYMENTS_PER_CALL: usize = 60;
 /// Number of blocks that are mined at once to confirm all payments.
-const DEEP: u32 = 50;
-const BURIALS_MAX: usize = 40;
+const CONFIRMING_BLOCKS: u32 = 50;
+const CONFIRM_ROUNDS_MAX: usize = 40;
 
 /// A payer on one chain, whose payments and reorgs are random.
 pub(super) trait RandomPayer {
@@ -68,7 +68,7 @@ pub(super) struct LitecoindPayer {
 
 impl RandomPayer for LitecoindPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
-        for _ in 0..TIMES {
+        for _ in 0..PAYMENTS_PER_INVOICE {
             let mut amounts = Map::new();
             for address in to {
                 let address = self.node.to_litecoin_address(self.chain, address);
@@ -115,7 +115,7 @@ struct BitcoindPayer<'a> {
 
 impl RandomPayer for BitcoindPayer<'_> {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
-        for _ in 0..TIMES {
+        for _ in 0..PAYMENTS_PER_INVOICE {
             let paid = to.iter().map(|address| (address.as_str(), random_amount(dice)));
             let paid: Vec<_> = paid.collect();
             self.payer.pay(&paid);
@@ -156,8 +156,8 @@ pub(super) struct AnvilPayer {
 impl RandomPayer for AnvilPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut sent = Vec::new();
-        self.node.mine_together(|| {
-            for part in [to; 8].concat().chunks(BATCH) {
+        self.node.mine_in_one_block(|| {
+            for part in [to; 8].concat().chunks(PAYMENTS_PER_CALL) {
                 let number = |number: usize| format!("{number:064x}");
                 let mut words = vec![number(64), number(96 + 32 * part.len()), number(part.len())];
                 words.extend(part.iter().map(|address| address_word(address)));
@@ -279,8 +279,8 @@ fn assert_file_matches_node(
 ) -> usize {
     let file = till.served.open_file();
     // Later blocks become final step by step, and each step drops some of the lost transactions.
-    for _ in 0..BURIALS_MAX {
-        payer.mine_empty(DEEP);
+    for _ in 0..CONFIRM_ROUNDS_MAX {
+        payer.mine_empty(CONFIRMING_BLOCKS);
         let mut running = till.start();
         let read = format!("select (height = {}) || '' from chain_cursors", payer.height());
         till.served.wait_for_query(&read, &["1"]);

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// Allowed additional memory of the server, in KiB, compared with a server whose node is honest.
-const MORE_KIB_MAX: u64 = 200 * 1024;
+const EXTRA_MEMORY_KIB_MAX: u64 = 200 * 1024;
 
 /// A payer on a chain whose node sends false responses to the server.
 trait LyingNodePayer {
@@ -186,7 +186,7 @@ fn run_lie_cases(
     eprintln!(
         "{chain}: {count} lies; the most memory: {peak} KiB (by {method}), without a lie {usual} KiB"
     );
-    assert!(peak - usual < MORE_KIB_MAX, "{peak} KiB");
+    assert!(peak - usual < EXTRA_MEMORY_KIB_MAX, "{peak} KiB");
 }
 
 /// Returns the deposit address of an invoice in this coin.

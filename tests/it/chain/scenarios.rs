@@ -208,7 +208,7 @@ fn not_dropped_condition(count: usize) -> String {
 const SEEN: &str = "(select count(*) from observations where state != 'dropped'";
 
 /// SQL condition that is true if no payment is unconfirmed.
-const REST: &str = "not exists (select 1 from observations where state = 'seen')";
+const NONE_UNCONFIRMED: &str = "not exists (select 1 from observations where state = 'seen')";
 
 /// Names of the invoices, created before the first payment.
 const NAMES: [&str; 15] = [
@@ -281,7 +281,7 @@ fn play_scenario(till: &TestnetShop, payer: &impl ScenarioPayer) {
     let count = play.replace_payments(count);
     // The chain grows while the server is down.
     payer.mine_empty(50);
-    let told = play.run_server_until(REST);
+    let told = play.run_server_until(NONE_UNCONFIRMED);
     for (name, status) in &told {
         let right = match *name {
             "exact" | "topped up" | "one" | "two" | "mixed" | "back" => "confirmed",

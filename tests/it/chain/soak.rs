@@ -23,7 +23,7 @@ use crate::support::received::{ReceivedAmounts, booked_amounts};
 use crate::support::rpc_proxy::RpcProxy;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, address_without_key};
 use crate::support::tron::{self, TOKEN, encode_address};
-use front::{FaultyProxy, OF_ACCOUNTS, OF_OUTPUTS, OF_SOLANA};
+use front::{EVM_METHODS, FaultyProxy, SOLANA_METHODS, UTXO_METHODS};
 use solana::SolanaPayer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -35,8 +35,8 @@ const ROUNDS: usize = 12;
 /// Number of invoices on each chain.
 const INVOICES: usize = 6;
 /// Number of blocks that are mined at once to confirm all payments.
-const DEEP: u32 = 50;
-const BURIALS_MAX: usize = 40;
+const CONFIRMING_BLOCKS: u32 = 50;
+const CONFIRM_ROUNDS_MAX: usize = 40;
 /// Allowed growth of the memory of a server between two idle moments, in kB.
 const GROWTH_KB_MAX: u64 = 8 * 1024;
 /// Duration of the measurement of an idle server.
@@ -64,7 +64,7 @@ fn start_utxo_chain(chain: &'static str, asset: &'static str) -> Option<SoakChai
                 _server: server,
             }
         }
-        _ => FaultyProxy::RpcProxy(RpcProxy::start(&node.url()), OF_OUTPUTS),
+        _ => FaultyProxy::RpcProxy(RpcProxy::start(&node.url()), UTXO_METHODS),
     };
     let sent = Vec::new();
     let payer = Box::new(LitecoindPayer { node, chain, asset, sent });
@@ -83,7 +83,7 @@ fn start_evm_chain(
     let token = node.deploy_token();
     // With these blocks, later reorgs cannot remove the token contract.
     node.mine(5);
-    let front = FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_ACCOUNTS);
+    let front = FaultyProxy::RpcProxy(RpcProxy::start(&node.url), EVM_METHODS);
     let setting = format!("{asset}={token}");
     let payer = Box::new(AnvilPayer { node, token, asset, coin });
     let to = Vec::new();
@@ -118,7 +118,7 @@ fn start_chains() -> Option<(Vec<SoakChain>, Vec<String>)> {
     tokens.extend([USDC, USDT].map(|asset| format!("{asset}={}", node.mint_address(asset))));
     sides.push(SoakChain {
         chain: "solana",
-        front: FaultyProxy::RpcProxy(RpcProxy::start(&node.url), OF_SOLANA),
+        front: FaultyProxy::RpcProxy(RpcProxy::start(&node.url), SOLANA_METHODS),
         payer: Box::new(SolanaPayer(node)),
         to: Vec::new(),
     });
@@ -292,9 +292,9 @@ fn faults_and_kills_neither_lose_nor_double_payments() {
 #[track_caller]
 fn assert_file_matches_nodes(till: &TestnetShop, sides: &[SoakChain]) -> usize {
     let file = till.served.open_file();
-    for _ in 0..BURIALS_MAX {
+    for _ in 0..CONFIRM_ROUNDS_MAX {
         for side in sides {
-            side.payer.mine_empty(DEEP);
+            side.payer.mine_empty(CONFIRMING_BLOCKS);
         }
         let mut running = till.start();
         wait_until_chains_read(till, sides);

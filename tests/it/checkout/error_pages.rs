@@ -83,7 +83,7 @@ fn payment_link_explains_errors_in_the_payers_language() {
 }
 
 #[test]
-fn operator_errors_are_exact_and_in_english() {
+fn operator_error_pages_are_in_english() {
     let shop = Shop::open();
     for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
         get_in_german(&shop, path)

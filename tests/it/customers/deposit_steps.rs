@@ -41,7 +41,7 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
 }
 
 #[test]
-fn later_changes_of_a_deposit_book_adjustments() {
+fn status_changes_of_a_booked_deposit_book_adjustments() {
     let shop = shop_with_customer();
     let address = shop.customer_address(TEST, "ada", "evm");
     let id = shop.pay(json!({ "address": address, "asset": "USDC-BASE", "amount": "100" }));

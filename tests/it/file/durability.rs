@@ -17,7 +17,7 @@ const INVOICES: usize = 10_000;
 /// Number of kills.
 const KILLS: usize = 10;
 /// Number of responses between two kills.
-const SHARE: usize = 900;
+const RESPONSES_PER_KILL: usize = 900;
 /// Number of concurrent connections.
 const CLIENTS: usize = 32;
 
@@ -129,7 +129,7 @@ fn kill_repeatedly(
     while acknowledged.len() < INVOICES {
         let (key, id) = answers.recv().unwrap();
         assert_eq!(acknowledged.insert(key, id), None, "each request gets one response");
-        if kills < KILLS && acknowledged.len().is_multiple_of(SHARE) {
+        if kills < KILLS && acknowledged.len().is_multiple_of(RESPONSES_PER_KILL) {
             process.kill();
             kills = kills.saturating_add(1);
             assert_acknowledged_writes_stored(file, &acknowledged);

@@ -64,7 +64,7 @@ impl FailingDiskShop {
         command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
         command.arg("--file").arg(self.file());
         let log = std::fs::File::options().append(true).create(true).open(self.logs.path("log"));
-        let process = Process::start_with(&mut command, log.unwrap().into());
+        let process = Process::start_with_stderr(&mut command, log.unwrap().into());
         self.url = process.wait_for_url();
         self.process = Some(process);
     }
@@ -284,7 +284,7 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
     command.args(["serve", "--listen", "127.0.0.1:0", "--exit-with-parent", "--file"]);
     command.arg(&file).env("COFFER_RATES", crate::support::installation::NO_RATES);
     let log = std::fs::File::create(shop.logs.path("live")).unwrap();
-    let mut process = Process::start_with(&mut command, log.into());
+    let mut process = Process::start_with_stderr(&mut command, log.into());
     let url = process.wait_for_url();
     let get = |path: &str| send(&shop.agent, "GET", &format!("{url}{path}"), &[], "");
     get("/livez").expect(200);

@@ -133,7 +133,7 @@ fn start_with_log(file: &Path, log: &Path) -> (Process, String) {
     command.args(["sandbox", "--log", "warn", "--exit-with-parent"]);
     command.args(["--listen", "127.0.0.1:0", "--file"]).arg(file);
     let errors = std::fs::File::create(log).unwrap();
-    let process = Process::start_with(&mut command, errors.into());
+    let process = Process::start_with_stderr(&mut command, errors.into());
     let url = process.wait_for_url();
     (process, url)
 }

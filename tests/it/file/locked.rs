@@ -134,7 +134,7 @@ fn start_waits_for_a_locked_database() {
     command.args(["serve", "--listen", "127.0.0.1:0", "--exit-with-parent", "--file"]);
     command.arg(&served.file).env("COFFER_RATES", NO_RATES);
     let errors = std::fs::File::create(&log).unwrap();
-    let mut process = Process::start_with(&mut command, errors.into());
+    let mut process = Process::start_with_stderr(&mut command, errors.into());
     let said = || std::fs::read_to_string(&log).unwrap();
     let waits = format!("shop.db is locked by process {} (", std::process::id());
     assert!(polling::wait_until(|| said().contains(&waits)), "{}", said());

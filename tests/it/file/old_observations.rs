@@ -15,7 +15,7 @@ use std::path::Path;
 const OLD: [&str; 2] = ["v2_chains", "v3"];
 
 /// Pairs of queries, one for the old file and one for the upgraded file, that must return the same rows.
-const BROUGHT_OVER: [[&str; 2]; 3] = [
+const MIGRATED_ROWS_QUERIES: [[&str; 2]; 3] = [
     [
         "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position, p.amount,
            q.address, p.rate, p.value, p.on_time, p.state, p.was_confirmed, p.seen_at, p.confirmed_at, p.created_at)
@@ -53,7 +53,7 @@ fn assert_payments_kept(version: &str) {
     let (mut process, _) = start_on_file(&file);
     assert!(process.close_input());
     assert_eq!(findings(&file), Vec::<String>::new());
-    for [before, after] in BROUGHT_OVER {
+    for [before, after] in MIGRATED_ROWS_QUERIES {
         let (before, after) = (text_column(&old, before), text_column(&file, after));
         assert!(before.len() > 3, "{before:?}");
         assert_eq!(after, before);
@@ -99,16 +99,17 @@ fn assert_payments_usable(version: &str) {
 
 /// Statement that stores transaction ids that older versions accepted without normalizing them. Payments 1 and 9 on
 /// bitcoin and 4 on base, all in test mode, have the same 32 bytes.
-const BY_HAND: &str = "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
+const STORE_UNNORMALIZED_TXIDS: &str =
+    "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
   update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;
   update payments set txid = '0X' || hex(zeroblob(31)) || 'aB' where seq = 4;
   update deposits set txid = '0x' || hex(zeroblob(31)) || 'Ab' where seq = 1;";
 
 #[test]
-fn upgrade_normalizes_a_chosen_txid() {
+fn upgrade_normalizes_a_txid_entered_by_hand() {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file("v3", name));
-    Connection::open(&file).unwrap().execute_batch(BY_HAND).unwrap();
+    Connection::open(&file).unwrap().execute_batch(STORE_UNNORMALIZED_TXIDS).unwrap();
     let (mut process, url) = start_on_file(&file);
     let zeros = "0".repeat(62);
     let ids = "select cast(position as text) || ' ' || txid from observations

@@ -5,7 +5,7 @@ use crate::support::{Shop, TEST};
 use serde_json::{Value, json};
 
 #[test]
-fn clock_moves_forward_within_the_calendar() {
+fn sandbox_clock_rejects_times_out_of_range() {
     let shop = Shop::open();
     for (body, param) in [
         (json!({ "advance": "3651d" }), "advance"),

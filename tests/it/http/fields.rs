@@ -48,7 +48,7 @@ fn create_invoices_of_all_origins(shop: &Shop) {
 }
 
 #[test]
-fn invoice_fields_match_in_every_status() {
+fn invoice_fields_match_documentation_in_every_status() {
     let shop = Shop::open();
     create_invoices_of_all_origins(&shop);
     let quoted = || shop.create_invoice("20.00", json!({ "asset": "LTC" }))["id"].clone();
@@ -87,7 +87,7 @@ fn invoice_fields_match_in_every_status() {
 }
 
 #[test]
-fn payout_and_refund_fields_match_in_every_status() {
+fn payout_and_refund_fields_match_documentation_in_every_status() {
     let shop = Shop::open();
     let live = shop.fund_balance(LIVE, "1000.00", "EUR");
     let test = shop.fund_balance(TEST, "1000.00", "USD");
@@ -134,7 +134,7 @@ fn payout_and_refund_fields_match_in_every_status() {
 }
 
 #[test]
-fn merchant_and_balance_fields_match() {
+fn merchant_and_balance_fields_match_documentation() {
     let shop = Shop::open();
     let (mut merchant, mut balance) =
         (ResourceShape::parse(MERCHANT), ResourceShape::parse(BALANCE));
@@ -162,7 +162,7 @@ fn merchant_and_balance_fields_match() {
 }
 
 #[test]
-fn ledger_entry_fields_match_for_every_kind() {
+fn ledger_entry_fields_match_documentation_for_every_kind() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
     let correction = json!({ "currency": "EUR", "amount": "-1.00", "memo": "By hand" });
@@ -194,7 +194,7 @@ fn ledger_entry_fields_match_for_every_kind() {
 }
 
 #[test]
-fn currency_fields_match() {
+fn currency_fields_match_documentation() {
     let shop = Shop::open();
     let mut resource = ResourceShape::parse(CURRENCY);
     for coin in list_entries(&shop, "/v1/currencies", TEST) {
@@ -204,7 +204,7 @@ fn currency_fields_match() {
 }
 
 #[test]
-fn customer_address_fields_match() {
+fn customer_address_fields_match_documentation() {
     let shop = Shop::open();
     let made = shop.create_addresses(TEST, "ada").expect(201).json();
     ResourceShape::parse("customer =ada\n conversion object\n addresses list")
@@ -228,7 +228,7 @@ fn customer_address_fields_match() {
 }
 
 #[test]
-fn event_fields_match_for_every_type() {
+fn event_fields_match_documentation_for_every_type() {
     let shop = Shop::open();
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
@@ -274,7 +274,7 @@ fn event_fields_match_for_every_type() {
 }
 
 #[test]
-fn checkout_session_fields_match() {
+fn checkout_session_fields_match_documentation() {
     let shop = Shop::open();
     let mut config = ResourceShape::parse(
         "merchant text\n livemode flag\n branding object\n currencies list\n checkoutLang text\n coins list\n widgetUrl uri",
@@ -307,7 +307,7 @@ fn checkout_session_fields_match() {
 }
 
 #[test]
-fn error_fields_match() {
+fn error_fields_match_documentation() {
     let shop = Shop::open();
     let bare = shop.get("/v1/invoices/x", Some(TEST)).expect(404).json();
     let mut error = ResourceShape::parse("error text\n message text\n requestId text");

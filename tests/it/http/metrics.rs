@@ -122,7 +122,7 @@ fn log_contains_metrics_port_but_not_token() {
     command.args(["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent"]);
     command.args(["--log", "trace", "--metrics-listen", "127.0.0.1:0"]);
     command.env("COFFER_METRICS_TOKEN", TOKEN);
-    let mut process = Process::start_with(&mut command, errors);
+    let mut process = Process::start_with_stderr(&mut command, errors);
     let ready = process.read_line();
     let logged = || std::fs::read_to_string(&log).unwrap();
     let said = "metrics served: url=http://";

@@ -38,7 +38,7 @@ fn start_warns_about_a_low_open_file_limit() {
     let log = scratch.path("log");
     let errors: Stdio = std::fs::File::create(&log).unwrap().into();
     let mut process =
-        Process::start_with(&mut coffer_with_limits("ulimit -n 200", SANDBOX), errors);
+        Process::start_with_stderr(&mut coffer_with_limits("ulimit -n 200", SANDBOX), errors);
     let url = process.wait_for_url();
     let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
     assert_alive(open.last_mut().unwrap());

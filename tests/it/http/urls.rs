@@ -55,7 +55,7 @@ fn urls_ignore_request_headers() {
 }
 
 #[test]
-fn wildcard_address_is_shown_as_loopback() {
+fn urls_contain_loopback_for_a_wildcard_address() {
     let shop = Shop::with_config(Config {
         listen: SocketAddr::from(([0, 0, 0, 0], 0)),
         allow_remote: true,

@@ -71,7 +71,7 @@ fn different_body_conflicts_and_names_the_field() {
 }
 
 #[test]
-fn key_belongs_to_its_mode_and_expires_after_a_day() {
+fn idempotency_key_belongs_to_one_mode_and_expires_after_a_day() {
     let shop = Shop::open();
     let first = create(&shop, TEST, "k", BODY).expect(201).text;
     assert_ne!(create(&shop, LIVE, "k", BODY).expect(201).text, first);
@@ -113,7 +113,7 @@ fn error_is_not_stored_and_replay_skips_checks() {
 }
 
 #[test]
-fn key_and_order_id_belong_to_their_account() {
+fn idempotency_key_and_order_id_belong_to_one_account() {
     let shop = Shop::open();
     let foreign = create_second_account(shop.file(), "test");
     let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
@@ -128,7 +128,7 @@ fn key_and_order_id_belong_to_their_account() {
 }
 
 #[test]
-fn key_belongs_to_its_route() {
+fn idempotency_key_belongs_to_one_route() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "100.00", "EUR");
     create(&shop, LIVE, "k", BODY).expect(201);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 /// Amount of ETH, worth 90 000 000 000 000 000.00 EUR. This value in cents just fits into 64 bits.
-const ABSURD: &str = "30000000000000";
+const HUGE_AMOUNT: &str = "30000000000000";
 /// Amount of DOGE, at 0.20 EUR, worth 9 999 999 999.99 EUR: the maximum value of one payment.
 const MOST: &str = "49999999999.95";
 /// Amount of DOGE worth 0.01 EUR more than [`MOST`].
@@ -32,7 +32,7 @@ fn too_large_payment_is_rejected_and_reads_succeed() {
         shop.post(path, Some(TEST), body).assert_error(400, "invalid_request", Some("amount"));
     };
     for _ in 0..2 {
-        refused("/sandbox/payments", json!({ "invoice": eth, "amount": ABSURD }));
+        refused("/sandbox/payments", json!({ "invoice": eth, "amount": HUGE_AMOUNT }));
     }
     for amount in [ONE_CENT_MORE, "461168601842738791", "3402823669209384634633746074317"] {
         refused("/sandbox/payments", json!({ "invoice": doge, "amount": amount }));
@@ -76,8 +76,8 @@ fn too_large_deposit_is_rejected() {
     let made = shop.send("POST", path, &[("X-API-Key", TEST)], "").expect(201);
     let families = made.json()["addresses"].as_array().unwrap().clone();
     let evm = families.iter().find(|one| one["family"] == "evm").unwrap();
-    let at = json!({ "address": evm["address"], "asset": "ETH", "amount": ABSURD });
-    let simulated = json!({ "asset": "ETH", "amount": ABSURD });
+    let at = json!({ "address": evm["address"], "asset": "ETH", "amount": HUGE_AMOUNT });
+    let simulated = json!({ "asset": "ETH", "amount": HUGE_AMOUNT });
     for _ in 0..2 {
         shop.post("/sandbox/payments", None, at.clone()).assert_error(
             400,

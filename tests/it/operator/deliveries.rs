@@ -253,7 +253,7 @@ fn server_log_contains_the_blocked_address() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--exit-with-parent"]);
     command.args(["--listen", "127.0.0.1:0"]);
-    let mut process = Process::start_with(&mut command, Stdio::from(writer));
+    let mut process = Process::start_with_stderr(&mut command, Stdio::from(writer));
     // Closes the copy of the pipe's write end that this process holds.
     drop(command);
     let ready = process.read_line();

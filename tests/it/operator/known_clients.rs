@@ -24,7 +24,7 @@ fn guess_until_limited(server: &OperatorServer) -> usize {
 #[test]
 fn known_client_signs_in_after_restart_and_flood() {
     let limits = coffer::http::PasswordLimits::default();
-    let mut server = OperatorServer::with_guess_limit(limits.guesses_of_all_max);
+    let mut server = OperatorServer::with_guess_limit(limits.shared_guesses_max);
     server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);
     server.start();
     // The limit allows a few more attempts while the loop runs.

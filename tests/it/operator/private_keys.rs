@@ -137,7 +137,7 @@ impl LoggingSandbox {
         let settings = "sandbox --log trace --exit-with-parent --listen 127.0.0.1:0 --file";
         command.args(settings.split(' ')).arg(file);
         let errors = Stdio::from(std::fs::File::create(log).unwrap());
-        let server = Process::start_with(&mut command, errors);
+        let server = Process::start_with_stderr(&mut command, errors);
         let url = server.wait_for_url();
         let session = format!("{url}/dashboard/api/session");
         let body = json!({ "email": "operator@sandbox.test", "password": "sandbox" });

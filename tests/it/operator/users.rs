@@ -157,7 +157,7 @@ fn start_server(file: &Path, said: &Path) -> (Process, String, Option<String>) {
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn"]);
     command.args(["--exit-with-parent", "--file"]).arg(file);
     let errors = std::fs::File::create(said).unwrap();
-    let process = Process::start_with(&mut command, errors.into());
+    let process = Process::start_with_stderr(&mut command, errors.into());
     let url = process.wait_for_url();
     let errors = std::fs::read_to_string(said).unwrap();
     let token = errors.split_once("/setup?token=");

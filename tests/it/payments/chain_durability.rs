@@ -16,7 +16,7 @@ use std::sync::mpsc::channel;
 /// Number of times that the server is killed.
 const KILLS: usize = 5;
 /// Number of responses from the server before each kill.
-const SHARE: usize = 40;
+const RESPONSES_PER_KILL: usize = 40;
 
 /// Posts JSON; `None` where no response arrived.
 fn post(url: &str, path: &str, body: &Value) -> Option<Value> {
@@ -78,7 +78,7 @@ fn transaction_is_stored_atomically() {
             for answer in answers {
                 acknowledged.extend(answer);
                 count += 1;
-                if count == SHARE {
+                if count == RESPONSES_PER_KILL {
                     process.kill();
                 }
             }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// The highest index of a wallet.
-const LAST: &str = "2147483647";
+const HIGHEST_INDEX: &str = "2147483647";
 
 /// Adds the bitcoin wallet or moves its next index. Returns standard error, and the wallet if the command succeeded.
 #[track_caller]
@@ -69,13 +69,17 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     let shop = open_shop();
     let file = shop.file();
     set_watched(&shop, "bitcoin");
-    for far in ["100001", LAST] {
+    for far in ["100001", HIGHEST_INDEX] {
         assert_rejected(&file, &["--next", far], &["next must be at most 100000,", "--force"]);
     }
-    assert_rejected(&file, &["--next", LAST], &["nothing is left to hand out behind 2147483647"]);
-    let (said, next) = move_index(&file, &["--next", LAST, "--force"]);
+    assert_rejected(
+        &file,
+        &["--next", HIGHEST_INDEX],
+        &["nothing is left to hand out behind 2147483647"],
+    );
+    let (said, next) = move_index(&file, &["--next", HIGHEST_INDEX, "--force"]);
     assert!(said.contains("2147483647 is its last index"), "{said}");
-    assert_eq!(next.to_string(), LAST);
+    assert_eq!(next.to_string(), HIGHEST_INDEX);
     let (said, next) = move_index(&file, &["--next", "10"]);
     assert!(said.contains("\nnext index 2147483647 -> 10\n"), "{said}");
     assert_eq!(next, 10);
@@ -118,13 +122,13 @@ fn exhausted_wallet_reports_no_free_index() {
     let shop = open_shop();
     let file = shop.file();
     set_watched(&shop, "bitcoin");
-    move_index(&file, &["--next", LAST, "--force"]);
+    move_index(&file, &["--next", HIGHEST_INDEX, "--force"]);
     let (_server, url) = start_server(&file, &NODES);
     assert_eq!(addresses_of(&shop, &url, "ada"), address_at(2_147_483_647));
     let (said, next) = move_index(&file, &[]);
     assert!(said.contains("no index of it is left"), "{said}");
     assert_eq!(next, 2_147_483_648);
-    for low in ["0", LAST] {
+    for low in ["0", HIGHEST_INDEX] {
         let words = [
             "no index of this wallet is left",
             "has handed out index 2147483647",
@@ -179,7 +183,7 @@ fn next_index_never_falls_below_the_restore_gap() {
     let said = String::from_utf8(evm(&["--next", "1999"]).stderr).unwrap();
     assert!(said.contains("next must be at least 2000"), "{said}");
     // A wallet at the highest index has no index left after a restore.
-    move_index(&file, &["--next", LAST, "--force"]);
+    move_index(&file, &["--next", HIGHEST_INDEX, "--force"]);
     kept(&file);
     assert_rejected(
         &file,

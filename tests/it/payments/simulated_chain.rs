@@ -156,11 +156,11 @@ fn live_invoice_rejects_simulate_but_accepts_sandbox_payments() {
     );
     let payment = shop.pay(json!({ "address": invoice["depositAddress"] }));
     let told = "created detected";
-    shop.assert_invoice_with(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
+    shop.assert_invoice_for_key(LIVE, id, "detected", told, "", ["0.00", "99.00"]);
     shop.set_payment_state(&payment, "confirmed");
     let told = "created detected confirmed";
     let booked = "sale 100.00, fee -1.00";
-    shop.assert_invoice_with(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);
+    shop.assert_invoice_for_key(LIVE, id, "confirmed", told, booked, ["99.00", "0.00"]);
     let test = shop.get("/v1/balances", Some(TEST)).expect(200).json();
     assert_eq!(test["data"][0]["available"], "0.00", "the test balance is separate");
 }

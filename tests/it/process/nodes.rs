@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 const CHAINS: [&str; 6] = ["bitcoin", "litecoin", "dogecoin", "ethereum", "base", "polygon"];
 const SECRET: &str = "correct-horse";
 /// Maximum time for a server without work in progress to stop.
-const STOPPING: Duration = Duration::from_secs(2);
+const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Starts a server with a node of each chain at this URL.
 #[track_caller]
@@ -41,7 +41,7 @@ fn assert_stops_in_time(running: &mut RunningServer) {
     let begun = Instant::now();
     assert!(told.unwrap().success() && running.process.wait_for_success());
     let took = begun.elapsed();
-    assert!(took <= STOPPING, "it waited for its nodes: {took:?}");
+    assert!(took <= STOP_TIME_MAX, "it waited for its nodes: {took:?}");
 }
 
 /// Asserts that the log contains each node's address and no secret.

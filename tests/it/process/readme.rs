@@ -135,7 +135,7 @@ fn guides_are_complete() {
 }
 
 #[test]
-fn documented_keys_have_documented_access() {
+fn documented_api_keys_get_the_documented_status() {
     let guides = guides_text();
     let shop = Shop::open();
     for (key, status) in [

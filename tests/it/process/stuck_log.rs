@@ -14,7 +14,7 @@ fn start_with_piped_log() -> (Process, String, std::io::PipeReader) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["sandbox", "--log", "debug", "--exit-with-parent"]);
     let process =
-        Process::start_with(command.args(["--listen", "127.0.0.1:0"]), Stdio::from(writer));
+        Process::start_with_stderr(command.args(["--listen", "127.0.0.1:0"]), Stdio::from(writer));
     // Closes the copy of the pipe's write end that this process holds.
     drop(command);
     let url = process.wait_for_url();

@@ -236,7 +236,7 @@ fn operator_accepts_the_wall_clock() {
 }
 
 #[test]
-fn time_at_start_continues_from_the_file() {
+fn start_continues_from_the_time_in_the_file() {
     let seen = time_in_2040("20:00:00");
     let shop = ClockedServer::open(seen);
     assert_eq!(shop.now(), seen);

@@ -165,7 +165,7 @@ impl ModelHistory {
             (true, _) => Err((403, "not_test_invoice")),
             (false, Err(refused)) => Err(refused),
             (false, Ok(coin)) => {
-                let units = coin.units_for(due, invoice.currency);
+                let units = coin.units_for_price(due, invoice.currency);
                 let now = self.world.now;
                 let last = invoice.payments.len();
                 let paid = self.world.add_payment(at, coin, units, now);
@@ -198,7 +198,7 @@ impl ModelHistory {
     /// Chooses an amount near a threshold of the invoice's price.
     fn choose_amount(&mut self, coin: &Coin, at: usize) -> i128 {
         let invoice = &self.world.invoices[at];
-        let price = coin.units_for(invoice.amount, invoice.currency);
+        let price = coin.units_for_price(invoice.amount, invoice.currency);
         let share = self
             .dice
             .pick(&[0, 1, 3_000, 5_000, 7_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000]);
@@ -226,7 +226,7 @@ impl ModelHistory {
         };
         let mut body = json!({ "invoice": invoice.id, "asset": wanted.map(|coin| coin.id) });
         let mut units =
-            outcome.map_or(0, |coin| coin.units_for(invoice.due_cents(), invoice.currency));
+            outcome.map_or(0, |coin| coin.units_for_price(invoice.due_cents(), invoice.currency));
         if let Ok(coin) = outcome
             && self.dice.roll(3) > 0
         {

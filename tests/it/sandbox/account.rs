@@ -17,7 +17,7 @@ impl Shop {
 }
 
 #[test]
-fn every_setting_is_returned_as_set() {
+fn changed_settings_are_returned() {
     let shop = Shop::open();
     let solana = shop.sandbox_account()["payoutAddress"].clone();
     for (name, value, shown) in [

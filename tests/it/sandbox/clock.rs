@@ -230,7 +230,7 @@ fn reset_restores_the_seed_and_real_time() {
 }
 
 #[test]
-fn kept_file_continues_at_its_recorded_time() {
+fn restarted_sandbox_continues_at_the_recorded_time() {
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let shop = Shop::with_config(config.clone());

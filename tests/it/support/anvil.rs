@@ -99,7 +99,7 @@ impl Node {
 
     /// Runs `sends`. Then mines one block with all transactions that `sends` has sent.
     #[track_caller]
-    pub fn mine_together<T>(&self, sends: impl FnOnce() -> T) -> T {
+    pub fn mine_in_one_block<T>(&self, sends: impl FnOnce() -> T) -> T {
         self.set_mining_paused(true);
         let sent = sends();
         self.mine(1);

@@ -50,17 +50,17 @@ impl ElectrumProxy {
     /// Starts a proxy in front of the server at this local port.
     #[track_caller]
     pub fn start(server: u16) -> ElectrumProxy {
-        ElectrumProxy::start_with(server, None)
+        ElectrumProxy::start_with_first_header(server, None)
     }
 
     /// Starts a proxy that presents a litecoin server as a bitcoin server, by replacing the first block header.
     #[track_caller]
     pub fn start_as_bitcoin(server: u16) -> ElectrumProxy {
-        ElectrumProxy::start_with(server, Some(FIRST_OF_BITCOIN))
+        ElectrumProxy::start_with_first_header(server, Some(FIRST_OF_BITCOIN))
     }
 
     #[track_caller]
-    fn start_with(server: u16, first: Option<&'static str>) -> ElectrumProxy {
+    fn start_with_first_header(server: u16, first: Option<&'static str>) -> ElectrumProxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let fault = Arc::new(Mutex::new(ElectrumFault::None));

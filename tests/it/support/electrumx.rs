@@ -55,7 +55,7 @@ impl Electrumx {
             .env("COST_SOFT_LIMIT", "0")
             .env("COST_HARD_LIMIT", "0")
             .envs(settings.iter().copied());
-        let process = Process::start_with(&mut command, Stdio::inherit());
+        let process = Process::start_with_stderr(&mut command, Stdio::inherit());
         let mut waiting = 1 + usize::from(is_tls);
         while waiting > 0 {
             waiting -= usize::from(process.read_line().contains("server listening on"));

@@ -136,7 +136,7 @@ impl Installation {
         // The tests fetch no rates from the internet.
         command.env("COFFER_RATES", NO_RATES);
         command.args(["--exit-with-parent", "--file"]).arg(&self.file);
-        let process = Process::start_with(command.args(settings), errors);
+        let process = Process::start_with_stderr(command.args(settings), errors);
         let url = process.wait_for_url();
         (process, url)
     }

@@ -15,12 +15,12 @@ impl Shop {
         booked: &str,
         balance: [&str; 2],
     ) {
-        self.assert_invoice_with(TEST, id, status, told, booked, balance);
+        self.assert_invoice_for_key(TEST, id, status, told, booked, balance);
     }
 
     /// Asserts the same as [`Shop::assert_invoice`], for the mode and account of this key.
     #[track_caller]
-    pub fn assert_invoice_with(
+    pub fn assert_invoice_for_key(
         &self,
         key: &str,
         id: &str,

@@ -21,12 +21,12 @@ impl Process {
     /// Starts a program. Its standard input stays open until the handle is dropped.
     #[track_caller]
     pub fn start(command: &mut Command) -> Process {
-        Process::start_with(command, Stdio::inherit())
+        Process::start_with_stderr(command, Stdio::inherit())
     }
 
     /// Starts a program whose standard error goes to `errors`.
     #[track_caller]
-    pub fn start_with(command: &mut Command, errors: Stdio) -> Process {
+    pub fn start_with_stderr(command: &mut Command, errors: Stdio) -> Process {
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.stderr(errors).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap());

@@ -80,7 +80,7 @@ impl Regtest {
         if let Some(time) = self.time.get() {
             command.arg(format!("-mocktime={time}"));
         }
-        let process = Process::start_with(&mut command, Stdio::null());
+        let process = Process::start_with_stderr(&mut command, Stdio::null());
         while !process.read_line().contains("Done loading") {}
         self.process.replace(Some(process));
     }

@@ -84,7 +84,7 @@ impl OperatorServer {
             trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
             password_limits: PasswordLimits {
                 wait_ms_min: 900_000,
-                guesses_of_all_max: self.guesses_of_all_max,
+                shared_guesses_max: self.guesses_of_all_max,
                 ..PasswordLimits::default()
             },
             ..Config::sandbox()

@@ -40,12 +40,12 @@ impl Node {
     /// Starts a node on a chain with the genesis block of Nile and 30 more blocks, so that some blocks are final.
     #[track_caller]
     pub fn start() -> Node {
-        Node::start_behind(0)
+        Node::start_with_clock_behind(0)
     }
 
     /// Starts a node whose clock is this many milliseconds behind.
     #[track_caller]
-    pub fn start_behind(ms: i64) -> Node {
+    pub fn start_with_clock_behind(ms: i64) -> Node {
         let mut chain = Chain::new();
         chain.ahead_ms = -ms;
         let chain: SharedChain = Arc::new(Mutex::new(chain));

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Sender, channel};
 /// Number of times that the server is killed.
 const KILLS: usize = 8;
 /// Number of responses from the server before each kill.
-const SHARE: usize = 150;
+const RESPONSES_PER_KILL: usize = 150;
 
 /// Id and status of an acknowledged step.
 type AcknowledgedStep = (String, String);
@@ -217,7 +217,7 @@ fn acknowledged_payouts_and_refunds_survive_kill_9() {
             for (id, status) in answers {
                 acknowledged.insert(id, status);
                 count += 1;
-                if count == SHARE {
+                if count == RESPONSES_PER_KILL {
                     process.kill();
                 }
             }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 const ACTIONS: [&str; 6] = ["approve", "process", "pay", "fail", "reject", "cancel"];
 
 /// Every path from the request to a final status: the actions, and the final status.
-const WAYS: [(&[&str], &str); 6] = [
+const STATUS_PATHS: [(&[&str], &str); 6] = [
     (&["reject"], "rejected"),
     (&["cancel"], "cancelled"),
     (&["approve", "cancel"], "cancelled"),
@@ -29,7 +29,7 @@ fn request_transfer(shop: &Shop, kind: &str) -> String {
 fn every_path_of_a_transfer_balances_the_ledger() {
     for kind in ["payouts", "refunds"] {
         let entry = kind.trim_end_matches('s');
-        for (way, end) in WAYS {
+        for (way, end) in STATUS_PATHS {
             let shop = Shop::open();
             let id = request_transfer(&shop, kind);
             let purse = |available: &str, reserved: &str, out: &str| {
@@ -70,7 +70,7 @@ fn every_path_of_a_transfer_balances_the_ledger() {
 #[test]
 fn unknown_action_changes_nothing() {
     for kind in ["payouts", "refunds"] {
-        let ways = WAYS.iter().map(|(way, _)| *way);
+        let ways = STATUS_PATHS.iter().map(|(way, _)| *way);
         let ways = ways.chain([&[][..], &["approve"], &["approve", "process"]]);
         for way in ways {
             let shop = Shop::open();

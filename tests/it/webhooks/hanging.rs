@@ -84,7 +84,7 @@ fn new_origin_is_served_after_hanging_origins_time_out() {
 }
 
 #[test]
-fn queues_beyond_one_page_are_processed() {
+fn queues_beyond_one_worker_step_are_processed() {
     let shop = Shop::open();
     let refusing = Receiver::unused_address();
     let good = Receiver::start_replying(Reply::Status(200));

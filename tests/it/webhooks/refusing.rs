@@ -48,7 +48,7 @@ fn create_invoices(served: &Installation, server: &Server, count: usize, more: &
 }
 
 #[test]
-fn receiver_pauses_after_twenty_failures_and_others_do_not() {
+fn deliveries_to_a_receiver_pause_after_twenty_failures() {
     let (refusing, good) = (
         Receiver::start_replying(Reply::Status(500)),
         Receiver::start_replying(Reply::Status(200)),

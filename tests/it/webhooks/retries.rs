@@ -193,7 +193,7 @@ fn deliveries_of_a_removed_endpoint_are_cancelled() {
 }
 
 #[test]
-fn kept_file_resumes_pending_deliveries() {
+fn restarted_sandbox_resumes_pending_deliveries() {
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let receiver =

@@ -240,7 +240,7 @@ fn failed_lookup_does_not_stop_the_chain() {
 }
 
 #[test]
-fn head_move_during_lookups_retracts_absence() {
+fn absence_is_retracted_if_head_moved_during_lookups() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
     scene.known.sent = vec![tx_with_id_only(&"f".repeat(64)), tx_with_id_only(&txid)];

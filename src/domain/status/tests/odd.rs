@@ -166,7 +166,7 @@ fn invoice_paid_again_after_its_deadline_is_overpaid() {
 }
 
 #[test]
-fn fully_paid_stays_confirmed_while_another_payment_is_seen() {
+fn paid_invoice_stays_confirmed_while_another_payment_is_seen() {
     assert_status(&open_case(&[CONFIRMED, SEEN]), InvoiceStatus::Confirmed);
     assert_status(&open_case(&[CONFIRMED, CONFIRMED]), InvoiceStatus::Overpaid);
     assert_status(&open_case(&[with_value(CONFIRMED, DUE / 2), SEEN]), InvoiceStatus::Detected);

@@ -9,7 +9,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::rate::{FigureSource, RateFigure, RateQuote};
 use crate::domain::time::MINUTE_MS;
 use crate::domain::transfer::inputs::MoveTransfer;
-use crate::domain::transfer::request::MoveRequest;
+use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::{SendingProgress, TransferKind, TransferStatus};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn fix_terms(
 ) -> Result<FixedTerms, Refusal> {
     let mut body = body.as_object().unwrap().clone();
     body.insert("action".to_owned(), json!("approve"));
-    let request = MoveRequest::from(MoveTransfer::read(&body).unwrap());
+    let request = TransferStepRequest::from(MoveTransfer::read(&body).unwrap());
     request.approval.fix_terms(of, proposal)
 }
 
@@ -122,7 +122,7 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
 }
 
 #[test]
-fn far_rate_is_refused_with_both_amounts() {
+fn refusal_of_far_rate_shows_amounts_at_both_rates() {
     let of = refund(4_000);
     let fresh = proposal(0, true);
     let far = summary(fix_terms(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();

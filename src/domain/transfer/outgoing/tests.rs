@@ -319,7 +319,7 @@ fn open_review_takes_precedence_over_the_status() {
 }
 
 #[test]
-fn settled_transfer_names_its_source() {
+fn state_of_paid_transfer_depends_on_who_settled_it() {
     let judged = |by, is_watched| {
         let mut of = refund(1, AMOUNT);
         of.status = TransferStatus::Paid;

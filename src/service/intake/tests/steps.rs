@@ -34,7 +34,7 @@ fn address_of_invoice(service: &Arc<Service>) -> String {
 }
 
 #[track_caller]
-fn expect_payment(owned: ObservationOwner) -> Payment {
+fn unwrap_payment(owned: ObservationOwner) -> Payment {
     match owned {
         ObservationOwner::Payment(both) => both.1,
         ObservationOwner::Deposit(_)
@@ -129,11 +129,11 @@ fn transaction_may_pay_another_amount_after_a_reorg() {
         ..bitcoin_observation(&address, "a", NOW, Some(block))
     };
     let place = of(1, 7).key();
-    let much = expect_payment(store_observation(&service, NOW, of(10_000_000, 7)));
+    let much = unwrap_payment(store_observation(&service, NOW, of(10_000_000, 7)));
     change_state(&service, place.clone(), PaymentState::Confirmed);
     change_state(&service, place.clone(), PaymentState::Seen);
     // After the reorg the transaction pays less, then dust, then nothing, then the first amount.
-    let less = expect_payment(store_observation(&service, NOW, of(100_000, 8)));
+    let less = unwrap_payment(store_observation(&service, NOW, of(100_000, 8)));
     assert_ne!(less.seq, much.seq);
     assert_eq!(audit_findings(&service), Vec::<String>::new());
     let state = |of: &Payment| {
@@ -152,7 +152,7 @@ fn transaction_may_pay_another_amount_after_a_reorg() {
     let nothing =
         write(&service, move |service, tx| service.record_observation(tx, NOW, &nothing, None));
     assert!(nothing.is_none());
-    let again = expect_payment(store_observation(&service, NOW, of(10_000_000, 11)));
+    let again = unwrap_payment(store_observation(&service, NOW, of(10_000_000, 11)));
     change_state(&service, place, PaymentState::Confirmed);
     assert_eq!(state(&again), PaymentState::Confirmed);
     assert_eq!(audit_findings(&service), Vec::<String>::new());
@@ -165,7 +165,7 @@ fn replacement_uses_its_own_time_and_future_times_are_capped() {
     let late = NOW.plus_ms(HOUR_MS);
     // The time of the block is in the future.
     let ahead = late.plus_ms(HOUR_MS);
-    let first = expect_payment(store_observation(
+    let first = unwrap_payment(store_observation(
         &service,
         late,
         bitcoin_observation(&address, "a", ahead, Some(7)),
@@ -178,7 +178,7 @@ fn replacement_uses_its_own_time_and_future_times_are_capped() {
             service.change_observation(tx, late, &place, ObservationChange::ReplacedBy(&by))
         })
     };
-    let second = expect_payment(replace(bitcoin_observation(&address, "b", NOW, None)).owned);
+    let second = unwrap_payment(replace(bitcoin_observation(&address, "b", NOW, None)).owned);
     assert_eq!((second.seen_at, second.on_time), (NOW, true));
     assert_eq!(second.quoted, fixed_rate(bitcoin(), Currency::Eur, NOW));
 }

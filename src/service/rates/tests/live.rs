@@ -137,7 +137,7 @@ fn file_rates_end_when_the_file_is_no_longer_configured() {
 }
 
 #[test]
-fn deposit_is_booked_at_its_block_rate_less_spread() {
+fn deposit_is_booked_at_the_rate_in_its_block_less_spread() {
     let (simulated, file) = seeded_service();
     let real = live_service(&file);
     let address = write(&simulated, |service, tx| {

@@ -69,7 +69,8 @@ fn locked_database_refuses_a_write() {
     other.execute_batch("begin immediate").unwrap();
     let (tell, told) = channel();
     let on_commit = move |changes: &Changes| tell.send(changes.clone()).unwrap();
-    let writer = Writer::start(folder.raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
+    let writer =
+        Writer::start(folder.open_raw_file(), Arc::default(), Box::new(on_commit)).unwrap();
     let answer = wait_for_answer(writer.submit(false, |tx| insert_account(tx, "a")).unwrap());
     assert!(answer.as_ref().is_err_and(|text| text.contains("locked")), "{answer:?}");
     assert_eq!(told.try_iter().count(), 0);

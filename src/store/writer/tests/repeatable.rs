@@ -76,7 +76,7 @@ fn failure_without_writes_repeats_no_job() {
 }
 
 #[test]
-fn job_that_runs_once_splits_repeatable_jobs() {
+fn job_that_runs_once_ends_the_shared_savepoint() {
     let folder = TempFile::new();
     let (store, _told) = folder.open();
     let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));

@@ -2,8 +2,8 @@
 
 use super::{
     ACCOUNT_OTHERS_MAX, AttemptCounts, CROWD, HANGING_MS, QUEUES_FEW, QUICK_MS_MAX, QueueSpeed,
-    ReceiverStates, SHARE_FIRST, SHARE_MAX, THREADS_MAX, end_attempt, fill_queue, fill_queues,
-    make_attempt, queue_names,
+    ReceiverStates, SHARE_FIRST, SHARE_MAX, THREADS_MAX, begin_allowed_attempts,
+    begin_attempts_of_queues, end_attempt, make_attempt, queue_names,
 };
 
 #[test]
@@ -16,7 +16,8 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
         }
     }
     make_attempt(&mut receivers, "https://quick 2", true, 1);
-    let begun: Vec<usize> = all.iter().map(|name| fill_queue(&mut receivers, name)).collect();
+    let begun: Vec<usize> =
+        all.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
     // Some queues get their maximum share. Each later queue gets at most [`SHARE_FIRST`] attempts, until the account
     // has half of the senders.
     let full = CROWD / SHARE_MAX;
@@ -25,9 +26,9 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
     // After a second without an answer, a queue with attempts counts as hanging and gets no more attempts. Queues
     // without attempts still get some.
-    receivers.refresh(&[], QUICK_MS_MAX);
+    receivers.refresh_queues(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
-    receivers.refresh(&[], QUICK_MS_MAX + 1);
+    receivers.refresh_queues(&[], QUICK_MS_MAX + 1);
     assert_eq!((receivers.under_way.quick, receivers.under_way.slow), (0, THREADS_MAX / 2));
     assert_eq!(receivers.free_slots(&all[0]), 0);
     assert_eq!(receivers.free_slots(&all[999]), SHARE_MAX);
@@ -47,10 +48,10 @@ fn attempts_keep_their_first_speed_until_their_queue_hangs() {
     let mut hanging = 0;
     // Each queue answers its first attempt at once and hangs in all later attempts.
     for name in &all {
-        let begun = fill_queue(&mut receivers, name);
+        let begun = begin_allowed_attempts(&mut receivers, name);
         end_attempt(&mut receivers, name, QueueSpeed::Unknown, 1);
         hanging += begun - 1;
-        fill_queue(&mut receivers, name);
+        begin_allowed_attempts(&mut receivers, name);
     }
     assert_eq!(hanging, QUEUES_FEW * (SHARE_FIRST - 1));
     let quick = (THREADS_MAX - hanging) / 2;
@@ -58,9 +59,9 @@ fn attempts_keep_their_first_speed_until_their_queue_hangs() {
     assert_eq!(receivers.accounts["1"].under_way, own);
     assert_eq!(receivers.under_way, own);
     let room = ACCOUNT_OTHERS_MAX - hanging;
-    assert_eq!(fill_queues(&mut receivers, &queue_names("new", 1_000, "1")), room);
+    assert_eq!(begin_attempts_of_queues(&mut receivers, &queue_names("new", 1_000, "1")), room);
     // Once a queue hangs, all its attempts count as slow.
-    receivers.refresh(&[], QUICK_MS_MAX + 1);
+    receivers.refresh_queues(&[], QUICK_MS_MAX + 1);
     let slow = AttemptCounts { unknown: room, quick: 0, slow: hanging + quick };
     assert_eq!(receivers.under_way, slow);
     for name in all.iter().chain(&queue_names("new", 1_000, "1")) {
@@ -81,7 +82,7 @@ fn busy_quick_queue_stays_quick_while_its_attempts_end() {
     make_attempt(&mut receivers, "a 1", true, 1);
     for now_ms in (0..10_000).step_by(900) {
         let attempts = [(); 2].map(|()| receivers.begin_attempt("a 1", now_ms));
-        receivers.refresh(&[], now_ms + 899);
+        receivers.refresh_queues(&[], now_ms + 899);
         assert_eq!(receivers.queues["a 1"].speed, QueueSpeed::Quick);
         for attempt in attempts {
             receivers.end_attempt(&attempt, true, 900, now_ms + 900);

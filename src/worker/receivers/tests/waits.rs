@@ -65,7 +65,7 @@ impl DeliverySimulation {
             })
             .filter(|waiting| waiting.due_at <= Time(now_ms))
             .collect();
-        self.receivers.refresh(&waiting, now_ms);
+        self.receivers.refresh_queues(&waiting, now_ms);
         for one in self.receivers.sort_by_last_attempt(&waiting) {
             let queue = &one.queue;
             let room = self.receivers.free_slots(queue);

@@ -316,7 +316,7 @@ fn wallet_added_again_with_another_script_watches_new_addresses() {
 }
 
 #[test]
-fn wallet_of_several_chains_stops_once() {
+fn payments_on_two_chains_stop_a_wallet_once() {
     let mut till = WalletScene::new("evm", XPUB, &["ETH", "USDC-BASE"], json!({}));
     till.assert_not_stopped();
     till.pay_address(0, 3, true);

@@ -23,7 +23,7 @@ use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{NOW, audit_findings, block_on, request_refund};
 use crate::worker::watch_chain::{ChainWatch, FollowOutcome, StepError};
-use places::{destinations, has_nonces};
+use places::{foreign_addresses, has_nonces};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -65,7 +65,7 @@ impl RefundHistory {
             seed,
             now: NOW,
             dice: Dice::new(seed),
-            watch: start_watch(&shop.service, chain, &destinations(chain)),
+            watch: start_watch(&shop.service, chain, &foreign_addresses(chain)),
             node: MemoryNode::new(&memory),
             shop,
             memory,
@@ -131,7 +131,7 @@ impl RefundHistory {
 
     /// Requests and approves a refund, and usually starts its processing.
     fn start_refund(&mut self) {
-        let to = destinations(self.chain())[self.dice.roll(3)].clone();
+        let to = foreign_addresses(self.chain())[self.dice.roll(3)].clone();
         let amount = self.dice.pick(&["6.00", "12.00", "12.00", "30.00"]);
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
         let id = request_refund(service, merchant, self.now, (amount, &to));
@@ -181,7 +181,7 @@ impl RefundHistory {
         let old = waits[self.dice.roll(waits.len())].clone();
         let mut pays = old.pays;
         if self.dice.once_in(3) {
-            pays[0].1 = destinations(self.chain())[self.dice.roll(3)].clone();
+            pays[0].1 = foreign_addresses(self.chain())[self.dice.roll(3)].clone();
         }
         self.send(old.spends, pays);
     }
@@ -247,7 +247,7 @@ impl RefundHistory {
         while part != BatchStart::Done {
             if kills && self.dice.once_in(6) {
                 let chain = self.chain();
-                self.watch = start_watch(&self.shop.service, chain, &destinations(chain));
+                self.watch = start_watch(&self.shop.service, chain, &foreign_addresses(chain));
                 for address in &self.shop.ours {
                     self.watch.addresses.write().unwrap().insert(chain, address);
                 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Functions of the test contract that send coins, with the address arguments of each function.
-const WAYS: [(&str, &[&str]); 5] = [
+const SEND_FUNCTIONS: [(&str, &[&str]); 5] = [
     ("split(address,address)", &[ONE, TWO]),
     ("past(address,address)", &[TWO, ONE]),
     ("bequeath(address)", &[ONE]),
@@ -26,7 +26,7 @@ const WAYS: [(&str, &[&str]); 5] = [
 /// Calls each function of the contract with 10 wei and pays 10 wei directly. Returns the transaction ids.
 #[track_caller]
 fn send_by_each_contract_function(scene: &EvmScene, sender: &str) -> Vec<String> {
-    let sent = WAYS.map(|(function, to)| {
+    let sent = SEND_FUNCTIONS.map(|(function, to)| {
         let words: Vec<_> = to.iter().map(|to| address_word(to)).collect();
         scene.anvil.call(sender, function, &words, 10)
     });

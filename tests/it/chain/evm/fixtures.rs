@@ -34,7 +34,7 @@ impl WatchedAccounts {
 
     /// Returns a list of these addresses and `others` additional accounts, which can be too many for an address
     /// filter.
-    pub fn with_more_accounts(addresses: &[&str], others: u32) -> WatchedAccounts {
+    pub fn with_extra_accounts(addresses: &[&str], others: u32) -> WatchedAccounts {
         let mut ours = WatchedAccounts::from_addresses(addresses);
         for other in 0..others {
             let mut account = [0xee; 20];

@@ -105,7 +105,7 @@ fn record_responses() {
     let to = [OTHER, ONE, TWO].map(address_word);
     let values = [1, 20, 300].map(number);
     let words = [head.as_slice(), &to, &[number(3)], &values].concat();
-    anvil.mine_together(|| {
+    anvil.mine_in_one_block(|| {
         anvil.pay(ONE, 7);
         anvil.call(TOKEN, "batch(address[],uint256[])", &words, 0);
     });

@@ -146,7 +146,7 @@ fn position_is_the_log_index_within_its_transaction() {
     let values = [1, 20, 300, 4000].map(number);
     let head = [64, 224, 4].map(number);
     let words = [head.as_slice(), &to, &[number(4)], &values].concat();
-    let (first, second) = anvil.mine_together(|| {
+    let (first, second) = anvil.mine_in_one_block(|| {
         let first = anvil.pay_token(&scene.token, ONE, 5);
         (first, anvil.call(&scene.token, BATCH, &words, 0))
     });
@@ -173,7 +173,7 @@ fn positions_do_not_depend_on_the_block() {
     let (anvil, mut node) = (&scene.anvil, scene.client());
     let before = anvil.height();
     let (coin, token) =
-        anvil.mine_together(|| (anvil.pay(ONE, 3), anvil.pay_token(&scene.token, TWO, 4)));
+        anvil.mine_in_one_block(|| (anvil.pay(ONE, 3), anvil.pay_token(&scene.token, TWO, 4)));
     let once = scene.read_blocks(before + 1, before + 1);
     let hash = &once[0].block.hash;
     assert_eq!(once[0].received.len(), 2);
@@ -237,7 +237,7 @@ fn watching_more_accounts_finds_the_same_payments() {
             anvil.pay(TWO, units);
         }
         let few = scene.read_blocks(before + 1, anvil.height());
-        let many = WatchedAccounts::with_more_accounts(&[ONE, TWO], 1000);
+        let many = WatchedAccounts::with_extra_accounts(&[ONE, TWO], 1000);
         let many = scene.client().blocks(before + 1, anvil.height(), &many).unwrap();
         let count = if at == 0 { 2 + 4 } else { 2 };
         assert_eq!(collect_payments(few.clone()).len(), count);

@@ -1,6 +1,6 @@
 //! Kills of the server within a block of Tron, with a simulated node.
 
-use super::{BATCH, RandomPayer, pay_and_kill};
+use super::{PAYMENTS_PER_CALL, RandomPayer, pay_and_kill};
 use crate::chain::till::TestnetShop;
 use crate::support::dice::Dice;
 use crate::support::received::ReceivedAmounts;
@@ -16,11 +16,11 @@ pub(in crate::chain) struct TronPayer(pub(in crate::chain) Node);
 impl RandomPayer for TronPayer {
     fn pay_all(&mut self, dice: &mut Dice, to: &[String]) {
         let mut units = || 10_000 + u64::try_from(dice.roll(10_000)).unwrap();
-        for part in [to; 6].concat().chunks(BATCH) {
+        for part in [to; 6].concat().chunks(PAYMENTS_PER_CALL) {
             let pays: Vec<_> = part.iter().map(|to| (decode_address(to), units())).collect();
             self.0.send(Action::token_batch(TOKEN, PAYER, &pays));
         }
-        for part in to.chunks(BATCH) {
+        for part in to.chunks(PAYMENTS_PER_CALL) {
             let steps = part
                 .iter()
                 .map(|to| ContractStep::trx_payment(SENDER, decode_address(to), units()));

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A number of bytes above the maximum size of a response, which is 64 MiB.
-const TOO_MUCH: usize = 65 << 20;
+const BYTES_ABOVE_LIMIT: usize = 65 << 20;
 /// A number of bytes slightly below the maximum size of a response.
-const MUCH: usize = 60 << 20;
+const BYTES_NEAR_LIMIT: usize = 60 << 20;
 /// Genesis block hashes of main networks and regtest networks. A false response with such a hash claims to come from
 /// another chain.
 const GENESIS_OF_BITCOIN: &str = "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206";
@@ -62,7 +62,7 @@ fn list_near_maximum_size(one: impl Fn(usize) -> String) -> Arc<str> {
     let mut list = "[".to_owned();
     for at in 0.. {
         list.push_str(&one(at));
-        if list.len() > MUCH {
+        if list.len() > BYTES_NEAR_LIMIT {
             break;
         }
         list.push(',');
@@ -123,7 +123,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
         lie_case("eth_chainId", RpcFault::Body("<html>".to_owned()), LIED),
         lie_case(
             "eth_getBlockByNumber",
-            RpcFault::huge_result(TOO_MUCH),
+            RpcFault::huge_result(BYTES_ABOVE_LIMIT),
             server_only_problem(LIMITS),
         ),
         lie_case("eth_getLogs", RpcFault::Flood(None, logs), NOTHING),
@@ -208,7 +208,7 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
 
 /// Returns two cases: a block above the maximum size, and a block of nearly that size.
 fn id_floods() -> Vec<LieCase> {
-    let more = format!("\"{}\"", "a".repeat(TOO_MUCH)).into();
+    let more = format!("\"{}\"", "a".repeat(BYTES_ABOVE_LIMIT)).into();
     vec![
         lie_case("getblock", RpcFault::Flood(Some("more"), more), server_only_problem(LIMITS)),
         lie_case(

@@ -19,15 +19,15 @@ pub(super) enum FaultyProxy {
 }
 
 /// Methods of nodes of UTXO chains whose responses may be changed.
-pub(super) const OF_OUTPUTS: &[&str] =
+pub(super) const UTXO_METHODS: &[&str] =
     &["getblock", "getblockhash", "getblockchaininfo", "getrawmempool"];
 /// Methods of EVM nodes whose responses may be changed.
-pub(super) const OF_ACCOUNTS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
+pub(super) const EVM_METHODS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
 /// Methods of Solana nodes whose responses may be changed.
-pub(super) const OF_SOLANA: &[&str] =
+pub(super) const SOLANA_METHODS: &[&str] =
     &["getSlot", "getBlock", "getMultipleAccounts", "getSignaturesForAddress", "getTransaction"];
 /// Paths of Tron nodes whose responses may be changed.
-const OF_TRON: [&str; 3] =
+const TRON_PATHS: [&str; 3] =
     ["/wallet/getnowblock", "/wallet/getblockbylimitnext", "/wallet/gettransactioninfobyblocknum"];
 
 impl FaultyProxy {
@@ -59,7 +59,7 @@ impl FaultyProxy {
                     2 => Fault::Truncated(dice.roll(400)),
                     _ => Fault::Status(200, "{\"Error\": \"no\"}".to_owned()),
                 };
-                node.inject(OF_TRON[dice.roll(OF_TRON.len())], fault);
+                node.inject(TRON_PATHS[dice.roll(TRON_PATHS.len())], fault);
             }
             FaultyProxy::Electrum { liar, .. } => liar.inject(match kind {
                 0 => ElectrumFault::FalseProof,

@@ -59,7 +59,7 @@ fn pay_earlier_deposits(node: &Node, [bob, ada]: &[String; 2]) {
 fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     let (mut till, addresses) = open_shop();
     downgrade_file(&mut till);
-    let node = Node::start_behind(35 * DAY_MS);
+    let node = Node::start_with_clock_behind(35 * DAY_MS);
     pay_earlier_deposits(&node, &addresses);
     till.set_node("tron", &node.url());
     let mut running = till.start();

@@ -56,7 +56,8 @@ impl GuideReader {
         let scratch = Scratch::new();
         let mut command = Command::new("sh");
         command.args(["-eu"]).current_dir(scratch.path(""));
-        let terminal = Process::start_with(command.env("PATH", path_variable()), Stdio::inherit());
+        let terminal =
+            Process::start_with_stderr(command.env("PATH", path_variable()), Stdio::inherit());
         let (coffer, shop) = (Receiver::unused_address(), Receiver::unused_address());
         // The system assigns free ports in turn, so no other process gets this port soon.
         let rpc = TcpListener::bind("127.0.0.1:0").unwrap();

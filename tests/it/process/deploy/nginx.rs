@@ -176,7 +176,7 @@ fn nginx_accepts_bodies_up_to_coffers_limit() {
 }
 
 #[test]
-fn client_address_passes_nginx() {
+fn nginx_forwards_the_client_address() {
     let served = Installation::new();
     let (_coffer, address) = start_coffer(&served);
     let Some(nginx) = Nginx::start_with_upstream(&address) else {
@@ -204,7 +204,7 @@ fn nginx_does_not_buffer_streams() {
     };
     let mut command = nginx.client_command("127.0.0.1", &format!("{SITE}/stream"));
     command.arg("--no-buffer");
-    let client = Process::start_with(&mut command, Stdio::inherit());
+    let client = Process::start_with_stderr(&mut command, Stdio::inherit());
     let (mut stream, _) = listener.accept().unwrap();
     let mut asked = [0; 4096];
     let count = stream.read(&mut asked).unwrap();

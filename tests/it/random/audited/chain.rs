@@ -19,7 +19,7 @@ pub(super) static OPERATIONS: [RandomOperation; 11] = [
     new_operation("pay next to nothing", 10, pay_dust),
     new_operation("pay in a coin that was not asked for", 20, pay_other_coin),
     new_operation("tell that it was made earlier", 6, pay_with_earlier_time),
-    new_operation("let a chain lag", 8, toggle_lag),
+    new_operation("let a chain lag", 8, toggle_chain_lag),
     new_operation("move a payment", 160, change_payment_state),
     new_operation("move the clock", 6, advance_clock),
 ];
@@ -142,7 +142,7 @@ fn pay_with_earlier_time(caller: &mut Caller) -> Option<Response> {
     Some(create_separate_payment(caller, side, &body))
 }
 
-fn toggle_lag(caller: &mut Caller) -> Option<Response> {
+fn toggle_chain_lag(caller: &mut Caller) -> Option<Response> {
     let chains = ["bitcoin", "litecoin", "ethereum", "solana"];
     let path = format!("/sandbox/chains/{}", caller.dice.pick(&chains));
     let body = json!({ "lagging": caller.dice.once_in(2) });

@@ -20,7 +20,7 @@ pub(super) static OPERATIONS: [RandomOperation; 13] = [
     new_operation("switch something", 10, change_account_setting),
     new_operation("close and open", 2, disable_and_enable_feature),
     new_operation("replace the endpoints", 3, replace_endpoints),
-    new_operation("empty an inbox", 3, empty_inbox),
+    new_operation("empty an inbox", 3, clear_inbox),
 ];
 
 fn cancel_invoice(caller: &mut Caller) -> Option<Response> {
@@ -153,7 +153,7 @@ fn replace_endpoints(caller: &mut Caller) -> Option<Response> {
     Some(caller.send_to_sandbox("PATCH", "/sandbox/account", &json!({ "endpoints": chosen })))
 }
 
-fn empty_inbox(caller: &mut Caller) -> Option<Response> {
+fn clear_inbox(caller: &mut Caller) -> Option<Response> {
     let path = caller.dice.pick(&["/sandbox/inbox/shop", "/sandbox/inbox/own"]);
     Some(caller.send_to_sandbox("DELETE", path, &Value::Null))
 }

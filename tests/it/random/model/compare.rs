@@ -23,7 +23,7 @@ impl ModelHistory {
             "status": invoice.status, "paid": paid, "livemode": invoice.live,
             "asset": coin.map(|coin| coin.id),
             "rate": coin.map(|coin| coin.rate_text(invoice.currency)),
-            "amountExpected": coin.map(|coin| coin.format_amount(coin.units_for(invoice.amount, invoice.currency))),
+            "amountExpected": coin.map(|coin| coin.format_amount(coin.units_for_price(invoice.amount, invoice.currency))),
             "amountReceived": coin.zip(invoice.received_units()).map(|(coin, units)| coin.format_amount(units)),
             "createdAt": time(invoice.created_at), "expiresAt": time(invoice.expires_at),
             "confirmedAt": invoice.confirmed_at.map(time), "refundedAmount": null,

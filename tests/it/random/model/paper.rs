@@ -86,7 +86,7 @@ impl Coin {
     }
 
     /// Returns the amount, in base units, for a price in cents.
-    pub fn units_for(&self, cents: i128, currency: &str) -> i128 {
+    pub fn units_for_price(&self, cents: i128, currency: &str) -> i128 {
         let (rate, places) = self.rate(currency);
         let shown = self.decimals.min(8);
         let number = cents * power_of_ten(shown + places);
@@ -96,7 +96,7 @@ impl Coin {
 
     /// Returns `true` if a price in cents reaches the minimum of the coin.
     pub fn accepts_price(&self, cents: i128, currency: &str) -> bool {
-        self.units_for(cents, currency) >= self.min
+        self.units_for_price(cents, currency) >= self.min
     }
 
     pub fn format_amount(&self, units: i128) -> String {

@@ -11,10 +11,10 @@ impl ModelHistory {
             return;
         };
         let invoice = &self.world.invoices[at];
-        let price = coin.units_for(invoice.amount, invoice.currency);
+        let price = coin.units_for_price(invoice.amount, invoice.currency);
         let share = self.dice.pick(&[3, 4, 10]);
         let amounts = [
-            (price * share / 10).max(price.min(coin.units_for(1, "EUR"))),
+            (price * share / 10).max(price.min(coin.units_for_price(1, "EUR"))),
             self.choose_amount(coin, at).max(1),
         ];
         let output = |units: &i128| json!({ "invoice": self.world.invoices[at].id, "asset": coin.id, "amount": coin.format_amount(*units) });

@@ -57,7 +57,7 @@ pub(super) fn open_with_scripted_signer(untested: &str) -> Option<EthMerchant> {
 impl EthMerchant {
     /// Creates a transfer in processing, for which the signer of [`open_with_scripted_signer`] runs.
     #[track_caller]
-    pub(super) fn new_running(&mut self, of: (&str, &'static str)) -> EthTransfer {
+    pub(super) fn new_with_running_signer(&mut self, of: (&str, &'static str)) -> EthTransfer {
         let sent = self.new_approved(of, self.sent_by);
         self.start_processing(&sent);
         sent

@@ -97,7 +97,7 @@ fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
     let starts = usize::from(merchant.sent_by == "signer");
     let sent = [0, 1, 2].map(|at: usize| {
-        let sent = merchant.new_running(all[at]);
+        let sent = merchant.new_with_running_signer(all[at]);
         let more = sent.units / 100 + u128::from(at < 2);
         let txid = merchant.send(sent.asset, &sent.to, sent.units + more);
         merchant.attach_txid(&sent, &txid);

@@ -41,13 +41,13 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
         let kind = ["refunds", "payouts"][usize::from(place == payout)];
         (kind, [ETH, USDC][(place + payout) % 2])
     };
-    let unsent = merchant.new_running(("refunds", USDC));
+    let unsent = merchant.new_with_running_signer(("refunds", USDC));
     if merchant.sent_by == "signer" {
         merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer when the next transfer is approved.
-    let processing = merchant.new_running(kind(2));
+    let processing = merchant.new_with_running_signer(kind(2));
     let approved = merchant.new_approved(kind(1), merchant.sent_by);
     let to = merchant.new_destination();
     let requested = merchant.request_transfer(kind(0), to);

@@ -1,6 +1,6 @@
 //! Tests of which payments settle a refund, and which payments cause a review.
 
-use super::{KIND, RefundHistory, destinations};
+use super::{KIND, RefundHistory, foreign_addresses};
 use crate::domain::money::coin::Units;
 use crate::domain::time::{DAY_MS, MINUTE_MS, Time};
 use crate::domain::transfer::sender::SentBy;
@@ -18,7 +18,7 @@ const AMOUNT: &str = "6.00";
 impl RefundHistory {
     /// Creates an approved refund to the destination at position `to`. Returns the refund id.
     fn approve_refund(&mut self, to: usize, amount: &str) -> String {
-        let to = destinations(self.chain())[to].clone();
+        let to = foreign_addresses(self.chain())[to].clone();
         let (service, merchant) = (&self.shop.service, &self.shop.merchant);
         let id = request_refund(service, merchant, self.now, (amount, &to));
         let approve = json!({
@@ -65,8 +65,8 @@ impl RefundHistory {
 
     /// Pays the destination at position `to` the amount of a refund, multiplied by `times`. Returns the transaction
     /// id.
-    fn send_amount(&mut self, to: usize, times: u128) -> String {
-        let to = destinations(self.chain())[to].clone();
+    fn pay_refund_amount(&mut self, to: usize, times: u128) -> String {
+        let to = foreign_addresses(self.chain())[to].clone();
         let amount = Units(self.shop.sixty_euros() / 10 * times);
         let spends = self.new_input();
         self.send(spends, vec![(0, to, amount)])
@@ -106,10 +106,10 @@ fn destination_of_a_paid_refund_is_watched_until_its_block_is_beyond_the_horizon
     for (asset, blocks) in [("BTC", 100), ("ETH", 60)] {
         let mut all = RefundHistory::new(asset, 1);
         let [paid, open] = [0, 1].map(|to| all.process_refund(to));
-        all.send_amount(0, 1);
+        all.pay_refund_amount(0, 1);
         let is_watched = |all: &RefundHistory, to: usize| {
             let (mut is_found, chain) = (false, all.chain());
-            let each = |address: &str| is_found |= address == destinations(chain)[to];
+            let each = |address: &str| is_found |= address == foreign_addresses(chain)[to];
             all.shop.service.for_each_watched_address(chain, each).unwrap();
             is_found
         };
@@ -137,7 +137,7 @@ fn payment_that_fits_two_refunds_settles_neither() {
             let mut all = RefundHistory::new(asset, 1);
             let (left, plain) = (all.process_refund(0), all.process_refund(0));
             all.set_sending_state(&left, sending);
-            let txid = all.send_amount(0, 1);
+            let txid = all.pay_refund_amount(0, 1);
             all.mine_until_final();
             for id in [&left, &plain] {
                 let [status, _, attached] = all.refund_state(id);
@@ -156,7 +156,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
             let mut all = RefundHistory::new(asset, 1);
             let id = all.process_refund(0);
             all.set_sending_state(&id, sending);
-            let txid = all.send_amount(0, 1);
+            let txid = all.pay_refund_amount(0, 1);
             all.mine(1, |_| true);
             all.catch_up();
             let [_, on_chain, attached] = all.refund_state(&id);
@@ -177,7 +177,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
         let mut all = RefundHistory::new(asset, 1);
         let id = all.process_refund(0);
         all.set_sending_state(&id, SendingState::Restored);
-        let txid = all.send_amount(0, 1);
+        let txid = all.pay_refund_amount(0, 1);
         all.mine_until_final();
         assert_eq!(
             all.refund_state(&id),
@@ -200,7 +200,7 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
     assert_eq!(all.shop.service.transfers_to_send(all.now, 9).unwrap().len(), 1);
     // The block time is a fraction of a second before the approval, because nodes report whole seconds.
     all.now = all.now.plus_ms(-900);
-    let txid = all.send_amount(0, 1);
+    let txid = all.pay_refund_amount(0, 1);
     all.now = all.now.plus_ms(900);
     all.catch_up();
     let service = &all.shop.service;
@@ -221,7 +221,7 @@ fn retry_that_awaits_a_decision_has_no_due_time() {
     let (first, second) = (all.process_refund(0), all.process_refund(0));
     all.set_sending_state(&first, SendingState::Retry);
     all.set_sending_state(&second, SendingState::Retry);
-    all.send_amount(0, 1);
+    all.pay_refund_amount(0, 1);
     all.catch_up();
     let later = all.now.plus_ms(DAY_MS);
     let service = &all.shop.service;
@@ -234,7 +234,7 @@ fn payment_of_a_failed_refund_is_reviewed() {
     for asset in ["BTC", "ETH"] {
         let mut all = RefundHistory::new(asset, 1);
         let id = all.process_refund(0);
-        let txid = all.send_amount(0, 1);
+        let txid = all.pay_refund_amount(0, 1);
         all.mine(1, |_| true);
         all.now = all.now.plus_ms(2 * MINUTE_MS);
         all.apply_action(&id, &json!({ "action": "fail", "force": true })).unwrap();
@@ -258,7 +258,7 @@ fn replacement_transaction_belongs_to_the_refund_of_the_original() {
     let mut all = RefundHistory::new("BTC", 1);
     let (first, second) = (all.process_refund(0), all.process_refund(0));
     let spends = all.new_input();
-    let to = destinations(all.chain())[0].clone();
+    let to = foreign_addresses(all.chain())[0].clone();
     let amount = Units(all.shop.sixty_euros() / 10);
     let txid = all.send(spends.clone(), vec![(0, to.clone(), amount)]);
     all.apply_action(&first, &json!({ "action": "pay", "txid": txid })).unwrap();
@@ -276,7 +276,7 @@ fn transaction_of_one_refund_may_pay_another_refund() {
         let mut all = RefundHistory::new(asset, 1);
         all.node.has_index = has_index;
         let (first, second) = (all.process_refund(0), all.process_refund(1));
-        let [one, other, _] = destinations(all.chain());
+        let [one, other, _] = foreign_addresses(all.chain());
         let amount = all.shop.sixty_euros() / 10;
         let spends = all.new_input();
         let pays = vec![(0, one, Units(amount)), (1, other, Units(amount * 3))];
@@ -299,8 +299,8 @@ fn transaction_of_one_refund_may_pay_another_refund() {
 fn log_contains_the_state_of_refund_transactions() {
     let mut all = RefundHistory::new("BTC", 1);
     let (_, gone) = (all.process_refund(0), all.process_refund(1));
-    all.send_amount(0, 1);
-    let lost = all.send_amount(1, 1);
+    all.pay_refund_amount(0, 1);
+    let lost = all.pay_refund_amount(1, 1);
     let mut lines = all.follow_and_collect_log();
     all.memory.lock().unwrap().evict(|sent| sent.txid == lost);
     lines.extend(all.follow_and_collect_log());

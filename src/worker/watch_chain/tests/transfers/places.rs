@@ -10,7 +10,7 @@ pub(super) fn has_nonces(chain: Chain) -> bool {
 }
 
 /// Returns three addresses that are not ours.
-pub(super) fn destinations(chain: Chain) -> [String; 3] {
+pub(super) fn foreign_addresses(chain: Chain) -> [String; 3] {
     let all = if chain.has_outputs() {
         [
             "1BoatSLRHtKNngkdXEeobR76b53LETtpyT",

@@ -19,15 +19,15 @@ use std::sync::{Arc, Mutex};
 const CHAIN: Chain = Chain::Bitcoin;
 
 /// The node at one URL, which may have lost a block.
-struct UrlNode {
+struct NodeWithLostBlock {
     node: MemoryNode,
     /// Height of the lost block, if any.
     lost: Option<u32>,
 }
 
-struct SharedUrlNode(Arc<Mutex<UrlNode>>);
+struct SharedNode(Arc<Mutex<NodeWithLostBlock>>);
 
-impl Node for SharedUrlNode {
+impl Node for SharedNode {
     fn network(&mut self) -> Result<String, NodeError> {
         self.0.lock().unwrap().node.network()
     }
@@ -70,19 +70,19 @@ impl Node for SharedUrlNode {
 
 /// A connector for nodes at one or two URLs.
 #[derive(Clone)]
-struct UrlConnector {
-    urls: Vec<Arc<Mutex<UrlNode>>>,
+struct MemoryConnector {
+    urls: Vec<Arc<Mutex<NodeWithLostBlock>>>,
     asked: Arc<AtomicUsize>,
     looks: Arc<AtomicUsize>,
 }
 
-impl UrlConnector {
+impl MemoryConnector {
     fn node_at(&self, place: usize) -> Box<dyn Node> {
-        Box::new(SharedUrlNode(Arc::clone(&self.urls[place])))
+        Box::new(SharedNode(Arc::clone(&self.urls[place])))
     }
 }
 
-impl Connector for UrlConnector {
+impl Connector for MemoryConnector {
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
         match failures {
             0 => Some(self.node_at(0)),
@@ -111,7 +111,7 @@ struct HeadScene {
     shop: Shop,
     memory: Arc<Mutex<MemoryChain>>,
     time: Arc<ManualTime>,
-    two: UrlConnector,
+    two: MemoryConnector,
     following: FollowerState,
 }
 
@@ -121,9 +121,9 @@ impl HeadScene {
         let memory = Arc::new(Mutex::new(MemoryChain::new(shop.asset, network, NOW)));
         let url = |_| {
             let node = MemoryNode::new(&memory);
-            Arc::new(Mutex::new(UrlNode { node, lost: None }))
+            Arc::new(Mutex::new(NodeWithLostBlock { node, lost: None }))
         };
-        let two = UrlConnector {
+        let two = MemoryConnector {
             urls: (0..urls).map(url).collect(),
             asked: Arc::default(),
             looks: Arc::default(),
@@ -191,7 +191,7 @@ impl HeadScene {
         });
     }
 
-    fn take_other_url_polls(&self) -> usize {
+    fn take_other_url_poll_count(&self) -> usize {
         self.two.looks.swap(0, Ordering::SeqCst)
     }
 
@@ -218,15 +218,15 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
     scene.pay(address);
     scene.mine_after_minutes(1);
     scene.poll_for_minutes(29);
-    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (0, 0));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (0, 0));
     assert_eq!(scene.chain_view().height, Some(1));
     scene.poll_for_minutes(1);
-    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (1, 1));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (1, 1));
     assert_eq!(scene.chain_view().height, Some(2));
     assert_eq!(scene.shop.service.count_observations_above(CHAIN, 1).unwrap(), 1);
     // The URL stays in use, because the other URL is not ahead.
     scene.poll_for_minutes(40);
-    assert!(scene.take_other_url_polls() > 0);
+    assert!(scene.take_other_url_poll_count() > 0);
     assert_eq!(scene.current_url(), 1);
 }
 
@@ -234,14 +234,14 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
 fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     let mut scene = HeadScene::new(2, "main");
     scene.poll_for_minutes(30);
-    assert_eq!(scene.take_other_url_polls(), 0);
+    assert_eq!(scene.take_other_url_poll_count(), 0);
     scene.time.advance(MINUTE_MS);
     for _ in 0..4 {
         scene.poll();
     }
-    assert_eq!(scene.take_other_url_polls(), 1);
+    assert_eq!(scene.take_other_url_poll_count(), 1);
     scene.poll_for_minutes(5);
-    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (5, 0));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (5, 0));
     // The other URL leads to a longer chain of a test network.
     let other = MemoryChain::new(scene.shop.asset, "regtest", NOW);
     let other = Arc::new(Mutex::new(other));
@@ -250,7 +250,7 @@ fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     }
     scene.two.urls[1].lock().unwrap().node = MemoryNode::new(&other);
     scene.poll_for_minutes(5);
-    assert_eq!((scene.take_other_url_polls(), scene.current_url()), (5, 0));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (5, 0));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn single_node_is_reported_while_it_lacks_a_block() {
 }
 
 #[test]
-fn node_that_lags_for_half_an_hour_does_not_keep_up() {
+fn node_lag_of_half_an_hour_clears_keeps_up() {
     let mut scene = HeadScene::new(1, "main");
     for _ in 0..5 {
         scene.mine_after_minutes(1);

@@ -209,7 +209,7 @@ fn chain_of_a_processing_refund_is_polled_at_once() {
 }
 
 #[test]
-fn shown_customer_address_is_polled_often_for_a_while() {
+fn chain_is_polled_often_after_a_customer_address_is_shown() {
     for (asset, quick, slow) in [("BTC", 10, 30), ("ETH", 15, 60)] {
         let mut scene = PaceScene::new(asset);
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
@@ -228,7 +228,7 @@ fn shown_customer_address_is_polled_often_for_a_while() {
 }
 
 #[test]
-fn expected_money_and_news_end_a_pause_except_after_a_failure() {
+fn expected_money_and_notifications_end_a_pause_except_after_a_failure() {
     let PaceScene { chain_wakers, heads, news, following, service, _file: _kept, .. } =
         PaceScene::new("BTC");
     let chain = following.watch.chain;
