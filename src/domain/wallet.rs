@@ -109,7 +109,7 @@ impl WalletNetwork {
 /// A wallet: a public key, and the kind of addresses that it derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wallet {
-    /// First chain of the address pool for which the wallet derives addresses.
+    /// Chain of the wallet. For chains that share addresses, such as the EVM chains, the first of them.
     pub chain: Chain,
     /// Network of the wallet's addresses.
     pub network: WalletNetwork,

@@ -37,7 +37,7 @@ pub(crate) struct MemoryNode {
     pub(crate) by_name: bool,
     /// Addresses polled in earlier steps whose answers the database has stored.
     asked: HashSet<String>,
-    /// Addresses polled since answers were last stored.
+    /// Addresses polled since the database last stored the answers to polls.
     told: HashSet<String>,
     /// Blocks and mempool at the moment when the node was stopped; `None` if the node follows the chain.
     stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,

@@ -74,7 +74,7 @@ pub struct AttachedTransaction {
     pub last_seen_at: Option<Time>,
     /// Id of another transaction that spent the same inputs or used the same nonce.
     pub gone_by: Option<String>,
-    /// Height of the block of the transaction `gone_by`.
+    /// Height of the block with that other transaction.
     pub gone_height: Option<u32>,
     /// `true` once a rescan from the time of approval is queued for the transaction.
     pub is_read_back: bool,

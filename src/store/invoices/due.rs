@@ -50,7 +50,7 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     let mut next: Option<Time> = None;
     for waits_for in awaited_chain_lists(db)? {
         let first = first_expiry_after(db, &waits_for, Time(i64::MIN))?;
-        // If no chain lags, no deadline is after the scanned time.
+        // If no chain lags, there is no scanned time, and the first deadline is the next one.
         let beyond_scan = match scanned.earliest_scanned_to(&waits_for) {
             Some(to) => first_expiry_after(db, &waits_for, to)?,
             None => None,

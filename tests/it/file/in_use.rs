@@ -196,8 +196,7 @@ fn removed_file_is_noticed_without_requests() {
         assert!(begun.elapsed() < PATIENCE, "the server did not notice in time");
     }
     create_invoice(&shop.url).assert_error(503, "overloaded", None);
-    // A read may notice the change before the writer notices it. The writer has closed the file when the process
-    // ends.
+    // The file is read again only after the end of the process, because the writer may still have it open.
     assert!(shop.process.close_input());
     // The acknowledged writes are in the moved file.
     assert_eq!(invoice_count(&shop.scratch.path("moved.db")), 3);

@@ -159,7 +159,7 @@ fn snapshot_restores_the_clock() {
         "not_found",
         None,
     );
-    // A snapshot with the last name would have the file name of the first snapshot's WAL.
+    // A snapshot `one-wal` would have the file name of the WAL of a snapshot `one`.
     for name in ["a%2Fb", "one-journal", "one-wal"] {
         let refused = shop.post(&format!("/sandbox/snapshots/{name}"), None, json!({}));
         refused.assert_error(400, "invalid_request", Some("name"));

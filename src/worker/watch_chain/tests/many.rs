@@ -288,7 +288,7 @@ fn waiting_writer_job_runs_between_batches() {
             false
         })
     });
-    // No job waits during the last batch of fifty outputs.
+    // The other writer waits during each batch of fifty outputs, except for the last batch.
     assert_eq!(answers, 2 * (2900 / 50 - 1));
     drop(begins);
     tenant.join().unwrap();
