@@ -103,7 +103,7 @@ impl Health {
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
         if !stays {
             *refusing = Some(why);
-            log::error!("writes refused: reason={why} cause={cause}");
+            log::error!("writes refused: cause={cause:?} reason={why}");
         }
     }
 

@@ -131,7 +131,7 @@ impl Command {
         let status = group.kill_and_wait().await;
         if !errors.is_empty() {
             log::warn!(
-                "command wrote to standard error: command={name} text={:?}",
+                "command wrote to standard error: order={name:?} text={:?}",
                 String::from_utf8_lossy(&errors)
             );
         }

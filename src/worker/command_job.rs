@@ -78,7 +78,7 @@ impl<J: CommandJob> CommandRunner<J> {
             Ok(()) => Ok(()),
             Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
                 let (name, _) = J::describe(&order);
-                log::error!("command result refused: order={name} error={refusal}");
+                log::error!("command result refused: order={name:?} error={refusal}");
                 Ok(())
             }
             Err(error) => {
@@ -99,9 +99,9 @@ impl<J: CommandJob> Worker for CommandRunner<J> {
         };
         let (name, input) = J::describe(&order);
         let program = self.command.program.path().display();
-        log::info!("command started: order={name} program={program}");
+        log::info!("command started: order={name:?} program={program}");
         let answered = self.command.run(&name, &input).await;
-        log::info!("command ended: order={name} program={program}");
+        log::info!("command ended: order={name:?} program={program}");
         self.unstored = Some((order, answered));
         self.store_last_result().await?;
         Ok(NextStep::Again)

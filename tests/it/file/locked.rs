@@ -1,5 +1,6 @@
 //! A database locked by another program: writes are rejected at once, reads continue, and a start waits.
 
+use super::failing_disk::refusal_lines;
 use crate::support::installation::{Installation, NO_RATES};
 use crate::support::process::Process;
 use crate::support::{Response, agent, polling, send};
@@ -84,11 +85,9 @@ fn locked_database_rejects_writes_until_unlocked() {
         assert_eq!(lock_gauges(&running.url), [false, false]);
     }
     let log = running.stop_and_read_log(&log);
-    let said = format!(
-        "writes refused: reason=another program has locked the database; end its transaction, or that program cause=process {} (",
-        std::process::id()
-    );
-    assert_eq!(log.matches(&said).count(), 2, "{log}");
+    let holder = format!("process {} (", std::process::id());
+    let reason = "another program has locked the database; end its transaction, or that program";
+    assert_eq!(refusal_lines(&log, &holder, reason), 2, "{log}");
     assert_eq!(log.matches("writes accepted again\n").count(), 2, "{log}");
 }
 
