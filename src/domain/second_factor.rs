@@ -19,7 +19,7 @@ pub const CODE_MISSING: &str =
 /// Returns the refusal of a code that was used before. Such a code does not count as a wrong guess, since the user
 /// knew the code.
 pub fn used_code_refusal() -> Refusal {
-    let message = "code was used already; wait for the next code of your authenticator app";
+    let message = "code was used already, or a later one was; wait for the next code of your authenticator app";
     Refusal::for_param(refusal::Code::InvalidCredentials, "code", message)
 }
 

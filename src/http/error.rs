@@ -95,7 +95,10 @@ pub(super) fn reply_with_body(
         Error::Refused(refusal) => refusal,
         Error::Failed(cause) => {
             log::error!("request failed: id={request_id} error={cause}");
-            Refusal::new(Code::InternalError, "internal error; search the log for the request id")
+            Refusal::new(
+                Code::InternalError,
+                "internal error of the server; its log has the cause under the request id",
+            )
         }
     };
     let status = status(refusal.code);

@@ -68,7 +68,7 @@ impl Service {
     ) -> Result<Option<SentBy>, Error> {
         let asked = request.approval.sent_by;
         if transfer.status != TransferStatus::Approved {
-            let problem = "is allowed only for the release of an approved one";
+            let problem = "is allowed only for the release of an approved transfer";
             return match asked {
                 Some(_) => Err(Refusal::field("sentBy", problem).into()),
                 None => Ok(None),

@@ -167,7 +167,9 @@ fn check_server_quota(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), E
     if servers::count_current(db, account)? < quota {
         return Ok(());
     }
-    let message = format!("the account has {quota} servers, its quota; delete one first");
+    let message = format!(
+        "the account may have {quota} servers, and has no room for another; delete one first"
+    );
     Err(Refusal::new(Code::ServerQuotaExceeded, message).into())
 }
 

@@ -19,7 +19,7 @@ input! {
         /// Signed amount; not zero.
         required amount: Cents = SignedAmountRule, "-12.50";
         /// Reason, which the entry keeps.
-        required memo: String = text(1..=MEMO_CHARS_MAX).required_or("must be given: the reason"),
+        required memo: String = text(1..=MEMO_CHARS_MAX).required_or("must be given, as the reason"),
             "Refunded by hand, ticket 4711";
     }
 }

@@ -215,7 +215,7 @@ impl Rule for ActionRule {
         let mut stray = self.fields.iter();
         let is_stray = |field: &&&str| **field != name && !is_field_of(action, field);
         if let Some(field) = stray.find(|field| is_stray(field) && fields.get(field).is_some()) {
-            let problem = format!("does not go with action \"{action}\"");
+            let problem = format!("is not allowed with action \"{action}\"");
             return Err(Refusal::field(field, problem));
         }
         Ok(Some(action))

@@ -142,7 +142,9 @@ fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static 
         Code::InvalidTransition => ("this step is not possible from its present status", None),
         Code::RateLimited => ("too many invoices are being created; try again in 1 s", None),
         Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
-        Code::InternalError => ("internal error; search the log for the request id", None),
+        Code::InternalError => {
+            ("internal error of the server; its log has the cause under the request id", None)
+        }
         Code::Maintenance => ("live invoices and payouts are paused", None),
         Code::PoolRefilling => ("no address is available now", None),
         Code::Overloaded => ("too many writes are waiting; try again", None),

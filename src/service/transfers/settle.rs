@@ -291,7 +291,7 @@ impl Service {
             let message = "a reason does not end the review of a transaction that disappeared: attach another one, or adjust the balance";
             return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         } else if has_arrived {
-            let message = "a reason does not end this review, as its own transaction has arrived: adjust the balance";
+            let message = "the transfer's own transaction has arrived, and a reason does not end such a review: adjust the balance";
             return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
         }
         transfer_reviews::end_review(tx, open.seq, reason, now)?;
