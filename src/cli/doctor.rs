@@ -21,7 +21,7 @@ use crate::domain::signature::hex;
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
 use crate::service::clock::accept_clock;
-use crate::service::{Error, open_shared, random_bytes};
+use crate::service::{Error, WAL_BYTES_WARNED, open_shared, random_bytes};
 use crate::store::doctor::{FileProblem, run_checks};
 use crate::store::paths::with_suffix;
 use crate::store::{FileKind, coins_off, file as file_row, keys, read_any_version};
@@ -46,10 +46,6 @@ pub(super) fn doctor_command(command: Command) -> Command {
                 .help("Only check whether the server listening there is ready (/readyz)"),
         )
 }
-
-/// Size of the WAL above which a problem is reported, in bytes. A WAL becomes so large only if a reader never ends,
-/// or if Litestream no longer copies.
-const LOG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Runs `coffer doctor`.
 pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
@@ -156,7 +152,7 @@ fn check_permissions(path: &Path) -> Check {
 fn check_wal_size(path: &Path) -> Check {
     let log = with_suffix(path, "-wal");
     let bytes = std::fs::metadata(&log).map_or(0, |found| found.len());
-    let complaint = (bytes > LOG_BYTES_MAX).then(|| FileProblem {
+    let complaint = (bytes > WAL_BYTES_WARNED).then(|| FileProblem {
         about: format!("{} has {} MiB", log.display(), bytes >> 20),
         mend: "find the process that reads the file for long; if Litestream copies it, check that it runs"
             .to_owned(),

@@ -139,7 +139,7 @@ impl Service {
         Ok(Some(rendered))
     }
 
-    /// Cancels an invoice for the operator interface.
+    /// Cancels an invoice of any account, for the sandbox.
     ///
     /// # Errors
     ///

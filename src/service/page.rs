@@ -1,19 +1,19 @@
-//! Pages of lists, newest first, and the cursor `before` of the next page.
+//! Pages of lists, and the cursor `before` of the next page.
 
 use super::{Error, Json};
 use crate::domain::refusal::{Code, Refusal};
 
 /// A page of a list, with the start of the next page.
 pub struct Page {
-    /// The entries, newest first.
+    /// The entries in the order of the list, usually newest first.
     pub data: Vec<Json>,
-    /// Id of the last entry in the page. `None` if there are no older entries.
+    /// Id of the oldest entry in the page. `None` if there are no older entries.
     pub next_before: Option<String>,
 }
 
 impl Page {
-    /// Returns a page of at most `limit` entries, given as ids and JSON. One further entry means that older entries
-    /// exist.
+    /// Returns a page of at most `limit` entries, given newest first as ids and JSON. One further entry means that
+    /// older entries exist.
     pub(super) fn from_entries(
         entries: impl Iterator<Item = Result<(String, Json), Error>>,
         limit: u32,

@@ -207,14 +207,11 @@ impl Service {
             let before = page::find_page_start(before, |id| {
                 deliveries::position_among_all_accounts(db, id)
             })?;
-            let mut rows = deliveries::newest(db, PageBounds::with_one_more_row(before, limit))?;
-            let most = usize::try_from(limit).unwrap_or(usize::MAX);
-            let more = rows.len() > most;
-            rows.truncate(most);
-            let oldest = rows.last().filter(|_| more);
-            let next_before = oldest.map(|row| row.id.clone());
-            let data = rows.iter().rev().map(|row| render_delivery(db, row));
-            Ok(Page { data: data.collect::<Result<_, Error>>()?, next_before })
+            let rows = deliveries::newest(db, PageBounds::with_one_more_row(before, limit))?;
+            let entries = rows.iter().map(|row| Ok((row.id.clone(), render_delivery(db, row)?)));
+            let mut page = Page::from_entries(entries, limit)?;
+            page.data.reverse();
+            Ok(page)
         })
     }
 }

@@ -123,7 +123,7 @@ pub fn log_heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.run_on_conn(log_heads_on_conn)
 }
 
-/// Returns the same as [`log_heads`], on a connection that no server uses.
+/// Returns the same as [`log_heads`], without a report of an error to the health of the writer.
 pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
     if IS_CHAINED.first_on_conn(conn, &[])? != Some(true) {
         return Ok(Vec::new());

@@ -119,7 +119,8 @@ impl Statement {
         })
     }
 
-    /// Runs the statement on a connection that no server uses, and returns the number of rows that it changed.
+    /// Runs the statement without a report of its error to the health of the writer, and returns the number of rows that
+    /// it changed.
     pub(super) fn execute(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<usize> {
         prepare_bound(conn, self.sql, self.names, params)?.raw_execute()
     }
@@ -216,7 +217,7 @@ impl<T> Query<T> {
         })?
     }
 
-    /// Returns the first row, on a connection that no server uses.
+    /// Returns the first row, without a report of an error to the health of the writer.
     pub(super) fn first_on_conn(
         &self,
         conn: &Connection,
@@ -227,7 +228,7 @@ impl<T> Query<T> {
         rows.next()?.map(self.read).transpose()
     }
 
-    /// Returns every row, on a connection that no server uses.
+    /// Returns every row, without a report of an error to the health of the writer.
     pub(super) fn all_on_conn(
         &self,
         conn: &Connection,

@@ -2,11 +2,9 @@
 
 use super::{NextStep, Worker};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
-use crate::service::{Error, Service};
+use crate::service::{Error, Service, WAL_BYTES_WARNED};
 use std::sync::Arc;
 
-/// Size above which a warning is logged, in bytes.
-const BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Interval between two checks, in milliseconds.
 const LOOK_MS: i64 = 10 * SECOND_MS;
 
@@ -29,9 +27,9 @@ impl Worker for WalWatcher {
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
         let bytes = self.service.wal_bytes();
-        if bytes > BYTES_MAX && now >= self.next {
+        if bytes > WAL_BYTES_WARNED && now >= self.next {
             log::warn!(
-                "write-ahead log is large, end long reads of the file: bytes={bytes} limit={BYTES_MAX}"
+                "write-ahead log is large, end long reads of the file: bytes={bytes} limit={WAL_BYTES_WARNED}"
             );
             self.next = now.plus_ms(MINUTE_MS);
         }

@@ -4,7 +4,7 @@ use super::schema::{Component, Keywords, Object, Property, Schema};
 use serde_json::{Value, json};
 
 impl Schema {
-    /// Returns the JSON Schema of the object.
+    /// Returns the JSON Schema.
     pub fn keywords(&self) -> Keywords {
         match self {
             Schema::Text(text) => parse_keywords(text),
@@ -157,7 +157,7 @@ impl Component {
         }
     }
 
-    /// Returns the JSON Schema of the object.
+    /// Returns the JSON Schema.
     pub fn keywords(&self) -> Keywords {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => object.keywords(),

@@ -168,7 +168,7 @@ impl VerifiedUser {
     /// # Errors
     ///
     /// `invalid_credentials`.
-    fn check_unchanged(self, db: &Reader<'_>) -> Result<User, Error> {
+    fn check_unchanged(&self, db: &Reader<'_>) -> Result<User, Error> {
         let found = users::by_email(db, &self.user.email)?;
         let still = found.filter(|(user, hash)| {
             user.seq == self.user.seq && *hash == self.password_hash && is_enabled(user)
@@ -196,10 +196,9 @@ impl SignInCredentials {
     /// # Errors
     /// `invalid_credentials`. `second_factor_required` if a code is needed and missing.
     pub(super) fn verify(self, tx: &Tx<'_>, now: Time) -> Result<User, Error> {
-        let password_hash = self.proven.password_hash.clone();
         let user = self.proven.check_unchanged(tx)?;
         use_up_code(tx, &user, self.code.as_ref(), now, self.real_now)?;
-        remember_client(tx, &user, &password_hash, &self.client)?;
+        remember_client(tx, &user, &self.proven.password_hash, &self.client)?;
         Ok(user)
     }
 }

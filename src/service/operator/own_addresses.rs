@@ -1,12 +1,12 @@
 //! Declares addresses as the operator's own, in the operator interface and on the command line.
 
-use super::wallets::write_audit_entry;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::Mode;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::time::Time;
 use crate::domain::wallet::AddOwnAddress;
+use crate::service::audit_log;
 use crate::service::{Error, Json};
 use crate::store::Tx;
 use crate::store::own_transfers::declare_operator_address;
@@ -29,7 +29,7 @@ pub fn declare_own_address(
     let pool = body.chain.address_pool();
     if declare_operator_address(tx, Mode::Live, body.chain, &address, now)? {
         let detail = json!({ "chain": pool });
-        write_audit_entry(tx, now, actor, "own_address.add", &address, &detail)?;
+        audit_log::record(tx, now, actor, "own_address.add", None, Some(&address), &detail)?;
     }
     Ok(to_raw_value(&OwnAddressView { chain: pool, address: &address, created_at: now })?)
 }

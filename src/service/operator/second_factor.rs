@@ -1,7 +1,6 @@
-//! Second factor of a user: turns it on and off, and verifies codes.
+//! Turns the second factor of a user on and off.
 //!
-//! Invariant: a code is used up in the same transaction as the action that it permits, so no code works twice.
-//! [`Service::begin_second_factor`] returns a secret once.
+//! Invariant: [`Service::begin_second_factor`] returns a secret once.
 
 use super::codes::{use_up_code, wrong_code};
 use super::members::{Member, remember_client};
@@ -179,7 +178,7 @@ fn delete_second_factor(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Res
     record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
-/// Returns the current stored data of a signed-in user.
+/// Returns the current stored data of a signed-in user. The id comes from the file, so it is not parsed.
 fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
     let found = users::by_id(db, &user.id)?;
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)

@@ -199,7 +199,7 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<
         "chain": wallet.chain.address_pool(), "script": wallet.script, "network": wallet.network,
         "nextIndex": next_index, "before": before,
     });
-    write_audit_entry(tx, now, actor, action, &id, &detail)?;
+    audit_log::record(tx, now, actor, action, None, Some(&id), &detail)?;
     render_wallet(tx, &row)
 }
 
@@ -243,7 +243,7 @@ pub fn retire(tx: &Tx<'_>, actor: &str, id: &str, now: Time) -> Result<Json, Err
     if row.retired_at.is_none() {
         wallets::retire(tx, row.seq, now)?;
         let detail = json!({ "nextIndex": row.next_index });
-        write_audit_entry(tx, now, actor, "wallet.retire", &row.id, &detail)?;
+        audit_log::record(tx, now, actor, "wallet.retire", None, Some(&row.id), &detail)?;
     }
     render_wallet(tx, &find(tx, id)?)
 }
@@ -277,16 +277,4 @@ fn render_wallet(db: &Reader<'_>, row: &WalletRow) -> Result<Json, Error> {
         stopped_index: row.stopped_index,
         problem: row.stopped_index.map(|index| wallet::stopped_wallet_problem(&row.id, index)),
     })?)
-}
-
-/// Writes a change that belongs to no account to the audit log.
-pub(super) fn write_audit_entry(
-    tx: &Tx<'_>,
-    now: Time,
-    actor: &str,
-    action: &str,
-    object: &str,
-    detail: &Value,
-) -> Result<(), Error> {
-    audit_log::record(tx, now, actor, action, None, Some(object), detail)
 }

@@ -320,7 +320,7 @@ impl FollowerState {
     /// Reports a failed step, and returns the pause after it.
     fn pause_after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
-        if let (true, Some(_)) = (self.watch.was_rescan, &self.watch.rescan_problem) {
+        if self.watch.was_rescan && self.watch.rescan_problem.is_some() {
             // Only the rescan has failed. The chain is still followed, so no other problem is reported.
             self.report_state(None);
             return with_jitter(BACK_OFF);
