@@ -82,8 +82,8 @@
 //!
 //! - The fee: [`domain::ledger`] computes the bookings of a payment, `service::intake::payment` (`book_change`) writes
 //!   them on the first confirmation.
-//! - A reorg: [`chain::follow`] finds the common block, `service::chains::apply` (`unconfirm_above`) moves payments
-//!   back to seen, and `service::intake::payment` (`book_change`) reverses their bookings.
+//! - A reorg: [`chain::follow`] finds the common block, `service::chains::apply` (`unconfirm_blocks_above`) moves
+//!   payments back to seen, and `service::intake::payment` (`book_change`) reverses their bookings.
 //! - A field of a resource, for example of an endpoint: its view in [`domain::render::endpoints`], its inputs in
 //!   `api::operator::endpoints`, its column in [`store::endpoints`]. The compiler names the other places once the
 //!   struct has the field. A column needs a migration in `sql/migrations`, which `store::migrate` lists. Remake

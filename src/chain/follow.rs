@@ -177,7 +177,7 @@ impl StepBuilder<'_> {
         let outcome = ChainStepOutcome::Started {
             to: head_position(head),
             complete,
-            scanned_to: self.payments_known_until(head),
+            scanned_to: self.scanned_to_at(head),
         };
         Ok((keep, outcome))
     }
@@ -256,7 +256,7 @@ impl StepBuilder<'_> {
             self.read_unconfirmed_payments(head, &blocks, is_at_head, &mut forward)?;
         } else {
             forward.scanned_to = Some(if is_at_head {
-                self.payments_known_until(head)
+                self.scanned_to_at(head)
             } else {
                 forward.to.time.min(self.manner.now)
             });
@@ -349,7 +349,7 @@ impl StepBuilder<'_> {
     }
 
     /// Returns the time up to which all payments are known, once the newest block has been read.
-    fn payments_known_until(&self, head: &Head) -> Time {
+    fn scanned_to_at(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {
             self.manner.now
@@ -360,7 +360,7 @@ impl StepBuilder<'_> {
 
     /// Returns the time limit for vanished transactions. A transaction that vanished before this time counts as
     /// dropped.
-    fn vanished_time_limit(&self) -> Time {
+    fn dropped_before(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct TransferFilter<'a> {
 }
 
 /// Returns `true` if each of these addresses received native coins in one of the `received` payments.
-pub(super) fn each_received_native_coins(
+pub(super) fn have_all_received_native_coins(
     native: Option<&'static Asset>,
     received: &[ReceivedOutput],
     addresses: &[String],

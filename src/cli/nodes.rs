@@ -176,7 +176,7 @@ pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check
 fn describe_requests(node: &ChainNodes) -> Check {
     let chain = node.chain;
     let cost = node.cost();
-    let (otherwise, expected) = PollIntervals::requests_per_day(chain, &cost);
+    let (otherwise, expected) = PollIntervals::requests_per_day_range(chain, &cost);
     let pace = PollIntervals::for_chain(chain);
     let (seldom, often) = (pace.otherwise.as_secs(), pace.expected.as_secs());
     let besides = if cost.each_transaction {

@@ -166,7 +166,7 @@ pub struct Transfer {
     /// State of the signer, or the hold after a restore.
     pub sending: Option<SendingState>,
     /// Progress of sending the transfer.
-    pub dispatch: SendingProgress,
+    pub sending_progress: SendingProgress,
     /// Time of the request.
     pub requested_at: Time,
     /// Time of approval.
@@ -208,7 +208,8 @@ impl Transfer {
             TransferStep::Process(sending) => {
                 self.check_sender(sending)?;
                 after.sending = sending;
-                after.dispatch.handed_over_at = self.dispatch.handed_over_at.or(Some(now));
+                after.sending_progress.handed_over_at =
+                    self.sending_progress.handed_over_at.or(Some(now));
             }
             TransferStep::Release(sent_by) => {
                 if let Some(sent_by) = sent_by {
@@ -252,22 +253,22 @@ impl Transfer {
     /// Clears the state of the signer and the signer's reason.
     pub fn clear_sending(&mut self) {
         self.sending = None;
-        self.dispatch.sending_reason = None;
-        self.dispatch.retry = None;
+        self.sending_progress.sending_reason = None;
+        self.sending_progress.retry = None;
     }
 
     /// Attaches a transaction id with its source.
     pub fn attach_txid(&mut self, txid: &str, from: TxidSource, now: Time) {
         self.txid = Some(txid.to_owned());
-        self.dispatch.txid_from = Some(from);
-        self.dispatch.attached_at = Some(now);
+        self.sending_progress.txid_from = Some(from);
+        self.sending_progress.attached_at = Some(now);
     }
 
     /// Removes the attached transaction id.
     pub fn detach_txid(&mut self) {
         self.txid = None;
-        self.dispatch.txid_from = None;
-        self.dispatch.attached_at = None;
+        self.sending_progress.txid_from = None;
+        self.sending_progress.attached_at = None;
     }
 
     /// Records the settlement, and its transaction id if there is one.
@@ -275,8 +276,8 @@ impl Transfer {
         if let Some(txid) = settlement.txid.filter(|txid| self.txid.as_ref() != Some(txid)) {
             self.attach_txid(&txid, TxidSource::Person, now);
         }
-        self.dispatch.settled_by = Some(settlement.by);
-        self.dispatch.settled_reason = settlement.reason;
+        self.sending_progress.settled_by = Some(settlement.by);
+        self.sending_progress.settled_reason = settlement.reason;
     }
 
     /// Sets the sender and [`Transfer::signer_at`]: `now` for the signer, `None` for a person.

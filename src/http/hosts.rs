@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_of_public_dns_are_refused() {
+    fn foreign_and_malformed_hosts_are_refused() {
         for host in [
             "",
             ".",

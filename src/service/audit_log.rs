@@ -59,7 +59,7 @@ pub(super) fn record_user_change(
 
 impl Service {
     /// Returns the newest hash-chain links of the ledger and the audit log.
-    pub fn hash_chain_heads(&self) -> Result<Vec<LogHead>, Error> {
+    pub fn log_heads(&self) -> Result<Vec<LogHead>, Error> {
         self.read(|db| Ok(history::log_heads(db)?))
     }
 

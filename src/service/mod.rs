@@ -226,7 +226,7 @@ impl Service {
 
     /// Returns the size of the write-ahead log file, in bytes.
     pub fn wal_bytes(&self) -> u64 {
-        self.store.log_bytes()
+        self.store.wal_bytes()
     }
 
     /// Returns `true` while another program holds the database locked.

@@ -114,7 +114,7 @@ fn check_payout(
         reason: None,
         failure_reason: None,
         sending: None,
-        dispatch: SendingProgress::default(),
+        sending_progress: SendingProgress::default(),
         requested_at: now,
         approved_at: None,
         finalized_at: None,

@@ -168,7 +168,7 @@ impl Service {
             reason,
             failure_reason: None,
             sending: None,
-            dispatch: SendingProgress::default(),
+            sending_progress: SendingProgress::default(),
             requested_at: now,
             approved_at: None,
             finalized_at: None,

@@ -65,8 +65,8 @@ impl Service {
                     "an arrival of exactly its amount waits for a review",
                 ));
             }
-            let is_due =
-                transfer.dispatch.retry.is_some_and(|(_, at)| at <= now) && transfer.txid.is_none();
+            let is_due = transfer.sending_progress.retry.is_some_and(|(_, at)| at <= now)
+                && transfer.txid.is_none();
             match transfer.sending {
                 Some(SendingState::Retry) if is_due => return restart_sending(tx, now, &transfer),
                 Some(_) => {
@@ -203,12 +203,12 @@ fn end_command_without_transaction(
     (sending, cause): (SendingState, &str),
 ) -> Result<Transfer, Error> {
     let mut held = transfer.clone();
-    let since = held.dispatch.retry.map_or(now, |(since, _)| since);
+    let since = held.sending_progress.retry.map_or(now, |(since, _)| since);
     held.clear_sending();
     held.sending = Some(sending);
-    held.dispatch.sending_reason = Some(cause.to_owned());
+    held.sending_progress.sending_reason = Some(cause.to_owned());
     let is_retry = sending == SendingState::Retry;
-    held.dispatch.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
+    held.sending_progress.retry = is_retry.then_some((since, now.plus_ms(RETRY_MS)));
     transfers::update(tx, &held, transfer.status)?;
     let detail = json!({ "cause": cause });
     write_audit_entry(tx, now, StepActor::Command.actor_name(), sending.as_str(), &held, &detail)?;
@@ -219,7 +219,7 @@ fn end_command_without_transaction(
 fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transfer, Error> {
     let mut running = transfer.clone();
     running.sending = Some(SendingState::Running);
-    running.dispatch.sending_reason = None;
+    running.sending_progress.sending_reason = None;
     transfers::update(tx, &running, transfer.status)?;
     let detail = json!({ "again": true });
     let verb = TransferAction::Process.as_str();

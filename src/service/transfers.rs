@@ -116,7 +116,7 @@ impl Service {
             "networkFee": after.terms.map(|terms| after.asset.format_units(terms.network_fee)),
             "networkFeeFrom": after.fee_source, "insistedOn": insisted_on, "sentBy": after.sent_by,
             "txid": after.txid, "reason": after.failure_reason, "sending": after.sending,
-            "settledBy": after.dispatch.settled_by, "settledReason": after.dispatch.settled_reason,
+            "settledBy": after.sending_progress.settled_by, "settledReason": after.sending_progress.settled_reason,
         });
         write_audit_entry(tx, now, by.actor_name(), action.as_str(), &after, &detail)?;
         Ok(after)

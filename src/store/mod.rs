@@ -293,7 +293,7 @@ impl Store {
     }
 
     /// Returns the size of the write-ahead log, in bytes; 0 without a log.
-    pub fn log_bytes(&self) -> u64 {
+    pub fn wal_bytes(&self) -> u64 {
         std::fs::metadata(&self.shared.log).map_or(0, |found| found.len())
     }
 

@@ -23,14 +23,14 @@ rows! {
 
 values! {
     /// Returns `true` if the operator has declared this address as one of the operator's own.
-    pub fn is_operator_address(db, mode: Mode, chain: Chain, address: &str) -> (found: bool) =
+    pub fn is_own_address(db, mode: Mode, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from own_addresses \
             where mode = :mode and pool = :pool and address = :address) as found"
         with { mode, pool: chain.address_pool(), address };
 
     /// Returns every address that the operator has declared as own: its pool, its text, and the time of its
     /// declaration.
-    pub fn operator_addresses(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
+    pub fn own_addresses(db, mode: Mode) -> Vec<(pool: String, address: String, created_at: Time)> =
         "select pool, address, created_at from own_addresses \
             where mode = :mode order by pool, created_at, address";
 }
@@ -40,7 +40,7 @@ commands! {
     pub fn insert(tx, id: &str, observation: i64) = insert into own_transfers { id, observation };
 
     /// Declares an address as one of the operator's own. Returns `false` if the address was declared before.
-    pub fn declare_operator_address(tx, mode: Mode, chain: Chain, address: &str, now: Time) -> bool =
+    pub fn declare_own_address(tx, mode: Mode, chain: Chain, address: &str, now: Time) -> bool =
         "insert into own_addresses (mode, pool, address, created_at) values (:mode, :pool, :address, :now) \
             on conflict (mode, pool, address) do nothing"
         with { mode, pool: chain.address_pool(), address, now };

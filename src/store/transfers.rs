@@ -20,7 +20,7 @@ rows! {
         t.finalized_at, t.txid_from, t.attached_at, t.handed_over_at, t.sending_reason, t.retry_since: Option<Time>,
         t.retry_at: Option<Time>, t.settled_by, t.settled_reason, t.watched_from,
     ) -> Transfer {
-        let dispatch = SendingProgress {
+        let sending_progress = SendingProgress {
             txid_from, attached_at, handed_over_at, sending_reason, retry: retry_since.zip(retry_at), settled_by,
             settled_reason, watched_from,
         };
@@ -29,7 +29,7 @@ rows! {
         Ok(Transfer {
             seq, id, kind, account, account_id, mode, invoice: invoice.zip(invoice_id), status, currency, amount, asset,
             to_address, terms, fee_source: network_fee_from, sent_by, signer_at, txid, reason, failure_reason, sending,
-            requested_at, approved_at, finalized_at, dispatch,
+            requested_at, approved_at, finalized_at, sending_progress,
         })
     }
 
@@ -221,12 +221,12 @@ commands! {
             rate: transfer.terms.as_ref().map(|terms| terms.rate), network_fee_from: transfer.fee_source,
             sent_by: transfer.sent_by, signer_at: transfer.signer_at, txid: transfer.txid,
             failure_reason: transfer.failure_reason, sending: transfer.sending, approved_at: transfer.approved_at,
-            finalized_at: transfer.finalized_at, txid_from: transfer.dispatch.txid_from,
-            attached_at: transfer.dispatch.attached_at, handed_over_at: transfer.dispatch.handed_over_at,
-            sending_reason: transfer.dispatch.sending_reason,
-            retry_since: transfer.dispatch.retry.map(|(since, _)| since),
-            retry_at: transfer.dispatch.retry.map(|(_, at)| at), settled_by: transfer.dispatch.settled_by,
-            settled_reason: transfer.dispatch.settled_reason, watched_from: transfer.dispatch.watched_from,
+            finalized_at: transfer.finalized_at, txid_from: transfer.sending_progress.txid_from,
+            attached_at: transfer.sending_progress.attached_at, handed_over_at: transfer.sending_progress.handed_over_at,
+            sending_reason: transfer.sending_progress.sending_reason,
+            retry_since: transfer.sending_progress.retry.map(|(since, _)| since),
+            retry_at: transfer.sending_progress.retry.map(|(_, at)| at), settled_by: transfer.sending_progress.settled_by,
+            settled_reason: transfer.sending_progress.settled_reason, watched_from: transfer.sending_progress.watched_from,
         };
 }
 

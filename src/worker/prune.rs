@@ -29,7 +29,7 @@ impl PruningWorker {
     fn report_log_heads_daily(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {
-            for head in self.service.hash_chain_heads()? {
+            for head in self.service.log_heads()? {
                 log::info!("history: head={head}");
             }
             self.next_heads = now.plus_ms(DAY_MS);

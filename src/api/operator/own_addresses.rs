@@ -10,7 +10,7 @@ use crate::domain::render::wallets::OwnAddressView;
 use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in};
 use crate::service::operator::own_addresses::declare_own_address;
 use crate::service::{Error, Member};
-use crate::store::own_transfers::operator_addresses;
+use crate::store::own_transfers::own_addresses;
 
 const OWN_ADDRESS_LIST: Component = Component::List {
     name: "OwnAddressList",
@@ -46,7 +46,7 @@ const ADD: Operation = Operation {
 
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let service = context.service;
-    let all = service.read(|db| Ok(operator_addresses(db, Mode::Live)?))?;
+    let all = service.read(|db| Ok(own_addresses(db, Mode::Live)?))?;
     let views =
         all.iter().map(|(chain, address, at)| OwnAddressView { chain, address, created_at: *at });
     Job::list(&views.collect::<Vec<_>>())

@@ -87,7 +87,7 @@ impl Electrum {
             if wanted.len() >= wanted_max || self.times.len() >= times_max {
                 break;
             }
-            if self.may_pay_assigned_address(&id, height)? {
+            if self.may_be_mined_after_assignment(&id, height)? {
                 wanted.push((id, height, server));
             }
         }
@@ -119,7 +119,11 @@ impl Electrum {
     }
 
     /// Returns `true` if the block may be newer than the assignment of the address that the transaction pays.
-    fn may_pay_assigned_address(&mut self, id: &Hash256, height: u32) -> Result<bool, NodeError> {
+    fn may_be_mined_after_assignment(
+        &mut self,
+        id: &Hash256,
+        height: u32,
+    ) -> Result<bool, NodeError> {
         let Some(since) = self.reports.get(id).and_then(|one| one.since) else {
             return Ok(false);
         };

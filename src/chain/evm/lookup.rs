@@ -10,7 +10,7 @@ use super::received::TransferHint;
 use super::traces::{InternalTransfer, internal_transfers};
 use super::{Evm, invalid_answer, to_block_and_time};
 use crate::chain::rpc::CallFailure;
-use crate::chain::transfers::{Transfer, TransferFilter, each_received_native_coins};
+use crate::chain::transfers::{Transfer, TransferFilter, have_all_received_native_coins};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::observation::{Block, InputSource};
@@ -101,7 +101,7 @@ impl Evm {
         let place = (height, told.hash);
         let received = filter.receipt_payments(place, &hint, receipt)?;
         let is_done = !receipt.status.is_zero();
-        if !is_done || each_received_native_coins(self.native, &received, native_to) {
+        if !is_done || have_all_received_native_coins(self.native, &received, native_to) {
             return Ok(TransactionEffects { received, is_done, is_traced: true });
         }
         let Some(sent) = self.contract_transfers(told.hash, receipt.block_hash)? else {

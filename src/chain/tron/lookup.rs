@@ -7,7 +7,7 @@ use super::answers::{FullBlockResponse, TransactionInfo, TronTransaction};
 use super::hex::TronId;
 use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, invalid_answer};
-use crate::chain::transfers::{TransferFilter, each_received_native_coins};
+use crate::chain::transfers::{TransferFilter, have_all_received_native_coins};
 use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
@@ -99,6 +99,6 @@ impl Tron {
         !found.transaction.runs_contract()
             || !found.is_done
             || self.has_internal == Some(true)
-            || each_received_native_coins(self.native, received, native_to)
+            || have_all_received_native_coins(self.native, received, native_to)
     }
 }

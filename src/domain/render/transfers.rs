@@ -313,7 +313,7 @@ impl<'a> SendingView<'a> {
             sending: transfer.sending,
             sent_by: transfer.sent_by,
             network_fee_from: transfer.fee_source,
-            sending_reason: transfer.dispatch.sending_reason.as_deref(),
+            sending_reason: transfer.sending_progress.sending_reason.as_deref(),
             chain,
         }
     }

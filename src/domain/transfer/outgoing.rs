@@ -116,11 +116,13 @@ fn state_or_unwatched(facts: &TransferFacts<'_>, state: OnChainState) -> OnChain
 }
 
 fn settled_finding(of: &Transfer, facts: &TransferFacts<'_>) -> OnChainFinding {
-    match of.dispatch.settled_by {
+    match of.sending_progress.settled_by {
         Some(SettledBy::Unchecked) if of.mode.is_live() => {
             (OnChainState::Unwatched, Some("not checked on a chain".to_owned()))
         }
-        Some(SettledBy::Person) => (OnChainState::Settled, of.dispatch.settled_reason.clone()),
+        Some(SettledBy::Person) => {
+            (OnChainState::Settled, of.sending_progress.settled_reason.clone())
+        }
         Some(SettledBy::Unchecked | SettledBy::Chain) | None => {
             (state_or_unwatched(facts, OnChainState::Settled), None)
         }
@@ -139,7 +141,7 @@ fn processing_finding(
         return (OnChainState::Unwatched, None);
     }
     let (Some(txid), Some(transaction)) = (&of.txid, facts.transaction) else {
-        let since = of.dispatch.handed_over_at.or(of.approved_at);
+        let since = of.sending_progress.handed_over_at.or(of.approved_at);
         return match since {
             Some(since) if facts.scanned_to.since_ms(since) >= WITHOUT_TXID_MS_MAX => {
                 review_finding(
@@ -161,7 +163,7 @@ fn processing_finding(
 
 /// Returns the finding that follows from the state of the signer; `None` once a transaction is attached.
 fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
-    let reason = of.dispatch.sending_reason.as_deref().unwrap_or("no reason");
+    let reason = of.sending_progress.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
     let is_found = of.txid.is_some() && !of.is_held() && sending != SendingState::Running;
     if is_found {
@@ -175,7 +177,7 @@ fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFin
         )),
         SendingState::Declined => review_finding(format!("the signer sent nothing: {reason}")),
         SendingState::Retry => {
-            let since = of.dispatch.retry.map_or(facts.now, |(since, _)| since);
+            let since = of.sending_progress.retry.map_or(facts.now, |(since, _)| since);
             let problem = format!("the signer tries again every 10 minutes: {reason}");
             if facts.now.since_ms(since) >= RETRY_MS_MAX {
                 review_finding(problem)
@@ -200,7 +202,7 @@ fn unseen_finding(
             "transaction {txid} cannot be confirmed any more: {by} took its place"
         ));
     }
-    let since = transaction.last_seen_at.max(of.dispatch.attached_at);
+    let since = transaction.last_seen_at.max(of.sending_progress.attached_at);
     let is_late = since.is_some_and(|since| facts.scanned_to.since_ms(since) >= UNSEEN_MS_MAX);
     if !is_late {
         return (OnChainState::Waiting, transaction.problem.clone());

@@ -24,7 +24,7 @@ pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Opt
     let mut claimants: Vec<&Transfer> =
         transfers.iter().filter(|transfer| !shares.contains(&Some(transfer.seq))).collect();
     claimants.sort_by_key(|transfer| {
-        let is_found = transfer.dispatch.txid_from == Some(TxidSource::Chain);
+        let is_found = transfer.sending_progress.txid_from == Some(TxidSource::Chain);
         (is_found, transfer.seq)
     });
     for transfer in &claimants {
@@ -34,7 +34,7 @@ pub fn assign_outputs(outputs: &[SentOutput], transfers: &[Transfer]) -> Vec<Opt
     }
     for transfer in claimants {
         let mut left = needed_units(transfer);
-        if shares.contains(&Some(transfer.seq)) || transfer.dispatch.txid_from == CHAIN {
+        if shares.contains(&Some(transfer.seq)) || transfer.sending_progress.txid_from == CHAIN {
             continue;
         }
         while let Some(needed) = left {

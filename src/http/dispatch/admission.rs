@@ -153,7 +153,7 @@ fn admit_secret_key(
 ) -> Result<Arc<Caller>, Error> {
     let caller = auth::secret_key_caller(front, headers)?;
     if route.is_rate_limited {
-        count_creation(front, caller.key_id(), limits)?;
+        check_creation_limit(front, caller.key_id(), limits)?;
     }
     Ok(caller)
 }
@@ -172,7 +172,7 @@ fn require_recent_password(
 }
 
 /// Counts one created invoice against the rate of the key. Stores the rate limit headers in `limits`.
-fn count_creation(
+fn check_creation_limit(
     front: &Front,
     key: &str,
     limits: &mut Vec<(HeaderName, HeaderValue)>,

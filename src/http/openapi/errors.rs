@@ -86,7 +86,7 @@ fn resource_name(route: &Route) -> String {
 }
 
 /// Example message of `reauthentication_required`.
-const OLD_PASSWORD_MESSAGE: &str = "your password must have been given in the last 15 minutes; send it to \
+const REAUTHENTICATION_MESSAGE: &str = "your password must have been given in the last 15 minutes; send it to \
                             POST /dashboard/api/session/confirm and try again";
 
 /// Returns an example message of an error, and the field that the message is about.
@@ -126,7 +126,7 @@ fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static 
         Code::AccountSuspended => ("the account is suspended", None),
         Code::AccountNotActive => ("the account is not active", None),
         Code::CustomersDisabled => ("this account has no customers feature", None),
-        Code::ReauthenticationRequired => (OLD_PASSWORD_MESSAGE, None),
+        Code::ReauthenticationRequired => (REAUTHENTICATION_MESSAGE, None),
         Code::ServersDisabled => ("this account may not order servers", None),
         Code::ServerQuotaExceeded => ("the account has reached its quota of servers", None),
         Code::NotTestInvoice => ("only a test invoice can be simulated", None),

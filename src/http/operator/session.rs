@@ -12,7 +12,7 @@ use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::service::operator::members::SignInCredentials;
+use crate::service::operator::members::VerifiedCredentials;
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -73,7 +73,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let proven = password::prove_user(front, &turn, &email, password).await?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
     let given =
-        SignInCredentials { proven, code, client: turn.client, real_now: front.clock.real_now() };
+        VerifiedCredentials { proven, code, client: turn.client, real_now: front.clock.real_now() };
     let (service, now) = (Arc::clone(&front.service), call.now);
     let signing_in = async move { service.sign_in(now, given).await };
     let begun = attempt.run_counted(&front.throttle, signing_in).await?;

@@ -13,7 +13,7 @@ use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
-use crate::service::operator::members::SignInCredentials;
+use crate::service::operator::members::VerifiedCredentials;
 use crate::service::operator::users::{NewUser, UserWithAccount};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
@@ -185,7 +185,7 @@ async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
 /// DELETE /dashboard/api/users/{id}/second-factor
 async fn turn_off_second_factor(call: Call, operator: Operator) -> Result<Reply, Error> {
     let (service, id) = (&call.front.service, call.uuid("user")?);
-    service.turn_second_factor_off(call.now, &operator, id).await?;
+    service.turn_off_factor_of_other(call.now, &operator, id).await?;
     Ok(Reply::no_content())
 }
 
@@ -198,7 +198,7 @@ async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error>
     let replaced = password::prove_and_hash_new(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(with_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
-    let given = SignInCredentials {
+    let given = VerifiedCredentials {
         proven,
         code,
         client: ClientIdentity::for_client(&call).client,
@@ -218,7 +218,7 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let proven = password::prove_user(front, &turn, email, password).await;
     let proven = proven.map_err(with_password_field)?;
     let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
-    let given = SignInCredentials {
+    let given = VerifiedCredentials {
         proven,
         code,
         client: ClientIdentity::for_client(&call).client,

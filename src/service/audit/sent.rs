@@ -18,7 +18,7 @@ pub(super) fn check_outputs(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) ->
         };
         after = last.seq;
         for transfer in &page {
-            if transfer.dispatch.settled_by == Some(SettledBy::Chain) {
+            if transfer.sending_progress.settled_by == Some(SettledBy::Chain) {
                 check_transfer(db, transfer, report)?;
             }
         }

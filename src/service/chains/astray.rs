@@ -14,7 +14,7 @@ use serde_json::json;
 impl Service {
     /// Returns `true` if the address belongs to a wallet but has no owner. Stops the wallet if the address is at or
     /// above the wallet's next index.
-    pub(super) fn is_unassigned_address(
+    pub(super) fn stop_wallet_if_unassigned(
         &self,
         tx: &Tx<'_>,
         now: Time,

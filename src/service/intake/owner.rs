@@ -139,7 +139,7 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
             continue;
         };
         if owner(db, mode, chain, &from)?.is_some()
-            || own_transfers::is_operator_address(db, mode, chain, &from)?
+            || own_transfers::is_own_address(db, mode, chain, &from)?
         {
             return Ok(true);
         }

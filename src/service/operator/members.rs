@@ -178,7 +178,7 @@ impl VerifiedUser {
 }
 
 /// Credentials of a request: the verified password, an optional code, the client and the time.
-pub struct SignInCredentials {
+pub struct VerifiedCredentials {
     /// User with the verified password.
     pub proven: VerifiedUser,
     /// Code of the second factor. Ignored if the factor is off.
@@ -189,7 +189,7 @@ pub struct SignInCredentials {
     pub real_now: Time,
 }
 
-impl SignInCredentials {
+impl VerifiedCredentials {
     /// Returns the user if the password is still current and the code, if needed, is right. Uses up the code and
     /// stores the client as known.
     ///
@@ -249,7 +249,7 @@ impl Service {
     pub async fn sign_in(
         self: &Arc<Self>,
         now: Time,
-        given: SignInCredentials,
+        given: VerifiedCredentials,
     ) -> Result<NewSession, Error> {
         let cookie = hex(&random_bytes::<32>()?);
         let hash = apikey::hash(&cookie);
@@ -272,7 +272,7 @@ impl Service {
         self: &Arc<Self>,
         now: Time,
         member: &Member,
-        given: SignInCredentials,
+        given: VerifiedCredentials,
     ) -> Result<(), Error> {
         let session = member.session;
         self.write(move |_, tx| {

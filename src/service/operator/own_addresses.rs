@@ -9,7 +9,7 @@ use crate::domain::wallet::AddOwnAddress;
 use crate::service::audit_log;
 use crate::service::{Error, Json};
 use crate::store::Tx;
-use crate::store::own_transfers::declare_operator_address;
+use crate::store::own_transfers;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 
@@ -27,7 +27,7 @@ pub fn declare_own_address(
     let (_, address) = address::parse_on_any_network(body.chain, &Network::BOTH, &body.address)
         .map_err(|problem| Refusal::field("address", format!("is {problem}")))?;
     let pool = body.chain.address_pool();
-    if declare_operator_address(tx, Mode::Live, body.chain, &address, now)? {
+    if own_transfers::declare_own_address(tx, Mode::Live, body.chain, &address, now)? {
         let detail = json!({ "chain": pool });
         audit_log::record(tx, now, actor, "own_address.add", None, Some(&address), &detail)?;
     }

@@ -125,7 +125,7 @@ impl Service {
     /// # Errors
     ///
     /// As [`turn_off`]. `not_found`. `forbidden` for the member's own second factor, which needs a code.
-    pub async fn turn_second_factor_off(
+    pub async fn turn_off_factor_of_other(
         self: &Arc<Self>,
         now: Time,
         member: &Member,

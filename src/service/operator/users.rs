@@ -3,7 +3,7 @@
 //! Invariant: once an operator can sign in, at least one operator can always sign in. A changed password ends the
 //! sessions of the user.
 
-use super::members::{SignInCredentials, create, remember_client};
+use super::members::{VerifiedCredentials, create, remember_client};
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Code, Refusal};
@@ -126,7 +126,7 @@ impl Service {
     pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,
-        given: SignInCredentials,
+        given: VerifiedCredentials,
         password_hash: String,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {

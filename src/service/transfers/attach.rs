@@ -180,7 +180,7 @@ impl Service {
             }
         }
         for transfer in attached {
-            let is_found = transfer.dispatch.txid_from == Some(TxidSource::Chain);
+            let is_found = transfer.sending_progress.txid_from == Some(TxidSource::Chain);
             let is_open = transfer.status == TransferStatus::Processing;
             if is_found && is_open && !shares.contains(&Some(transfer.seq)) {
                 let mut after = transfer.clone();
@@ -226,7 +226,7 @@ impl Service {
             let needed = transfer.terms.map(|terms| terms.amount_crypto);
             let is_enough = paid.ok() >= needed || free >= needed;
             if transfer.status == TransferStatus::Processing && needed.is_some() && is_enough {
-                let from = transfer.dispatch.txid_from.unwrap_or(TxidSource::Chain);
+                let from = transfer.sending_progress.txid_from.unwrap_or(TxidSource::Chain);
                 self.attach_transaction(tx, now, StepActor::Chain, &transfer, (by, from))?;
             }
         }
@@ -262,7 +262,7 @@ fn may_count_for_transfer(tx: &Tx<'_>, output: &SentOutput, of: &Transfer) -> Re
         return Ok(true);
     };
     let other = transfers::by_seq(tx, counted)?;
-    let is_found = other.dispatch.txid_from == Some(TxidSource::Chain);
+    let is_found = other.sending_progress.txid_from == Some(TxidSource::Chain);
     Ok(is_found && other.status == TransferStatus::Processing)
 }
 

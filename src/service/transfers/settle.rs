@@ -159,7 +159,7 @@ impl Service {
                 }
                 Ok(())
             }
-            TransferStatus::Paid if of.dispatch.settled_by == Some(SettledBy::Chain) => {
+            TransferStatus::Paid if of.sending_progress.settled_by == Some(SettledBy::Chain) => {
                 let open = facts.find_open_review(ReviewKind::Gone);
                 let txid = of.txid.as_deref().unwrap_or_default();
                 match (verdict.is_covered, open, facts.is_booked_back()) {
@@ -231,7 +231,7 @@ impl Service {
         let signed_nothing =
             matches!(of.sending, Some(SendingState::Declined | SendingState::Retry))
                 && of.txid.is_none();
-        let was_handed_over = of.dispatch.handed_over_at.is_some() && !signed_nothing;
+        let was_handed_over = of.sending_progress.handed_over_at.is_some() && !signed_nothing;
         if is_forced
             || !was_handed_over
             || self.is_simulated(of.mode)

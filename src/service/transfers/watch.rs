@@ -28,7 +28,7 @@ impl Service {
         }
         let chain = of.asset.chain;
         let cursor = chain_cursors::of_chain(tx, chain)?;
-        of.dispatch.watched_from = cursor.map(|cursor| cursor.complete.height);
+        of.sending_progress.watched_from = cursor.map(|cursor| cursor.complete.height);
         transfers::watch_destination(tx, chain, &of.to_address);
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Service {
         let undated = transfers::without_first_block(tx, chain)?;
         for transfer in &undated {
             let mut after = transfer.clone();
-            after.dispatch.watched_from = Some(height);
+            after.sending_progress.watched_from = Some(height);
             transfers::update(tx, &after, transfer.status)?;
             if transfer.approved_at.is_some_and(|approved| approved < unread) {
                 let problem = format!(
@@ -193,7 +193,7 @@ fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<Strin
 fn order_read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
     let attached = transfers::with_attached_txid(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
-    let watched_from = watched_from.filter_map(|transfer| transfer.dispatch.watched_from);
+    let watched_from = watched_from.filter_map(|transfer| transfer.sending_progress.watched_from);
     let from = watched_from.min();
     from.map_or(Ok(()), |from| order_rescan_unless_covered(tx, now, chain, from))
 }

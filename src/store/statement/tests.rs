@@ -123,7 +123,7 @@ fn watcher_statements_scan_no_table() {
         observations::put_in_block::SQL,
         observations::lower_seen_at::SQL,
         observations::update_row::SQL,
-        own_transfers::is_operator_address::SQL,
+        own_transfers::is_own_address::SQL,
         own_transfers::insert::SQL,
         own_transfers::of_observation::SQL,
         payments::confirm::SQL,

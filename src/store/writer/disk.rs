@@ -159,7 +159,7 @@ impl WriterThread {
         if self.may_checkpoint() && self.is_log_large() {
             let cut = self.has_litestream().and_then(|is_copied| match is_copied {
                 true => Ok(false),
-                false => self.truncate_log(),
+                false => self.truncate_wal(),
             });
             self.report_checkpoint_error(cut.map(drop));
         }
@@ -188,14 +188,14 @@ impl WriterThread {
                 if written < LOG_PAGES_MAX || moved == written {
                     Ok(())
                 } else if self.has_litestream()? {
-                    if written >= LEFT_PAGES_MAX && self.truncate_log()? {
+                    if written >= LEFT_PAGES_MAX && self.truncate_wal()? {
                         log::warn!(
                             "write-ahead log cut off, Litestream does not run: pages={written}"
                         );
                     }
                     Ok(())
                 } else if self.is_log_large() {
-                    self.truncate_log().map(drop)
+                    self.truncate_wal().map(drop)
                 } else {
                     self.run_checkpoint("pragma wal_checkpoint(passive)").map(drop)
                 }
@@ -208,7 +208,7 @@ impl WriterThread {
     }
 
     /// Checkpoints and truncates the log, without waiting for other users of the file. Returns `true` on success.
-    fn truncate_log(&self) -> rusqlite::Result<bool> {
+    fn truncate_wal(&self) -> rusqlite::Result<bool> {
         self.file.conn.busy_timeout(Duration::ZERO)?;
         let cut = self.run_checkpoint("pragma wal_checkpoint(truncate)");
         self.file.conn.busy_timeout(WRITER_BUSY)?;

@@ -59,7 +59,7 @@ impl PollIntervals {
 
     /// Returns the number of requests per day if no money is ever expected, and the number if money is expected all
     /// day.
-    pub fn requests_per_day(chain: Chain, cost: &RequestCost) -> (u64, u64) {
+    pub fn requests_per_day_range(chain: Chain, cost: &RequestCost) -> (u64, u64) {
         let pace = PollIntervals::for_chain(chain);
         let polls = |every: Duration| DAY.as_secs().checked_div(every.as_secs()).unwrap_or(0);
         let (otherwise, expected) = (polls(pace.otherwise), polls(pace.expected));
@@ -260,7 +260,7 @@ impl FollowerState {
         } else {
             self.failures = 0;
         }
-        if self.switch_url_after_step(stands) {
+        if self.react_to_progress(stands) {
             return Pause::fixed(Duration::ZERO);
         }
         self.report_state(match stands {

@@ -7,7 +7,7 @@ use crate::support::scratch::Scratch;
 use rusqlite::Connection;
 
 #[test]
-fn rescan_shows_progress_in_blocks() {
+fn rescan_wait_reports_its_end() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let made = run_piped(&["account", "create", "Shop", "--file", path_str(&file)]);

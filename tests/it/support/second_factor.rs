@@ -35,7 +35,7 @@ pub struct OperatorServer {
     time: Arc<ManualTime>,
     passed_ms: std::cell::Cell<i64>,
     /// Number of wrong passwords for one email, summed over all unknown clients, before sign-in is limited.
-    guesses_of_all_max: i64,
+    shared_guesses_max: i64,
 }
 
 /// An operator with an active second factor.
@@ -62,7 +62,7 @@ impl OperatorServer {
             scratch: Scratch::new(),
             time: Arc::new(ManualTime::new(Time(START_MS))),
             passed_ms: std::cell::Cell::new(0),
-            guesses_of_all_max,
+            shared_guesses_max: guesses_of_all_max,
         };
         operators.start();
         for (id, email) in [("0001", ANNA), ("0002", BEN)] {
@@ -84,7 +84,7 @@ impl OperatorServer {
             trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
             password_limits: PasswordLimits {
                 wait_ms_min: 900_000,
-                shared_guesses_max: self.guesses_of_all_max,
+                shared_guesses_max: self.shared_guesses_max,
                 ..PasswordLimits::default()
             },
             ..Config::sandbox()

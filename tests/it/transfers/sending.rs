@@ -9,7 +9,7 @@ use coffer::domain::time::Time;
 use coffer::domain::transfer::inputs::MoveTransfer;
 use coffer::domain::transfer::{SendingState, TransferKind, TransferStatus};
 use coffer::service::chains::live::LiveMode;
-use coffer::service::operator::members::SignInCredentials;
+use coffer::service::operator::members::VerifiedCredentials;
 use coffer::service::operator::passwords::Hasher;
 use coffer::service::{Caches, Error, Service, open_shared};
 use coffer::store::FileKind;
@@ -176,7 +176,7 @@ fn signer_retry_runs_after_ten_minutes() {
     assert_eq!(service.transfers_to_send(later(10), 9).unwrap().len(), 1);
     let again = block_on(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
     assert_eq!(again.sending, Some(SendingState::Running));
-    assert_eq!(retry(later(11)).unwrap().dispatch.retry, Some((NOW, later(21))));
+    assert_eq!(retry(later(11)).unwrap().sending_progress.retry, Some((NOW, later(21))));
     // The signer signed no transaction, so `force` is not needed.
     let failed = apply_action(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
@@ -218,7 +218,7 @@ fn unknown_outcome_waits_for_a_person() {
         // No transaction can have this id. The service stores the id, but settles nothing.
         let answered =
             block_on(service.record_sent_transaction(NOW, PAYOUT, &id, "deadbeef")).unwrap();
-        let reason = answered.dispatch.sending_reason.unwrap();
+        let reason = answered.sending_progress.sending_reason.unwrap();
         assert!(reason.contains("deadbeef"), "{reason}");
         assert_eq!(signer_command_state(&shop, &id), "unknown");
         // The signer command does not start again, and a late response changes nothing.
@@ -287,7 +287,7 @@ fn production_approval_requires_rate_and_fee() {
 
     let credentials = service.credentials("operator@sandbox.test").unwrap();
     let proven = credentials.verify(&mut Hasher::default(), "sandbox");
-    let given = SignInCredentials {
+    let given = VerifiedCredentials {
         proven: proven.unwrap(),
         code: None,
         client: "test".to_owned(),

@@ -24,7 +24,7 @@ impl Scene {
         }
     }
 
-    fn last_complete_height(&self) -> u32 {
+    fn complete_height(&self) -> u32 {
         self.known.complete.as_ref().unwrap().height
     }
 }
@@ -33,7 +33,7 @@ impl Scene {
 /// because the second node is on an abandoned branch.
 fn create_split_scene() -> (Scene, SplitNode, String) {
     let scene = Scene::new("ETH", 14);
-    assert_eq!(scene.last_complete_height(), 6);
+    assert_eq!(scene.complete_height(), 6);
     let txid = scene.send("a", 500);
     scene.mine(20);
     let mut other = MemoryNode::new(&scene.memory);
@@ -72,7 +72,7 @@ fn final_block_on_another_branch_is_not_stored() {
                 assert_eq!(forward.dropped_before, None);
             }
         }
-        assert!(disputes > 1 && scene.last_complete_height() < 15, "{disputes}");
+        assert!(disputes > 1 && scene.complete_height() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
         // The chain is still followed at its head.
         scene.mine(3);
@@ -86,7 +86,7 @@ fn final_block_on_another_branch_is_not_stored() {
             assert_eq!(forward.disputed, None);
             found.extend(observed_heights(&forward));
         }
-        assert_eq!((scene.last_complete_height(), found), (29, vec![Some(15)]), "{txid}");
+        assert_eq!((scene.complete_height(), found), (29, vec![Some(15)]), "{txid}");
     }
 }
 
@@ -94,7 +94,7 @@ fn final_block_on_another_branch_is_not_stored() {
 fn lost_final_block_is_disputed_until_node_has_it() {
     let (mut scene, mut both, txid) = create_split_scene();
     while scene.step_forward().to.block.height < 34 {}
-    while scene.last_complete_height() < 26 {
+    while scene.complete_height() < 26 {
         scene.step_forward();
     }
     let own = scene.known.complete.clone().unwrap();
@@ -117,7 +117,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     scene.known.open = Vec::new();
     scene.known.complete = Some(own);
     assert_eq!(scene.step_forward().disputed, None);
-    assert_eq!(scene.last_complete_height(), 30);
+    assert_eq!(scene.complete_height(), 30);
 }
 
 #[test]

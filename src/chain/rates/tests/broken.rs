@@ -157,7 +157,7 @@ fn rate_limit_sets_the_pause_that_the_source_requests() {
 }
 
 #[test]
-fn truncated_slow_or_endless_response_is_rejected() {
+fn truncated_oversized_or_endless_response_is_rejected() {
     for source in FigureSource::PUBLIC {
         // The response has fewer bytes than its `Content-Length`.
         let (base, _) = start_server(move |_, path| {

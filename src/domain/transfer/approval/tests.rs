@@ -38,7 +38,7 @@ fn refund(cents: i64) -> Transfer {
         reason: None,
         failure_reason: None,
         sending: None,
-        dispatch: SendingProgress::default(),
+        sending_progress: SendingProgress::default(),
         requested_at: Time(0),
         approved_at: None,
         finalized_at: None,

@@ -48,7 +48,7 @@ pub fn refund(seq: i64, amount: u128) -> Transfer {
         reason: None,
         failure_reason: None,
         sending: None,
-        dispatch: SendingProgress {
+        sending_progress: SendingProgress {
             txid_from: Some(TxidSource::Person),
             attached_at: Some(THEN),
             handed_over_at: Some(THEN),
@@ -236,7 +236,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
         assert_review(&at(UNSEEN_MS_MAX), problem);
         // A corrected transaction id starts the waiting time again.
         let mut corrected = of.clone();
-        corrected.dispatch.attached_at = Some(THEN.plus_ms(MINUTE_MS));
+        corrected.sending_progress.attached_at = Some(THEN.plus_ms(MINUTE_MS));
         let verdict = assess(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
         assert_eq!(verdict.state, OnChainState::Waiting);
     }
@@ -253,7 +253,7 @@ fn processing_transfer_without_a_txid_is_reviewed_after_a_day() {
     assert_eq!(assess(&of, None, &[], DAY_MS - 1).state, OnChainState::Waiting);
     let late = assess(&of, None, &[], DAY_MS);
     assert_review(&late, "no transaction was entered or found for 24 hours");
-    of.dispatch.handed_over_at = None;
+    of.sending_progress.handed_over_at = None;
     of.approved_at = Some(THEN.plus_ms(MINUTE_MS));
     assert_eq!(assess(&of, None, &[], DAY_MS).state, OnChainState::Waiting);
 }
@@ -262,11 +262,11 @@ fn processing_transfer_without_a_txid_is_reviewed_after_a_day() {
 fn transfer_with_unknown_signer_outcome_is_reviewed() {
     let mut of = refund(1, AMOUNT);
     of.detach_txid();
-    of.dispatch.sending_reason = Some("low funds".to_owned());
+    of.sending_progress.sending_reason = Some("low funds".to_owned());
     let judged = |sending, ms| {
         let mut of = of.clone();
         of.sending = Some(sending);
-        of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
+        of.sending_progress.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
         assess(&of, None, &[], ms)
     };
     let running = judged(SendingState::Running, 2 * DAY_MS).state;
@@ -284,7 +284,7 @@ fn transfer_with_unknown_signer_outcome_is_reviewed() {
     assert_review(&judged(SendingState::Retry, DAY_MS), "tries again every 10 minutes: low funds");
     // The wall clock counts here, not the chain's scan time: the signer may be waiting for the node.
     of.sending = Some(SendingState::Retry);
-    of.dispatch.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
+    of.sending_progress.retry = Some((THEN, THEN.plus_ms(10 * MINUTE_MS)));
     let facts = TransferFacts { now: THEN.plus_ms(DAY_MS), ..NOTHING };
     let retry = assess_transfer(&of, &facts);
     assert_review(&retry, "tries again every 10 minutes");
@@ -303,7 +303,7 @@ fn open_review_takes_precedence_over_the_status() {
     };
     let mut of = refund(1, AMOUNT);
     of.status = TransferStatus::Paid;
-    of.dispatch.settled_by = Some(SettledBy::Chain);
+    of.sending_progress.settled_by = Some(SettledBy::Chain);
     let mut dropped = output(1, AMOUNT, Some(1));
     dropped.state = PaymentState::Dropped;
     let absent = transaction(AttachedState::Absent);
@@ -323,8 +323,8 @@ fn state_of_paid_transfer_depends_on_who_settled_it() {
     let judged = |by, is_watched| {
         let mut of = refund(1, AMOUNT);
         of.status = TransferStatus::Paid;
-        of.dispatch.settled_by = Some(by);
-        of.dispatch.settled_reason = (by == SettledBy::Person).then(|| "inside".to_owned());
+        of.sending_progress.settled_by = Some(by);
+        of.sending_progress.settled_reason = (by == SettledBy::Person).then(|| "inside".to_owned());
         let facts = TransferFacts { is_watched, ..NOTHING };
         let verdict = assess_transfer(&of, &facts);
         (verdict.state, verdict.problem)

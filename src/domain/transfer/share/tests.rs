@@ -76,8 +76,8 @@ fn paid_transfer_keeps_its_outputs() {
 fn entered_txid_takes_precedence_over_found_txid() {
     for from in [TxidSource::Person, TxidSource::Signer] {
         let mut all = transfers(&[5, 5]);
-        all[0].dispatch.txid_from = Some(TxidSource::Chain);
-        all[1].dispatch.txid_from = Some(from);
+        all[0].sending_progress.txid_from = Some(TxidSource::Chain);
+        all[1].sending_progress.txid_from = Some(from);
         let mut sent = outputs(&[5]);
         sent[0].transfer = Some(1);
         assert_eq!(assign_outputs(&sent, &all), [Some(2)]);

@@ -129,7 +129,7 @@ impl Service {
         {
             match self.store_arrival(tx, now, seen)? {
                 Some(true) => return Ok(None),
-                Some(false) if !self.is_unassigned_address(tx, now, seen)? => return Ok(None),
+                Some(false) if !self.stop_wallet_if_unassigned(tx, now, seen)? => return Ok(None),
                 Some(false) | None => {}
             }
         }

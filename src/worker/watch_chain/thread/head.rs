@@ -74,13 +74,13 @@ pub(super) fn unread_blocks_problem((from, newest): (u32, u32)) -> String {
 
 impl FollowerState {
     /// Reacts to the state of the node after a step. Returns `true` if later steps use another URL.
-    pub(super) fn switch_url_after_step(&mut self, stands: &ChainProgress) -> bool {
+    pub(super) fn react_to_progress(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
                 self.report_missing_block(false);
-                self.switch_stale_url(head, false)
+                self.check_head_age(head, false)
             }
-            ChainProgress::NodeLags(lag) => self.switch_lagging_url(lag),
+            ChainProgress::NodeLags(lag) => self.handle_lagging_node(lag),
             ChainProgress::Behind(_) => {
                 self.report_missing_block(false);
                 false
@@ -100,8 +100,8 @@ impl FollowerState {
     }
 
     /// Handles a node that lacks a block that was read. Returns `true` if later steps use another URL.
-    fn switch_lagging_url(&mut self, lag: &NodeLag) -> bool {
-        if self.switch_stale_url(&lag.head, true) {
+    fn handle_lagging_node(&mut self, lag: &NodeLag) -> bool {
+        if self.check_head_age(&lag.head, true) {
             return true;
         }
         if !lag.is_lost() {
@@ -125,7 +125,7 @@ impl FollowerState {
 
     /// Checks the age of the newest block of a poll. Returns `true` if another URL is ahead. Later steps then use
     /// that URL.
-    fn switch_stale_url(&mut self, head: &ChainPosition, lags: bool) -> bool {
+    fn check_head_age(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;

@@ -161,7 +161,7 @@ impl Follower {
         self.found.iter().map(of).collect()
     }
 
-    pub fn fully_read_height(&self) -> u32 {
+    pub fn complete_height(&self) -> u32 {
         self.known.complete.as_ref().unwrap().height
     }
 }

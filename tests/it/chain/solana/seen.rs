@@ -40,7 +40,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
         assert!(one.seen_at.since_ms(current_time()).abs() < 60_000, "{one:?}");
         assert!(one.block.is_some());
     }
-    assert!(follower.fully_read_height() < seen[0].block.as_ref().unwrap().height);
+    assert!(follower.complete_height() < seen[0].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
     node.mine(FINAL);
     // The second poll returns the same payments as the first poll.
@@ -51,7 +51,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
         of.iter().map(place).collect::<Vec<_>>()
     };
     assert_eq!(places(&again), places(&seen));
-    assert!(follower.fully_read_height() >= seen[2].block.as_ref().unwrap().height);
+    assert!(follower.complete_height() >= seen[2].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
     assert_agrees_with_node(&node, &follower, &ours);
 }
@@ -211,9 +211,9 @@ fn addresses_over_the_step_limit_are_all_read() {
     let last = node.pay(USDC, &ours[399], 5);
     node.pay(USDC, &ours[0], 6);
     node.mine(FINAL + 2);
-    let begun = follower.fully_read_height();
+    let begun = follower.complete_height();
     let mut steps = 0;
-    while follower.fully_read_height() == begun {
+    while follower.complete_height() == begun {
         steps += 1;
         assert!(steps < 10, "{:?}", follower.found);
         match follower.step() {

@@ -57,9 +57,9 @@ impl RefundHistory {
             transfer.sent_by = Some(SentBy::Signer);
             transfer.signer_at = Some(now);
             transfer.sending = Some(sending);
-            transfer.dispatch.sending_reason = Some("a test".to_owned());
+            transfer.sending_progress.sending_reason = Some("a test".to_owned());
             let is_retry = sending == SendingState::Retry;
-            transfer.dispatch.retry = is_retry.then(|| (now, now.plus_ms(MINUTE_MS)));
+            transfer.sending_progress.retry = is_retry.then(|| (now, now.plus_ms(MINUTE_MS)));
         });
     }
 
@@ -326,7 +326,7 @@ fn refund_without_first_block(asset: &str, blocks: Option<u32>) -> (RefundHistor
     all.mine(20, |_| true);
     let height = all.memory.lock().unwrap().tip().block.height;
     all.node.pruned_below = blocks.map_or(0, |blocks| height - blocks);
-    all.change_refund(&id, |transfer| transfer.dispatch.watched_from = None);
+    all.change_refund(&id, |transfer| transfer.sending_progress.watched_from = None);
     all.catch_up();
     (all, id)
 }
