@@ -54,7 +54,7 @@ struct SizedEntry {
 
 /// One entry of the activity.
 pub enum ActivityEntry {
-    /// An API call that was answered.
+    /// An answered API call.
     Call(Call),
     /// Id of a recorded event.
     Event(String),
@@ -191,8 +191,8 @@ impl Activity {
         }
     }
 
-    /// Registers a listener, which each later entry wakes. The first call takes the callback that wakes all listeners
-    /// from `wake`. Later calls do not call `wake`.
+    /// Registers a listener. Each entry that is added later wakes all listeners. The first call stores the callback
+    /// that `wake` returns. Later calls do not call `wake`.
     pub fn register_listener(&self, wake: impl FnOnce() -> WakeCallback) {
         self.wake.get_or_init(wake);
     }
@@ -228,7 +228,7 @@ impl Activity {
 }
 
 impl Service {
-    /// Returns the service with this record of activity, which receives all further entries.
+    /// Returns a service that adds its recent activity to `activity`.
     #[must_use]
     pub fn with_activity(self, activity: Option<Arc<Activity>>) -> Service {
         Service { activity, ..self }

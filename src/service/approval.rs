@@ -103,7 +103,7 @@ impl Service {
         Ok(ApprovalProposal { market, fee, is_guarded, now })
     }
 
-    /// Returns the network fee of a real coin. `sent` is the fresh rate of the coin that is sent.
+    /// Returns the network fee of a real coin. `sent` is the fresh rate of the coin to send.
     fn network_fee(
         &self,
         db: &Reader<'_>,

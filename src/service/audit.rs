@@ -204,7 +204,7 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // Computes the status again, at the last time at which a worker updated statuses.
+    // `right` is the invoice as computed again for `tick`, the last time at which a worker updated statuses.
     let mut right = stored.clone();
     compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();

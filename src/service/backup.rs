@@ -1,7 +1,7 @@
 //! Backup and restore of the file.
 //!
-//! Invariant: a copy gets its final name only after its checks pass. A restored file repeats no payment and hands out
-//! no address again.
+//! Invariant: a copy gets its final name only after its checks pass. A server with a restored file sends no payment
+//! twice and hands out no address twice.
 
 use super::operator::wallets;
 use super::{Error, audit};
@@ -36,8 +36,8 @@ pub struct RestoreRequest<'a> {
 /// Changes that a restore made to the data, so that a server can continue with the restored file.
 #[derive(Debug)]
 pub struct RestoreOutcome {
-    /// Counts of transfers, server orders and pool addresses that were put on hold, and wallets whose next index was
-    /// changed.
+    /// Changes that were made to the copy before its restore, for example held transfers and changed next indexes of
+    /// wallets.
     pub held: CopyChanges,
     /// Id of each wallet and its new gap limit.
     ///

@@ -30,15 +30,15 @@ pub struct Checkout {
     pub invoice: Invoice,
     /// Coins in which the invoice can be paid.
     pub coins: Vec<PayableCoin>,
-    /// Remaining amount to send, in the invoice's coin. Set if the payments seen are too low and the deadline has not
-    /// passed.
+    /// Remaining amount to send, in the invoice's coin. `Some` while the payments are too low and the deadline has
+    /// not passed.
     pub rest: Option<Units>,
     /// The newest unconfirmed payments on a real chain, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
     /// Name of the network of the invoice's coin, as the chain's nodes report it. `None` if the chain is not
     /// followed.
     pub network: Option<String>,
-    /// `true` if payments are simulated, so that the server does not see real coins.
+    /// `true` if payments are simulated: the server does not see coins that are sent on a real network.
     pub is_simulated: bool,
     /// URL of the checkout page, with its token.
     pub url: String,

@@ -47,7 +47,7 @@ impl Service {
         .await
     }
 
-    /// Assigns an address of a family to a customer, unless the customer already has one of this family or the family
+    /// Assigns an address of a family to a customer. Does nothing if the customer already has one, or if the family
     /// has no pool.
     fn ensure_customer_address(
         &self,

@@ -14,7 +14,7 @@ pub struct Faults {
     pub rates_stale: bool,
 }
 
-/// The fault switches. They are not stored in the file, so they end with the process.
+/// The fault switches. They exist in memory only, not in the file.
 #[derive(Default)]
 pub(super) struct FaultSwitches {
     pool_empty: AtomicBool,

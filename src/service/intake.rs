@@ -73,11 +73,10 @@ impl Service {
     }
 
     /// Updates the stored observation with the key of `seen`, and returns its owner. Returns `None` if no such
-    /// observation is stored. Also returns `None` if the observation was dropped because its asset, address or amount
-    /// changed.
+    /// observation is stored, or if it was dropped because its asset, address or amount changed.
     ///
-    /// Stores the new block. Also stores the new time if it is earlier than the stored time. The first block fixes
-    /// the value of a deposit.
+    /// Stores the new block, and the new time if it is earlier than the stored time. The first block fixes the value
+    /// of a deposit.
     fn update_stored_observation(
         &self,
         tx: &Tx<'_>,

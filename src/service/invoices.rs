@@ -108,7 +108,7 @@ impl Service {
                 Ok(found) => Some(Ok(found)),
                 Err(generation) => self.render(db, id, generation).transpose(),
             });
-            // The status of an invoice may change between the listing and the rendering.
+            // Leaves out an invoice whose status changed after the invoices were listed.
             let fits =
                 |found: &RenderedInvoice| wanted.status.is_none_or(|status| status == found.status);
             let fitting = found

@@ -145,7 +145,7 @@ impl Service {
         if now.since_ms(touched) >= MINUTE_MS {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
-            // No request waits for this write. A failure of this write fails no request.
+            // The request does not wait for this write, and succeeds even if the write fails.
             let told = self.write_detached(move |_, tx| Ok(keys::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a key not recorded: error={error}");

@@ -72,8 +72,8 @@ pub type Json = Box<RawValue>;
 /// Function that checks a webhook URL. Returns the reason if the URL must not be called.
 pub type WebhookCheck = Box<dyn Fn(&str) -> Result<(), String> + Send + Sync>;
 
-/// Size of the write-ahead log above which `coffer doctor` and the log warn, in bytes. The log becomes so large only if
-/// a reader never ends, or if Litestream no longer copies.
+/// Size of the write-ahead log (WAL), in bytes, above which `coffer doctor` and the server's log show a warning. The
+/// WAL grows so large only if a read never ends or Litestream no longer copies.
 pub const WAL_BYTES_WARNED: u64 = 256 * 1024 * 1024;
 
 /// State that the use cases share.

@@ -12,8 +12,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns a page of at most `limit` entries, given newest first as ids and JSON. One further entry means that
-    /// older entries exist.
+    /// Returns a page of at most `limit` of the entries, given as id and JSON, newest first. If there are more than
+    /// `limit` entries, older ones exist.
     pub(super) fn from_entries(
         entries: impl Iterator<Item = Result<(String, Json), Error>>,
         limit: u32,

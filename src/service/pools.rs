@@ -180,8 +180,8 @@ pub fn import(
     Ok(to_raw_value(&PoolImportView { pool, added, duplicates, free })?)
 }
 
-/// Returns the problem of an address to import, if any. A program-derived address has no private key, so nobody can
-/// send from it.
+/// Returns the reason why an address must not be imported, if any: nobody has a private key for a program-derived
+/// address.
 pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
     let is_key = chain != Chain::Solana || address::can_sign(address);
     (!is_key).then_some(
@@ -191,9 +191,9 @@ pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
 
 /// Returns `true` if an account may take one more address of an imported pool.
 ///
-/// The limit is [`TAKEN_A_MINUTE_MAX`]. If other accounts are active, more addresses must be free than the account
-/// took since the last import. With this rule, an account never takes more than half of the addresses that were free
-/// at the last import.
+/// The limit is [`TAKEN_A_MINUTE_MAX`]. If other accounts are active, the pool must have more free addresses than the
+/// account took since the last import. An account therefore never takes more than half of the addresses that were
+/// free at the last import.
 fn may_take_address(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> Result<bool, Error> {
     let a_minute_ago = now.plus_ms(1_i64.saturating_sub(MINUTE_MS));
     if pool_addresses::count_taken_since(db, chain, account, a_minute_ago)? >= TAKEN_A_MINUTE_MAX {

@@ -81,7 +81,8 @@ impl Service {
                 if invoice.picked_quote != Some(quote.seq) {
                     invoice_steps::replace_pick(tx, invoice.seq, quote.seq, now)?;
                 }
-                // A requested quote stays valid, even if a payment that a person assigned to the quote is removed.
+                // The coin was requested, so its quote must stay valid even if an operator undoes the assignment of a
+                // payment to the quote.
                 quotes::set_made_for_assignment(tx, quote.seq, false)?;
                 quote
             }
@@ -239,8 +240,8 @@ impl Service {
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
 
-    /// Returns the coins that can be selected in this mode without a price. A coin needs a rate in EUR, the currency
-    /// that each account has.
+    /// Returns the coins that can be selected in this mode, independent of an invoice. Each coin needs a rate in EUR,
+    /// the currency that each account has.
     pub(super) fn listed_coins(
         &self,
         db: &Reader<'_>,

@@ -126,7 +126,7 @@ impl Service {
             return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
         }
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
-        // An invoice without a coin has no payments.
+        // An invoice without a coin has no payments to refund.
         let asset = RequestRefund::asset(fields)?.or(own).ok_or_else(not_refundable)?;
         let to_address = match (RequestRefund::to_address(fields)?, label) {
             (Some(text), _) => self

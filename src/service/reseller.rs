@@ -45,7 +45,7 @@ impl Service {
         let is_noted = token.last_used_at.is_some_and(|at| now.since_ms(at) < MINUTE_MS);
         if !is_noted {
             let id = token.id.clone();
-            // No request waits for this write. A failure of this write fails no request.
+            // The request does not wait for this write, and succeeds even if the write fails.
             let told = self.write_detached(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a token not recorded: error={error}");

@@ -45,7 +45,8 @@ pub const LEGACY_SECRET: &str = "legacy_sandbox";
 pub const RESELLER_TOKEN: &str = "rt_sandbox";
 /// Email of the operator who can sign in with the password `sandbox`.
 pub const OPERATOR: &str = "operator@sandbox.test";
-/// Precomputed hash of `sandbox`, cheap to check. The password is public, and a start must take only milliseconds.
+/// Precomputed hash of the password `sandbox`, so that a start takes only milliseconds. Cheap to verify, because the
+/// password is public.
 const OPERATOR_PASSWORD_HASH: &str =
     "$argon2id$v=19$m=8,t=1,p=1$Y29mZmVyIHNhbmRib3g$BuQAhfy9Ht1I6sHGavfuCvCpG8d76+QrsiXmTHGm9Mg";
 

@@ -21,7 +21,7 @@ use crate::store::{Tx, transfer_proposals, transfers};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Wait before a signer that asked for a retry runs again, in milliseconds.
+/// Wait before the signer command runs again after it asked for a retry, in milliseconds.
 const RETRY_MS: i64 = 10 * MINUTE_MS;
 
 impl Service {

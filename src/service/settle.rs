@@ -72,8 +72,8 @@ impl Service {
     ///
     /// `work` must save its changes to invoices, otherwise they are lost.
     ///
-    /// If settling is refused, everything is rolled back and `work` runs again. Each request then settles at once, so
-    /// only the invoice that cannot be booked fails.
+    /// If settling is refused, everything is rolled back and `work` runs again. Each request then settles its invoice
+    /// immediately, so only the invoice that cannot be booked fails.
     pub(super) fn settle_touched_invoices<T>(
         &self,
         tx: &Tx<'_>,
@@ -164,7 +164,7 @@ pub(super) fn compute_invoice(
     invoice.waits_for = awaited_chains(invoice.mode, quotes, invoice.terms().deadline());
     let at = judgment_time(invoice, scanned, now);
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
-    // A selected quote stays selected, unless its address does not belong to the invoice.
+    // A selected quote is deselected if its address does not belong to the invoice.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
     invoice.status = invoice.status_at(payments, at);
     let picked = quotes.iter().find(|quote| Some(quote.seq) == invoice.picked_quote);

@@ -2,7 +2,7 @@
 //!
 //! `store::wallets` decides which index is next.
 //!
-//! Invariant: the stock follows from the wallet and the index alone, so a lost stock loses no data.
+//! Invariant: each address in stock can be derived again from its wallet and index, so a lost stock loses no data.
 
 use super::upcoming::{UPCOMING_INDEXES, skip_if_destination};
 use super::{Error, Service};
@@ -75,7 +75,7 @@ impl AddressStock {
         }
         let ahead = all.iter_mut().find(|ahead| ahead.wallet == row.wallet)?;
         ahead.ready = ahead.ready.split_off(&next);
-        // The owner lowered the next index, so the derived addresses are too far ahead to be needed soon.
+        // If the owner lowered the next index, the derived addresses are too far above the index to be needed soon.
         let far = next.saturating_add(STOCKED_AHEAD);
         if ahead.ready.keys().next().is_some_and(|first| *first > far) {
             ahead.ready.clear();
@@ -86,8 +86,7 @@ impl AddressStock {
         if from >= least.min(INDEX_END) {
             return None;
         }
-        // The stock stays within the range that is refused as a destination, so no transfer is sent to a stocked
-        // address.
+        // The next `UPCOMING_INDEXES` addresses are refused as destinations, so no transfer pays a stocked address.
         let to = next.saturating_add(STOCKED_AHEAD.saturating_add(waiting).min(UPCOMING_INDEXES));
         ahead.derived_to = to.min(INDEX_END);
         Some((Arc::clone(&ahead.branch), from, ahead.derived_to))

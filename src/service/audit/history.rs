@@ -41,13 +41,14 @@ pub fn check_history(
     Ok(heads)
 }
 
-/// State of the verification of one log, row by row.
+/// Verifier of one log, which reads the log row by row.
 struct LogVerifier {
     log: ChainedLog,
-    /// State for verifying the rows older than the hash chain. Holds the hash computed so far, the `seq` of the last
-    /// such row, and the stored hash over all such rows. `None` once these rows are verified.
+    /// State for verifying the rows older than the hash chain: the hash computed so far, the `seq` of the last of
+    /// these rows, and their stored hash. `None` once these rows are verified.
     start: Option<(HashChainStart, i64, HashLink)>,
-    /// First link of the log's hash chain, and the `seq` before the first chained row.
+    /// `seq` of the last row older than the hash chain, 0 if there is none, and the link from which the hash chain
+    /// starts.
     first: (i64, HashLink),
     /// `seq` of the last row that was read, 0 before the first.
     seq: i64,

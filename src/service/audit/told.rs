@@ -12,7 +12,8 @@ use crate::store::{Reader, audit_log, deposits, events, transfer_reviews, transf
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// Largest number of sums of payments to compute. The received amount of an invoice with more sums is not checked.
+/// Largest number of possible sums of payments to compute. If an invoice has more, its received amount is not
+/// checked.
 const SUMS_MAX: usize = 4096;
 /// Fields of a deposit that do not change after confirmation.
 const DEPOSIT_FIELDS: [&str; 11] = [
@@ -48,7 +49,8 @@ pub(super) fn check_transfers(
             if let Some(told) = newest_event_object(db, transfer.account, &transfer.id)? {
                 let stored = parse_object(render::transfer(transfer)?.get());
                 let about = format!("{} {}", transfer.kind, transfer.id);
-                // If the attached transaction was gone after the event, another transaction may have replaced it.
+                // If the attached transaction disappeared after the event, another one may be attached now, so `txid`
+                // may differ.
                 let reviews = transfer_reviews::of_transfer(db, transfer.seq)?;
                 let was_gone = reviews.iter().any(|review| review.kind == ReviewKind::Gone);
                 let is_fixed = |field: &str| !(was_gone && field == "txid");
@@ -121,7 +123,7 @@ pub(super) fn check_invoice(
             (!may_be).then_some("the sum of payments that came to it")
         }
     };
-    // After a person undoes an assignment, the payment and its quote are no longer stored.
+    // After a person undoes an assignment, the event may contain a payment and a quote that are no longer stored.
     if let Some(should) = problem
         && !audit_log::was_assignment_undone(db, invoice.account, &invoice.id)?
     {

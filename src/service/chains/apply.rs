@@ -29,10 +29,10 @@ use std::sync::Arc;
 /// Position in a step at which the next batch starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchStart {
-    /// Applies the items of the step that start at this item index. Of the first item's transaction, starts at this
-    /// output. After the last item, the cursor moves.
+    /// Index of the next item, and the output of its transaction at which to start. After the last item, the cursor
+    /// moves.
     Items(usize, u32),
-    /// Confirms observations after this `seq` that have enough confirmations.
+    /// Confirms observations that have enough confirmations, starting after this `seq`.
     Confirm(i64),
     /// The step is complete.
     Done,
@@ -46,7 +46,8 @@ impl BatchStart {
 impl Service {
     /// Applies one batch of a step in one transaction, and returns the start of the next batch.
     ///
-    /// Skips a step that does not continue from the cursor: another change was made after the step was computed.
+    /// Skips a step that no longer continues from the cursor, because another change was made after the step was
+    /// computed.
     pub fn apply_chain_step(
         self: &Arc<Self>,
         now: Time,

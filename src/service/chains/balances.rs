@@ -33,7 +33,7 @@ pub(super) fn next_balance_batch(
     }
     let accounts = unexplained::next_addresses(db, chain, &from, ACCOUNTS_MAX)?;
     let is_last = accounts.len() < ACCOUNTS_MAX;
-    // After the last address, the next check starts at the first.
+    // After the last batch, the next check starts at the first address.
     let after = accounts.last().filter(|_| !is_last).cloned();
     Ok(Some(BalanceBatch { asset, accounts, from, after: after.unwrap_or_default() }))
 }

@@ -150,7 +150,7 @@ fn read_claim(
         return Err(Refusal::field("asset", problem));
     }
     let txid = asset.chain.canonical_txid(&ClaimPayment::txid(fields)?);
-    // `canonical_txid` does not change a text that is not hexadecimal.
+    // `canonical_txid` returns any other text unchanged, so the form of the ID is checked here.
     let digits = txid.strip_prefix("0x").filter(|digits| digits.len() == 64);
     if !digits.is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())) {
         return Err(Refusal::field("txid", "must be 0x and 64 hexadecimal digits"));

@@ -263,9 +263,10 @@ impl Service {
         Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
     }
 
-    /// Returns `true` if coins on this chain have no value. Without a chain, checks all chains that have a node.
+    /// Returns `true` if coins on this chain have no value. If `chain` is `None`, considers all chains that have a
+    /// node.
     ///
-    /// If no checked chain was ever reached, the settings decide.
+    /// If none of these chains was ever reached, the settings decide.
     pub(in crate::service) fn has_test_coins(
         &self,
         db: &Reader<'_>,
@@ -299,7 +300,7 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(None);
         }
-        // A chain that was never followed counts as the main network.
+        // A chain that was never followed is assumed to be its main network.
         let followed_on = chain_cursors::of_chain(db, chain)?.map(|cursor| cursor.network);
         let network = followed_on.as_deref().unwrap_or(chain.row().networks.0);
         Ok(chain.explorer_url(network, txid))

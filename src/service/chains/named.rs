@@ -159,8 +159,8 @@ impl PollList {
     }
 }
 
-/// Range of minutes since the previous step. The number of an address selects one minute of the day, in which the
-/// address is queried.
+/// Range of minutes since the previous step. Each address is queried in one minute of the day, which its index or
+/// `seq` selects.
 struct DueMinutes {
     /// Last minute before the range, counted from 1970.
     after: i64,
@@ -182,7 +182,7 @@ impl DueMinutes {
         self.after >= self.to
     }
 
-    /// Returns `true` if the minute that this number selects is in the range.
+    /// Returns `true` if the index or `seq` of an address selects a minute in the range.
     fn contains(&self, number: i64) -> bool {
         let behind = self.to.saturating_sub(number).rem_euclid(MINUTES);
         behind < self.to.saturating_sub(self.after)

@@ -12,8 +12,8 @@ use crate::domain::time::{DAY_MS, Time};
 use crate::service::{Error, Service, transfers};
 use crate::store::{Reader, Tx, chain_cursors, read_backs, rescans};
 
-/// Largest time to read back, in milliseconds. For transfers, this limit always applies. For addresses, it applies
-/// only if every block has to be read.
+/// Longest time to read back, in milliseconds. Always applies to transfers. Applies to addresses only if every block
+/// has to be read.
 const READ_BACK_MS_MAX: i64 = 30 * DAY_MS;
 
 /// Returns the oldest time from which a chain must be read and for which no block height is known yet.
@@ -33,7 +33,7 @@ fn earliest_read_back_time(now: Time) -> Time {
     now.plus_ms(-READ_BACK_MS_MAX)
 }
 
-/// Returns the time from which a chain is read for addresses that were given out at `given_out`.
+/// Returns the time from which to read a chain for addresses that were handed out at `given_out`.
 fn read_back_start(chain: Chain, now: Time, given_out: Time) -> Time {
     if chain.is_queried_by_address() {
         given_out

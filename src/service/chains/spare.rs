@@ -286,11 +286,10 @@ mod tests {
             [3000..3000 + INDEXES_ABOVE_NEXT, 10..2000, 3..5]
         );
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), []);
-        // After the next index was lowered, addresses from this index on are derived, then those below it without an
-        // owner.
+        // The next index was lowered to 50. Indexes from 50 on are derived first, then 7 and 8, which have no owner.
         assert_eq!(ranges_to_derive(&spare, 50, &[7..9]), [50..50 + INDEXES_ABOVE_NEXT, 7..9]);
         assert_eq!(ranges_to_derive(&spare, 3000, &[]), [1050..3000 + INDEXES_ABOVE_NEXT]);
-        // After the next index advanced by one, only one more address is derived.
+        // The next index advanced by one, so one more index is derived: 3000 + 1000.
         assert_eq!(ranges_to_derive(&spare, 3001, &[]), [4000..4001]);
         assert_eq!(ranges_to_derive(&spare, 9000, &[]), [4001..10_000]);
         // If the next index is far too high, only the addresses near it are derived.

@@ -25,9 +25,9 @@ impl Service {
     /// Stores an observation as a payment. Determines the value of the payment, and whether the payment is on time.
     /// Returns the reason if the observation cannot count as a payment.
     ///
-    /// A payment that replaces another payment of the same quote, and is not worth more, keeps the earlier time. A
-    /// higher network fee must not make a payment late. A late payment is valued at the newest rate, or at the rate
-    /// of its quote if no newest rate is known.
+    /// A payment that replaces another payment of the same quote, with no larger amount, keeps the earlier time:
+    /// raising the network fee must not make a payment late. A late payment is valued at the newest rate, or at the
+    /// rate of its quote if no newest rate is known.
     pub(super) fn record_payment(
         &self,
         tx: &Tx<'_>,
@@ -101,7 +101,7 @@ impl Service {
             let quote = quotes.iter().find(|quote| quote.seq == payment.quote);
             let missing = || Error::Failed(format!("quote {} is missing", payment.quote));
             let quoted = quote.ok_or_else(missing)?.quoted.clone();
-            // If the rate of the quote cannot price the payment, the payment stays late.
+            // If the payment has no bookable value at the rate of the quote, the payment stays late.
             if let Ok(value) = fiat_value(quoted.rate, payment.amount, payment.asset) {
                 (payment.on_time, payment.quoted, payment.value) = (true, quoted, value);
             }
@@ -227,8 +227,7 @@ pub(super) fn book_change(
     Ok(())
 }
 
-/// Returns the memos of the two adjustments: the first if the payment is confirmed again, the second if it is no
-/// longer confirmed.
+/// Returns the ledger memos for a payment that is confirmed again, and for a payment that is no longer confirmed.
 const fn adjustment_memos(source: BookingSource) -> [&'static str; 2] {
     match source {
         BookingSource::Deposit(_) => ["deposit confirmed again", "deposit no longer confirmed"],

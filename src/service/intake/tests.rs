@@ -178,7 +178,7 @@ fn first_block_fixes_the_rate_of_a_deposit() {
     assert_eq!(fixed(&orphaned, 2).seq, again.seq);
     fixed(&change(8, again, PaymentState::Confirmed), 2);
     assert_eq!(block_height_of(&simulated, observation), Some(9));
-    // One deposit is in a block when it is first seen. Another is confirmed without a known block.
+    // Deposit `b` is in a block when it is first seen. Deposit `c` is confirmed without a known block.
     let mined = unwrap_deposit(see(9, "b", Some(9)));
     fixed(&change(10, fixed(&mined, 9), PaymentState::Confirmed), 9);
     let shown = unwrap_deposit(see(11, "c", None));
@@ -204,7 +204,7 @@ fn deposit_keeps_its_first_rate_if_none_is_known_later() {
         (confirmed.quoted, confirmed.gross, confirmed.fixed_at),
         (shown.quoted, shown.gross, Some(later))
     );
-    // A deposit that was seen is accepted even if its new value is more than can be booked.
+    // A deposit whose new value is too large to book is still accepted, with its earlier value.
     let shown = unwrap_deposit(store_observation(
         &simulated,
         NOW,
@@ -231,7 +231,7 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
     assert_eq!(unmatched.reason, UnmatchedReason::NoRate);
     assert!(unmatched.account_id.is_some());
     let id = unmatched.id.clone();
-    // The unmatched payment changes state. Once a rate is known, the payment can be assigned to the customer.
+    // The unmatched payment is confirmed. Once a rate is known, it can be assigned to the customer.
     let confirmed = write(&real, move |service, tx| {
         service.change_owned_observation(
             tx,

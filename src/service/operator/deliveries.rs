@@ -41,7 +41,7 @@ input! {
     }
 }
 
-/// Rule of a request field that holds a time.
+/// Rule of the request field `since`, which holds a time.
 struct SinceRule;
 
 impl Rule for SinceRule {

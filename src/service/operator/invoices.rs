@@ -57,10 +57,11 @@ impl InvoiceSearch {
 impl Service {
     /// Returns a page of matching invoices, newest first.
     ///
-    /// Reads a bounded number of invoices. If the limit is reached before the page is full, the next page continues
-    /// there. Needs a thread that can block.
+    /// Reads at most as many invoices as `SEARCHED_MAX` allows. A page may therefore be short. The next page
+    /// continues after the last invoice that was read. Needs a thread that can block.
     ///
     /// # Errors
+    ///
     /// `invalid_request` if `before` is not an invoice of the caller.
     pub fn search_invoices(&self, scope: &Scope, search: &InvoiceSearch) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());

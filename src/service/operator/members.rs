@@ -113,7 +113,7 @@ impl CredentialMark {
         }
     }
 
-    /// Returns the hash of a client that proved this password and second factor.
+    /// Returns the hash of a client from which the user gave this password and second factor.
     fn client_hash(&self, client: &str) -> [u8; 32] {
         let (password, factor) = (hex(&self.password), self.factor.map(|at| at.0));
         apikey::hash(&format!("{} {password} {factor:?} {client}", self.user))
@@ -245,7 +245,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// As `SignInCredentials::verify`.
+    /// As `VerifiedCredentials::verify`.
     pub async fn sign_in(
         self: &Arc<Self>,
         now: Time,
@@ -267,7 +267,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// As `SignInCredentials::verify`. `unauthorized` if the session has ended.
+    /// As `VerifiedCredentials::verify`. `unauthorized` if the session has ended.
     pub async fn confirm_password(
         self: &Arc<Self>,
         now: Time,

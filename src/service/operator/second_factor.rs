@@ -178,7 +178,7 @@ fn delete_second_factor(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Res
     record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
-/// Returns the current stored data of a signed-in user. The id comes from the file, so it is not parsed.
+/// Reads the user from the file again.
 fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
     let found = users::by_id(db, &user.id)?;
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)

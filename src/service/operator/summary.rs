@@ -50,7 +50,7 @@ impl Service {
         })
     }
 
-    /// Returns the work that waits for an operator, over all accounts. Counts that depend on the mode are of this
+    /// Returns the work that waits for an operator, over all accounts. Counts that depend on the mode are for this
     /// mode.
     pub fn summary(&self, now: Time, mode: Mode) -> Result<Json, Error> {
         self.read_snapshot(|db| {

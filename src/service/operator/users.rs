@@ -122,7 +122,7 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// As `SignInCredentials::verify`.
+    /// As `VerifiedCredentials::verify`.
     pub async fn change_own_password(
         self: &Arc<Self>,
         now: Time,
@@ -187,9 +187,10 @@ pub fn insert_user(
     Ok((user, account.map(|account| account.id)))
 }
 
-/// Enables or disables a user, or changes the password. Both end the user's sessions.
+/// Enables or disables a user, or changes the password. Ends the user's sessions.
 ///
 /// # Errors
+///
 /// `invalid_transition` if no operator could sign in any more.
 pub fn change(
     tx: &Tx<'_>,

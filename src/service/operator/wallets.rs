@@ -207,8 +207,8 @@ pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<
 ///
 /// # Errors
 ///
-/// `invalid_request` if the known wallet has handed out addresses with another script, or if its chain is followed on
-/// another network. Also `invalid_request` if only one of the known wallet and the given wallet is of a main network.
+/// `invalid_request` if the known wallet has handed out addresses with another script, if only one of the two wallets
+/// is of a main network, or if the chain is followed on another network.
 fn find_known_wallet(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRow>, Error> {
     let known = wallets::by_key(db, wallet)?;
     match &known {

@@ -53,8 +53,8 @@ impl Service {
         .await
     }
 
-    /// Adds one payment to a chain. The payment is a known output of the transaction with the same address and coin,
-    /// or a new output after the other outputs.
+    /// Adds one payment to a chain. Uses the output of the transaction that already has this address and coin, or
+    /// else adds an output after the others.
     fn add_payment(
         &self,
         tx: &Tx<'_>,

@@ -122,7 +122,7 @@ fn target_at_address(
         Asset::find(id).ok_or_else(|| coin_unavailable(format!("{id:?} is not an asset id")))
     });
     let asset = asset.transpose()?;
-    // The same address can be written in several ways.
+    // An address can be written in several ways, so its canonical form is looked up.
     let parsed = asset.map(|asset| {
         parse_on_any_network(asset.chain, &Network::BOTH, address)
             .map_err(|problem| Refusal::field("address", format!("is {problem}")))

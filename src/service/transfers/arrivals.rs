@@ -157,7 +157,7 @@ impl Service {
     /// Stores an arrival at an address that is not ours as a proposal. Returns `false` if no transfer has the address
     /// as its destination.
     ///
-    /// Returns `None` if the arrival belongs to a transfer: the caller stores the arrival.
+    /// Returns `None` if the arrival belongs to a transfer: the caller must then store the arrival.
     pub(in crate::service) fn store_arrival(
         &self,
         tx: &Tx<'_>,
@@ -197,8 +197,8 @@ impl Service {
     }
 }
 
-/// Opens a review of an arrival after the end of a transfer, unless one with this problem exists. The same
-/// transaction can be seen again after a person has decided.
+/// Opens a review of an arrival after the end of a transfer, unless there was already one with this problem: the same
+/// transaction can be seen again.
 pub(super) fn open_arrival_review(
     tx: &Tx<'_>,
     now: Time,

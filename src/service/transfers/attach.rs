@@ -22,8 +22,8 @@ impl Service {
     ///
     /// # Errors
     ///
-    /// `invalid_transition` if a person attaches the transaction and each known output to the destination counts for
-    /// another transfer.
+    /// `invalid_transition` if a person attaches a transaction whose known outputs to the destination all count for
+    /// other transfers.
     pub(in crate::service) fn attach_transaction(
         &self,
         tx: &Tx<'_>,

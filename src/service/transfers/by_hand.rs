@@ -120,8 +120,7 @@ impl Service {
         self.settle_by_hand(tx, now, by, of, settlement)
     }
 
-    /// Settles a transfer without its chain. Outputs of its previous transaction may then count for other transfers.
-    /// A free output of its new transaction counts for no transfer.
+    /// Settles a transfer without its chain. Assigns the outputs of its previous and its new transaction again.
     fn settle_by_hand(
         &self,
         tx: &Tx<'_>,

@@ -93,7 +93,7 @@ pub(in crate::service) fn read_facts(
         ),
     };
     let scanned_to = if is_real {
-        // If the chain was never read, the time is 0, so no deadline starts.
+        // If the chain was never read, the time is 0, so no deadline has passed.
         chains::lagging_chains(db)?.scanned_to(chain).unwrap_or(Time(0)).min(now)
     } else {
         now

@@ -135,7 +135,8 @@ impl Service {
     /// Records the height from which a chain is read for transfers whose height was unknown. Returns `false` if there
     /// are no such transfers.
     ///
-    /// Opens a review of each transfer that was approved before `unread`, as blocks of that time are not read.
+    /// Opens a review of each transfer that was approved before `unread`, because blocks from before that time are
+    /// not read.
     pub(in crate::service) fn record_watch_height(
         &self,
         tx: &Tx<'_>,
@@ -229,7 +230,7 @@ pub(in crate::service) fn transactions_to_query(
     Ok(open)
 }
 
-/// Returns the oldest approval of a live transfer whose watched height is unknown.
+/// Returns the time of the oldest approval among live transfers whose first watched height is unknown.
 pub(in crate::service) fn oldest_approval_without_height(
     db: &Reader<'_>,
     chain: Chain,

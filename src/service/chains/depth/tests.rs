@@ -1,5 +1,5 @@
-//! Tests of confirmation tiers: each edge of a tier needs the right number of confirmations, and exactly this number
-//! confirms.
+//! Tests of confirmation tiers: at each edge of a tier, a payment is confirmed by exactly the needed number of
+//! confirmations.
 
 #![expect(
     clippy::unwrap_used,
@@ -162,7 +162,7 @@ impl TestShop {
 fn price_and_sum_of_payments_select_the_tier() {
     for currency in ["EUR", "USD"] {
         for (price, paid, needed) in [
-            // The price selects the tier.
+            // Columns: price, payments in cents, needed confirmations. The price selects the tier.
             ("249.99", &[24_999][..], 3),
             ("250.00", &[25_000], 6),
             ("2499.99", &[249_999], 6),

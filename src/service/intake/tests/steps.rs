@@ -114,7 +114,7 @@ fn payment_that_overflows_the_balance_is_booked_later() {
     adjust(-1_000_000);
     let (owned, is_booked) = change_state(&service, paid.clone(), PaymentState::Confirmed);
     assert_eq!((owned.state(), is_booked), (PaymentState::Confirmed, true));
-    // A drop succeeds, although the deposit could not be booked.
+    // The deposit, which could not be booked, can still be dropped.
     let (owned, is_booked) = change_state(&service, deposited, PaymentState::Dropped);
     assert_eq!((owned.state(), is_booked), (PaymentState::Dropped, true));
     assert_eq!(audit_findings(&service), Vec::<String>::new());
