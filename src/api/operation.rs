@@ -30,11 +30,11 @@ pub struct Operation {
     pub body: Option<Body>,
     /// Successful answers, for the documents.
     pub answers: &'static [Answer],
-    /// Error codes besides the codes that follow from the caller, the body and the path.
+    /// Error codes that do not follow from the kind of caller, the body or the path.
     pub refusals: &'static [Code],
     /// Requests that need a password confirmed in the last 15 minutes.
     pub recent_password: RecentPassword,
-    /// `true` if a request counts against the rate of its key.
+    /// `true` if the rate limit of the key applies to requests.
     pub is_rate_limited: bool,
     /// `true` if a request may have an Idempotency-Key.
     pub is_idempotent: bool,

@@ -12,11 +12,11 @@ use std::sync::Arc;
 pub enum Job {
     /// No work remains, because the outcome is known.
     Done(Outcome),
-    /// A long read, which runs on its own thread when it is the caller's turn.
+    /// A long read. It waits for the caller's turn, and then runs on its own thread.
     Read(ReadWork),
     /// One write transaction.
     Write(WriteWork),
-    /// A future of the service. Operations use a future for functions of the service that other modules call as well.
+    /// A future, for operations that call an async function of the service.
     Wait(WaitWork),
 }
 
@@ -26,7 +26,7 @@ pub type ReadWork = Box<dyn FnOnce(&Service) -> Result<Outcome, Error> + Send>;
 /// Function of a write transaction.
 pub type WriteWork = Box<dyn FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send>;
 
-/// Future of the service that returns the outcome of an operation.
+/// Future that returns the outcome of an operation.
 pub type WaitWork = Pin<Box<dyn Future<Output = Result<Outcome, Error>> + Send>>;
 
 /// Result of a successful operation.
@@ -46,7 +46,7 @@ pub enum OutcomeBody {
     Shared(Arc<RawValue>),
     /// JSON text from the database, for example stored under an Idempotency-Key.
     Kept(String),
-    /// A page of a list whose items several answers share, and the position at which the next page starts.
+    /// Items of one page of a list, which several answers share, and the position at which the next page starts.
     Page(Vec<Arc<RawValue>>, Option<String>),
     /// A page of a list, made only for this answer.
     OwnPage(Page),
@@ -132,7 +132,7 @@ impl Job {
     /// Returns a job that awaits a future of the service.
     ///
     /// # Errors
-    /// Never fails. Functions of operations must return this type.
+    /// Never fails. It returns a `Result` because every operation's function does.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -142,7 +142,7 @@ impl Job {
     /// Returns a job that performs a long read.
     ///
     /// # Errors
-    /// Never fails. Functions of operations must return this type.
+    /// Never fails. It returns a `Result` because every operation's function does.
     pub fn read(
         work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -152,7 +152,7 @@ impl Job {
     /// Returns a job that performs a write transaction.
     ///
     /// # Errors
-    /// Never fails. Functions of operations must return this type.
+    /// Never fails. It returns a `Result` because every operation's function does.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {

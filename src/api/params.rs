@@ -36,5 +36,5 @@ pub const FROM: Param = Param {
 pub const TO: Param =
     Param { name: "to", about: "Only items created before this time.", kind: ParamKind::Moment };
 
-/// Query parameter `before` of a page whose position is the id of an entry.
+/// Query parameter `before` of a list whose positions are ids of entries.
 pub const BEFORE_ID: Param = Param { kind: ParamKind::Id, ..BEFORE };

@@ -121,8 +121,8 @@ impl ParamKind {
         ["?", ""].iter().find_map(|wrong| self.check(wrong).err())
     }
 
-    /// Checks a value against the declaration. The error is a message without the name of the parameter, which the
-    /// caller adds in front.
+    /// Checks a value against the declaration. Returns an error message without the parameter's name; the caller adds
+    /// the name.
     fn check(&self, value: &str) -> Result<(), String> {
         match self {
             ParamKind::Limit { max, .. } => {

@@ -1,7 +1,6 @@
 //! `/v1/public/checkouts/{id}/events`: streams the changes of an invoice to its checkout page.
 //!
-//! Invariant: a page that reconnects receives one event for all changes that the page missed, and none if the page
-//! has the present state.
+//! Invariant: a page that reconnects receives one event if its state is out of date, else none.
 
 use super::event_stream::{EventSource, event, reply};
 use super::front::Front;

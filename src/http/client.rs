@@ -12,16 +12,16 @@ pub type TrustedProxyCheck = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 /// remaining 64 bits freely.
 const SITE_MASK: u128 = u128::MAX << 64;
 
-/// Returns the address of the client. Among the peer and the entries of `X-Forwarded-For`, this is the address
-/// nearest to the server that is not a trusted proxy.
+/// Returns the client's address. Among the peer and the entries of `X-Forwarded-For`, it is the nearest address that
+/// does not belong to a trusted proxy.
 pub(super) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,
     is_trusted: &TrustedProxyCheck,
 ) -> IpAddr {
     let lines = headers.get_all("x-forwarded-for").iter();
-    // The search ends at an unreadable entry, because the client may have forged this entry and all entries before
-    // it.
+    // The search starts at the last entry. It ends at an unreadable entry: the client may have forged this entry and
+    // all earlier entries.
     let said: Vec<&[u8]> =
         lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b',')).collect();
     let mut client = peer.to_canonical();

@@ -12,7 +12,7 @@ use crate::service::Error;
 use crate::service::operator::members::CredentialMark;
 use std::sync::Arc;
 
-/// The check of a second-factor code, counted as an attempt. The check of a request without a code is not counted.
+/// An attempt to give a second-factor code, which will be counted. A request without a code is not counted.
 pub(super) struct CodeAttempt {
     /// Target of the attempt and key of the client, `None` for a request without a code.
     at: Option<(Target, String)>,
@@ -37,8 +37,8 @@ impl CodeAttempt {
         Ok(CodeAttempt { at: target.map(|target| (target, turn.client.clone())) })
     }
 
-    /// Runs the work that checks the code. The code counts as wrong until the work succeeds. After a disconnect the
-    /// work continues and the attempt still counts, because the caller can see elsewhere whether the work succeeded.
+    /// Runs the work that checks the code. The code counts as wrong until the work succeeds. A disconnect stops
+    /// neither the work nor the count, because the caller may learn the result from another request.
     ///
     /// # Errors
     /// `too_many_attempts` if the code is not checked; else the errors of `work`.
@@ -116,7 +116,7 @@ mod tests {
             }
             drop(caller);
             looked_at = looked_at.saturating_add(1);
-            // Sending fails if the test has dropped the receiver.
+            // Sending fails if the disconnect has stopped the work.
             found.send(outcome()).ok();
             tokio::task::yield_now().await;
         }

@@ -19,16 +19,17 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Number of equal parts of the time over which a client's reading is measured. A slow client is disconnected at most
-/// one part late.
+/// Number of equal parts in the period over which a client's read rate is measured. A slow client is disconnected at
+/// most one part late.
 const SPAN_PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinReadRate {
-    /// A tenth of the time over which reading is measured. Only the time that the server waits for the client counts.
+    /// A tenth of the period over which the read rate is measured. Only time spent waiting for the client is
+    /// included.
     part: Duration,
-    /// Minimum number of bytes that a client must read in the measured time.
+    /// Minimum number of bytes that a client must read in the whole period.
     bytes_min: u64,
 }
 
@@ -281,7 +282,7 @@ impl Drop for IncomingBody {
 
 /// Body of an answer, with the guard that marks the answer as in progress until hyper drops the body.
 pub(super) struct TrackedBody {
-    /// The body, `None` after the connection has taken over its live stream.
+    /// The body, `None` after the connection has taken the live stream out of the body.
     inner: Option<ReplyBody>,
     answering: Option<AnswerGuard>,
     handover: Handover,
@@ -326,7 +327,7 @@ impl Body for TrackedBody {
             }
             _ => match &mut body.inner {
                 Some(inner) => Pin::new(inner).poll_frame(context),
-                // Hyper writes the head at this point. The live stream takes the socket after that.
+                // `Pending` lets hyper write the head. After that, the live stream takes the socket.
                 None => Poll::Pending,
             },
         }

@@ -201,8 +201,7 @@ fn with_common_headers(
     reply
 }
 
-/// Takes the simulated fault of this call, waits for the delay of the fault, and returns the fault. Returns `None` if
-/// the call has no fault.
+/// Takes the simulated fault of this call, and waits for the fault's delay. Returns `None` if the call has no fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
     front.run_until_closed(tokio::time::sleep(fault.delay)).await;

@@ -85,7 +85,7 @@ pub(super) fn json_reply(error: Error, request_id: &str) -> Reply {
     })
 }
 
-/// Returns the answer to an error. `write` creates the body for a refusal and its status.
+/// Returns the answer to an error. `write` creates the body from the refusal and its status.
 pub(super) fn reply_with_body(
     error: Error,
     request_id: &str,

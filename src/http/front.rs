@@ -67,8 +67,8 @@ pub struct HttpSettings {
     pub creations_per_minute: u32,
     /// Number of invoices that a client may create in a minute through payment links; 0 for no limit.
     pub link_invoices_per_minute: u32,
-    /// Returns `true` for the addresses of trusted proxies. The server reads `X-Forwarded-For` only from trusted
-    /// proxies.
+    /// Function that returns `true` for the address of a trusted proxy. The server reads `X-Forwarded-For` only from
+    /// trusted proxies.
     pub trusted_proxy: TrustedProxyCheck,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,

@@ -38,7 +38,7 @@ struct HashingState {
 #[derive(Default)]
 struct Queue {
     waiting: VecDeque<HashJob>,
-    /// Connected clients whose password waits or is being hashed.
+    /// Connected clients whose password is waiting or being hashed.
     clients: Vec<Arc<str>>,
     thread: Option<JoinHandle<()>>,
     is_running: bool,

@@ -1,7 +1,7 @@
-//! `Host` headers that a sandbox accepts. DNS rebinding must not let a page of another site send an accepted `Host`.
+//! `Host` headers that a sandbox accepts, as a defense against DNS rebinding by pages of other sites.
 //!
-//! Invariant: a host that a stranger can point at this machine by DNS is accepted only if the operator configured the
-//! host. An IP address is accepted only in its standard notation.
+//! Invariant: a name that a stranger can register in DNS is accepted only if the operator configured the name. An IP
+//! address is accepted only in its standard notation.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::url::{Authority, Host, SiteUrl};

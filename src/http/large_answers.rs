@@ -1,7 +1,6 @@
-//! Large answers: limits how many large answers one caller may have in transmission.
+//! Limits how many large answers one caller may have in transmission.
 //!
-//! Invariant: the number of large answers that a caller's clients have not read is bounded, over any number of
-//! connections.
+//! Invariant: the limit holds for all connections of a caller together.
 
 use super::long_reads::{Permit, PermitPool};
 use super::reply::Reply;

@@ -9,7 +9,7 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of keys below which full buckets are not removed.
+/// Minimum number of keys before full buckets are removed.
 const SWEEP_KEYS_MIN: usize = 10_000;
 /// Factor by which the rate of a network exceeds the rate of the next narrower network.
 const NETWORK_FACTOR: u32 = 10;
@@ -31,7 +31,7 @@ pub(super) struct Limiter {
     buckets: Mutex<Buckets>,
 }
 
-/// Token buckets by key, each stored as the time at which the bucket is full again. One creation moves this time by
+/// Token buckets by key, each stored as the time at which the bucket is full again. One creation delays this time by
 /// `MINUTE_MS / per_minute` milliseconds.
 #[derive(Default)]
 struct Buckets {
@@ -62,7 +62,7 @@ pub(super) struct Verdict {
     pub(super) allowed: bool,
     /// Number of tokens left in the bucket.
     pub(super) remaining: u32,
-    /// Seconds until the next token for a refused request, else until the bucket is full.
+    /// Seconds until the next token if the request is refused, else until the bucket is full.
     pub(super) wait_seconds: i64,
 }
 
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 
-    /// Creates 20 000 invoices, each from a different narrow network inside `wider`. Returns the number of allowed
+    /// Tries 20 000 creations, each from a different narrow network inside `wider`. Returns the number of allowed
     /// creations.
     fn allowed_count(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
@@ -227,10 +227,11 @@ mod tests {
         for middle in 0..20 {
             allowed_count(&limiter, 3, [&format!("m{middle}"), "c"], 0);
         }
-        // The widest network has used its 1 000 creations.
+        // The widest network, `c`, has used its 10 × 10 × 10 = 1 000 creations.
         assert_eq!(allowed_count(&limiter, 4, ["new", "c"], 0), 0);
         assert_eq!(allowed_count(&limiter, 4, ["new", "elsewhere"], 0), 100);
-        // After a minute each network has its full rate again, because refused creations were not counted.
+        // The middle network `m0` may create 10 × 10 = 100 invoices again, because its refused creations were not
+        // counted.
         assert_eq!(allowed_count(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);

@@ -129,7 +129,7 @@ pub(super) struct PermitPool {
     askers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
 }
 
-/// Permits of one caller that holds at least one permit.
+/// Permits of one caller. A caller without permits has no entry.
 struct CallerPermits {
     permits: usize,
     turns: Arc<Semaphore>,
@@ -166,7 +166,7 @@ impl PermitPool {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QuotaOwner, CallerPermits>> {
-        // A panic cannot leave the counts inconsistent.
+        // A poisoned lock is still usable, because a panic cannot leave the counts inconsistent.
         self.askers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -300,8 +300,7 @@ mod tests {
                 let _ = read.await;
             }
         }
-        // Long reads that have started continue after their caller has disconnected, and hold their permits until the
-        // end.
+        // The first `OWN_RUNNING_MAX` reads started before the disconnect, so they continue and hold their permits.
         for _ in 0..OWN_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }

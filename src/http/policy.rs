@@ -51,7 +51,7 @@ impl<'a> PagePolicy<'a> {
         PagePolicy { framing, ..self }
     }
 
-    /// Forbids that any site frames the page.
+    /// Returns the policy with framing forbidden for every site.
     pub(super) fn forbid_framing(self) -> PagePolicy<'a> {
         PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::ALONE }
     }

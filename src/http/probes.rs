@@ -66,7 +66,7 @@ async fn livez(_: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", "ok\n"))
 }
 
-/// Readiness probe: the server is not shutting down, the database is readable, and writes are accepted.
+/// Readiness probe: succeeds if the server is not shutting down, the database is readable, and writes are accepted.
 async fn readyz(call: Call) -> Result<Reply, Error> {
     if call.front.is_closed() {
         return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());

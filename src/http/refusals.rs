@@ -25,8 +25,8 @@ impl Route {
             Auth::Reseller | Auth::Metrics => codes.push(Code::Unauthorized),
             Auth::Session(role) => {
                 codes.push(Code::Unauthorized);
-                // `forbidden` refuses changes from pages of other sites, and users who are not operators on routes
-                // for operators.
+                // `forbidden` refuses non-operators on operator routes, and changes that pages of other sites
+                // request.
                 if role == Role::Operator || self.method != "GET" {
                     codes.push(Code::Forbidden);
                 }

@@ -66,7 +66,7 @@ pub struct Route {
     pub(super) answers: &'static [RouteAnswer],
     /// Error codes besides the codes that follow from authentication, path, query and body.
     pub(super) refusals: &'static [Code],
-    /// `true` if a request counts against the rate of its key.
+    /// `true` if the rate limit of the key applies to requests.
     pub(super) is_rate_limited: bool,
     /// Requests that need a recently confirmed password.
     pub recent_password: RecentPassword,
@@ -248,11 +248,11 @@ pub(super) const PLAIN: Route = Route {
     handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };
 
-/// Defaults of a route whose answers caches must not store.
+/// Defaults of a route with private answers, which caches must not store.
 pub(super) const PRIVATE: Route =
     Route { form: AnswerForm { is_private: true, ..FOR_ALL }, ..PLAIN };
 
-/// Defaults of a route whose answers pages of all sites may read.
+/// Defaults of a route with shared answers, which pages of all sites may read.
 pub(super) const SHARED: Route =
     Route { form: AnswerForm { is_shared: true, ..PRIVATE.form }, ..PLAIN };
 

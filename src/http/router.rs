@@ -18,7 +18,7 @@ struct Node {
     literals: BTreeMap<&'static str, Node>,
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
-    /// Properties that all answers of the routes at this node and below it share.
+    /// Answer properties that all routes at this node and below it share.
     common: Option<AnswerForm>,
 }
 
@@ -75,8 +75,8 @@ impl Router {
         self.node(path).map_or(String::new(), |(node, _)| node.methods())
     }
 
-    /// Returns the form of errors for a path without a route. All routes below the longest known beginning of the
-    /// path share this form.
+    /// Returns the form of an error answer for a path without a route. It is the common form of all routes below the
+    /// path's longest known prefix.
     pub(super) fn error_form(&self, path: &str) -> AnswerForm {
         let mut node = Some(&self.root);
         let mut form = None;
@@ -110,7 +110,7 @@ impl Router {
 }
 
 impl Node {
-    /// Removes the common properties that the answers of `route` do not have.
+    /// Keeps only the common properties that the answers of `route` have as well.
     fn merge_form(&mut self, route: &Route) {
         let common = self.common.map_or(route.form, |form| form.intersection(route.form));
         self.common = Some(common);

@@ -34,8 +34,8 @@ pub struct ConnectionLimits {
     pub header_timeout_ms: u64,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
-    /// Time over which a client's reading is measured, in milliseconds. Only the time that the server waits for the
-    /// client counts.
+    /// Period over which a client's read rate is measured, in milliseconds. Only time spent waiting for the client is
+    /// included.
     pub write_span_ms: u64,
     /// Minimum number of bytes that a client must read in `write_span_ms`.
     pub write_bytes_min: u64,
@@ -60,16 +60,16 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Size of hyper's buffer for a request. Our own limit on headers is lower.
+/// Size of hyper's buffer for a request, in bytes. Our own limit on headers is lower.
 const BUFFER_BYTES_MAX: usize = 32 * 1024;
 /// Pause after a failed accept, for example if no file descriptor is free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two searches for a connection to close while all slots are used.
 const SLOT_SEARCH_PAUSE: Duration = Duration::from_millis(50);
-/// Number of times that the server looks for silent clients within their time limit. A silent client is disconnected
-/// late by at most a tenth of the limit.
+/// Number of searches for silent clients during their time limit. A silent client is disconnected at most a tenth of
+/// the limit late.
 const SILENT_SEARCHES: u64 = 10;
-/// Number of times that the server looks for waiting clients within their time limit at shutdown.
+/// Number of searches for waiting clients during their time limit at shutdown.
 const DRAIN_SEARCHES: u64 = 4;
 /// Longest pause between two searches at shutdown, in milliseconds.
 const DRAIN_PAUSE_MS: u64 = 250;
@@ -221,7 +221,8 @@ impl Acceptor {
         };
         let most_ms = self.limits.drain_timeout_ms;
         tokio::select! {
-            // Live streams no longer use hyper. They hold their slots until they have sent their last bytes.
+            // Hyper's shutdown does not wait for live streams, but their slots are used until their last bytes are
+            // sent.
             () = async { tokio::join!(self.graceful.shutdown(), self.slots.wait_until_empty()); } => {}
             () = end_waiting => {}
             () = tokio::time::sleep(Duration::from_millis(most_ms)) => {

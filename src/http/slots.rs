@@ -50,9 +50,8 @@ struct UsedSlots {
     next: u64,
     /// Number of connections that are being closed and still exist.
     ending: usize,
-    /// Result of the latest search for the connections that had waited longest, each with the start of its wait. The
-    /// longest wait is at the end. All other connections have waited less, so most new connections need no new
-    /// search.
+    /// Longest-waiting connections found by the latest search, each with the start of its wait. The longest wait is
+    /// last. The list is used up before the next search, because all other connections have waited less.
     longest: Vec<(i64, Arc<Seat>)>,
 }
 
@@ -83,7 +82,8 @@ pub(super) enum SlotOutcome {
     Full,
 }
 
-/// Marks an answer in progress. While the guard lives, the connection does not wait for its client's next request.
+/// Guard that marks an answer in progress. While the guard exists, the connection does not wait for its client's next
+/// request.
 pub(super) struct AnswerGuard(Arc<Seat>);
 
 impl Slots {
@@ -158,8 +158,8 @@ impl Slots {
         }
     }
 
-    /// Closes every connection that has waited at least this long for a complete request header, of the first request
-    /// or of a later one.
+    /// Closes every connection that has waited at least this long for the complete header of its first or next
+    /// request.
     pub(super) fn close_silent(&self, wait: Duration) {
         self.close_matching(wait, Seat::is_silent);
     }
@@ -191,7 +191,7 @@ impl UsedSlots {
             let Some((since_us, seat)) = self.longest.pop() else {
                 return false;
             };
-            // The connection may have ended, or its client may have sent a request.
+            // Since the search, the connection may have ended, or its client may have sent a request.
             if seat.waits_since_us() == Some(since_us) && self.close(&seat) {
                 return true;
             }

@@ -13,7 +13,7 @@ pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
 
 /// Subscription of one listener to one invoice. Dropping the value ends the subscription.
 pub(super) struct Subscription {
-    /// Receiver of changes, `None` only while the subscription is dropped.
+    /// Receiver of changes, `None` only while the subscription is being dropped.
     changes: Option<watch::Receiver<()>>,
     subscribers: Arc<Subscribers>,
     invoice: String,

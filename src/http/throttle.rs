@@ -20,8 +20,8 @@ pub(super) use target::{ClientKind, Target};
 
 /// Number of failures of one client at one email before the client must wait.
 const FREE_FAILURES: u32 = 5;
-/// Half of the shortest wait, in milliseconds. The first failure that causes a wait causes twice this wait, and each
-/// further failure doubles the wait.
+/// Half of the shortest wait, in milliseconds. The first wait is twice this value, and each further failure doubles
+/// the wait.
 const WAIT_MS_MIN: i64 = SECOND_MS;
 /// Longest wait, in milliseconds. Failures are forgotten if the client makes no attempt for this time after its wait
 /// has ended.
@@ -47,8 +47,8 @@ pub struct PasswordLimits {
     pub failures_remembered_max: usize,
     /// Number of failures of all unknown clients together at one email before these clients must wait.
     pub shared_guesses_max: i64,
-    /// Half of the wait that the sixth failure of a client at an email causes, in milliseconds. Each further failure
-    /// doubles the wait.
+    /// Half of the first wait of a client at an email, in milliseconds. The sixth failure causes the first wait, and
+    /// each further failure doubles the wait.
     pub wait_ms_min: i64,
 }
 
@@ -244,8 +244,10 @@ impl FailureCounts {
     }
 
     /// Removes the failures of this client at the target. A right password also removes the failures that clients
-    /// share at the target; a right code undoes only its own count. In the client's count over all targets, only this
-    /// attempt is undone. Otherwise guessers could reset that count by signing in to their own account.
+    /// share at the target. A right code undoes only its own count there.
+    ///
+    /// The client's count over all targets loses only this attempt. Otherwise a guesser could reset that count by
+    /// signing in to the guesser's own account.
     fn record_success(&mut self, target: &Target, client: &str) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);

@@ -19,7 +19,7 @@ macro_rules! texts {
         )+ }
 
         impl Words {
-            /// Names of all texts, in the order of the files.
+            /// Names of all texts, in the order of the language files.
             pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),+];
 
             /// Parses the texts of a language file. A missing text becomes empty.

@@ -174,7 +174,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let body = context.body_fields()?;
-    // Errors in the body are reported only if the endpoint exists, so the result is not checked yet.
+    // A missing endpoint is reported before an error in the body, so this result is checked later.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {

@@ -107,7 +107,7 @@ fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Reads, from a field of the body, how many confirmations payments in each coin need.
+/// Reads the required number of confirmations of each coin from a field of the body.
 fn read_confirmations(
     coins: &Map<String, Value>,
 ) -> Result<CoinValues<ConfirmationTiers>, Refusal> {
@@ -151,7 +151,7 @@ fn read_coins<T>(
     coins.iter().map(read_coin).collect()
 }
 
-/// Sets how many confirmations the payments of these coins need. Returns the settings of these coins as JSON.
+/// Sets the required number of confirmations for each of these coins. Returns the settings of these coins as JSON.
 fn set_confirmations(
     tx: &Tx<'_>,
     coins: &CoinValues<ConfirmationTiers>,

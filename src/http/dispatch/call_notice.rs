@@ -85,7 +85,7 @@ impl CallNotice {
 }
 
 /// Returns `true` for routes whose calls are not reported: pages, `/sandbox/stream`, and inboxes. A delivery to an
-/// inbox is reported when it is sent, so its receipt is not reported again.
+/// inbox is reported when it is sent, so its receipt is not reported.
 fn is_unreported(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream

@@ -112,8 +112,8 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Refuses forms from pages of other sites. Browsers send `Origin: null` for forms of our pages, which send no
-    /// referrer. `Sec-Fetch-Site` then shows whether the page is ours.
+    /// Refuses forms from pages of other sites. Our pages send no referrer, so browsers send `Origin: null` with
+    /// their forms. `Sec-Fetch-Site` then shows whether the page is ours.
     pub(in crate::http) fn admit_form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let is = |name: &str, value: &str| headers.get(name).is_some_and(|sent| sent == value);
         match is("origin", "null") && is("sec-fetch-site", "same-origin") {

@@ -52,8 +52,8 @@ fn body(code: Code, message: &str, param: Option<&str>) -> Value {
     body
 }
 
-/// Returns an example message of `invalid_request`, and the field that the message names. The message is about the
-/// body if the route has a body, else about a query parameter if it has one, else about the request.
+/// Returns an example message of `invalid_request`, and the field that the message names. The example is about the
+/// route's body, else its first query parameter, else the request.
 fn invalid_request_example(route: &Route) -> (String, Option<&'static str>) {
     let in_query = |param: &Param| {
         let problem =

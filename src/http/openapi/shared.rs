@@ -7,8 +7,8 @@ use std::collections::HashMap;
 /// Maximum number of codes in the name of a shared answer.
 const CODES_IN_NAME_MAX: usize = 3;
 
-/// Moves every answer that two or more operations share out of the operations, and puts references in its place.
-/// Returns the shared answers, by name.
+/// Replaces every answer that several operations have by a reference to a shared answer. Returns the shared answers,
+/// by name.
 pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value> {
     let mut uses: HashMap<String, usize> = HashMap::new();
     visit_answers(paths, |_, response| {

@@ -33,7 +33,7 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
     Value::Object(kept)
 }
 
-/// Appends the references to components to `wanted`, and the names of security schemes to `names`.
+/// Collects the references to components in `wanted`, and the names of security schemes in `names`.
 fn collect_references(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -230,7 +230,8 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::no_content())
 }
 
-/// Names the field `password` in the error of a wrong password. A signed-in user may learn which field is wrong.
+/// Adds the field `password` to the error of a wrong password, because a signed-in user may learn which field is
+/// wrong.
 fn with_password_field(error: Error) -> Error {
     match error {
         Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {

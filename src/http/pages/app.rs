@@ -36,7 +36,7 @@ async fn operator_pages(call: Call) -> Result<Reply, Error> {
     script_page_reply(call.policy, &page)
 }
 
-/// Returns a page whose content its script creates, with the headers of the page's policy.
+/// Returns a page that a script fills, with the headers of the page's policy.
 ///
 /// # Errors
 /// [`Error::Failed`] if rendering fails, which no value of a field causes.

@@ -122,8 +122,8 @@ async fn show(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the page of an invoice. A browser without scripts reloads the page every `again` seconds, or never for
-/// `None`. The page's script polls at the same interval, or at a long interval for `None`.
+/// Renders the page of an invoice. Without scripts, the page reloads every `again` seconds, or never for `None`. With
+/// scripts, the page polls every `again` seconds, or every `SETTLED_SECONDS` for `None`.
 fn render_page(
     call: &Call,
     view: &CheckoutView<'_>,

@@ -143,7 +143,7 @@ async fn pay(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Replaces a decimal comma by a point. A comma before exactly two decimals can only be a decimal comma.
+/// Replaces a decimal comma by a point. A comma is a decimal comma if exactly two decimals follow.
 fn comma_to_point(text: &str) -> String {
     match text.split_once(',') {
         Some((whole, decimals)) if decimals.len() == 2 && !whole.contains('.') => {

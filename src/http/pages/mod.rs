@@ -165,7 +165,8 @@ fn see_other(location: &str) -> Reply {
     with_page_headers(reply).with(hyper::header::LOCATION, location)
 }
 
-/// Counts an invoice that is created through a payment link. Such a creation needs no key.
+/// Counts the creation of an invoice through a payment link against the limits of the client's networks. The creation
+/// needs no key.
 ///
 /// # Errors
 /// `rate_limited` if this client, or a network that contains the client, has reached its limit.

@@ -16,7 +16,7 @@ const HIDDEN: &str = "(hidden)";
 
 /// Names of fields whose values are hidden. Comparison ignores case and punctuation.
 const SECRET_NAMES: [&str; 7] = ["key", "code", "codes", "seed", "wif", "qr", "import"];
-/// Texts that mark a field as secret if the name of the field contains one of them.
+/// Parts of field names that mark a field as secret.
 const SECRET_NAME_PARTS: [&str; 9] = [
     "password",
     "passphrase",
@@ -30,10 +30,10 @@ const SECRET_NAME_PARTS: [&str; 9] = [
 ];
 /// Beginnings of secret keys and tokens of this service, and of links for authenticator apps.
 const SECRET_PREFIXES: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
-/// Texts in the names of fields whose values may look like a key (32 bytes in hexadecimal) but are not keys.
+/// Parts of field names. A value of such a field may look like a key (32 bytes in hexadecimal) but is not a key.
 const HASH_NAME_PARTS: [&str; 4] = ["txid", "hash", "block", "signature"];
-/// Names of fields that contain sentences of the service. Twelve words in such a field are not the phrase of a
-/// wallet.
+/// Names of fields that contain sentences of the service. Twelve words in such a field are not a wallet's recovery
+/// phrase.
 const SENTENCE_NAMES: [&str; 3] = ["message", "warnings", "error"];
 
 /// Returns a body with its secrets hidden.
@@ -45,8 +45,8 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
         };
     };
     mask_field("", &mut value);
-    // `masked` equals the text if no secret was found, unless the text repeats a field: the parser keeps only the
-    // last value of the field.
+    // Without secrets, `masked` equals the text. If the text repeats a field, `masked` differs: the parser keeps only
+    // the last value.
     match serde_json::to_string(&value) {
         Ok(masked) if masked == text => Cow::Borrowed(text),
         Ok(masked) => Cow::Owned(masked),
@@ -251,7 +251,6 @@ mod tests {
         ] {
             assert!(!mask_body(&text).contains("x1x"), "{text}");
         }
-        // The name `a` is repeated in this body.
         let twice = format!("{{\"a\":\"{KEY}\",\"a\":\"b\"}}");
         assert_eq!(mask_body(&twice), "{\"a\":\"b\"}");
     }

@@ -13,15 +13,16 @@ pub(super) const SHARED_GUESSES_MAX: i64 = 300;
 /// minute.
 pub(super) const EMAIL_INTERVAL_MS: i64 = 30 * SECOND_MS;
 /// Rate of wrong codes for one user, of all clients together. All these clients gave the right password. A right code
-/// undoes only its own count, so a guesser cannot continue between two sign-ins of the user.
+/// undoes only its own count, so a sign-in of the user does not allow a guesser more guesses.
 ///
 /// Three codes in a million are valid at a time, so a guess is right with a chance of 1 in 333 333. A guesser who
-/// knows the password makes 20 guesses and then 24 a day, from any number of clients: 8 780 in a year. Such a guesser
-/// finds a right code with a chance of 2.6 % a year, and can sign in once, because the secret stays unknown.
+/// knows the password can make 20 + 24 × 365 = 8 780 guesses in a year, from any number of clients. Such a guesser
+/// finds a right code with a chance of 8 780 / 333 333 = 2.6 % a year. The code allows only one sign-in, because the
+/// secret stays unknown.
 ///
-/// Clients that have given a right code, at most eight, are counted separately at the same rate, and so is each
-/// session. A guesser with the address of such a client, or with a stolen session, can make additional guesses there:
-/// at most ten times as many in total.
+/// The sessions of the user together have a separate count with the same rate. So has each client that gave a right
+/// code, of which there are at most eight. A guesser with the address of such a client, or with a stolen session, can
+/// make additional guesses there: at most ten times as many in total.
 pub(super) const CODE_RATE: Rate = Rate { burst: 20, cost_ms: HOUR_MS };
 
 /// Kind of client: known if the user has signed in from the client before.

@@ -94,8 +94,8 @@ fn disconnected_attempt_is_not_counted() {
             assert!(make_attempt(&mut counts, &target, "a", 0));
         }
         assert!(!make_attempt(&mut counts, &target, "a", 0));
-        // Earlier failures still count after an attempt was undone: the next failure causes a wait of four seconds,
-        // not two.
+        // The undone attempt does not remove the sixth failure, so the seventh failure causes a wait of 2 × 2 = 4
+        // seconds.
         assert!(make_attempt(&mut counts, &target, "a", 2_000));
         counts.undo_attempt(&target, "a", Time(2_000));
         assert!(make_attempt(&mut counts, &target, "a", 2_000));
@@ -132,7 +132,7 @@ fn right_password_does_not_reset_code_failures() {
     assert!(make_attempt(&mut counts, &own, "user 1", 0));
     // Recovery codes are never throttled, because they cannot be guessed.
     assert!(make_attempt(&mut counts, &recovery, "b", 0));
-    // A new password resets the count.
+    // `credential_mark(2)` stands for a new password of the user, which starts a new count.
     let other = Target::Code(credential_mark(2), ClientKind::Unknown);
     assert!(make_attempt(&mut counts, &other, "b", 0));
 }
@@ -150,7 +150,8 @@ fn code_guesses_are_limited_across_clients() {
     };
     let (mut by_new, mut at_phone) = (0, 0);
     for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
-        // The owner signs in every day from two clients. Only the client that the guesser uses may be refused.
+        // The owner signs in every day from two known clients. The guesser also uses `phone`, so only `phone` may be
+        // refused.
         if now % DAY_MS == 0 {
             for own in ["own", "phone"] {
                 let is_let = make_attempt(&mut counts, &code(ClientKind::Known), own, now);

@@ -153,7 +153,7 @@ pub struct PaymentPage<'a> {
     pub rate: String,
     /// Deadline of the payment.
     pub until: Moment,
-    /// Other coins to change to, `None` if there are none.
+    /// Coins that the customer can choose instead, `None` if there are none.
     pub other_coins: Option<CoinOptions<'a>>,
     /// Link back to the shop.
     pub way_out: Option<ExitLink<'a>>,

@@ -17,7 +17,7 @@ use askama::Template;
 const HOSTILE: &str = "{{x}}{%x%}\"'><script>&";
 const ESCAPED: &str = "{{x}}{%x%}&#34;&#39;&#62;&#60;script&#62;&#38;";
 
-/// A URL with those characters of the hostile text that a URL may contain.
+/// A URL with the characters of `HOSTILE` that a URL may contain.
 const URL: &str = "https://shop.example/{{x}}?'&";
 const ESCAPED_URL: &str = "\"https://shop.example/{{x}}?&#39;&#38;\"";
 
@@ -78,7 +78,7 @@ fn assert_escaped(body: impl Template, times: usize) {
     let found = page.matches(ESCAPED).count();
     assert_eq!(found, in_frame.saturating_add(times), "{page}");
     assert!(page.contains(ESCAPED_URL), "{page}");
-    // One of Coffer's own texts contains a field for the script, `{time}`.
+    // `{time}` is in one of Coffer's own texts, because the script fills this field.
     let ours = [STYLE, ESCAPED, "{time}"];
     let rest = page.replace(ESCAPED_URL, "\"\"");
     let rest = ours.iter().fold(rest, |rest, part| rest.replace(part, ""));

@@ -115,8 +115,8 @@ impl<'a> CheckoutView<'a> {
             }
     }
 
-    /// Returns the buttons that simulate payments. Returns `None` unless the invoice is a test invoice that waits for
-    /// money.
+    /// Returns the buttons that simulate payments of a test invoice. Returns `None` for a live invoice, and for an
+    /// invoice that needs no payment or offers no coin.
     pub(super) fn simulation_buttons(&self) -> Option<SimulationButtons> {
         let (invoice, words) = (self.invoice(), self.words());
         let payable = match invoice.status {
@@ -183,7 +183,7 @@ impl<'a> CheckoutView<'a> {
         let network = network_name(asset.chain);
         templates::CoinOption {
             id: asset.id,
-            // The page shows the network separately, so the name is cut before the network.
+            // The name is cut before ` on `, because the page shows the network separately.
             name: asset.name.split(" on ").next().unwrap_or_default(),
             symbol: asset.symbol,
             logo: asset.symbol.to_ascii_lowercase(),
