@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 const UNTESTED: &str = "the newest bitcoind";
 
-/// JSON-RPC 2.0 errors have the HTTP status 200. Each output has a field with one address instead of a list.
+/// Format of the newest bitcoind: a JSON-RPC 2.0 error has the HTTP status 200, and an output has one `address`
+/// instead of a list.
 #[test]
 fn client_reads_responses_of_the_newest_bitcoind() {
     let Some(node) = Regtest::start_bitcoind(&[], UNTESTED) else {
@@ -122,7 +123,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     };
     let mut counter = UtxoShop::open(&node, "BTC", "wpkh");
     counter.payer.mine(700);
-    // The server reads the blocks before they are pruned.
+    // The server reads these blocks before the node prunes them.
     drop(counter.start_synced());
     let pruned = node.call("pruneblockchain", json!([400]));
     assert!(pruned.as_u64().unwrap() > 1, "{pruned}");
@@ -133,7 +134,7 @@ fn pruned_node_is_followed_although_a_rescan_fails() {
     counter.till.run_coffer(&["rescan", "bitcoin", "--from", "1"]);
     counter.payer.pay(&[(&dues[0].address, dues[0].amount)]);
     let running = counter.start_synced();
-    // The chain was read to its end after the failed rescan, but the problem of the rescan is still shown.
+    // The server has read the chain to its end, but still shows the problem of the failed rescan.
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let bitcoin = chains.expect(200).json()["data"][0].take();
     let problem = "the rescan: its node is the wrong one: it has pruned the block at height 1";

@@ -200,8 +200,7 @@ fn claimed_contract_payment_is_booked_once() {
     let alarms = "select count(*) || '' from unexplained";
     shop.served.wait_for_query(alarms, &["0"]);
     shop.assert_audit_clean();
-    // The payment was booked by the first claim, and the transaction has no second payment of this amount to this
-    // address.
+    // The first claim booked the payment. The transaction has no second payment of this amount to this address.
     post_claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();

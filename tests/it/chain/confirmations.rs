@@ -42,7 +42,7 @@ impl<'t> ConfirmationShop<'t> {
         self.till.call_api(&self.running, method, path, &body)
     }
 
-    /// Restarts the server, so that it polls at once, and waits until it has read the block at this height.
+    /// Restarts the server, which polls at its start, and waits until it has read the block at this height.
     #[track_caller]
     fn restart_and_sync(&mut self, height: u32) {
         self.running.process.kill();
@@ -244,8 +244,8 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     // The shop allows test networks, but the node is on the main network.
     assert!(!page.contains("TEST."), "{page}");
     assert_eq!(counter.operator_invoice_view(&small, "")["testNetwork"], NULL);
-    // This payment adds 2400 EUR. The unconfirmed payments of the customer are now so large that all of them need
-    // finality.
+    // This payment of 1.2 ETH adds 2400 EUR. The customer's unconfirmed payments are now so large that all of them
+    // need finality.
     node.pay(&customer, 12 * 10_u128.pow(17));
     assert_confirmed_when_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);

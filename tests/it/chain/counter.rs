@@ -35,7 +35,7 @@ pub struct UtxoShop<'a> {
     script: &'static str,
     /// Private key of the wallet, which the server never has.
     account: Xpriv,
-    /// The server detects payments to wallet addresses up to this number of indexes above the next index.
+    /// Number of indexes above the next index at which the server still detects payments.
     ahead: u32,
     /// Paid addresses of the wallet that the server has not assigned.
     strays: Vec<String>,

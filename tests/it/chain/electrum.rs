@@ -111,7 +111,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         let (till, mut running, to) = start_shop(&urls);
         node.pay(&to, "0.25");
         paid += 1;
-        // The second shop has the same wallet, so it also sees the payment to the first shop.
+        // Both shops have the same wallet, so the second shop also sees the payment to the first.
         till.served.wait_for_query(seen, &[&paid.to_string()]);
         node.mine(12);
         till.served.wait_for_query(unconfirmed, &["0"]);
@@ -142,14 +142,15 @@ fn electrum_notification_reveals_a_payment() {
         return;
     };
     let (till, mut running, to) = start_shop(&server.url());
-    // The next scheduled poll is ten seconds away, so only the notification of the server can cause an earlier poll.
+    // The next scheduled poll is ten seconds away. Only a notification from the Electrum server can cause an earlier
+    // poll.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
     till.served.wait_for_query(&read, &["1"]);
     let since = Instant::now();
     node.pay(&to, "0.25");
     till.served.wait_for_query("select count(*) || '' from observations", &["1"]);
-    // The Electrum server polls the mempool of its node five times a second.
+    // The printed time includes up to 0.2 seconds before the Electrum server polls the mempool of its node.
     eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
     assert!(running.process.close_input());
 }

@@ -86,8 +86,7 @@ fn first_payments_wait_for_the_first_rates() {
     assert_eq!(listed["data"][0]["grossEur"], "200.00", "{listed}");
 }
 
-/// Lets the rate sources respond when the first payments are waiting for rates. Asserts that no payment was booked
-/// before.
+/// Makes the rate sources respond once the first payments wait for rates. Asserts that no payment was booked before.
 #[track_caller]
 fn serve_rates_once_waiting(shop: &EtherShop, log: &Path, exchanges: &Exchanges) {
     let waits = || {

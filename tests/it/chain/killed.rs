@@ -125,7 +125,7 @@ impl RandomPayer for BitcoindPayer<'_> {
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
         invalidate_blocks(self.node, depth);
-        // The blocks of each branch pay another miner, so that they differ from the invalidated blocks.
+        // The coinbase of each branch has another script, so the new blocks differ from the invalidated blocks.
         self.reorganised += 1;
         let script = 0x52 + self.reorganised % 14;
         let script = format!("raw({script:x})");
@@ -191,8 +191,8 @@ impl RandomPayer for AnvilPayer {
     }
 
     fn mine_empty(&self, blocks: u32) {
-        // A reorg sets the clock of the node back. The server drops a lost transaction only after a later block is
-        // final.
+        // Moves the node's clock forward again after a reorg. The server drops a lost transaction only after a later
+        // block is final.
         self.node.call_rpc("evm_increaseTime", json!([3_600]));
         self.node.mine(blocks);
     }
@@ -323,7 +323,7 @@ fn kill_server_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'s
         return;
     };
     let token = node.deploy_token();
-    // With these blocks, later reorgs cannot remove the token contract.
+    // The token contract is now in a block that is too deep for later reorgs.
     node.mine(5);
     let till = TestnetShop::with_account_chain(chain, &node.url, (asset, &token));
     let assets = [asset, asset, coin];

@@ -151,8 +151,8 @@ fn run_lie_cases(
     for (time, case) in (0..).zip(cases) {
         let (method, [ready, doctor]) = (case.method(), case.told);
         payer.pay_in_block_and_mempool(time);
-        // A second request proves that the server has finished reading a flood, which is a response of nearly the
-        // maximum size.
+        // A flood is a response of nearly the maximum size. When the server sends a second request, it has finished
+        // reading the flood.
         let is_flood = matches!(case.lies[0].1, RpcFault::Flood(..));
         let asked = liar.call_count(method) + usize::from(is_flood && ready.is_empty());
         for (method, lie) in case.lies {
@@ -246,7 +246,7 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     run_lie_cases(&till, (&liar, "ethereum"), cases, &payer);
 }
 
-/// Only `coffer doctor` waits for a node that sends one byte at a time, and its wait ends with a timeout.
+/// The server does not wait for a node that sends one byte at a time. `coffer doctor` waits until a timeout.
 #[test]
 fn slow_node_delays_no_other_chain() {
     let untested = "nodes that send one byte at a time";

@@ -27,7 +27,8 @@ fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> 
     }
     let of_chain = logged.lines().filter(|line| line.contains(" chain=litecoin"));
     let lines = of_chain.filter_map(|line| line.split_once("] "));
-    // This line is logged only in some runs, depending on timing, because the rates come from a file.
+    // The rates come from a file. This line is logged only in runs in which the chain starts before the rates are
+    // read.
     let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
     // The node chooses the position of the output at random, so the test removes the position from the log lines.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {
@@ -111,8 +112,8 @@ fn reorganise_past_watched_depth(till: &TestnetShop, node: &Litecoind) {
     // The server has stopped the chain and waits for a person.
     let running = start_and_wait_for_log(till, "stopped: ");
     assert_eq!(stop_and_read_log(till, running), [stopped]);
-    // A rescan must start at or below block 70, the lowest reorganised block, so the rescan from block 71 is
-    // rejected.
+    // Block 70 is the lowest reorganised block. A rescan from block 71 is rejected, because a rescan must start at
+    // block 70 or below.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.run_coffer(&["rescan", "litecoin", "--from", "71"]);
     till.served.wait_for_query(ordered, &["0 "]);

@@ -174,7 +174,8 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
         "batches of four, two and one, and no failure"
     );
     assert_eq!((node.requests().len(), rpc.failure_epoch()), (2 + 4, 0));
-    // After 32 calls without a batch, the client tries a batch of two again, which costs one more request.
+    // The 8 batches of 4 calls make 32 requests and one more: after 32 calls without a batch, the client tries a
+    // batch of two.
     for _ in 0..8 {
         assert!(rpc.batch::<u64>(&numbered_calls(4)).is_ok());
     }

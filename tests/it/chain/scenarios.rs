@@ -40,8 +40,8 @@ trait ScenarioPayer {
     fn reorganise_and_drop_txid(&self, gone: &str);
     /// Sends to this address several payments that the server must ignore.
     fn send_ignored_payments(&self, to: &str);
-    /// Returns the payments to these addresses, according to the node. If the node cannot list some payments, returns
-    /// those of `booked` instead and compares the balances.
+    /// Returns the payments to these addresses, according to the node. Payments that the node cannot list are copied
+    /// from `booked`, and the balances are compared.
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
@@ -174,8 +174,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         let count = count + 2;
         let told = self.run_server_until(&self.seen_condition(count));
         assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
-        // On a chain without a mempool, the lost transaction still counts, because it may return until a later block
-        // is final.
+        // On a chain without a mempool, the lost transaction still counts until a later block is final.
         if payer.has_mempool() {
             assert_eq!(told["else"], "awaiting_payment");
         }

@@ -81,7 +81,7 @@ fn start_evm_chain(
 ) -> Option<(SoakChain, String)> {
     let node = Node::start(id, UNTESTED)?;
     let token = node.deploy_token();
-    // With these blocks, later reorgs cannot remove the token contract.
+    // The token contract is now in a block that is too deep for later reorgs.
     node.mine(5);
     let front = FaultyProxy::RpcProxy(RpcProxy::start(&node.url), EVM_METHODS);
     let setting = format!("{asset}={token}");

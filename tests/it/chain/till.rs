@@ -77,7 +77,7 @@ impl TestnetShop {
         till
     }
 
-    /// Adds a regtest wallet, also if the shop already has the wallet. Returns the output of the command.
+    /// Adds a regtest wallet. The shop may already have this wallet. Returns the output of the command.
     #[track_caller]
     pub fn add_wallet(&self, chain: &str, key: &str, besides: &[&str]) -> Output {
         let script = if chain == "dogecoin" { "pkh" } else { "wpkh" };

@@ -61,7 +61,7 @@ fn payment_is_seen_in_the_mempool_and_in_its_block() {
         assert_eq!(json!(at.unix_seconds()), entry["time"]);
         assert!(matches!(&one.spends[0], InputSource::Output(txid, _) if txid.len() == 64));
     }
-    // The caller has already stored one transaction, so the client does not return the payments of that transaction.
+    // `to_three` is a transaction that the caller has already stored, so the client does not return its payments.
     let rest = seen.mempool(std::slice::from_ref(&to_three), &watch).unwrap();
     assert_eq!(
         payment_tuples(&rest.received),

@@ -306,7 +306,7 @@ fn node_without_its_newest_block_is_behind() {
     let Some(mut scene) = start_lying_node(LIMITS) else {
         return;
     };
-    // Behind a load balancer, one node knows the newest block and another node does not.
+    // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
     let behind = |params: &Value, answer: &mut Value| {
         if params[0].as_u64() == Some(102) {
             answer["result"] = Value::Null;

@@ -77,7 +77,7 @@ fn assigned_seen_payment_is_booked_when_confirmed() {
         [&shown["status"], &shown["asset"], &shown["amountExpected"]],
         [&json!("detected"), &json!("BTC"), &json!("0.001")]
     );
-    // The checkout page never asks for a payment to a foreign address.
+    // After the payment is dropped, the invoice no longer shows the foreign address.
     shop.set_payment_state(&payment, "dropped");
     let shown = shop.get_invoice(invoice_id(&open));
     assert_eq!(

@@ -219,7 +219,7 @@ fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
     for field in ["asset", "rate", "amountExpected", "depositAddress"] {
         assert_eq!(seen[field], litecoin[field], "{field}");
     }
-    // A payment in another coin counts towards the invoice, but is not part of the amount received in this coin.
+    // The SOL payment counts towards the invoice, but is not part of the amount received in LTC.
     let newer = shop.pay(json!({ "invoice": id, "asset": "SOL" }));
     assert_eq!(shop.get_invoice(&id)["amountReceived"], "0.625");
     shop.set_payment_state(&older, "confirmed");

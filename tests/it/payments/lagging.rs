@@ -234,8 +234,8 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
         shop.assert_audit_clean();
         seen.json()["id"].as_str().unwrap().to_owned()
     };
-    // The payment is first seen late. Then its seen time is reported as after the deadline, and then as before the
-    // deadline.
+    // The first request has no seen time, so the payment counts as late. The second reports a time after the
+    // deadline, and the third a time before it.
     let payment = see(&told, "told", None, 201);
     assert_eq!(shop.invoice_status(LIVE, &told), "awaiting_payment");
     assert_eq!(see(&told, "told", Some(&late), 200), payment);
@@ -258,14 +258,15 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
-    // A dropped payment that is seen again uses the earlier time, which was reported while the payment was dropped.
+    // While the payment is dropped, an earlier seen time is reported. The payment uses this time when it is seen
+    // again.
     let payment = see(&gone, "gone", None, 201);
     shop.set_payment_state(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
     shop.set_payment_state(&payment, "seen");
     assert_eq!(shop.invoice_status(LIVE, &gone), "detected");
     shop.assert_audit_clean();
-    // Only one event is sent. Both requests name the invoice instead of the payment's address.
+    // Two requests for one payment send only one event. They name the invoice instead of the payment's address.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
         shop.post("/sandbox/payments", None, body).expect(status);

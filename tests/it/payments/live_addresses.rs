@@ -106,7 +106,7 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
     add_wallet(&shop, "evm", EVM);
     assert_eq!(of("early"), [], "no chain is watched");
-    // All EVM chains have the same address, so one watched chain is enough.
+    // All EVM chains have the same address, so it is enough that one of them is watched.
     set_watched(&shop, "base");
     let evm = |index| address_entry("evm", derive_address(Chain::Ethereum, EVM, index));
     let utxo = |index| address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, index));
@@ -119,8 +119,8 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     parse_output(&run_wallet_command(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // The wallet that was added last hands out addresses. When the first wallet is added again, it hands out
-    // addresses from its next index.
+    // Only the wallet that was added last hands out addresses. The first wallet, added again, continues at its next
+    // index.
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
     assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
@@ -168,7 +168,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let shop = open_shop();
     let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
     let file = shop.file();
-    // Another program used the wallet before and left 2000 addresses unpaid.
+    // Moves the next index from 5000 to 7000, as if another program had left these 2000 addresses unpaid.
     let args = ["add", "evm", "--yes", "--next"];
     parse_output(&run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM));
     let added = parse_output(&run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM));
@@ -236,14 +236,14 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_eq!(said.contains(&why), restored > 0, "{said}");
         let added = parse_output(&output);
         assert_eq!(added[0]["nextIndex"], begins);
-        // The owner's wallet program scans all indexes starting at 0, so its gap limit must be at least the first
-        // assigned index.
+        // The owner's wallet program starts its scan at index 0. Its gap limit must be at least the first assigned
+        // index.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
         let (mut server, url) = start_server(&file, &NODES);
         handed_out.extend(addresses_of(&shop, &url, "ada"));
         assert!(server.close_input());
         assert_eq!(findings(&file), Vec::<String>::new());
-        // The copy does not record the first restore, and the replaced file does not have the wallet.
+        // Neither the copy nor the replaced file has the wallet. The copy also does not record the first restore.
         execute(&shop, "delete from addresses; delete from wallets");
         run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
@@ -269,8 +269,7 @@ fn live_mode_uses_only_the_followed_network() {
     added();
     set_watched(&shop, "bitcoin");
     let (_server, url) = start_server(&file, &NODES);
-    // The command rejects a wallet of another network. It also rejects the key of the main network in the encoding of
-    // a test network.
+    // Rejects a key of another network, and the main network's key in the encoding of a test network.
     let respelt = (VPUB, "network must be main");
     for (key, says) in [respelt, (TPUB, "this file follows bitcoin on main")] {
         let refused = run_wallet_command(&file, &args, key);

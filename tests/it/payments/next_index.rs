@@ -151,7 +151,7 @@ fn next_index_never_falls_below_the_restore_gap() {
         run_coffer(file, &["restore", copy, "--force"]);
     };
     move_index(&file, &["--next", "5"]);
-    // The gap of the first restore still applies after the second restore.
+    // Each restore adds 1000 to the lowest allowed index: 5 + 1000, then 1005 + 1000.
     for least in [1005, 2005] {
         kept(&file);
         assert_eq!(move_index(&file, &[]).1, least);

@@ -46,7 +46,8 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     let session = json!({ "invoiceId": id });
     shop.post("/v1/public/checkout-sessions", Some("pk_test_sandbox"), session).expect(200);
     assert_eq!(index_counts(&shop), equal_counts(0));
-    // A failed selection assigns no index. Here the coin is unknown, or the amount is below the minimum of the coin.
+    // A failed selection assigns no index. Here the coin is unknown, the amount is below the coin's minimum, or the
+    // invoice is closed.
     let (path, token) = checkout.split_once('?').unwrap();
     let pick = |asset: &str| {
         shop.submit(&format!("{path}/select"), &[], &format!("{token}&asset={asset}"))
@@ -99,7 +100,7 @@ fn concurrent_selections_use_no_index_twice() {
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     let invoices: Vec<String> = (0..25).map(|_| create_invoice_by_link(&shop, &link).0).collect();
     let next = std::sync::atomic::AtomicUsize::new(0);
-    // Two requests select the coin of each invoice.
+    // Two concurrent requests select the coin of each invoice.
     let picked = concurrent_responses(|| {
         let number = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let path = format!("/v1/invoices/{}/select", invoices[number % 25]);

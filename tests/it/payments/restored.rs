@@ -330,7 +330,8 @@ fn wallet_missing_from_the_copy_continues_when_added_again() {
     let next =
         text_column(&file, "select cast(next_index as text) from wallets where pool = 'litecoin'");
     assert_eq!(next, ["2500"]);
-    // A payment to an unassigned index also stops the wallet in the restored file.
+    // A wallet that is stopped in the replaced file is also stopped in the restored file. Here a payment to the
+    // unassigned index 9000 stopped it.
     let stop = "update wallets set stopped_at = 1, stopped_index = 9000 where pool = 'bitcoin'";
     Connection::open(&file).unwrap().execute_batch(stop).unwrap();
     let (printed, _) = run_restore(&file, &copy, &[], 0);

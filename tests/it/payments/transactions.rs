@@ -141,7 +141,8 @@ fn output_keeps_its_given_position() {
     let positions =
         "select group_concat(position) from (select position from observations order by seq)";
     assert_eq!(shop.query_text(positions), "7,3,8");
-    // A request without a position uses the stored position of its payment, or the next free position.
+    // A request without a position uses the stored position of its payment. A new payment gets the next free
+    // position.
     let one = |body: Value| shop.post(PATH, None, body);
     one(json!({ "invoice": invoice["id"], "txid": "t" })).expect(200);
     one(json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1", "txid": "t" })).expect(201);
@@ -156,7 +157,8 @@ fn zero_output_is_skipped() {
     let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
     let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
-    // The coin of the zero output is selected, and the next output gets position 1.
+    // The zero output selects its coin for the invoice. In the next transaction, the output after the zero output has
+    // position 1.
     let picked = shop.get_invoice(open["id"].as_str().unwrap());
     assert_eq!((&picked["status"], &picked["asset"]), (&json!("awaiting_payment"), &json!("BTC")));
     let pays = json!({ "invoice": open["id"] });
@@ -231,8 +233,8 @@ fn transfers_within_the_shop_book_nothing() {
     assert_eq!(instead["state"], "own", "the transaction spends the same outputs");
     assert_eq!(shop.get_invoice(other["id"].as_str().unwrap())["status"], "awaiting_payment");
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    // The payment comes from a foreign address. It is a transfer within the shop (state `own`) only after this
-    // address is declared as an address of the shop.
+    // The payment comes from a foreign address. It becomes a transfer within the shop (state `own`) only when this
+    // address is declared as the shop's own.
     let strange = swept(&[&five.payments[4]]);
     assert_eq!([&strange[0]["state"], &strange[1]["state"]], ["seen", "unmatched"]);
     let declared = format!(

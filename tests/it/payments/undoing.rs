@@ -74,7 +74,7 @@ fn quote_is_removed_with_its_last_assigned_payment() {
         json!({ "address": invoice["depositAddress"], "asset": "USDC-BASE", "amount": "10" });
     let strays = [shop.pay(body.clone()), shop.pay(body.clone())];
     let mine = json!({ "invoice": invoice["id"] });
-    // The first payment creates a quote, which the second payment and a repeated assignment use.
+    // The first assignment creates a quote. The second assignment and a repeated assignment use the same quote.
     let first = strays.each_ref().map(|stray| operator.assign_and_get_id(stray, &mine));
     assert_eq!(shop.query_text(quotes), "ETH00,USDC-BASE01");
     operator.undo_outcome(&strays[0]).expect(200);

@@ -74,7 +74,8 @@ fn event_data_equals_the_object_when_sent() {
         assert_eq!((&legacy["id"], &legacy["createdAt"]), (&event["id"], &event["created"]));
     }
     assert_eq!(only_message(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
-    // A refund event contains the invoice as it is when the event is sent: here, after the refund failed.
+    // A refund event contains the invoice as it is when the event is sent. This event is sent after the refund has
+    // failed.
     let of_refund = &only_message(&shop, "legacy", "refund.failed")["invoice"];
     assert_eq!((&of_refund["id"], &of_refund["refundedAmount"]), (&json!(invoice), &Value::Null));
     assert_eq!(of_refund["priceAmount"], "100.00");

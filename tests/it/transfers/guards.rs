@@ -221,7 +221,7 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     set(json!({ "SOL": null })).expect(200);
     assert_eq!(read()["networkFees"]["SOL"]["source"], "default");
     let path = shop.request_payout(SOLANA);
-    // The limit of the network fee is a quarter of 20 EUR: 0.033333333 SOL.
+    // The limit of the network fee is a quarter of 20 EUR. At 150 EUR for one SOL, 5 EUR are 0.033333333 SOL.
     let message = shop.approval_error(&path, &json!({ "networkFee": "0.033333334" }), "networkFee");
     assert!(
         message
@@ -270,7 +270,7 @@ fn approval_uses_the_node_fee_estimate() {
         [&proposed["networkFeeCrypto"], &json!("estimate")]
     );
     shop.cancel(&path);
-    // The fee of a token is converted by both rates, 2000 for ETH and 1 for USDC, and rounded up to six decimals.
+    // The fee in ETH is converted to USDC by the rates 2000 for ETH and 1 for USDC, and rounded up to six decimals.
     let path = shop.request_payout(["USDC-ERC20", "ethereum", EVM]);
     let approved = shop.approve(&path, &json!({}));
     let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));

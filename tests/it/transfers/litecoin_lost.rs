@@ -72,10 +72,10 @@ fn assert_fails_when_input_spent(node: &Litecoind, mut merchant: LitecoinMerchan
     }
 }
 
-/// Spends the inputs of the two transactions in `lost` elsewhere, sends the transaction `again` once more, and sends
+/// Spends the inputs of both transactions in `lost` elsewhere. Sends the transaction `again` a second time, and sends
 /// a new refund.
 ///
-/// Asserts that the two lost transfers can fail without `force` once the spending transactions are final.
+/// Asserts that both lost transfers can fail without `force` once the spending transactions are final.
 #[track_caller]
 fn prove_transactions_lost(
     merchant: &mut LitecoinMerchant<'_>,
@@ -211,8 +211,8 @@ fn reorganise_and_mine_again(
     }
 }
 
-/// Reorganises the blocks that contain the transactions of two paid transfers, and spends their inputs elsewhere. The
-/// amount of the first transfer is reversed, and the second transfer is sent again.
+/// Reorganises the blocks of two paid transfers, and spends the inputs of their transactions elsewhere. Reverses the
+/// amount of the first transfer, and sends the second transfer again.
 #[track_caller]
 fn reorganise_and_double_spend(
     merchant: &mut LitecoinMerchant<'_>,
@@ -232,7 +232,7 @@ fn reorganise_and_double_spend(
     merchant.mine_and_sync(1);
     merchant.wait_for_state(booked_back, ["paid", "settled"]);
     newest_review(merchant, sent_again, "gone");
-    // A reorg removes the transaction that spends the inputs, and the first transaction is confirmed again.
+    // After this reorg, the original transaction of the first transfer is confirmed again instead of its replacement.
     merchant.reorganise(1);
     merchant.payer.mine_only(&[&first.raw]);
     // The server reads this transaction before an operator enters its id.

@@ -52,8 +52,8 @@ fn transaction_spending_shop_deposits_settles() {
             let coin = if who.0 == "payouts" { deposits.pop() } else { Some(deposits.remove(0)) };
             let made = merchant.payer.sign_spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
-            // The transaction id is entered only for the signer's transfer. The server finds the other transaction
-            // without an id.
+            // Enters the transaction id only for the transfer that the signer sends. The server finds the transaction
+            // of the other transfer by itself.
             if who.1 == SentBy::Signer {
                 merchant.enter_txid(&sent, &made.txid);
             }
@@ -92,7 +92,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         merchant.mine_and_sync(CONFIRMATIONS);
         merchant.assert_paid(&second, &made.txid);
         merchant.assert_paid(&first, &own.txid);
-        // An output that has settled a transfer stays with that transfer.
+        // An output that has settled one transfer cannot settle another.
         merchant.pay_invoice_in_parts(&[25_000_000]);
         let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
         let taken = merchant.apply_pay_action(&third, &own.txid);
@@ -111,7 +111,8 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         let busy = merchant.new_processing(("refunds", SentBy::Signer), None);
         let held = merchant.request_transfer((kind, SentBy::Signer), None, None);
         merchant.approve(&held);
-        // Block times have a resolution of one second, so the payment is sent right after the approval.
+        // The payment directly follows the approval. Its time is in whole seconds, so it may be just below the time
+        // of the approval.
         let made = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.running.process.kill();
         merchant.write_signer_response(&busy, "nobody hears it");

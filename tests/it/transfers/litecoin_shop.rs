@@ -175,7 +175,8 @@ impl<'n> LitecoinMerchant<'n> {
             (refund.json()["id"].as_str().unwrap().to_owned(), euros)
         };
         let cents: u64 = euros.replace('.', "").parse().unwrap();
-        // One coin is worth 100 EUR. The network fee is subtracted.
+        // One coin is 100 000 000 units and is worth 100 EUR, so one cent is 10 000 units. The network fee is 100 000
+        // units.
         let units = cents * 10_000 - 100_000;
         LitecoinTransfer { kind, by, id, to, units }
     }
@@ -293,8 +294,8 @@ impl<'n> LitecoinMerchant<'n> {
         let served = &self.till.served;
         self.running = match self.simulated_time() {
             Some(now) => {
-                // The clock of a server starts no earlier than the latest time in its file. At that time, the
-                // password confirmation of the operator has expired.
+                // Sets the latest time in the file, which is the earliest time at which the server's clock can start.
+                // `start` signs in again, because the operator's password confirmation has expired by then.
                 let tick = "update file set last_tick_at = max(last_tick_at, ?1)";
                 served.open_file().execute(tick, [now]).unwrap();
                 served.start(&settings)

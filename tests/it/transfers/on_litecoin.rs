@@ -139,8 +139,8 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
             return;
         };
         let mut merchant = LitecoinMerchant::open(&node);
-        // The first amount is half a percent too large, so the operator sees the transaction as a proposal. The
-        // second transaction is not stored, and its outputs are spent.
+        // The first transaction pays 0.5 percent too much and is proposed to the operator. The second pays three
+        // times the amount and is not stored.
         let sent = [0, 1].map(|at: usize| {
             let sent = merchant.new_processing(BY_HAND[at], None);
             let units = [sent.units + sent.units / 200, sent.units * 3][at];
@@ -248,7 +248,7 @@ fn each_output_of_a_transaction_pays_one_transfer() {
         merchant.wait_for_state(&second, ["processing", "waiting"]);
         merchant.payer.mine(CONFIRMATIONS);
     }
-    // The signer's response is stored, and the transfer is reviewed.
+    // The server stores the signer's response and opens a review of the transfer.
     let third = merchant.new_processing(("refunds", SentBy::Signer), Some(&first.to));
     merchant.enter_txid(&third, &made.txid);
     merchant.restart_and_sync();

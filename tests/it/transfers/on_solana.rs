@@ -197,7 +197,7 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
     are(merchant, "processing", "waiting");
     let pay = |sent: &SolanaTransfer| merchant.node.pay(sent.asset, &sent.to, sent.units);
     let txids = all.each_ref().map(pay);
-    // One transaction id is entered, and the server finds the other transaction by its exact amount.
+    // The id of one transaction is entered. The server finds the other transaction by its exact amount.
     merchant.enter_txid(&all[0], &txids[0]);
     merchant.restart_and_sync();
     are(merchant, "processing", "seen");

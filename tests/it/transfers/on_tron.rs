@@ -190,8 +190,8 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     merchant.restart_and_sync();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
     let txids = all.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
-    // One transaction id is entered before the transaction is in a block, in upper case and with `0x`. The server
-    // finds the other transaction by its exact amount.
+    // The first id is entered in upper case with `0x`, before its transaction is in a block. The server finds the
+    // other transaction by its exact amount.
     merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
     merchant.restart_and_sync();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));

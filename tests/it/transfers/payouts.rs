@@ -85,7 +85,7 @@ fn checks_run_in_the_documented_order() {
     shop.request_payout("0.01").assert_error(400, "no_address", None);
     shop.update_account(json!({ "payoutAddress": LITECOIN }));
     shop.request_payout("0.01").assert_error(400, "no_address", None);
-    // One day later, the cooling period is over and the first payout no longer counts towards the limit. Another
+    // After one day, the cooling period is over and the first payout no longer counts towards the limit. The second
     // payout uses most of the limit.
     shop.advance("1d");
     let other = shop.create_payout("4990.00");

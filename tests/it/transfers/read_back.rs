@@ -10,8 +10,8 @@ use serde_json::json;
 
 const UNTESTED: &str = "payouts that were sent before their chain was watched";
 
-/// Returns a stopped shop with a payout in processing. Its transaction was confirmed while the server was down. Also
-/// returns the transaction id.
+/// Returns a shop with a payout in processing, and the id of the payout's transaction. The server is stopped, and the
+/// transaction was confirmed while it was down.
 #[track_caller]
 fn create_sent_payout() -> Option<(Litecoind, TestnetShop, String)> {
     let node = Litecoind::start(&[], UNTESTED)?;

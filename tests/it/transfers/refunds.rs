@@ -84,8 +84,7 @@ fn refunds_never_exceed_the_confirmed_amount() {
     assert_eq!(refunded_amount(&shop, &invoice), "100.00");
     refuse(None);
     refuse(Some("0.01"));
-    // After a refund is rejected, its amount may be refunded again. After a refund is paid, its amount may not be
-    // refunded again.
+    // The amount of a rejected refund may be refunded again. The amount of a paid refund may not.
     shop.apply_actions("refunds", &first, &["approve", "process", "pay"]);
     refuse(Some("0.01"));
     shop.apply_actions("refunds", &second, &["reject"]);
@@ -197,8 +196,7 @@ fn refund_defaults_to_the_coin_of_the_invoice() {
     let litecoin = "tltc1qe4q6d68k24snn697tukzvqh0s50n4jrs5pv5pl";
     let refund = to(Value::Null, &litecoin.to_ascii_uppercase()).expect(201).json();
     assert_eq!(refund["toAddress"], litecoin, "the address is in canonical form");
-    // The refund address of the request does not change the default address, and a request may also name the default
-    // address.
+    // An address in the request does not change the default address. A request may also name the default address.
     let unnamed =
         || shop.read_refund(&shop.create_refund(&invoice, Some("1.00")))["toAddress"].clone();
     let fixed = unnamed();

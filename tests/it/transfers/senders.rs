@@ -126,7 +126,8 @@ fn transfers_above_the_daily_signer_limit_are_sent_by_hand() {
     );
     let back = json!({ "action": "reassign", "sentBy": "signer" });
     assert_eq!(shop.apply_action(&over, back).expect(200).json()["sentBy"], "signer");
-    // A day later, only the two transfers of 0.01 EUR count towards the limit.
+    // Moves all other transfers one day into the past, so that only the two transfers of 0.01 EUR count towards the
+    // limit.
     let day = "update transfers set signer_at = signer_at - 86400000 where amount > 1";
     shop.served.open_file().execute(day, []).unwrap();
     assert_eq!(shop.approve_refund("999.99").1, "hand");
@@ -308,7 +309,8 @@ fn release_of_a_held_transfer_sets_its_sender() {
     assert_eq!([&by_hand["status"], &by_hand["sentBy"]], ["approved", "hand"]);
     let process = json!({ "action": "process" });
     shop.apply_action(&held[0], process.clone()).expect(200);
-    // A transfer that is assigned to the signer again counts towards the limit as of the new assignment.
+    // A transfer that is released to the signer counts towards the limit from its release, not from its first
+    // approval.
     shop.set_limit(json!("840.00"));
     for (path, asked, sent_by) in [
         (&held[1], json!("signer"), "signer"),

@@ -147,7 +147,7 @@ fn signer_response_is_stored_once_and_settles_nothing() {
         let (end, status) = if is_sent {
             (json!({ "action": "pay", "txid": solana_txid(1), "unverified": true }), "paid")
         } else {
-            // The signer signed no transaction, so `force` is not needed.
+            // The signer signed no transaction, so `fail` needs no `force`.
             (json!({ "action": "fail", "reason": "no funds" }), "failed")
         };
         let ended = apply_action(&service, &id, end);
@@ -177,7 +177,7 @@ fn signer_retry_runs_after_ten_minutes() {
     let again = block_on(service.begin_sending(later(10), PAYOUT, &id)).unwrap();
     assert_eq!(again.sending, Some(SendingState::Running));
     assert_eq!(retry(later(11)).unwrap().sending_progress.retry, Some((NOW, later(21))));
-    // The signer signed no transaction, so `force` is not needed.
+    // The signer signed no transaction, so `fail` needs no `force`.
     let failed = apply_action(&service, &id, json!({ "action": "fail" }));
     assert!(failed.contains(r#""status":"failed""#), "{failed}");
     assert_eq!(service.next_signer_retry(NOW).unwrap(), None);

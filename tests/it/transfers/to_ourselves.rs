@@ -118,7 +118,8 @@ fn wallet_skips_a_payout_destination() {
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
     let till = TestnetShop::with_account_chain("ethereum", &node.url, token);
-    // This payout address was set while the next index of the wallet was far below the index of the address.
+    // The test stores this payout address directly. It stands for an address set when the wallet's next index was far
+    // lower.
     let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",

@@ -55,9 +55,9 @@ fn contract_transfer_counts_if_every_parent_call_succeeded() {
     let expected = [
         ("ETH", sent[0].as_str(), at(0), ONE, 5, sender),
         ("ETH", &sent[0], at(1), TWO, 5, sender),
-        // The first transfer was reverted and has no position.
+        // The contract made two transfers. The first was reverted and gets no position.
         ("ETH", &sent[1], at(0), ONE, 10, sender),
-        // The transfer that funded the new contract has the first position.
+        // The position before this one belongs to the transfer that funded the new contract.
         ("ETH", &sent[2], at(1), ONE, 10, purse),
         // A transfer within a delegate call is counted once.
         ("ETH", &sent[3], at(0), ONE, 10, sender),
@@ -91,7 +91,7 @@ fn node_without_traces_still_detects_other_payments() {
         assert_eq!(node.has_traces(), None);
         node.network().unwrap();
         assert_eq!(node.has_traces(), Some(false), "{message}");
-        // A client that has not checked the network treats only these error codes as a node without traces.
+        // Without a network check, the client recognises a node without traces only by these two error codes.
         let mut unasked = scene.client_at(&proxy.url());
         let nodes = match code {
             -32601 | -32004 => vec![&mut node, &mut unasked],

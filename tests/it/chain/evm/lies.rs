@@ -122,7 +122,7 @@ fn inconsistent_traces_are_rejected() {
         (|traces| set_field(first_log(traces), "transactionHash", OTHER_HASH.into()), "lied"),
     ];
     assert_rejected("trace_block", &cases);
-    // A failed call also reverts the calls within it. The receipt also says that the transaction failed.
+    // If a call fails, the calls within it are reverted too.
     let failed: ResultChange = |traces| set_field(first_log(traces), "error", "Reverted".into());
     let came =
         super::fixtures::collect_payments(read_blocks_with_lie("trace_block", failed).unwrap());
@@ -188,7 +188,7 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
         let came = super::fixtures::collect_payments(read().unwrap());
         let ids: Vec<_> = came.iter().map(|came| came.asset.id).collect();
         assert_eq!(ids, ["ETH", "ETH", "ETH"], "all payments except tokens");
-        // The next read fetches the receipt again.
+        // The tenth read skipped the receipt, but the next read fetches it again.
         assert!(read().is_err());
     }
 }

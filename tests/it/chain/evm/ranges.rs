@@ -69,8 +69,8 @@ fn range_costs_four_calls_unless_it_has_payments() {
     node.blocks(first, paid - 1, &scene.ours).unwrap();
     let cost = RequestCost::for_chain(Chain::Base);
     assert_eq!(node.rpc().call_count() - calls, cost.a_poll);
-    // Calls to read final blocks: 2 blocks, 3 times 2 calls for logs, and the hash of the last block. Four more calls
-    // read the chain id, the head and the last block that was read.
+    // Calls for final blocks: 2 for blocks, 6 for logs, and 1 for the hash of the last block. The other 4 calls read
+    // the chain id (1), the head (2) and the last block that was read (1).
     assert_eq!(2 + 3 * 2 + 1 + 4, cost.a_final);
     let calls = node.rpc().call_count();
     // Without watched addresses, only the first and the last block are read.
@@ -162,7 +162,8 @@ fn addresses_beyond_the_filter_limit_are_split_over_calls() {
     let blocks = node.blocks(from, from + 1, &FilteredAccounts(named)).unwrap();
     let amounts: Vec<_> = collect_payments(blocks).iter().map(|came| came.amount.0).collect();
     assert_eq!(amounts, [5, 7]);
-    // Calls for a wallet with a thousand watched addresses: 2 blocks, 3 times 2 calls for logs, and 2 receipts.
+    // Calls for 1200 addresses, at most 500 in each filter: 2 for blocks, 2 for logs with each of 3 filters, and 2
+    // for receipts.
     assert_eq!(node.rpc().call_count() - calls, 2 + 3 * 2 + 2);
 }
 

@@ -94,7 +94,7 @@ pub fn network_of_changed_node(
     (receiver, network)
 }
 
-/// Sends the transactions on a real node and records its responses.
+/// Sends the test transactions on a real node and records the node's responses.
 #[track_caller]
 fn record_responses() {
     let anvil = Anvil::start(CHAINS[0].1, "recording of an EVM chain").unwrap();

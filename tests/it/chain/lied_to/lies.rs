@@ -80,7 +80,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
             answer["result"] = old.clone();
         }
     });
-    // Behind a load balancer, one node knows the newest block and another node does not.
+    // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
     let is_behind = RpcFault::change(|params, answer| {
         if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
             answer["result"] = Value::Null;
@@ -136,7 +136,7 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
 /// is an output script of the shop. `shows` is `true` if the node returns blocks with whole transactions.
 pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
     let tip = before["blocks"].as_u64().unwrap();
-    // Behind a load balancer, one node knows the newest block and another node does not.
+    // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
     let is_behind = RpcFault::change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
             answer["result"] = Value::Null;
@@ -157,7 +157,7 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
             answer["error"] = json!({ "code": -1, "message": message });
         }
     });
-    // `coffer doctor` reads a block only if the blocks of the node do not include whole transactions.
+    // If the node returns blocks with whole transactions (`shows`), `coffer doctor` reads no block.
     let of_block = |told| if shows { server_only_problem(told) } else { told };
     let main = if shows { GENESIS_OF_LITECOIN } else { GENESIS_OF_DOGECOIN };
     let mut cases = vec![

@@ -152,8 +152,8 @@ impl ScenarioPayer for EvmScenarioPayer {
         let height = u32::from_str_radix(height.trim_start_matches("0x"), 16).unwrap();
         let given_up = self.node.reorg(self.height() + 1 - height);
         self.node.mine_in_one_block(|| {
-            // After the reorg, all transactions are unconfirmed. Then one transaction is replaced by another with a
-            // higher fee.
+            // The reorg made all transactions unconfirmed. They are sent again, then one is replaced by a transaction
+            // with a higher fee.
             for (_, raw) in &given_up {
                 self.node.call_rpc("eth_sendRawTransaction", json!([raw]));
             }

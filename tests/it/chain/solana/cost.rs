@@ -44,7 +44,7 @@ fn poll_makes_the_documented_number_of_requests() {
     node.mine(600);
     follower.poll();
     let finals = cost(&follower, &liar);
-    // On a real chain the head moves during these requests, so one more request reads the last block.
+    // On a real chain the head moves during these requests, which costs one more request.
     assert_eq!(finals + 1, told.a_poll + told.a_final);
     // A payment costs three requests when it is seen, and three when it is final: for a history, a transaction and a
     // block.

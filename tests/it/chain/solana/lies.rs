@@ -149,15 +149,14 @@ fn payment_hidden_at_the_head_is_seen_later() {
     let ours = node.pool_addresses(0, 2);
     let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     follower.poll();
-    // The load balancer selects a node with a shorter history. The account has changed, so the client requests the
-    // account's history again.
+    // Simulates a load balancer that selects a node with a shorter history. The client requests the account's history
+    // again, because the account has changed.
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(SOL, &ours[0], 1_000_000);
     assert!(follower.poll().is_empty());
     liar.clear_faults();
     assert_eq!(follower.poll().len(), 1);
-    // This response says that the account does not exist, so the server finds the payment only when it reads the
-    // final slots again.
+    // Simulates a node without the account. The client finds the payment only when it reads the final slots again.
     let nobody = |_: &Value, answer: &mut Value| {
         for one in answer["result"]["value"].as_array_mut().unwrap() {
             *one = Value::Null;

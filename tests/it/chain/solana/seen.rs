@@ -146,12 +146,12 @@ fn payment_spent_before_the_next_poll_is_seen() {
             ]),
         );
     };
-    // The balances did not change, but a newly started client requests the history and finds the payments.
+    // The balances did not change, but a new client requests each account's history and finds the payments.
     sweep(0);
     let known = follower.known.clone();
     follower.node = solana_client(&node, &node.url);
     assert_eq!(follower.poll().len(), 2);
-    // A client that has read the history requests it again only once a day for each address.
+    // A client that has read an account's history requests it again only once a day.
     sweep(1);
     node.mine(FINAL + 2);
     assert_eq!(follower.poll().len(), 2, "the final payments again");

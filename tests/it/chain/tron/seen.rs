@@ -88,7 +88,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     let height = node.height();
     assert_eq!(read_payments(&node, height, height).len(), 0);
     assert_eq!((node.request_count(path), node.request_count(solid)), (0, 0));
-    // The server finds both payments when they are final. It requests no receipts for blocks without contract calls.
+    // The final blocks contain both payments. The client requests receipts only for the block with a contract call.
     node.pay(&encode_address(ONE), 7);
     node.mine(FINAL);
     assert_eq!(read_payments(&node, height, height + 1).len(), 2);

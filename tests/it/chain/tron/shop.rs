@@ -98,7 +98,7 @@ fn assert_chain_shown(
 fn next_node_url_replaces_one_that_hides_a_payment() {
     let node = Node::start();
     let liar = node.start_another();
-    // The node has the block, but returns no receipts for it.
+    // This node returns blocks without their transactions, and fails for final blocks.
     let empty = |_: &Value, answer: &mut Value| {
         for block in answer["block"].as_array_mut().into_iter().flatten() {
             block.as_object_mut().unwrap().remove("transactions");

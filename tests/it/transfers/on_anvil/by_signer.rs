@@ -12,8 +12,8 @@ use std::process::Command;
 
 const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 
-/// Opens a shop with a signer that records each order and waits until its gate file is readable. Returns `None` if
-/// the machine lacks anvil or the signer.
+/// Opens a shop whose signer records each order and waits until its gate file is readable. Returns `None` if the
+/// machine lacks anvil or the signer.
 #[track_caller]
 pub(super) fn open_with_signer() -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, UNTESTED)?;

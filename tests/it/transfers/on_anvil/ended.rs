@@ -30,8 +30,8 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     let entered = &txids[0];
     let signed = merchant.node.call_rpc("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
-    // By hand, one failed transfer has no transaction, and the transaction of the other failed transfer is in the
-    // mempool. With the signer, both transactions were sent and dropped.
+    // By hand, `other` has no transaction, and the transaction of `attached` is in the mempool. With the signer, both
+    // transfers have transactions, which are dropped below.
     let other = if is_by_hand {
         merchant.new_processing((first, USDC))
     } else {
@@ -55,8 +55,8 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     for sent in &all[..3] {
         merchant.send_amount(sent);
     }
-    // For three transfers, the review opens when the server first sees the payment. For the fourth, it opens when the
-    // payment is final.
+    // For the first three transfers, the review opens when the server sees the payment. For the fourth, it opens when
+    // the payment is final.
     merchant.mine_and_sync(1);
     for sent in &all[..3] {
         let status = &merchant.read_transfer(sent)["status"];

@@ -124,7 +124,7 @@ fn play_reorg(merchant: &mut EthMerchant) {
     let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.send_transfer(of));
     let (both, txids): (Vec<EthTransfer>, Vec<String>) = both.into_iter().unzip();
     let raws = signed_transactions(merchant, &txids);
-    // By hand, one transaction id is entered, and the server finds the other transaction.
+    // By hand, only the first id is entered. The server finds the second transaction by itself.
     if merchant.sent_by == "hand" {
         merchant.enter_txid(&both[0], &txids[0]);
     }

@@ -147,8 +147,8 @@ fn assert_held_while_processing(
     merchant.assert_paid(approved, txid);
 }
 
-/// Fails a transfer that was never sent. For the first copy, a reverted transaction allows the action without
-/// `force`. For other copies, the action uses `force`.
+/// Fails a transfer that was never sent. For the first copy, enters the id of a reverted transaction, so that `force`
+/// is not needed. For later copies, uses `force`.
 #[track_caller]
 fn fail_unsent_transfer(merchant: &mut EthMerchant, of: &EthTransfer, payout: usize) {
     let forced = json!({ "action": "fail", "force": true });

@@ -32,7 +32,7 @@ fn each_log_of_a_transaction_pays_one_transfer() {
         [(); 2].map(|()| merchant.new_processing_to(("refunds", USDC), first.to.clone()));
     merchant.node.set_mining_paused(true);
     let txid = send_batch(&merchant, &[&payout, &first, &second]);
-    // The node has not seen these transactions yet.
+    // The transaction is not in a block yet.
     for sent in [&payout, &first, &second, &third] {
         merchant.enter_txid(sent, &txid);
     }
