@@ -20,7 +20,7 @@ pub struct RequestCost {
     blocks_a_day: u64,
     /// Number of requests to read a range of finalized blocks a second time.
     pub a_final: u64,
-    /// Largest number of finalized ranges that are read in a day, at most one for each poll.
+    /// Largest number of finalized ranges read in a day. A poll reads at most one range.
     finals_a_day: u64,
     /// Number of requests a day for network fees.
     pub fees_a_day: u64,
@@ -43,8 +43,8 @@ impl RequestCost {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
             Chain::Dogecoin => (1440, 0),
-            // Blocks a day, and finalized ranges a day. A range has at most 8 blocks with transactions, or 64
-            // headers. A range also ends where the final height changes.
+            // The first number is blocks a day, the second is finalized ranges a day. A range has at most 8 blocks
+            // with transactions, or 64 headers. A range also ends where the final height changes.
             Chain::Ethereum | Chain::Base => (blocks_per_day(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks_per_day(chain), u64::MAX),
         };
@@ -81,8 +81,8 @@ impl RequestCost {
             // A finalized range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash
             // of the last block that was read.
             (false, false) => (8, 0, 13),
-            // With traces, a poll also asks for trace support, and does not fetch two blocks. Each block and its
-            // traces are read twice.
+            // A poll: 1 request more than above, for trace support, and 2 fewer for blocks. A block: 1 request for
+            // its contents and 1 for its traces, in each of two reads.
             (false, true) => (7, 4, 12),
         };
         RequestCost {
@@ -109,8 +109,8 @@ impl RequestCost {
             a_poll: accounts.saturating_add(4),
             a_block: 0,
             blocks_a_day: 0,
-            // A finalized range: 1 request for its last block, 1 for the hash of the last block that was read, and a
-            // second poll of the head.
+            // A finalized range: 1 request for its last block, 1 for the hash of the last block that was read, the
+            // accounts, and a second poll of the head.
             a_final: accounts.saturating_mul(2).saturating_add(6),
             // One finalized range for each 600 slots of 0.4 s.
             finals_a_day: 360,

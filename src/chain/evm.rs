@@ -54,7 +54,7 @@ pub struct Evm {
     trace_refusals: BTreeMap<u32, u32>,
     /// Height below which no traces are requested.
     untraced_below: u32,
-    /// Number of receipts that did not match, by transaction.
+    /// Number of rejected receipts, by transaction.
     receipt_mismatches: BTreeMap<Word, u32>,
     /// Current number of blocks read in one range.
     span: u32,
@@ -199,7 +199,8 @@ impl Evm {
         // A node returns an error if it does not support the `finalized` tag, or has no final block yet.
         let finalized = answers.next().and_then(Result::ok).flatten();
         let finalized = finalized.map(|header| to_block_and_time(&header)).transpose()?;
-        // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
+        // Another node behind the url may have reported the final block, which may be above the newest block of this
+        // node.
         let finalized = finalized.map(|(last, _)| last.height.min(block.height));
         Ok(Head { block, time, is_complete: true, finalized })
     }

@@ -42,7 +42,7 @@ impl AddressFilter {
 
     /// Inserts a script or an account. Returns `false` if the set already contained it.
     pub fn insert(&mut self, bytes: &[u8]) -> bool {
-        // At most three quarters of the slots are used, so a free slot exists.
+        // At least a quarter of the slots stays free, so every search ends.
         if self.count.saturating_mul(4) >= self.places.len().saturating_mul(3) {
             self.grow();
         }

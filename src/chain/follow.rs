@@ -31,8 +31,7 @@ use pool::sort_parents_first;
 /// Number of blocks below the head for which the first step stores hashes. Used on a chain with finality whose node
 /// does not yet report a final block.
 const FIRST_KEPT_DEPTH: u32 = 256;
-/// Largest age of an account chain's newest block, in milliseconds, at which the chain counts as read up to the
-/// current time.
+/// Largest age of the newest block, in milliseconds, at which an account chain counts as read up to now.
 const HEAD_AGE_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Options of one step.
@@ -48,14 +47,14 @@ pub struct StepOptions {
     pub rescans: bool,
 }
 
-/// Outcome of asking a node for a step.
+/// Outcome of [`compute_step`].
 #[derive(Clone, Debug)]
 pub enum FollowOutcome {
     /// A step to apply.
     Step(Box<ChainStep>),
     /// The node lacks a block that was read earlier. The follower waits, or asks another node.
     Lagging(NodeLag),
-    /// Reason why the chain is stopped. Returned only while the operator has not ordered a rescan.
+    /// Reason why the chain is stopped, until the operator orders a rescan.
     Stopped(String),
 }
 

@@ -17,8 +17,7 @@ pub struct NodeSettings {
     pub chain: Chain,
     /// Url of the node.
     pub endpoint: Endpoint,
-    /// Further urls of the chain. The Electrum client uses all urls, because it cannot prove that one server reports
-    /// every payment.
+    /// Further urls of the chain. The Electrum client uses all urls, because one server may hide payments.
     pub others: Vec<Endpoint>,
     /// Headers of every request; a value may be a secret.
     pub headers: Vec<(String, String)>,

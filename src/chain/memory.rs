@@ -153,7 +153,7 @@ impl MemoryChain {
             });
             let is_next = one.nonce.is_none_or(|nonce| nonce == next);
             if one.nonce.is_some_and(|nonce| nonce < next) {
-                // Another transaction in a block already has this nonce.
+                // A mined transaction already has this nonce, so this transaction leaves the mempool.
             } else if is_next
                 && !one.spends.iter().any(|spent| is_output_of(spent, &left_ids))
                 && picks(&one)
@@ -164,7 +164,7 @@ impl MemoryChain {
             }
         }
         self.mempool = left;
-        // On a chain with gaps, the skipped slots have no block.
+        // On a chain with gaps, up to two slots before the new block stay empty.
         let gap = if self.chain.row().has_gaps { u32::try_from(self.made % 3).unwrap() } else { 0 };
         let (height, parent) = match self.active.last() {
             Some(tip) => (tip.block.height + 1 + gap, tip.block.hash.clone()),

@@ -186,11 +186,11 @@ pub trait Watched {
     /// Returns `true` if the node must report the spender of this output. True for outputs that unconfirmed payments
     /// and sent transactions spend.
     fn has_output(&self, txid: &str, position: u32) -> bool;
-    /// Returns the accounts whose logs are requested: all assigned accounts, then unassigned accounts in the order of
-    /// their assignment, up to `max` in total. `None` if more than `max` accounts are assigned.
+    /// Returns at most `max` accounts whose logs are requested: all assigned accounts, then the unassigned accounts
+    /// that will be assigned next. `None` if more than `max` accounts are assigned.
     fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
-    /// Returns the accounts whose logs are requested for final blocks: all assigned and all unassigned accounts. The
-    /// list may be longer than `max`. `None` if the list cannot be complete.
+    /// Returns the accounts whose logs are requested for final blocks: all assigned and all unassigned accounts. May
+    /// return more than `max` accounts. `None` if the list cannot be complete.
     fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.queried_accounts(max)
     }
@@ -336,7 +336,7 @@ pub trait Node: Send {
     }
 
     /// Returns the block at this height if its state proves that another transaction used the nonce of the sender.
-    /// Otherwise returns `None`, also if the node no longer has the state of that block.
+    /// `None` if there is no proof, or the node no longer has the state of that block.
     ///
     /// # Errors
     ///

@@ -88,8 +88,8 @@ impl Rpc {
         self.calls
     }
 
-    /// Returns a number that changes after each failure. After a change, another node may answer, so facts about the
-    /// earlier node no longer count.
+    /// Returns a number that changes after each failure. Facts read before a change are no longer valid, because
+    /// another node may answer now.
     pub fn failure_epoch(&self) -> u64 {
         self.epoch
     }
@@ -189,7 +189,7 @@ impl Rpc {
         while !rest.is_empty() {
             let (now, later) = rest.split_at(self.batches.current().min(rest.len()));
             match now {
-                // A single call is not sent as a batch, because some nodes accept none.
+                // A single call is not sent as a batch, because some nodes accept no batches.
                 [(method, params)] => outcomes.push(self.call_one(method, params, seed.clone())?),
                 _ => match self.send_batch(now, seed.clone()) {
                     // Retries with half as many calls in the batch.

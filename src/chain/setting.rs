@@ -16,7 +16,7 @@ use std::str::FromStr;
 /// Largest number of characters in a header value.
 const HEADER_CHARS_MAX: usize = 4096;
 
-/// Error for a header of a chain without HTTP urls.
+/// Error for a `--node-header` of a chain without HTTP urls.
 const NO_HEADERS: &str =
     "is sent to http:// and https:// urls only, and the chain has none: leave it out";
 

@@ -169,7 +169,8 @@ impl Tron {
         let newest = parse_header(&newest)?.ok_or(NodeError::Behind)?;
         let last: HeaderResponse = self.post((NodeApi::Final, "getnowblock"), &json!({}))?;
         let last = parse_header(&last)?.map(|last| last.block.height);
-        // Two nodes behind one url may answer. The block that is final on one node may be missing on the other.
+        // Another node behind the url may have reported the final block, which may be above the newest block of this
+        // node.
         let last = last.map(|last| last.min(newest.block.height));
         let is_late =
             |last: u32, before: u32| !(before..before.saturating_add(FINAL_STEP)).contains(&last);

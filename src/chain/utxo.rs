@@ -106,7 +106,7 @@ impl Utxo {
         let first = self.call_required::<HashText>("getblockhash", &json!([0]))?;
         self.check_genesis(&first)?;
         self.network_epoch = Some(epoch);
-        // The url may now lead to another node.
+        // Another node may answer now, which may return whole transactions.
         self.has_full_blocks = true;
         self.network.ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
     }
@@ -183,7 +183,7 @@ impl Node for Utxo {
                 self.invalid_answer("what it says of its chain is not what was asked".to_owned())
             );
         };
-        // The url may now lead to another node.
+        // Another node may have answered, so its network is checked.
         self.check_genesis(&first)?;
         self.pruned_below = info.pruneheight.unwrap_or(0);
         let Some(header) = self.active_header(&info.bestblockhash)? else {

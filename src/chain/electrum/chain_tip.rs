@@ -115,7 +115,7 @@ impl Electrum {
         let checkpoint = Block { height, hash: hash.to_owned() };
         let kept = std::mem::take(&mut self.kept);
         let mut found = Ok(None);
-        // Tries older blocks at growing distances, because a deep reorg may have removed them.
+        // A deep reorg may have removed the newest stored blocks, so older blocks are tried at growing distances.
         let mut places = (0..kept.len()).filter(|place| place.saturating_add(1).is_power_of_two());
         while let (Ok(None), Some(place)) = (&found, places.next()) {
             if let Some(block) = kept.get(place) {

@@ -22,11 +22,11 @@ const PIPELINE_MAX: usize = 500;
 /// Milliseconds of silence before a batch of calls sends a [`FILLER`] call. The filler is sent at once if the server
 /// has reported changes, or if an earlier batch needed a filler.
 const SILENCE_MS: u64 = 250;
-/// Header range whose response has more than 1 024 bytes. A server that pads its traffic delays shorter responses by
-/// up to a second, until a packet is full (`PaddedRSTransport` of ElectrumX 2).
+/// Header range that a filler call requests. The response has more than 1 024 bytes. A server that pads its traffic
+/// delays shorter responses by up to a second, until a packet is full (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
-/// Largest number of filler calls in one batch of calls, and of fillers without a response. A filler does not help if
-/// its response arrives before the other responses.
+/// Largest number of filler calls in one batch of calls, and of fillers without a response. More than one is needed
+/// if the first filler is answered before the other calls.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Largest number of unread notifications. An honest server does not send more.

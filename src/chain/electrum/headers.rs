@@ -158,7 +158,7 @@ impl HeaderChain {
             HeaderError::Invalid(format!("the header {hash} at height {height} {what}"))
         };
         let needed = if height.is_multiple_of(PERIOD) {
-            // Before the first period there is no block, so the lowest height is 0.
+            // The first measurement begins at block 0, even if `behind` is larger than the height.
             let first = self.get(height.saturating_sub(rules.behind));
             first.and_then(|first| {
                 rules.next_bits(before.target_bits(), first.unix_time_s(), before.unix_time_s())

@@ -48,7 +48,7 @@ pub struct Electrum {
     servers: Vec<Server>,
     /// Network of the first server; `None` until it was checked.
     network: Option<&'static str>,
-    /// Number of the connection to the first server on which the network was checked.
+    /// Number of the first server's connection when the network was last checked.
     checked_on: Option<u64>,
     /// Height and header of the tip that the first server reported.
     server_tip: Option<(u32, RawHeader)>,
@@ -68,7 +68,8 @@ pub struct Electrum {
     scripts: HashMap<String, String>,
     /// Timestamps of old blocks by height, from the first server.
     times: HashMap<u32, Time>,
-    /// Script hash of each output whose spender must be reported, by transaction id and position.
+    /// Script hash of each output whose spender must be reported. The key is the transaction id and the position of
+    /// the output.
     parents: HashMap<(String, u32), Option<String>>,
     /// Height and block hash of each transaction that the database already has.
     returned: HashMap<Hash256, (u32, Hash256)>,

@@ -78,8 +78,8 @@ impl Electrum {
         untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
         let times_max = self.times.len().saturating_add(LATE_MAX);
         let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
-        // Possible spenders of watched outputs are examined in every step, even if they were returned before. Their
-        // transactions are cached.
+        // All possible spenders of watched outputs are examined, because their transactions are cached. The limit
+        // applies only to payments.
         let (untold, mut wanted): (Vec<_>, Vec<_>) =
             untold.into_iter().partition(|(id, ..)| is_ours(id));
         let wanted_max = wanted.len().saturating_add(LATE_MAX);

@@ -33,7 +33,7 @@ pub(super) struct Server {
     bytes_before: u64,
     /// Number of the first connection. The number increases with each reconnect.
     epoch: u64,
-    /// Number of the connection on which the network was checked.
+    /// Number of the first connection when the network was last checked.
     checked_on: Option<u64>,
     /// Number of failures in a row.
     failures: u32,
@@ -54,7 +54,7 @@ struct ScriptHistory {
     connection: Option<usize>,
     /// Last status that the server sent for the script.
     last_status: Option<String>,
-    /// Status of the script when the entries were read. The outer `None` before the first read.
+    /// Status of the script when `entries` was read. The outer `None` before the first read.
     entries_status: Option<Option<String>>,
     entries: Vec<HistoryEntry>,
 }

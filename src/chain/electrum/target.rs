@@ -20,7 +20,7 @@ impl Target {
         for (distance, byte) in mantissa.into_iter().enumerate() {
             match bytes.get_mut(first.checked_add(distance)?) {
                 Some(place) => *place = byte,
-                // The remaining digits are behind the binary point, so they are ignored.
+                // The remaining bytes are fractions of the number, so they are ignored.
                 None => break,
             }
         }

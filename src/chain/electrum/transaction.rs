@@ -165,7 +165,8 @@ mod tests {
     #[test]
     fn litecoin_extension_does_not_change_the_id() {
         let one_line = ParsedTransaction::parse(&raw_transaction(FIRST)).unwrap();
-        // The transaction has flag 8, and the marker of an integrating transaction before the lock time.
+        // The new text has flag 8 after the version, and a zero byte before the lock time, like an integrating
+        // transaction of litecoin (LIP 3).
         let extended = format!("{}0008{}00{}", &FIRST[..8], &FIRST[8..FIRST.len() - 8], "00000000");
         let extended = ParsedTransaction::parse(&raw_transaction(&extended)).unwrap();
         assert_eq!(one_line.id, extended.id);

@@ -21,8 +21,8 @@ pub(super) struct PowRules {
     limit: u32,
     /// Intended duration of a period, in seconds.
     span: u32,
-    /// Number of blocks from the first block of a new period back to the block at which the measurement of the old
-    /// period begins.
+    /// Distance, in blocks, from the first block of a new period back to the first block used to measure the old
+    /// period.
     pub behind: u32,
     /// Computes the proof-of-work hash of a header.
     work: fn(&[u8; 80]) -> Option<Hash256>,
@@ -62,7 +62,7 @@ impl PowRules {
     pub(super) fn next_bits(&self, bits: u32, first: u32, last: u32) -> Option<u32> {
         let (low, high) =
             (self.span.checked_div(SPAN_FACTOR_MAX)?, self.span.checked_mul(SPAN_FACTOR_MAX)?);
-        // Block times may decrease.
+        // Block times may decrease, so the difference may be negative.
         let passed = last.saturating_sub(first).clamp(low, high);
         let next = Target::from_compact(bits)?.mul_div(passed, self.span);
         let limit = Target::from_compact(self.limit)?;

@@ -135,7 +135,7 @@ impl Evm {
         if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
             return Err(invalid_answer("it answers traces of another transaction"));
         }
-        // A transaction has at least its root frame, so an empty list means that the node has no traces of it.
+        // Each transaction has at least one call frame, so an empty list means that the node has no traces of it.
         let is_told = !steps.is_empty();
         let sent = internal_transfers(&steps, block)?;
         Ok(is_told.then_some(sent))

@@ -146,7 +146,7 @@ fn contract_transfers_in_block(
     block: &FetchedBlock,
     steps: &[Trace],
 ) -> Result<Vec<InternalTransfer>, NodeError> {
-    // A transaction has at least its root frame, so an empty list means that the traces are missing.
+    // Each transaction has at least one call frame, so an empty list means that the traces are missing.
     if steps.is_empty() && !block.transactions.is_empty() {
         return Err(NodeError::Behind);
     }

@@ -112,7 +112,7 @@ impl StepBuilder<'_> {
             return Ok((Vec::new(), restart_rescan(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
-        // A range does not cross the last final block, so that the hash of that block is known.
+        // A range that contains the last final block ends there, so that the result includes the hash of that block.
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
@@ -146,7 +146,7 @@ impl StepBuilder<'_> {
     /// Returns the node's block below the next range of the rescan. `None` if the hash of this block differs from the
     /// hash read earlier.
     fn block_before_next_range(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
-        // The first block of a chain contains no payment.
+        // A rescan from height 0 begins after block 0, which contains no payment.
         let height = rescan.next.saturating_sub(1);
         let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;
         let is_same = rescan.last_hash.as_ref().is_none_or(|last| *last == hash);

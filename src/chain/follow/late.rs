@@ -5,8 +5,8 @@ use crate::chain::{BlockRead, NodeError};
 use crate::domain::observation::Block;
 
 impl StepBuilder<'_> {
-    /// Returns payments in blocks that were read before their address was polled. Adds these blocks to `keep`, unless
-    /// they are below all stored hashes.
+    /// Returns blocks with payments that the node reports late, because each block was read before the payment's
+    /// address was polled. Adds the blocks whose hashes must be stored to `keep`.
     pub(super) fn read_late_payments(
         &mut self,
         to: &Block,
@@ -14,7 +14,7 @@ impl StepBuilder<'_> {
     ) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.node.late_payments(to, self.watched)?;
         let kept = self.known.kept.last().map_or(0, |block| block.height);
-        // On account chains, the hashes of blocks that were read as final are not stored.
+        // On account chains, the hash of a late block is stored only if the block is above the last final block.
         let complete = self.known.complete.as_ref();
         let complete = complete.filter(|_| !self.chain().has_outputs());
         let oldest = complete.map_or(kept, |block| block.height.saturating_add(1));

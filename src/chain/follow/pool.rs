@@ -137,7 +137,8 @@ pub(super) fn sort_parents_first(received: &[ReceivedOutput]) -> Vec<&ReceivedOu
         of.entry(&one.txid).or_default().push(one);
     }
     let (mut ordered, mut placed) = (Vec::with_capacity(received.len()), HashSet::new());
-    // A loop replaces recursion, because a sender may build a chain of any length.
+    // A loop is used instead of recursion, because a sender may make any number of transactions that spend each
+    // other's outputs.
     for one in received {
         let mut waiting = vec![(one.txid.as_str(), false)];
         while let Some((txid, parents_are_placed)) = waiting.pop() {

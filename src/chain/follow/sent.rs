@@ -13,7 +13,7 @@ use crate::domain::observation::{Block, InputSource};
 /// Largest number of transactions that one step looks up, including candidates for a replacement.
 const LOOKUPS_MAX: u32 = 20;
 
-/// The head of the node and the blocks read, used while sent transactions are looked up.
+/// The head of the node and the blocks read, for lookups of sent transactions.
 struct LookupPosition<'a> {
     head: &'a Head,
     /// The last block that was read.
@@ -91,7 +91,7 @@ impl StepBuilder<'_> {
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
             return self.answer_if_present(found, &sent.native_to, at);
         }
-        // If the node no longer knows the transaction, the database provides its sender and nonce.
+        // If the node no longer has the transaction, the sender and the nonce from the database are used.
         let (spends, nonce) = match &found {
             Some(found) => (&found.spends, found.nonce),
             None => (&sent.spends, sent.nonce),
@@ -128,7 +128,8 @@ impl StepBuilder<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if the block has been read. If a hash is stored at its height, both hashes must be equal.
+    /// Returns `true` if the block has been read. If the hash at its height is stored, it must be the hash of the
+    /// block.
     fn is_block_read(&self, block: &Block, at: &LookupPosition<'_>) -> bool {
         let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
         block.height <= at.to.height

@@ -190,7 +190,8 @@ fn lower_head_is_lag_and_different_hash_is_reorg() {
             matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
         );
         scene.node.behind = 0;
-        // The abandoned branch has another head. On chains that keep all hashes, a shorter new branch is also tried.
+        // The chain replaces the newest two blocks by two others. On chains that keep all hashes, it then also
+        // replaces two blocks by only one.
         let shorter = scene.known.chain.has_outputs().then_some(1);
         for blocks in [2].into_iter().chain(shorter) {
             scene.remove_blocks(2);
@@ -222,7 +223,7 @@ fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
         scene.apply_step(&step);
     }
     scene.known.kept.retain(|block| block.height >= 20);
-    // The final block differs from the node's block at the same height.
+    // The stuck node has another block at the height of the final block. The chain then waits and is not stopped.
     std::mem::swap(&mut scene.node, &mut still);
     assert!(
         matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())

@@ -67,8 +67,8 @@ impl WatchedAddresses {
         }
     }
 
-    /// Returns the assigned accounts, then up to `spare_max` unassigned accounts in the order of their assignment.
-    /// `None` if too many accounts are assigned.
+    /// Returns the assigned accounts, then up to `spare_max` unassigned accounts, beginning with the next to be
+    /// assigned. `None` if too many accounts are assigned.
     fn accounts_to_query(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
         if self.accounts.len() > max.min(ACCOUNTS_MAX) {
             return None;
@@ -267,16 +267,16 @@ mod tests {
         assert_eq!(all(3).unwrap().len(), 1000);
         assert_eq!((named(0), all(0)), (None, None));
         assert!(StepTargets::new(&watched, &known).has_account(&account(999).0));
-        // There are more unassigned accounts than a restored wallet has. The logs of final blocks are then requested
-        // for all accounts.
+        // Now there are more than `SPARE_MAX` unassigned accounts, so the list of all accounts would be incomplete
+        // and is not returned.
         for index in 1000..=4001_u32 {
             let (_, text) = account(u64::from(index));
             watched.write().unwrap().insert_unassigned(Chain::Base, &text, index);
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
-        // The filter of logs contains an assigned account, even if its distance was beyond the limit. The list of
-        // unassigned accounts was cut, and never counts as complete.
+        // An assigned account is in the filter of logs, even if it was too far down the list of unassigned accounts.
+        // That list was cut, and never counts as complete.
         for index in 10..=4001 {
             let address = account(index).1;
             watched.write().unwrap().insert(Chain::Base, &address);

@@ -35,9 +35,9 @@ pub(crate) struct MemoryNode {
     pub(crate) lookups: u64,
     /// `true` if the node polls addresses and does not read blocks.
     pub(crate) by_name: bool,
-    /// Addresses polled in earlier steps whose answers the database has stored.
+    /// Polled addresses whose answers the database has stored.
     asked: HashSet<String>,
-    /// Addresses polled since the database last stored the answers to polls.
+    /// Polled addresses whose answers the database has not stored yet.
     told: HashSet<String>,
     /// Blocks and mempool at the moment when the node was stopped; `None` if the node follows the chain.
     stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,

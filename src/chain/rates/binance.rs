@@ -67,7 +67,7 @@ pub(super) fn fetch_tickers(
     Ok(tickers)
 }
 
-/// Returns the error in a response body; the HTTP status may be any.
+/// Returns the error in a response body, whatever the HTTP status.
 fn parse_error(body: &[u8]) -> Option<BinanceError> {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     is_object.then(|| serde_json::from_slice(body).ok())?

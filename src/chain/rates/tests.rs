@@ -173,7 +173,7 @@ fn missing_pair_does_not_affect_others() {
         assert!(fetch_from(source, base).unwrap().len() >= 4);
         assert!(!asks.try_iter().last().unwrap().contains('?'), "{source}");
     }
-    // If the pair is rejected again, the source fails.
+    // Every response rejects the pair, also the response to the second request, so the source fails.
     let gone = http_response("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
     let failure = fetch_with_response(FigureSource::Kraken, gone).unwrap_err();
     assert_eq!(failure.problem, "answered an error: EQuery:Unknown asset pair");

@@ -140,7 +140,7 @@ impl TransactionCredits {
                 continue;
             };
             let counts = match (named.asset, &credit.holder) {
-                // The lamports or tokens were sent to the account itself.
+                // The watched address is this account, and not the owner of a token account.
                 (None, _) => true,
                 (Some(asset), holder) if asset == credit.asset => match holder {
                     Some(holder) => *holder == named.owner,

@@ -144,7 +144,8 @@ struct HistoryOutcome {
 }
 
 impl AccountHistories {
-    /// Forgets final transactions that were already returned. Raises the lowest slots of the histories.
+    /// Forgets returned transactions that are at least [`MARGIN`] slots below `complete`. Raises the lowest slot of
+    /// each history to this depth.
     pub(super) fn forget_returned_transactions(
         &mut self,
         complete: u32,
@@ -200,7 +201,8 @@ impl Solana {
         of_address: &[(&PolledAccount, AccountState)],
         look: &PollScope<'_>,
     ) -> Result<(), NodeError> {
-        // Every transaction that creates or closes a token account also contains the owner of that account.
+        // Whether the address's own account has a transaction; `None` if its history was not read. Every transaction
+        // that creates or closes a token account also contains the own account.
         let mut own_has_any = None;
         for (account, state) in of_address {
             let (name, now) = (&account.account, self.head_time);

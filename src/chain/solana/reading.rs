@@ -137,7 +137,7 @@ impl Solana {
     ) -> Result<Vec<SlotSignature>, NodeError> {
         let known = self.step.known_transactions_between(from, to);
         let open = match pass {
-            // Transactions that were seen at the head must now be in the final histories.
+            // The final histories must also contain the transactions that were seen at the head.
             RangePurpose::Final => self.head.transactions_between(from, to),
             RangePurpose::Head | RangePurpose::Rescan | RangePurpose::RescanAtHead => Vec::new(),
         };
@@ -257,7 +257,7 @@ impl Solana {
         Ok((blocks, told))
     }
 
-    /// Moves a transaction to slot `to`. The histories contain the transaction at slot `from`.
+    /// Changes the slot of a transaction from `from` to `to` in the histories.
     fn move_transaction(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {

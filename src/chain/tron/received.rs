@@ -14,8 +14,8 @@ use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::asset::Asset;
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Notes of calls that transfer native coins: `call`, `create` and `suicide`. Calls for staking have amounts too, but
-/// other notes.
+/// Values of `note` for calls that transfer native coins: `call`, `create` and `suicide`, in hexadecimal. Calls for
+/// staking have amounts too, but other notes.
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {

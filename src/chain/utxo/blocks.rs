@@ -99,8 +99,8 @@ impl Utxo {
         scanner: OutputScanner<'_>,
     ) -> Result<Vec<ScannedTx>, NodeError> {
         let mut found = Vec::new();
-        // The transactions are fetched in groups. If a node lists more transactions than it has, this is detected
-        // early.
+        // The transactions are fetched in groups. The first missing transaction ends the loop, even if a node lists
+        // far more transactions than it has.
         for group in ids.chunks(GROUP) {
             let calls: Vec<_> = group.iter().map(|txid| ("getrawtransaction", (txid, 1))).collect();
             let answers = self.rpc.batch_with_seed(&calls, TxSeed(scanner))?;

@@ -96,7 +96,7 @@ impl Utxo {
         let params = json!([txid, 1, block.hash]);
         match self.fetch_transaction(txid, &params, scanner)? {
             Ok(read) => self.lookup_in_block(read, &HashText(block.hash)),
-            // The block is pruned. On dogecoin nodes, the method takes no block hash.
+            // The block is pruned, or the method accepts no block hash, as on dogecoin nodes.
             Err(_) => Ok(Lookup::NoIndex),
         }
     }

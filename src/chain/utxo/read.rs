@@ -13,9 +13,8 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
-/// Largest number of inputs stored for one transaction. Each watched output stores its own list of inputs, and the
-/// limit applies to the sum of all lists. Watched inputs are stored first. Only a malicious transaction has more
-/// inputs.
+/// Largest number of inputs stored for one transaction. Each payment stores its own list of inputs, and the limit
+/// applies to the sum of the lists. Watched inputs are stored first. Only a malicious transaction has more inputs.
 const SPENDS_MAX: usize = 100_000;
 
 /// Scanner that finds payments to watched addresses in transaction outputs.

@@ -95,7 +95,7 @@ fn invalid_headers_are_rejected() {
 
 #[test]
 fn difficulty_changes_after_each_period() {
-    // Blocks arrive twice as fast as intended, so the next period has different target bits.
+    // Blocks arrive every 300 s, and not every 600 s, so the next period has different target bits.
     let times = (1..PERIOD).map(|height| height * 300);
     let mut headers =
         HeaderChain::start_at(Some(EASY), 0, create_headers(std::iter::empty())).unwrap();

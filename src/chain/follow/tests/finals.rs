@@ -53,7 +53,8 @@ fn final_block_on_another_branch_is_not_stored() {
     for reads_all_first in [true, false] {
         let (mut scene, mut both, txid) = create_split_scene();
         if reads_all_first {
-            // The scene reads up to the head before the second node answers. The hash of every fifth block is stored.
+            // The first node alone answers up to block 34. Then the oldest block with a stored hash counts as the
+            // last final block.
             scene.known.complete = None;
             while scene.step_forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();
@@ -74,7 +75,7 @@ fn final_block_on_another_branch_is_not_stored() {
         }
         assert!(disputes > 1 && scene.complete_height() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
-        // The chain is still followed at its head.
+        // The chain is followed at its head, although the final blocks are disputed.
         scene.mine(3);
         let forward = scene.step_forward_with(&mut both);
         assert_eq!(forward.to.block.height, 37);
@@ -100,7 +101,7 @@ fn lost_final_block_is_disputed_until_node_has_it() {
     let own = scene.known.complete.clone().unwrap();
     let hash = both.other.hash_at(26).unwrap().unwrap();
     let theirs = Block { height: 26, hash };
-    // An older version of Coffer may have stored this state.
+    // An older version of Coffer may have stored a final block of the other branch.
     scene.known.complete = Some(theirs.clone());
     let mut known = create_open_observation(&txid, "a");
     known.block = Some(own.clone());

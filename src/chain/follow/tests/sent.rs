@@ -65,7 +65,7 @@ fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon(
     let found = only_found_transaction(&forward.sent);
     assert_eq!((found.block.as_ref(), found.time), (Some(&block), Some(later)));
     assert_eq!(forward.found, found.received);
-    // Beyond the horizon of 200 blocks the transaction is final.
+    // With 199 further blocks the transaction is not yet final. With one more, 200, it is final.
     for (blocks, is_final) in [(199, false), (1, true)] {
         scene.mine(blocks);
         while scene.known.cursor.as_ref().unwrap().block != tip_block(&scene) {
@@ -171,7 +171,7 @@ fn descendant_of_replaced_transaction_conflicts() {
     for _ in 0..3 {
         txids.push(scene.send(txids.last().unwrap(), 500));
     }
-    // The transactions are listed in reverse order, because lookups do not require that parents come first.
+    // The list is in reverse order, because lookups accept children before their parents.
     let spends = |at: usize| {
         tx_with_inputs(&txids[at], &[first_output("other"), first_output(&txids[at - 1])])
     };
@@ -191,8 +191,8 @@ fn descendant_of_replaced_transaction_conflicts() {
         .collect();
     expected.sort_by(|one, two| one.txid.cmp(&two.txid));
     assert_eq!(forward.conflicts, expected);
-    // At first, no unconfirmed payment is gone. Then a payment is added that spends the same output as the mined
-    // transaction, so the payment is gone.
+    // Without a known unconfirmed payment, none is gone. Then a payment is added that spends the same output as
+    // `other`, so the payment is gone.
     assert!(forward.gone.is_empty());
     scene.known.open = vec![create_open_observation(&txids[1], "a")];
     scene.memory.lock().unwrap().remove_blocks(1, |_| true);
