@@ -35,7 +35,7 @@ fuzz_target!(|text: &str| {
         let _ = rate.value(Units(u128::MAX), 0);
         let _ = rate.units_for(Cents(i64::MAX), 18);
     }
-    // The body contains the text as the amount: as a number and as a string.
+    // Each body has `text` as its amount: once as a JSON number, once as a JSON string.
     for body in [
         format!("{{\"amount\":{text},\"currency\":\"EUR\"}}"),
         format!("{{\"amount\":{},\"currency\":\"EUR\"}}", serde_json::json!(text)),

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 static SERVER: OnceLock<Server> = OnceLock::new();
 
-/// Returns the address of the sandbox, which starts with the first input.
+/// Returns the address of the sandbox. The first call starts the sandbox.
 fn address() -> &'static str {
     let server = SERVER.get_or_init(|| Server::start(Config::sandbox()).expect("a sandbox"));
     server.url().trim_start_matches("http://")

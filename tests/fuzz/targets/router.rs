@@ -1,4 +1,4 @@
-//! Fuzzes the router: for any method and path, the found route matches the path segment by segment.
+//! Fuzzes the router: if a method and a path have a route, the path matches this route segment by segment.
 
 #![no_main]
 

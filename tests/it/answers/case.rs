@@ -151,7 +151,7 @@ fn faulty_bodies(
     all
 }
 
-/// Returns cases with a body that is missing, incomplete, too large or no JSON object.
+/// Returns cases with a body that is missing, incomplete, too large or not a JSON object.
 fn malformed_bodies(valid: &str) -> Vec<RequestCase> {
     let cut = valid.get(..valid.len().saturating_sub(1)).unwrap_or("");
     vec![

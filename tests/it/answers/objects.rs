@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
 const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
-/// Collections whose ids in paths are fixed names, each with an id that exists.
+/// Collections whose objects are identified by a name in the path, each with the name of one object.
 const NAMED: [(&str, &str); 8] = [
     ("customers", "ada"),
     ("pools", "solana"),

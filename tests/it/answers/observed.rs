@@ -80,7 +80,7 @@ fn normalize(text: &str) -> String {
     mask_after(&out, "\"path\":\"M", |letter| letter != '"')
 }
 
-/// Replaces each time that comes from the real clock. The sandbox clock of this test is in the year 2099.
+/// Replaces each time that comes from the real clock, which is before 2098. The sandbox clock is in 2099.
 fn replace_real_times(text: &str) -> String {
     let parts = text.split_inclusive('Z').map(|part| {
         let at = part.len().saturating_sub(TIME_BYTES);

@@ -199,7 +199,8 @@ impl ResponseRecorder {
             let answer = self.send_case(operation, &case, situation);
             table.add(&case.name, situation, answer.1);
         }
-        // Each response reports the next invalid field, in the order in which the operation checks the fields.
+        // All fields of the first body are invalid. Each further body corrects the field that the last response
+        // reported.
         let fields = operation.fields.as_deref().unwrap_or_default();
         let mut named = Vec::new();
         for turn in 1..=fields.len() + 1 {

@@ -16,7 +16,7 @@ pub struct SeededSandbox {
     foreign_key: String,
 }
 
-/// Owner of the objects that a request names.
+/// Owner of the objects in the path of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
     Own,
@@ -81,7 +81,8 @@ impl SeededSandbox {
                 let path = format!("/sandbox/payouts/{}", self.objects.ids["payouts"]);
                 shop.post(&path, None, json!({ "action": "reject" }));
             }
-            // Failed sign-ins are counted in memory, and only a reset clears the count. The caller restores the file.
+            // Only a reset of the sandbox clears the count of failed sign-ins. The caller restores the file after the
+            // reset.
             "signIn"
             | "confirmSecondFactor"
             | "endSecondFactor"

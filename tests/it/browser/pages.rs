@@ -52,8 +52,7 @@ fn all_browser_tests_pass() {
         .filter(|file| file.to_str().is_some_and(|file| file.ends_with(".test.mjs")))
         .collect();
     assert!(!files.is_empty());
-    // By default, Node runs one test file fewer at once than the machine has cores. With two cores, the files run one
-    // after another.
+    // By default, Node leaves one core unused. This test runs one test file on each core.
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let mut node = Command::new("node");
     node.args(["--test", "--test-reporter=tap"]);

@@ -11,7 +11,8 @@ fn other_site_cannot_move_the_sandbox_clock() {
     let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let (_, token) = checkout_path_and_token(&invoice);
     let id = invoice["id"].as_str().unwrap();
-    // The checkout page itself sends `Origin: null` because of its referrer policy.
+    // Because of its referrer policy, the checkout page sends `Origin: null`, as other sites can. `Sec-Fetch-Site`
+    // distinguishes them.
     let move_by = |headers: &[(&str, &str)]| {
         let form = ("content-type", "application/x-www-form-urlencoded");
         let (headers, path) = ([headers, &[form]].concat(), format!("/checkout/{id}/simulate"));

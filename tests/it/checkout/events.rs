@@ -100,7 +100,7 @@ fn stream_is_chunked_and_ignores_client_data() {
 
 #[test]
 fn stopping_server_ends_every_stream_cleanly() {
-    // A stopping server waits only 1 ms for each client.
+    // In this test, a stopping server waits at most 1 ms for each client.
     let limits = ConnectionLimits { drain_client_ms: 1, ..ConnectionLimits::default() };
     for _ in 0..4 {
         let shop = Shop::with_config(Config { limits, ..Config::sandbox() });
@@ -155,7 +155,8 @@ fn idle_stream_is_evicted_and_ends_with_the_server() {
         next_event(&mut stream).unwrap();
         stream
     };
-    // The client of `shop` holds one connection. Each further stream evicts the stream that has been idle longest.
+    // The server accepts four connections, and the client of `shop` already holds one. A stream above this limit
+    // evicts the stream that has been idle longest.
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next_event(&mut streams.remove(0)).is_none());

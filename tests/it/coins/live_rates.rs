@@ -204,7 +204,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     );
     assert!(said.contains("wrong: rates: coingecko answered 451; mend: allow this machine to reach it, remove it from --rates"), "{said}");
     drop(running);
-    // A single source is not enough, whichever error the second source returns.
+    // Two sources must agree, so a single source gives no rate, whatever the other sources return.
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);

@@ -141,7 +141,7 @@ fn spread_of_the_account_lowers_the_rate() {
     }
     assert_eq!(patch(json!(250)).expect(200).json()["rateSpreadBps"], 250);
     let (test, key) = served.create_test_invoice(&running);
-    // The amount is 100.00 EUR, at a rate of 60000 EUR less a spread of 2.5 %.
+    // The rate is 60000 EUR less a spread of 2.5 %: 58500 EUR. 100.00 / 58500 is 0.00170941 BTC, rounded up.
     let url = format!("{}/v1/invoices/{test}/select", running.url);
     let body = json!({ "asset": "BTC" }).to_string();
     let quoted = send(&agent(), "POST", &url, &[("X-API-Key", &key)], &body);

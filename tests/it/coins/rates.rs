@@ -19,7 +19,7 @@ impl Shop {
         made.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// Turns on the stale-rates fault of live mode if `are` is `true`, and otherwise turns the fault off.
+    /// Turns the stale-rates fault of live mode on or off.
     #[track_caller]
     fn set_rates_stale(&self, are: bool) {
         if are {
@@ -30,8 +30,8 @@ impl Shop {
         }
     }
 
-    /// Returns rate and source of the row with this id, and the milliseconds from the rate's time to the column
-    /// `moment`.
+    /// Returns rate and rate source of a row, and the age of the rate at the time in the column `moment`, in
+    /// milliseconds.
     #[track_caller]
     fn rate_and_age(&self, table: &str, moment: &str, id: &str) -> String {
         self.query_text(&format!(

@@ -82,7 +82,7 @@ fn confirmation_fixes_the_fee() {
     assert_eq!((&deposit["feeEur"], &deposit["netEur"]), (&json!("1.20"), &json!("58.80")));
     assert_ne!(deposit["createdAt"], deposit["confirmedAt"]);
     assert_eq!(deposit["confirmedAt"], shop.now());
-    // The smallest deposit is confirmed, but not booked, because its value is 0.00.
+    // 0.00000001 BTC at 60000 EUR is worth 0.00 EUR, so the deposit is confirmed but not booked.
     let little = shop.pay(json!({ "address": address, "amount": "0.00000001" }));
     shop.set_payment_state(&little, "confirmed");
     shop.assert_deposit(TEST, &little, "confirmed", 1, "", "58.80");
@@ -114,7 +114,7 @@ fn seen_deposit_can_be_replaced() {
     let seen_at = shop.get_deposit(TEST, &id)["createdAt"].clone();
     shop.advance("1h");
     let path = format!("{PATH}/{id}");
-    // A replacement that is not larger keeps the time of the replaced payment.
+    // A replacement of the same amount keeps the time of the replaced payment.
     let same = shop.post(&path, None, json!({ "state": "replaced" }));
     let same = same.expect(200).json();
     let same = same["id"].as_str().unwrap();
@@ -166,7 +166,7 @@ fn shared_address_requires_an_asset() {
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));
-    // The address is recognized in lower case, and all coins of the family share the address.
+    // An EVM address is recognized in lower case, and all EVM coins share it.
     let lower = evm.to_lowercase();
     for asset in ["ETH", "USDC-POLYGON"] {
         let id = shop.pay(json!({ "address": lower, "asset": asset, "amount": "1" }));

@@ -57,7 +57,7 @@ const FAULTS: [(&str, &str, &str); 14] = [
 
 /// Statements that cause no finding.
 const RIGHT: [&str; 4] = [
-    // A cursor may wait while a rescan is ordered or the chain is stopped.
+    // The cursor of a chain need not advance while a rescan is ordered or the chain is stopped.
     "insert into rescans (chain, from_height, next_height, asked_at) values ('ethereum', 80, 80, 0);
      update chain_cursors set complete_height = 81, complete_hash = 'e81' where chain = 'ethereum'",
     "update chain_cursors set stopped = 'why', complete_hash = 'other' where chain = 'litecoin'",

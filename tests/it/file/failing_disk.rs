@@ -131,7 +131,7 @@ pub fn assert_write_rejected(answer: &Response) {
     assert!(!answer.text.contains("disk"), "{}", answer.text);
 }
 
-/// Counts the log lines about refused writes whose cause and reason begin with these texts.
+/// Counts the log lines about rejected writes whose cause and reason start with these texts.
 pub(super) fn refusal_lines(log: &str, cause: &str, reason: &str) -> usize {
     let cause = format!("] writes refused: cause=\"{cause}");
     let reason = format!("\" reason={reason}");

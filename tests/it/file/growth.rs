@@ -60,7 +60,8 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(attempt_responses(&listed.json()["data"][0]), expected);
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
-    // After another 1908 hours, the old attempts and the response to which only they referred are deleted.
+    // 1908 hours later, the time is 91.5 days (2 + 10 + 79.5) after the first attempt. Attempts are deleted after 90
+    // days, so those of the first day are deleted, with the response that only they referred to.
     shop.advance("1908h");
     assert_eq!(attempt_responses(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(stored_response_bytes(&shop), 4 * 1024);
@@ -139,7 +140,7 @@ fn wal_is_truncated_after_a_long_read() {
         values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
     shop.execute_sql(much);
     assert!(wal_bytes(shop.file()) > LOG_BYTES_MAX);
-    // On a slow disk, the statement holds the lock so long that the server rejects writes for a moment.
+    // On a slow disk, this large insert locks the file so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
     assert!(polling::wait_until(is_ready));
     // The long read does not delay writes, and writes do not change its snapshot.
@@ -209,8 +210,8 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
     }
     let rows = |table: &str| shop.query_text(&format!("select count(*) || '' from {table}"));
     let kept = ["invoice_steps where quote is not null", "quotes", "addresses"];
-    // The timeline has one more entry for the first selection, because the selection changes the status of the
-    // invoice.
+    // Each of the three coins has one timeline entry. The first selection has one more, because it changes the status
+    // of the invoice.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A selection that received a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));

@@ -1,5 +1,5 @@
-//! The hash chain over the ledger and the audit log: the audit finds edits, and a chain head that a person noted
-//! proves all earlier rows.
+//! The hash chain over the ledger and the audit log. The audit finds edits. A chain head that a person has kept
+//! proves all rows up to it.
 
 use super::audit::{findings, shop_with_every_feature};
 use super::old_files::{downgraded_copy, start_on_file, text_column};
@@ -118,7 +118,7 @@ fn audit_proves_rows_up_to_a_noted_chain_head() {
     let both = ["--head", ledger.as_str(), "--head", audit_log];
     let now = log_heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
-    // The older copy is consistent, but lacks the rows that were written after the copy was made.
+    // The older copy is consistent, but it lacks the row of the newer chain head.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
     assert_eq!(run_coffer("audit", &copy, &rest).status.code(), Some(1));
     let output = run_coffer("audit", &copy, &rest);

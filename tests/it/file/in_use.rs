@@ -97,7 +97,7 @@ fn file_in_use_is_not_replaced_under_any_name() {
     create_invoice(&shop.url).expect(201);
     assert!(shop.process.close_input());
     assert_eq!(invoice_count(&shop.file), 4, "acknowledged writes are stored");
-    // After the server has stopped, the target of the symlink is replaced, but the symlink is not.
+    // A restore through a symlink replaces the file to which the symlink points, and keeps the symlink.
     let (code, said) =
         run_coffer(&["restore", "--file", path_text(&soft), path_text(&shop.copy), "--force"]);
     assert_eq!(code, Some(0), "{said}");
@@ -197,7 +197,7 @@ fn removed_file_is_noticed_without_requests() {
         assert!(begun.elapsed() < PATIENCE, "the server did not notice in time");
     }
     create_invoice(&shop.url).assert_error(503, "overloaded", None);
-    // The file is read again only after the end of the process, because the writer may still have it open.
+    // The test reads the file only after the server has exited, because the server may still have the file open.
     assert!(shop.process.close_input());
     // The acknowledged writes are in the moved file.
     assert_eq!(invoice_count(&shop.scratch.path("moved.db")), 3);
@@ -319,7 +319,7 @@ fn rejected_second_server_keeps_locks_of_the_first() {
         let second = Server::start(config(name)).err().unwrap().to_string();
         assert!(second.contains("in use by another coffer"), "{second}");
     }
-    // The first server still holds SQLite's locks: another program gets no exclusive access.
+    // The first server still holds SQLite's locks, so another program gets no exclusive access.
     let copy = scratch.path("copy.db");
     let (code, said) = run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
     assert_eq!(code, Some(0), "{said}");

@@ -142,7 +142,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
         create_invoice_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
-    // The test holds the lock of another backup that is in progress, so the temporary file of that backup stays.
+    // The test simulates another backup in progress: it holds the lock of the temporary file, so this file stays.
     let temporary = scratch.path("copy.db-copying");
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();

@@ -206,7 +206,8 @@ fn server_logs_a_large_wal() {
     let bytes = 300 * 1024 * 1024;
     let opened = std::fs::File::options().write(true).open(wal).unwrap();
     opened.set_len(bytes).unwrap();
-    // The test lengthens the WAL file after its last frame. Closing this descriptor releases none of SQLite's locks.
+    // Bytes after the last frame of the WAL do not change the database. SQLite does not lock the WAL file, so closing
+    // `opened` releases no lock.
     let metric = format!("\ncoffer_wal_bytes {bytes}\n");
     assert!(get(&running.url, "/metrics").expect(200).text.contains(&metric));
     let said = || std::fs::read_to_string(&log).unwrap();

@@ -203,7 +203,7 @@ fn assert_accepts_new_work(version: &str) {
     let taken: BTreeSet<_> =
         text_column(&old, "select address from addresses").into_iter().collect();
     let post = |path: &str, key: &str, body: Value| call(&url, "POST", path, key, &body);
-    // A retry gets the original response.
+    // A request with an existing order id returns the existing invoice.
     let body = json!({ "amount": "41.00", "currency": "EUR", "orderId": "open" });
     let again = post("/v1/invoices", TEST, body).expect(200).json();
     let mut handed_out = BTreeSet::new();

@@ -97,8 +97,8 @@ fn assert_payments_usable(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
-/// Statement that stores transaction ids that older versions accepted without normalizing them. Payments 1 and 9 on
-/// bitcoin and 4 on base, all in test mode, have the same 32 bytes.
+/// Statement that stores transaction ids that older versions accepted without normalizing them. In test mode, the ids
+/// of payments 1 and 9 on bitcoin and of payment 4 on base have the same 32 bytes.
 const STORE_UNNORMALIZED_TXIDS: &str =
     "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
   update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;

@@ -166,7 +166,8 @@ fn ready_file_replaces_only_an_earlier_ready_file() {
     };
     std::fs::write(&notes, "precious").unwrap();
     std::fs::write(&ready, "").unwrap();
-    // The ready file may be empty or an earlier ready file. A database or an unrelated file is not replaced.
+    // The server writes its ready file over an empty file or an earlier ready file, but not over a database or
+    // another file.
     assert!(sandbox(&old, &ready).0 && sandbox(&old, &ready).0);
     let log = folder.path("new.db-wal");
     for (file, ready, why) in [
@@ -213,7 +214,7 @@ fn ready_file_does_not_follow_symlinks() {
         let mut command = sandbox_with_umask(mask, &["--ready-file"]);
         let process = Process::start(command.arg(&ready));
         let line = process.read_line();
-        // The file exists as soon as the ready line can be read.
+        // The ready file exists as soon as the ready line can be read.
         let found = std::fs::symlink_metadata(&ready).unwrap();
         assert!(found.is_file() && found.mode() & 0o777 == mode);
         let written = std::fs::read_to_string(&ready).unwrap();

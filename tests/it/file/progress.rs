@@ -54,7 +54,7 @@ fn audit_reports_progress_of_checks_and_invoices() {
     let counts: Result<_, Error> = counts;
     assert_eq!(counts.unwrap().0.invoices, 2503);
     assert!(findings >= 2500, "{findings}");
-    // The audit reports once before each thousand invoices, and once at the end.
+    // The audit reports its progress before each thousand invoices and at the end.
     let (invoices, of) = told.assert_complete("invoices judged");
     assert_eq!((invoices, of), (&[0, 1000, 1000, 2000, 2000, 2503][..], 2503));
     let (checks, of) = told.assert_complete("checks made");

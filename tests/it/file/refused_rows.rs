@@ -5,8 +5,8 @@ use rusqlite::Connection;
 /// Content of a new database file.
 const TEMPLATE: &[u8] = include_bytes!("../../../sql/template.db");
 
-/// Statements that insert one account, two invoices, a quote and a payment of the first invoice with its ledger
-/// entries, and a requested payout.
+/// Statements that insert one account, two invoices and a requested payout. The first invoice has a quote and a
+/// payment with its ledger entries.
 const ROWS: &str = "
 insert into accounts (seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max, payout_min,
     payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret, created_at) values (1, 'a', 'Shop', 'active', 100, 1, 1, 'SOL', 1, 0, 0, 50, 50, 60, null, null, 's', 0);
@@ -153,7 +153,7 @@ const REFUSED: [(&str, &str); 75] = [
     ("update payments set rate_spread_bps = -1", "CHECK"),
     ("update payments set rate_evidence = ''", "CHECK"),
     ("update accounts set rate_spread_bps = 2001", "CHECK"),
-    // A rate figure has a known source, and a rate is in a price currency.
+    // A row of `rate_figures` has a known source. A row of `rates_known` has a price currency.
     ("insert into rate_figures (coin, currency, source, rate, via, at) values ('BTC', 'EUR', 'kraken', '1', 'BTC/EUR', 0)",
         "FOREIGN KEY"),
     ("insert into rates_known (coin, currency, rate, rate_source, rate_at, rate_evidence)

@@ -236,7 +236,7 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
         failing_disk::assert_write_rejected(&OperatorClient::sign_in(&shop.url, &codes[0]));
     }
     assert_eq!((owner.factor_state(), stands()), ((true, 10), before));
-    // A read needs no disk space.
+    // Reads succeed on a full disk.
     let page = send(&agent(), "GET", &format!("{}/livez", shop.url), &[], "");
     page.expect(200);
     shop.end_failure("full");

@@ -83,7 +83,7 @@ fn payouts_of_one_account_do_not_limit_another() {
     }
     ask(&other, "20.00").assert_error(400, "daily_limit", Some("amount"));
     ask(LIVE, "9980.00").expect(201);
-    // The other account pays a fee of 1 %.
+    // The other account pays a fee of 1 %: 20000.00 less a fee of 200.00 and a payout of 10000.00 is 9800.00.
     for (key, available) in [(LIVE, "10000.00"), (&other, "9800.00")] {
         assert_eq!(shop.balance_fields(key, "EUR")[0], available);
     }

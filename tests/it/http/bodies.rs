@@ -6,7 +6,7 @@ use crate::support::polling;
 use std::io::Write;
 use std::net::TcpStream;
 
-/// Returns the bytes that the system has received for this port and the server has not read yet.
+/// Returns the number of bytes that the system has received for this port and the server has not read yet.
 #[track_caller]
 fn unread_bytes(port: u16) -> u64 {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();

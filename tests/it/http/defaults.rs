@@ -128,8 +128,8 @@ fn receiver_accepts_signatures_within_five_minutes() {
     let secret = "whsec_Y29mZmVyIHNhbmRib3ggZW5kcG9pbnQh";
     let body = json!({ "id": "evt_1", "type": "invoice.created", "data": { "object": {} } });
     let body = body.to_string();
-    // Signatures are valid for five minutes. The test stays a minute away from this limit, because machines may be
-    // slow.
+    // Signatures are valid for five minutes. All tested times differ from this limit by at least a minute, because
+    // machines may be slow.
     for (seconds, is_taken) in [(0, true), (-240, true), (240, true), (-360, false), (400, false)] {
         let signature = service_signature(now + seconds, body.as_bytes(), &[secret]);
         let headers = [("X-Service-Signature", signature.as_str())];

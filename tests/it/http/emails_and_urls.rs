@@ -67,7 +67,7 @@ fn customer_email_is_a_single_address() {
     ] {
         create(email).assert_error(400, "invalid_request", Some("customerEmail"));
     }
-    // The rule for the email of a customer also validates the email of a user.
+    // The email of a user is validated like the email of a customer.
     let interface = OperatorInterface::open();
     let user = |email: &str| {
         let body = json!({ "email": email, "password": "long enough", "role": "operator" });

@@ -170,8 +170,8 @@ fn webhook_bodies_match_golden_files() {
         let told = shop.get(&inbox, None).expect(200).json();
         for message in told["data"].as_array().unwrap() {
             let body: Value = serde_json::from_str(message["body"].as_str().unwrap()).unwrap();
-            // Among several events of one type, the test compares the first in the order of `HISTORIES`, because the
-            // arrival order varies.
+            // Several events may have one type and arrive in any order. The test keeps the event whose invoice is
+            // first in `HISTORIES`.
             let order = body.pointer("/data/object/orderId");
             let order = order.unwrap_or(&body["invoice"]["orderId"]);
             let of_order = HISTORIES.iter().position(|name| order == name);

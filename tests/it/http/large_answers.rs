@@ -36,7 +36,7 @@ fn account_has_at_most_sixteen_large_responses() {
     list().assert_error(503, "overloaded", None);
     // The number of small responses is not limited.
     shop.get("/v1/invoices?limit=1", Some(TEST)).expect(200);
-    // A closed connection and a completed response each make room for another large response.
+    // After a connection is closed or a response is complete, the account may get another large response.
     drop(asking);
     for _ in 0..MAX {
         assert!(polling::wait_until(|| list().status != 503));

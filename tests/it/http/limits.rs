@@ -102,7 +102,7 @@ fn slow_request_times_out() {
     assert!(nothing.is_empty() || nothing.starts_with("HTTP/1.1 408"), "{nothing}");
     let silent = send_bytes(&shop, b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
     assert!(silent.starts_with("HTTP/1.1 200"), "the next request is waited for as long: {silent}");
-    // The time limit of a request does not include a delay of the response by the server itself.
+    // A simulated delay does not count towards the time limit of a request.
     shop.post("/sandbox/faults", None, json!({ "delayMs": 1000, "times": 1 })).expect(200);
     shop.get("/livez", None).expect(200);
 }

@@ -28,7 +28,7 @@ fn insert_invoices(interface: &OperatorInterface) -> String {
          alter table made drop column number;
          insert into invoices select * from made;"
     ));
-    // On a slow machine the inserts take long enough that the server rejects writes for a while.
+    // On a slow machine, the inserts lock the file so long that the server rejects writes for a while.
     let takes_writes = || interface.shop.get("/readyz", None).status == 200;
     assert!(polling::wait_until(takes_writes));
     oldest

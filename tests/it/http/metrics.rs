@@ -126,7 +126,7 @@ fn log_contains_metrics_port_but_not_token() {
     let ready = process.read_line();
     let logged = || std::fs::read_to_string(&log).unwrap();
     let said = "metrics served: url=http://";
-    // The log is written asynchronously.
+    // The log is written asynchronously, so the test reads it until it contains the address.
     let mut address = None;
     let is_said = || {
         let logged = logged();

@@ -89,14 +89,15 @@ fn error_examples_can_occur_in_their_operation() {
                 let body = &example["value"];
                 let place = format!("{} {status} {name}", route.operation);
                 let code = body["error"].as_str().unwrap();
-                // The Host header decides which of two codes a sandbox returns for the same request.
+                // Each example is named after its error code. Only `forbidden_host` of a sandbox route has the code
+                // `forbidden`.
                 let is_by_host = route.auth() == Auth::Sandbox && name == "forbidden_host";
                 assert!(code == name || is_by_host && code == "forbidden", "{place}");
                 assert!(codes.contains(code), "{place}");
                 let about = response["description"].as_str().unwrap();
                 assert!(about.contains(code), "{place}: {about}");
                 assert!(!body["message"].as_str().unwrap().is_empty(), "{place}");
-                // The operation accepts every field that an example error names.
+                // The operation accepts the field in `param` of each example.
                 if let Some(param) = body["param"].as_str() {
                     assert!(accepts_param(&operation, param), "{place}: {param}");
                 }

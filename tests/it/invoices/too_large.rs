@@ -8,7 +8,7 @@ use crate::support::{Response, Shop};
 use serde_json::{Value, json};
 use std::process::Command;
 
-/// Amount of ETH, worth 90 000 000 000 000 000.00 EUR. This value in cents just fits into 64 bits.
+/// Amount of ETH, at 3000 EUR, worth 90 000 000 000 000 000.00 EUR. This value in cents just fits into 64 bits.
 const HUGE_AMOUNT: &str = "30000000000000";
 /// Amount of DOGE, at 0.20 EUR, worth 9 999 999 999.99 EUR: the maximum value of one payment.
 const MOST: &str = "49999999999.95";

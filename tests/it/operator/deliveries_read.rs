@@ -129,7 +129,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let id = find_deliveries(&interface, "").remove(0)["id"].clone();
     let path = format!("deliveries/{}", id.as_str().unwrap());
     let resend = || interface.request_as_merchant("POST", &format!("{path}/resend"), &Value::Null);
-    // The statement inserts attempts, each with a different response of 4 KiB.
+    // Inserts attempts with the numbers 2 to `until`, each with a different response of 4 KiB.
     let tried = |until: u32| {
         interface.shop.execute_sql(&format!(
             "insert into attempts (delivery, number, at, status, latency_ms, answer)

@@ -120,8 +120,8 @@ fn aborted_export_frees_its_slot() {
     insert_many_invoices(&interface);
     let host = interface.shop.url().trim_start_matches("http://").to_owned();
     let path = interface.path("exports/invoices.csv");
-    // The slot of an aborted export becomes free once the server notices the abort. Until then, all ten slots of the
-    // account are in use.
+    // The server frees the slot of an aborted export when it notices the abort. Until then, it may reject a new
+    // export, because the account has only ten slots.
     let mut begun = 0;
     while begun < 50 {
         let mut stream = TcpStream::connect(&host).unwrap();

@@ -104,7 +104,7 @@ fn flood_does_not_reset_the_limit_or_reveal_users() {
         "too_many_attempts",
         None,
     );
-    // A new client may sign in, and the next guesser is limited.
+    // Another guesser is limited as well. A client that has not guessed can sign in.
     assert_eq!(guess_until_limited(&shop, "198.51.100.2", OPERATOR), 6);
     sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
 }
@@ -134,7 +134,7 @@ fn client_is_limited_over_all_emails() {
         let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
         answer.status == 429
     });
-    // The limit allows a few more attempts while the loop runs.
+    // The limit is 30 attempts at once, and a few more while the loop runs.
     let made = made.unwrap();
     assert!((30..40).contains(&made), "{made}");
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(

@@ -38,7 +38,7 @@ fn search_finds_metadata_values() {
     for text in ["gift%3Dtrue", "n%3D7", "d%C3%A9j%C3%A0+%22vu%22%3Da%3Db", "a%3Db"] {
         assert_eq!(found(text), std::slice::from_ref(&gift), "{text}");
     }
-    // A search for a key alone, JSON syntax or a pattern finds nothing.
+    // A search for a metadata key alone, for JSON syntax or for a pattern finds nothing.
     for text in ["size", "%22basket%22", "%7B", "size%3D4", "size%3D4_", "%00", "red%00", "R_d"] {
         assert_eq!(found(text), [""; 0], "{text}");
     }

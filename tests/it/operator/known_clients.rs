@@ -27,7 +27,7 @@ fn known_client_signs_in_after_restart_and_flood() {
     let mut server = OperatorServer::with_guess_limit(limits.shared_guesses_max);
     server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);
     server.start();
-    // The limit allows a few more attempts while the loop runs.
+    // The limit is 300 guesses at once, and a few more while the loop runs.
     let made = guess_until_limited(&server);
     assert!((300..320).contains(&made), "{made}");
     server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);

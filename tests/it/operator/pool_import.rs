@@ -36,7 +36,7 @@ fn pool_is_imported_from_a_file_or_standard_input_and_listed() {
     let unwatched = "solana is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node solana=URL`";
     assert!(error_output(&first).contains(unwatched), "{}", error_output(&first));
-    // A longer list of the same wallet contains known addresses, which are counted separately.
+    // The longer list has two new addresses and three that were imported before. Five addresses are free then.
     assert_eq!(parse_output(&run_import(&file, "-", &address_lines(0..5))), [imported(2, 3, 5)]);
     let listed = run_subcommand("pool", &file, &["list"], "");
     let pool =

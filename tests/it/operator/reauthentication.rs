@@ -125,7 +125,7 @@ fn every_session_write_is_sensitive_or_listed_as_harmless() {
 #[test]
 fn sensitive_operations_reject_an_old_password() {
     let interface = OperatorInterface::open();
-    // Ten seconds later, the password counts as old.
+    // A password entry is recent for less than 900 seconds: 890 seconds are accepted, and ten more are not.
     make_password_entries_older(&interface, 890_000);
     let key = json!({ "class": "secret", "mode": "test" });
     interface.request("POST", "keys", &key).expect(201);

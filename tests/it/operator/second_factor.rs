@@ -141,8 +141,8 @@ fn code_is_accepted_one_step_early_or_late_and_once() {
         assert_eq!(answer.status, status, "{steps}: {}", answer.text);
         server.sign_in(ANNA, &code).assert_error(401, "invalid_credentials", Some("code"));
     }
-    // The code of the next time step is used first. Afterwards, that code and the current code are rejected, even
-    // after a restart.
+    // The code of the next time step is used first. Afterwards, the server rejects this code and the code of the
+    // current step, even after a restart.
     server.advance_ms(300_000);
     let code = server.factor_code(&owner.secret, 0);
     server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 1))).expect(201);
@@ -271,6 +271,6 @@ fn concurrent_use_of_one_code_creates_one_session() {
         let made = |status: u16| statuses.iter().filter(|one| **one == status).count();
         assert_eq!((made(201), made(401)), (1, 7), "{statuses:?}");
     }
-    // Four sessions exist: Anna's first session, and one session for each code.
+    // Four sessions exist: Anna's first session, and one session for each of the three codes.
     assert_eq!(server.query_text("select count(*) from sessions"), "4");
 }

@@ -92,7 +92,7 @@ fn replayed_code_is_rejected_but_not_counted_as_a_guess() {
         let refused = server.request(&session, "POST", &format!("{FACTOR}/off"), &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    // All clients together may still guess twenty times.
+    // A repeated code does not count as a guess, so all new clients together may still guess twenty times.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
         server.sign_in_from_address(&from, ANNA, &wrong).status == 401
@@ -171,7 +171,7 @@ fn unverified_code_does_not_make_a_client_known() {
     let body = json!({ "code": server.factor_code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
     server.request(&owner.cookie, "POST", &off, &body).expect(204);
-    // All these clients together may guess as often as a single client.
+    // None of these clients counts as known, so all of them together may guess twenty times.
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));

@@ -1,4 +1,4 @@
-//! Counts on the overview page: each count follows its objects, and no other count changes.
+//! Counts on the overview page: a change of an object changes its own count, and no other count.
 
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use crate::support::receiver::{Receiver, Reply};

@@ -114,7 +114,7 @@ fn server_accepts_only_created_tokens_until_revoked() {
     let (id, text) = create_token(&running, &served);
     order_server(&running.url, &text).expect(201);
     let mistyped = with_typo(&text);
-    // Malformed tokens are rejected without a lookup, even if the file contains them.
+    // A malformed token is rejected without a lookup, even if the file contains its hash.
     for planted in [mistyped.as_str(), "rt_sandbox"] {
         let hash = coffer::domain::apikey::hash(planted);
         let statement = "insert into reseller_tokens (id, account, hash, last4, created_at)

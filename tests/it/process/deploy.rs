@@ -26,8 +26,8 @@ fn example_with_changes(name: &str, changes: &[(&str, &str)]) -> String {
     })
 }
 
-/// Returns the `sh` blocks of `examples/deploy/README.md`, each with its label. The label names a terminal or a case
-/// of recovery.
+/// Returns the `sh` blocks of `examples/deploy/README.md`, each with its label, which is the text after `sh`. It
+/// names a terminal or a recovery case.
 fn guide_blocks() -> Vec<(String, String)> {
     let page = std::fs::read_to_string(deploy_example_path("README.md")).unwrap();
     let blocks = page.split("\n```sh").skip(1).map(|rest| {

@@ -96,7 +96,8 @@ fn json_prints_each_list_as_one_document() {
     let line =
         format!("m/0/0,{},,,{}", one["address"].as_str().unwrap(), one["wallet"].as_str().unwrap());
     assert!(csv.contains(&line), "{csv}");
-    // An empty list is also one document. With `--json`, a command without other output prints the id of its object.
+    // An empty list is also printed as one document. With `--json`, a command without other output prints the id of
+    // the changed object.
     let empty = scratch.path("empty.db");
     output_and_code(&["account", "create", "Shop"], &empty);
     assert_eq!(json_document(&["key", "list"], &empty), json!({ "data": [] }));

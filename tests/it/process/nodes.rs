@@ -82,7 +82,7 @@ fn unreachable_nodes_do_not_delay_start_and_stop() {
     let url = format!("http://{}", Receiver::unused_address());
     let mut running = start_with_nodes_at(&served, &url_with_secrets(&url), &log);
     running.operator_request("GET", "/readyz", &Value::Null).expect(200);
-    // Each chain waits for its next attempt.
+    // After a failed request, each chain waits for its next attempt.
     let chains = || running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let failed = |chain: &Value| chain["problem"].is_string();
     let have_all_failed = || chains().json()["data"].as_array().unwrap().iter().all(failed);

@@ -34,7 +34,7 @@ fn rescan_wait_reports_its_end() {
             let is_ordered =
                 || conn.query_row(ordered, [], |row| row.get::<_, i64>(0)).unwrap() > 0;
             assert!(polling::wait_until(|| is_ordered() || waits.is_finished()));
-            // The server completes the rescan.
+            // The test simulates that the server ends the rescan.
             let ended = format!(
                 "begin immediate; update rescans set ended_at = 1 where ended_at is null; {end}; commit"
             );

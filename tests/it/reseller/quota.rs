@@ -35,7 +35,7 @@ fn account_has_at_most_its_quota_of_servers() {
     order_server(shop, &[]).assert_error(409, "server_quota_exceeded", None);
     let again = order_server(shop, &[("Idempotency-Key", "first")]).expect(201);
     assert_eq!(again.text, first.text, "a retry is no further server");
-    // A failed or deleted server frees a slot of the quota. A server whose removal is not complete occupies its slot.
+    // A failed or deleted server does not count towards the quota. A server counts until its removal is complete.
     let first = first.json();
     decide(&first, json!({ "action": "activate", "address": "192.0.2.7", "ref": "vm-7" }));
     let path = format!("{SERVERS}/{}", first["id"].as_str().unwrap());

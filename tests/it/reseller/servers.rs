@@ -197,7 +197,7 @@ fn interrupted_provisioner_is_not_run_again() {
     running.reseller_request("POST", SERVERS, &order_body()).expect(201);
     assert!(polling::wait_until(|| program_start_count(&served.path("noted")) > 0));
     running.process.kill();
-    // The provisioner completes, but the server that started it no longer receives its answer.
+    // The provisioner completes, but the server that started it was killed and does not receive its answer.
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
     let running = served.start(&["--provisioner", &program]);
     let state = "select status || ' ' || ifnull(ordering, '') from servers";

@@ -146,7 +146,8 @@ fn api_responds_during_an_advance() {
         let arrived = shop.get(path, None).expect(200).json();
         assert!(arrived["data"][0]["body"].is_string());
         let moved = scope.spawn(|| shop.advance("1h"));
-        // The receiver delays its response, so the advance stays in progress until the delivery times out.
+        // The inbox delays its response, so the advance waits until the delivery times out. Meanwhile, the API
+        // responds.
         assert_eq!(shop.get_invoice(invoice["id"].as_str().unwrap())["status"], "created");
         shop.create_invoice("20.00", json!({}));
         assert!(!moved.is_finished());
@@ -284,7 +285,7 @@ fn other_sites_cannot_use_the_controls() {
             shop.send(method, path, headers, "").assert_error(403, "forbidden", None);
         }
     }
-    // A request from another site may call the merchant API, because only the key counts.
+    // A request from another site may call the merchant API, because the API checks only the key.
     let foreign = [("Origin", "https://evil.example"), ("X-API-Key", TEST)];
     shop.send("GET", "/v1/invoices", &foreign, "").expect(200);
 }

@@ -101,7 +101,7 @@ fn assert_tests_passed(output: &Output, count: &str) -> String {
     out
 }
 
-/// Runs the fixture as from an installed wheel, whose entry point names the plugin.
+/// Runs the pytest fixture. The option `-p` loads its plugin, as the entry point of an installed wheel does.
 #[test]
 fn pytest_fixture_works() {
     let plugin = "coffer_sandbox.pytest_plugin";

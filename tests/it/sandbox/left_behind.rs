@@ -81,12 +81,12 @@ fn unrelated_files_are_not_opened_or_removed() {
     let of = |number: u32, beside: &str| {
         folder.path(&format!("coffer-sandbox-{number:016x}.db{beside}"))
     };
-    // Named pipes stand in place of a lock file and of a database.
+    // The lock file and the database of sandbox 1 are named pipes.
     for beside in ["-lock", ""] {
         let made = Command::new("mkfifo").arg(of(1, beside)).status();
         assert!(made.unwrap().success());
     }
-    // The second lock file is a pipe. The third set consists of symlinks instead of files, and the fourth set of
+    // The lock file of sandbox 2 is a named pipe. The files of sandbox 3 are symlinks, and those of sandbox 4 are
     // folders.
     std::fs::write(of(2, ""), "").unwrap();
     let made = Command::new("mkfifo").arg(of(2, "-lock")).status();
@@ -95,8 +95,8 @@ fn unrelated_files_are_not_opened_or_removed() {
     symlink(of(1, ""), of(3, "-lock")).unwrap();
     std::fs::create_dir(of(4, "-lock")).unwrap();
     std::fs::create_dir(of(4, "")).unwrap();
-    // These names begin like those of the running sandbox, but the next sandbox must not remove the running sandbox's
-    // files.
+    // The lock files in `crafted` have names that begin like those of the running sandbox. They must not make the
+    // next sandbox remove the running sandbox's files.
     let running = file_names(&folder);
     let running = running.iter().find(|name| {
         let is_ours = |number| of(number, "").ends_with(name);

@@ -212,7 +212,7 @@ fn filter_accepts_legacy_name_or_event_type() {
         shop.post(&path, Some(TEST), json!({ "case": case })).expect(200);
     }
     shop.advance("0s");
-    // The two deliveries may arrive in any order, so the test sorts their flags.
+    // The two deliveries may arrive in any order, so the test sorts their values of `overpaid`.
     let told = |receiver: &Receiver| -> Vec<bool> {
         let messages = receiver.requests();
         let legacy = messages.iter().filter(|one| one.json()["event"] == confirmed);

@@ -101,7 +101,7 @@ fn queues_beyond_one_worker_step_are_processed() {
            select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
              'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
     ));
-    // The queue of this URL comes first in the order of names.
+    // In the order of names, the queue of this URL is before the inserted queues.
     for told in 2..10 {
         shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait_for_requests(told);

@@ -93,8 +93,8 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_receiver() {
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
     let shop = shop_with_endpoints(&urls);
-    // The deliveries must arrive before the first hanging attempt times out, while all hanging receivers hold their
-    // slots.
+    // The deliveries must arrive before the first hanging attempt times out, while all hanging attempts are in
+    // progress.
     let begun = Instant::now();
     measure_latencies(&shop, &good, 20);
     assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
@@ -128,7 +128,7 @@ fn reset_discards_hanging_attempts() {
 #[test]
 fn more_hanging_receivers_than_senders_do_not_delay_others() {
     let config = Config {
-        // The timeout is longer than the test, so a hanging attempt never frees its slot.
+        // The timeout is longer than the test, so a hanging attempt never frees its sender.
         webhook_timeout_ms: 600_000,
         ..Config::sandbox()
     };
@@ -144,7 +144,7 @@ fn more_hanging_receivers_than_senders_do_not_delay_others() {
     good.wait_for_requests(4);
     for (number, invoice) in invoices.iter().enumerate() {
         shop.cancel_invoice(invoice["id"].as_str().unwrap()).expect(200);
-        // The account has more hanging origins than senders that it may use for them.
+        // The account has 400 hanging endpoints, which is more than the senders that it may use for them.
         hanging.wait_for_requests(200);
         let told = good.wait_for_requests(5 + number);
         assert_eq!(told[4 + number].json()["type"], "invoice.cancelled");

@@ -1,5 +1,5 @@
-//! A receiver that rejects every delivery: after 20 failures, the server pauses between attempts, in real time, until
-//! the receiver accepts a delivery. Other receivers are not delayed.
+//! Receivers that reject every delivery. After 20 failures, the server pauses between attempts, in real time. An
+//! accepted delivery ends the pauses. Other receivers are not delayed.
 
 use crate::support::installation::Installation;
 use crate::support::receiver::{Receiver, Reply};
@@ -100,7 +100,7 @@ fn failing_origins_of_an_account_share_pauses() {
     let served = installation_with_endpoints(&[]);
     let server = start_with_pause(&served, AN_HOUR_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
-    // Each URL has a different origin, at which either the test's receiver or no server listens.
+    // Each host number gives a URL with a different origin. Only the origin of the test's receiver responds.
     let tell = |host: u32| {
         let url = format!("http://127.0.0.{host}:{port}");
         create_invoices(&served, &server, 1, &json!({ "webhookUrl": url }));
@@ -117,7 +117,7 @@ fn failing_origins_of_an_account_share_pauses() {
     }
     create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait_for_requests(1);
-    // More than 44 failed attempts show that the successful delivery has ended the pause.
+    // 44 attempts have failed so far. Further failed attempts show that the successful delivery has ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
     served.wait_for_query(goes_on, &["1"]);
 }

@@ -1,5 +1,5 @@
-//! Event types and invoice statuses: filters accept only the documented values, an event contains the object as the
-//! API returns it, and lists show only objects of the key.
+//! Event types and invoice statuses: filters accept only the documented values. An event contains the object as the
+//! API returns it. Lists show only objects of the key.
 
 use crate::customers::addresses::create_second_account;
 use crate::support::receiver::{Receiver, Reply};

@@ -207,7 +207,7 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         assert_eq!(record_count(&records), 0, "{reason}");
     }
     assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
-    // The signer now has valid settings, so the failure does not occur again.
+    // With valid settings, the signer pays the same order, because the earlier failures were not recorded.
     let (signer, records) = set_up_without_server(&scratch, &node, json!({})).unwrap();
     assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string());
     assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
