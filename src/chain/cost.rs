@@ -78,8 +78,8 @@ impl RequestCost {
             // A poll: 1 request for the chain id, 2 for the newest and the final block, 1 for the last block that was
             // read, 2 for blocks, 2 for logs.
             //
-            // A finalized range: two blocks, two calls for logs per 500 addresses, a poll of the head, and the hash
-            // of the last block that was read.
+            // A finalized range: 2 requests for blocks, 4 for the logs of 1 000 addresses, 6 for a poll of the head,
+            // and 1 for the hash of the last block that was read.
             (false, false) => (8, 0, 13),
             // A poll: 1 request more than above, for trace support, and 2 fewer for blocks. A block: 1 request for
             // its contents and 1 for its traces, in each of two reads.

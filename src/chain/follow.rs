@@ -43,7 +43,7 @@ pub struct StepOptions {
     pub blocks_max: u32,
     /// `true` if the node may be on a test network.
     pub test_networks: bool,
-    /// `true` if the step may do a part of a rescan. A step that does a part of a rescan does not read the mempool.
+    /// `true` if the step may do a part of a rescan. Such a step does not read the mempool.
     pub rescans: bool,
 }
 
@@ -304,8 +304,8 @@ impl StepBuilder<'_> {
         }
     }
 
-    /// Returns the blocks whose hashes to store. On UTXO chains, these are all blocks. On account chains, only blocks
-    /// with payments and the last block.
+    /// Returns the blocks whose hashes must be stored. On UTXO chains, these are all blocks. On account chains, only
+    /// blocks with payments and the last block.
     fn blocks_to_keep(&self, blocks: &[BlockRead]) -> Vec<Block> {
         let of_all = self.chain().has_outputs();
         let last = blocks.last().map(|read| &read.block);

@@ -100,8 +100,8 @@ impl HeaderChain {
         })
     }
 
-    /// Returns the lowest height needed to check the headers above `height`. The block at the returned height is the
-    /// last one before the current difficulty period. The next difficulty may be computed from this block.
+    /// Returns the lowest height needed to check the headers above `height`: that of the last block before the
+    /// current difficulty period. The next difficulty may be computed from this block.
     pub(super) fn first_needed_height(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)

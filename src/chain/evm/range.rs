@@ -230,8 +230,8 @@ impl Evm {
         Ok(in_order.collect())
     }
 
-    /// Counts a receipt that does not match, so that the range is read again. After too many mismatches the
-    /// transaction is skipped, so that it does not stop the chain.
+    /// Counts a receipt that does not match, and returns the error, so that the caller reads the range again. After
+    /// too many mismatches, returns `Ok`, and the transaction is skipped.
     fn count_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
         let mismatches = self.receipt_mismatches.entry(txid).or_default();
         *mismatches = mismatches.saturating_add(1);

@@ -123,8 +123,8 @@ impl Evm {
         self.trace_refusals.clear();
     }
 
-    /// Counts a failed trace request, so that the range is read again. After too many failures, blocks are read
-    /// without traces, so that one block does not stop the chain.
+    /// Counts a failed trace request, and returns the error, so that the caller reads the range again. After too many
+    /// failures, returns `Ok`, and blocks are read without traces.
     fn count_trace_failure(
         &mut self,
         height: u32,

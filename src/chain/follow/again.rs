@@ -13,7 +13,7 @@ use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation
 use std::collections::HashSet;
 
 impl StepBuilder<'_> {
-    /// Reads the newly final blocks a second time. Returns the blocks among them whose hashes to store.
+    /// Reads the newly final blocks a second time, and returns those whose hashes must be stored.
     ///
     /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
     /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, but the chain
@@ -56,8 +56,8 @@ impl StepBuilder<'_> {
         Ok(self.blocks_to_keep(&blocks))
     }
 
-    /// Compares `blocks` with the blocks that were read at the head. Returns the first block read at the head that
-    /// differs, and the hash of the block in `blocks` at the same height.
+    /// Compares `blocks` with the blocks that were read at the head. At the lowest height with different hashes,
+    /// returns the block read at the head, and the hash of the other block.
     fn find_contradiction(
         &mut self,
         blocks: &[BlockRead],

@@ -3,7 +3,7 @@
 //! Invariant: the size is at least 1, and at most the limit.
 
 /// Number of single calls after which a batch of two is tried again. The node may have refused the earlier batch
-/// because of its particular calls.
+/// because of its calls, and not because of its size.
 const SINGLES_MAX: u32 = 32;
 
 /// Adaptive batch size for one node.

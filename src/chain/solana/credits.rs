@@ -275,7 +275,7 @@ fn token_credit(
     }))
 }
 
-/// Returns the keys whose balance decreased, without duplicates.
+/// Returns the addresses whose balance decreased, without duplicates.
 fn keys_with_decrease<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
     let mut less: Vec<String> = Vec::new();
     for (_, key) in of.filter(|(is_less, _)| *is_less) {
