@@ -70,8 +70,8 @@ pub struct Config {
     pub signer: Option<Program>,
     /// Timeout of a program, in milliseconds.
     pub command_timeout_ms: u64,
-    /// Maximum time for a running program while the server stops, in milliseconds. Responses in progress finish at
-    /// the same time.
+    /// Maximum time for a running program while the server stops, in milliseconds. Responses in progress finish
+    /// meanwhile.
     pub command_drain_ms: u64,
     /// Limits on connections and requests.
     pub limits: ConnectionLimits,
@@ -252,8 +252,8 @@ impl Signals {
     }
 }
 
-/// Returns `true` if the process ignores SIGHUP. The system reports ignored signals as a mask, and its lowest bit
-/// stands for SIGHUP.
+/// Returns `true` if the process ignores SIGHUP. The system reports the ignored signals as a bit mask, in which the
+/// lowest bit is SIGHUP.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

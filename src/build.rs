@@ -1,7 +1,7 @@
 //! Build script: compresses the files that the server sends, and renders the guides as pages.
 //!
 //! Invariant: the binary contains these files only in compressed form (`web::packed`). The paths of assets contain a
-//! version, which changes with any byte of any asset. So browsers may cache assets forever.
+//! version that changes with any byte of any asset, so that browsers may cache assets forever.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -149,7 +149,7 @@ fn write_guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
     fs::write(out.join("guides.rs"), text)
 }
 
-/// Reads the guides, in the order of the table in the README whose rows begin with links to guides.
+/// Reads the guides, in the order in which the README lists them in a table.
 fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     let readme = fs::read_to_string(root.join(README))?;
     let files = file_names(&root.join(GUIDES))?;

@@ -90,7 +90,7 @@ pub(super) fn wait_for_end(followers: &[Follower]) {
     let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
-        // If the thread has not ended, the stop continues. Such a thread holds no file and loses no data.
+        // The server stops even if the thread has not ended. Such a thread holds no file and loses no data.
         let _ = follower.ends_within(share);
     }
 }

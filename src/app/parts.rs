@@ -147,8 +147,8 @@ impl RunningParts {
         Ok(StartedServer { runtime, parts, url, listen: address, metrics_listen, setup_url })
     }
 
-    /// Stops accepting requests and starting programs. Responses in progress and a running program finish at the same
-    /// time. Workers stop after the last response, because a response may wait for a worker.
+    /// Stops accepting requests and starting programs. Responses in progress and a running program finish in
+    /// parallel. Workers stop after the last response, because a response may wait for a worker.
     pub(super) async fn stop(self) {
         following::ask_to_stop(&self.followers);
         self.stop_fronts.send_replace(true);

@@ -47,8 +47,8 @@ pub(super) fn routes_by_socket(
     Ok(vec![(all, limits), (metrics, few)])
 }
 
-/// Limits the system memory that slow clients occupy. The system drops data that is still unsent after `within_ms`,
-/// even if the connection is closed. Connections inherit this time limit and the buffer size from the listening
+/// Limits the system memory that slow clients occupy. The system drops data that is unsent after `within_ms`, even if
+/// the connection is closed. Connections inherit this limit and the size of the send buffer from the listening
 /// socket.
 fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
     // If the system refuses the buffer size or the time limit, its own limits apply.

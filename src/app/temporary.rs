@@ -85,7 +85,7 @@ fn is_known_suffix(suffix: &str) -> bool {
         return matches!(number.as_bytes(), [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']);
     }
     if let Some(name) = suffix.strip_prefix("-snapshot-") {
-        // The suffix is the name of a snapshot, or that of a file that exists while a snapshot is created or read.
+        // The rest is the name of a snapshot, or of a file that exists while a snapshot is created or read.
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         return !name.is_empty() && name.bytes().all(plain);
     }

@@ -33,8 +33,8 @@ use std::str::FromStr;
 use std::sync::RwLock;
 use std::time::Duration;
 
-/// Blocks at this depth have mostly spent outputs. Without a transaction index, a node cannot look up the
-/// transactions of such outputs.
+/// Depth of the block from which transactions are requested. Most outputs of such a block are spent, and a node
+/// without a transaction index cannot look up their transactions.
 const INDEXED_DEPTH: u32 = 1000;
 
 /// Timeout of one request to a node in `coffer doctor`, in milliseconds.

@@ -86,7 +86,7 @@ pub(super) fn key_command(command: Command) -> Command {
         )
 }
 
-/// Opens the file, even if other processes use it. Creates a missing file only for commands that may create one.
+/// Opens the database file, even if other processes use it. If `create` is `true`, creates a missing production file.
 pub(super) fn open_store(
     command: &'static str,
     matches: &ArgMatches,
@@ -94,8 +94,7 @@ pub(super) fn open_store(
 ) -> Result<Store, Error> {
     let changes = matches.subcommand_name() != Some("list");
     let kind = file_kind(command, matches)?;
-    // Settings may be before or after the subcommand. The matches of the subcommand include the settings from both
-    // places.
+    // The user may write settings before or after the subcommand. The matches of the subcommand include all of them.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = SettingValues::new(command, matches);
     log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());

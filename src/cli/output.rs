@@ -11,8 +11,7 @@ use std::io::{ErrorKind, Write};
 
 /// Returns `true` if the result must be one JSON document. In that case, switches the progress line off.
 pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<bool, Error> {
-    // Settings may be before or after the subcommand. The matches of the subcommand include the settings from both
-    // places.
+    // The user may write settings before or after the subcommand. The matches of the subcommand include all of them.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let wants = SettingValues::new(command, matches).switch("json");
     let wants = wants.map_err(Error::Failed)?;

@@ -40,7 +40,7 @@ pub(super) fn pool_command(command: Command) -> Command {
 pub(super) fn run_pool(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned().unwrap_or_default();
-    // Addresses are validated before a file is created or opened.
+    // The addresses are validated before the database is created or opened.
     let read = match verb {
         "import" => {
             let chain = pools::chain_of_imported_pool(&text("pool"));

@@ -60,7 +60,7 @@ fn update_line(part: &'static str, done: u64, of: u64) {
         if *shown == part {
             bar.set_position(done);
             if done == of {
-                // The finished bar is drawn, even if the work took less time than the redraw interval.
+                // The bar is drawn when it is full, even if the redraw interval is not over.
                 bar.force_draw();
             }
             return;
@@ -92,7 +92,7 @@ fn can_show() -> bool {
 
 /// Hides the progress line while `write` writes to the terminal.
 pub(super) fn with_line_hidden<T>(write: impl FnOnce() -> T) -> T {
-    // The lock is released first: `write` may block forever if nothing reads the stream.
+    // The lock of the progress line is released before `write`, which may block forever if nothing reads the stream.
     let shown = lock_line().shown.as_ref().map(|(_, bar)| bar.clone());
     match shown {
         Some(bar) => bar.suspend(write),

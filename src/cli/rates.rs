@@ -48,7 +48,7 @@ pub(super) fn check_rates(
         "check the sources above; at least 2 must report it and agree within 3 %"
     };
     for coin in symbols() {
-        // A valid rate file may contain no figures for coins that the operator does not offer.
+        // A rate file may omit the coins that the operator does not offer.
         let is_left_out = |currency: &Currency| {
             let is_it = |told: &CoinFigure| told.coin == coin && told.currency == *currency;
             is_by_file && !told.is_empty() && !told.iter().any(is_it)

@@ -207,7 +207,8 @@ fn ready_file_error(path: &Path, why: impl Display) -> Error {
 }
 
 /// Checks that a ready file may replace the file at this path: an old ready file, an empty file, or a link to a file.
-/// Must run before the database is opened: if the path is that of the database, closing the file here would drop
+///
+/// Must run before the database is opened. If the path is that of the open database, closing the file here would drop
 /// SQLite's locks.
 fn check_ready_file_path(path: &Path) -> Result<(), Error> {
     let Ok(found) = std::fs::symlink_metadata(path) else {

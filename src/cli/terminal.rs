@@ -34,8 +34,7 @@ impl Stream {
         }
     }
 
-    /// Returns `true` if another program reads the stream. Such a program, a pager for example, may use the terminal
-    /// itself.
+    /// Returns `true` if another program reads the stream. A program such as a pager may use the terminal itself.
     pub(super) fn is_piped(self) -> bool {
         let file = match self {
             Stream::Out => std::io::stdout().as_fd().try_clone_to_owned(),

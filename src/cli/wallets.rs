@@ -108,7 +108,7 @@ pub(super) fn find_private_argument(args: &[OsString]) -> Option<Refusal> {
 pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     let (verb, of_verb) = matches.subcommand().unwrap_or(("list", matches));
     let text = |name: &str| of_verb.get_one::<String>(name).cloned();
-    // The key is validated before a file is created or opened.
+    // The key is validated before the database is created or opened.
     let added = match verb {
         "add" => {
             let mut input = open_stdin()?;
@@ -154,8 +154,8 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     print_line(done.get())
 }
 
-/// Prints a note on standard error if the addresses of a chain are not given out yet, because no server has followed
-/// the chain.
+/// Prints a note on standard error if no server has followed the chain yet. Until then, its addresses are not
+/// assigned.
 pub(super) fn print_unwatched_note(store: &Store, chain: Chain) -> Result<(), Error> {
     let Some(note) = store.read(|db| unwatched_pool_note(db, chain))? else {
         return Ok(());

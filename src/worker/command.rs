@@ -26,8 +26,8 @@ const ERRORS_BYTES_MAX: usize = 4 * 1024;
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
 /// Longest wait for a killed command to exit.
 const KILL_GRACE: Duration = Duration::from_secs(5);
-/// Interval between two checks whether the command has exited. Needed if the parent of this process has blocked
-/// SIGCHLD.
+/// Interval at which the exit of the command is checked. The parent of this process may have blocked SIGCHLD, so the
+/// signal may not arrive.
 const ASK_EVERY: Duration = Duration::from_millis(100);
 /// The first descriptor after standard input, output and error.
 const FIRST_OTHER_DESCRIPTOR: i32 = 3;
@@ -94,8 +94,8 @@ impl Command {
     /// Runs the command once. Writes `input` to its stdin, and uses `name` in the log.
     pub async fn run(&self, name: &str, input: &Value) -> CommandResult {
         let not_started = |error| format!("{} did not start: {error}", self.program.path.display());
-        // The signal handler is installed before the command starts, so that no SIGCHLD is missed. If the process
-        // ignored SIGCHLD, the kernel would keep no exit code of its children.
+        // The signal handler is installed before the command starts, so that no SIGCHLD is missed. While a process
+        // ignores SIGCHLD, the kernel keeps no exit codes of its children.
         let mut ends = signal(SignalKind::child()).map_err(not_started)?;
         let mut group = ProcessGroup(self.spawn().map_err(not_started)?);
         let child = &mut group.0;
@@ -144,8 +144,8 @@ impl Command {
 
     #[expect(clippy::disallowed_methods, reason = "starts a process")]
     fn spawn(&self) -> std::io::Result<Child> {
-        // Descriptors that this process opens are close-on-exec. Inherited descriptors, and those that C libraries
-        // opened, may not be.
+        // The command must not inherit other descriptors. Descriptors of the parent process or of C libraries may
+        // lack close-on-exec.
         close_fds::set_fds_cloexec_threadsafe(FIRST_OTHER_DESCRIPTOR, &[]);
         Builder::new(&self.program.path)
             .args(&self.program.arguments)

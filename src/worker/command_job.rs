@@ -32,7 +32,8 @@ pub trait CommandJob: Send + Sync + 'static {
         now: Time,
     ) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
-    /// Returns the time at which the next order falls due without a wake-up, for example when a retry is due.
+    /// Returns the time at which an order falls due by itself, for example for a retry. `None` if only a wake-up
+    /// announces the next order.
     ///
     /// # Errors
     ///

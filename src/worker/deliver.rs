@@ -39,7 +39,7 @@ pub struct DeliveryWorker {
     receivers: ReceiverStates,
     /// Time since the start of the server, in real time.
     uptime: Stopwatch,
-    /// Pass through the queues that is in progress, if the pass takes several steps.
+    /// Unfinished pass through the queues, if any.
     pass: Option<QueuePass>,
     /// Events that the queues wait for, as of the last complete pass.
     seen: QueueWaits,
@@ -126,16 +126,16 @@ impl DeliveryWorker {
         Ok(())
     }
 
-    /// Starts the due deliveries of a queue, at most as many as its share allows. Returns `true` if the queue may
-    /// have more deliveries that are due now.
+    /// Starts the due deliveries of a queue, up to the number of attempts that the queue may have. Returns `true` if
+    /// the queue may have more deliveries that are due now.
     async fn start_due_deliveries(&mut self, name: &str, now: Time) -> Result<bool, Error> {
         let (under_way, room) =
             (self.receivers.attempts_under_way(name), self.receivers.free_slots(name));
         if room == 0 {
             return Ok(false);
         }
-        // The query also returns deliveries with an attempt under way, because the file records them as due until the
-        // attempt has ended. These deliveries are skipped.
+        // The query also returns deliveries whose attempt is still under way, because the file lists them as due.
+        // They are skipped.
         let due = self.service.due_deliveries(name, now, room.saturating_add(under_way))?;
         let mut fresh: Vec<DueDelivery> =
             due.into_iter().filter(|due| !self.under_way.contains_key(&due.id)).collect();
@@ -254,12 +254,12 @@ impl Worker for DeliveryWorker {
     const NAME: &'static str = "deliver";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        // The number of wake-ups is read before the outcomes are stored. An attempt that ends after that changes this
-        // number, so the worker makes another step.
+        // The number of wake-ups is read before the outcomes are stored. If an attempt ends later, the number
+        // changes, and the worker makes another step.
         let woken = self.waker.wake_count();
         self.store_results().await?;
-        // No attempt starts while the file cannot be written. Its outcome could not be stored, so the webhook would
-        // be sent twice.
+        // No attempt starts while the file cannot be written. Without a stored outcome, the webhook would be sent
+        // twice.
         self.service.check_writes()?;
         let pass = self.pass.take();
         let is_whole = pass.is_none();
@@ -275,7 +275,7 @@ impl Worker for DeliveryWorker {
         if let Some(last) = waiting.get(PAGE_QUEUES_MAX.saturating_sub(1)) {
             pass.after = last.queue.clone();
             self.pass = Some(pass);
-            // Lets other tasks run, because a page of queues may be processed without waiting.
+            // Lets other tasks run, because the code above may never wait.
             tokio::task::yield_now().await;
             return Ok(NextStep::Again);
         }

@@ -66,8 +66,8 @@ mod tests {
             block_on(service.create_invoice(NOW, &caller, to_fields(&body), None)).unwrap();
         }
         let at = |minutes: i64| NOW.plus_ms(minutes * MINUTE_MS);
-        // Bitcoin invoices are skipped, because bitcoin lags. One step expires the invoices on other chains, so the
-        // number of steps is 1.
+        // The bitcoin chain lags, so its invoices wait. The litecoin invoices expire at 3 and 5 minutes. The last
+        // step of each call finds nothing due.
         assert_eq!(run_due_steps(&service, at(0)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(2)), (1, NextStep::At(at(3))));
         assert_eq!(run_due_steps(&service, at(3)), (2, NextStep::At(at(5))));

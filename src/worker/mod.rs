@@ -116,7 +116,7 @@ impl Waker {
     async fn wait_until_idle(&self) {
         let woken = *self.woken.borrow();
         let mut rested = self.rested.subscribe();
-        // The wait fails only if the worker has stopped. In that case the worker has nothing more to do.
+        // The wait fails only if the worker has stopped and has nothing more to do.
         let _ = rested.wait_for(|rest| rest.seen >= woken).await;
     }
 

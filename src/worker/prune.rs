@@ -1,5 +1,5 @@
-//! Deletes data with a limited lifetime: idempotency responses, attempts, sessions and replaced secrets. Never
-//! deletes events or deliveries. Once a day, logs the heads of the hash-chained logs of a production file.
+//! Deletes data with a limited lifetime: idempotency responses, delivery attempts, sessions and replaced secrets.
+//! Never deletes events or deliveries. Once a day, logs the heads of the hash-chained logs of a production file.
 
 use super::{NextStep, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};

@@ -20,7 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Time between two requests to a source, in milliseconds.
 const EVERY_MS: i64 = MINUTE_MS;
-/// Longest pause after a rate limit, in milliseconds. If the source requests a longer pause, that pause applies.
+/// Longest pause after a rate limit, in milliseconds, unless the source requests a longer one.
 const LEFT_ALONE_MS_MAX: i64 = 15 * MINUTE_MS;
 /// Time between two reads of the rate file, in real time.
 const LOOK_AT_FILE: Duration = Duration::from_secs(1);
@@ -198,8 +198,8 @@ impl RateWorker {
         self.log_rate_changes(now)
     }
 
-    /// Logs the coins that have lost their rate, with the reason, and the coins that have a rate again. A coin that
-    /// no longer needs a rate is logged like a coin with a rate.
+    /// Logs the coins that have lost their rate, with the reason. Also logs the coins that have a rate again or no
+    /// longer need one.
     fn log_rate_changes(&mut self, now: Time) -> Result<(), Error> {
         let without = self.service.coins_without_rate(now)?;
         let without: HashMap<(&'static str, Currency), NoRateReason> =
@@ -260,8 +260,8 @@ impl PolledSource {
     }
 }
 
-/// Returns the next time of an action that repeats every `wait_ms`. Returns `now` if the action was never done, or if
-/// `done_at` is in the future because the clock was set back.
+/// Returns the next time of an action that repeats every `wait_ms` and was last done at `done_at`. Returns `now` if
+/// it was never done, or if the clock was set back to before `done_at`.
 fn next_due_at(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
     let done_at = done_at.filter(|done_at| *done_at <= now);
     done_at.map_or(now, |done_at| done_at.plus_ms(wait_ms))

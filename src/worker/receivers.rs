@@ -14,7 +14,7 @@ pub(super) use queue::QueueAttempt;
 
 /// Longest latency of a quick attempt, in milliseconds, whether or not the receiver accepts the delivery.
 const QUICK_MS_MAX: i64 = 1_000;
-/// Number of attempts that a queue may have under way while it is new, or after its first attempt was accepted.
+/// Number of attempts that a queue may have under way while it is new, and after a first success.
 const SHARE_FIRST: usize = 4;
 /// Maximum share of a queue. The share is the number of attempts that the queue may have under way. A success doubles
 /// the share, and a failure sets it to 1.
@@ -27,10 +27,10 @@ const ACCOUNT_OTHERS_MAX: usize = THREADS_MAX / 3;
 const SLOW_MAX: usize = THREADS_MAX / 2;
 /// Maximum number of attempts under way in one account's slow queues.
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
-/// Number of attempts under way from which a queue may have at most [`SHARE_FIRST`] attempts. Quick queues and all
-/// other queues are counted separately.
+/// Once this many attempts are under way, a queue may have at most [`SHARE_FIRST`] of them. Attempts of quick queues
+/// and of all other queues are counted separately.
 const CROWD: usize = THREADS_MAX / 6;
-/// Once an account has this many queues, a new queue begins with one attempt. Each queue is then tried soon.
+/// Once an account has this many queues, a new queue begins with one attempt, so that every queue is tried soon.
 const QUEUES_FEW: usize = 16;
 /// After this many consecutive failures, a queue pauses between attempts until a success. Failures are counted for
 /// each queue, and together for all failing `webhookUrl`s of an account.
@@ -56,7 +56,7 @@ struct AccountSums {
     queues: usize,
     under_way: AttemptCounts,
     /// Number of consecutive failures of the account's `webhookUrl`s, and the time at which their common pause began.
-    /// Only attempts of queues whose last attempt failed restart this pause.
+    /// Only an attempt of a queue whose last attempt failed restarts the pause.
     row: FailureStreak,
 }
 
@@ -189,8 +189,8 @@ impl ReceiverStates {
     /// Updates the speeds of queues, then removes idle queues if there are more than [`REMEMBERED_MAX`].
     pub(super) fn refresh_queues(&mut self, waiting: &[WaitingQueue], now_ms: i64) {
         for one in waiting.iter().filter(|one| one.was_tried) {
-            // An earlier process has tried to send to this receiver without success. The latency is unknown, so the
-            // queue counts as slow.
+            // An earlier process could not deliver to this receiver. The latency is unknown, so the queue counts as
+            // slow.
             if self.add_queue(&one.queue) {
                 self.update_queue(&one.queue, |queue| {
                     (queue.speed, queue.share, queue.row.failures) = (QueueSpeed::Slow, 1, 1)
@@ -203,7 +203,8 @@ impl ReceiverStates {
         }
     }
 
-    /// Marks a quick queue as slow if it has attempts under way and none has ended for more than [`QUICK_MS_MAX`].
+    /// Marks a quick queue as slow if it has attempts under way, but for more than [`QUICK_MS_MAX`] no attempt has
+    /// ended.
     fn mark_silent_queues_slow(&mut self, now_ms: i64) {
         if self.under_way.quick == 0 {
             return;
@@ -283,8 +284,8 @@ impl ReceiverStates {
 }
 
 /// Returns the number of attempts that an account may still begin. The account has `own` attempts under way, all
-/// accounts together have `used`, and the limit for all accounts is `most`. An account never uses more attempts than
-/// it leaves free, so that another account can always begin some.
+/// accounts have `used`, and the limit for all accounts is `most`. The attempts of an account never exceed the free
+/// ones, so other accounts can always begin an attempt.
 fn fair_slots(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }

@@ -12,8 +12,7 @@ use crate::service::{Error, Service};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Maximum number of characters of a transaction id from a signer that are kept in a message, even if the id is not
-/// valid.
+/// Maximum length, in characters, of a transaction id in a message. The id comes from a signer and may be invalid.
 const ANSWER_CHARS_MAX: usize = 1000;
 /// Reason used if a signer gives none.
 const NO_REASON: &str = "the signer gave no reason";

@@ -1,6 +1,6 @@
 //! Follows one chain: polls a node, computes the next step and stores it.
 //!
-//! Invariant: a step is either stored completely or computed again. No partly stored step is kept in memory.
+//! Invariant: a step that was not stored completely is computed again. No part of it is kept in memory.
 
 #[cfg(test)]
 mod tests;

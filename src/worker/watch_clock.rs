@@ -1,4 +1,4 @@
-//! Watches the wall clock: logs doubts about its time, notices when a person accepts it, and stores the time.
+//! Watches the wall clock: logs doubts about its time, notices when a person accepts the time, and stores it.
 //!
 //! Invariant: the stored time is at most a minute old. After a restart, the time is at most a minute earlier than
 //! before.
@@ -62,7 +62,7 @@ impl ClockWatcher {
             log::warn!("wall clock adopted: set={side} seconds={seconds}");
             self.set_back |= moved_ms < 0;
             changed = true;
-            // Sleeping workers have computed their waiting time from the old time.
+            // Sleeping workers have computed their waiting time from the previous time.
             self.wakers.wake_all();
         }
         if doubt.is_some() != self.doubted {

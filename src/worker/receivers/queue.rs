@@ -11,8 +11,8 @@ pub(in crate::worker) struct QueueAttempt {
 
 /// Numbers of attempts under way, grouped by the speed of their queue when they began.
 ///
-/// When a queue becomes quick, attempts that began earlier keep their group: they may hang, and must count as not
-/// quick. When a queue becomes slow, all its attempts count as slow.
+/// If a queue becomes quick, its earlier attempts stay in their group, because they may still hang. If a queue
+/// becomes slow, all its attempts move to the slow group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AttemptCounts {
     pub(super) unknown: usize,
@@ -30,12 +30,12 @@ pub(super) struct QueueState {
     /// Sequence number of the queue's last attempt among all attempts. 0 if there was none.
     pub(super) turn: u64,
     pub(super) row: FailureStreak,
-    /// Time in milliseconds of uptime at which the receiver last gave a sign of life: the end of an attempt, or the
-    /// start of the first quick attempt.
+    /// Time in milliseconds of uptime: the end of the last attempt, or a later start of an attempt while no quick
+    /// attempt was under way.
     pub(super) alive_ms: i64,
 }
 
-/// Speed of a queue, as its last attempt has shown it.
+/// Speed of a queue, measured by the latency of its attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum QueueSpeed {
     /// No attempt has ended yet.
@@ -105,8 +105,7 @@ impl QueueState {
     }
 
     pub(super) fn remove_attempt(&mut self, began: QueueSpeed) {
-        // If the queue has become slow meanwhile, its attempts were moved to the slow group, so the attempt is
-        // removed from that group.
+        // If the queue has become slow since the attempt began, the attempt is in the slow group.
         let speed = match *self.under_way.count_mut(began) {
             0 => QueueSpeed::Slow,
             _ => began,

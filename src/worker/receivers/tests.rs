@@ -179,12 +179,12 @@ fn new_queue_among_many_queues_begins_with_one_attempt() {
     let begun: Vec<usize> =
         hanging.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
-    // The account has many queues, so a new queue of the account may begin one attempt.
+    // The account has [`QUEUES_FEW`] queues, so its new queue may begin only one attempt.
     assert_eq!(begin_allowed_attempts(&mut receivers, "new 1"), 1);
     end_attempt(&mut receivers, "new 1", QueueSpeed::Unknown, 1);
     assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("new 2"), SHARE_FIRST);
-    // Many attempts of all accounts together are under way, so a new queue of any account may begin one attempt.
+    // At least [`CROWD`] attempts are under way in all accounts, so a new queue may begin only one attempt.
     begin_attempts_of_queues(&mut receivers, &queue_names_of_new_accounts(CROWD / SHARE_FIRST));
     assert_eq!(receivers.free_slots("new 2"), 1);
 }
@@ -231,7 +231,7 @@ fn failing_origins_of_an_account_share_their_pauses() {
         receivers.end_attempt(&attempt, false, 1, 901);
     }
     assert_eq!(receivers.remaining_pause_ms(&failing[0], 910), 40);
-    // The next attempt of any of these queues restarts the pause of all of them. An attempt of a new origin does not.
+    // The next attempt of any failing queue restarts the common pause. An attempt of a new origin does not.
     let next = receivers.begin_attempt(&failing[0], 1_000);
     receivers.end_attempt(&next, false, 1, 1_001);
     make_attempt(&mut receivers, "https://failing 1", false, 1);
@@ -239,7 +239,8 @@ fn failing_origins_of_an_account_share_their_pauses() {
         assert_eq!(receivers.remaining_pause_ms(name, 1_010), 40);
         assert_eq!(receivers.remaining_pause_ms(name, 1_050), 0);
     }
-    // Queues without a failed last attempt have no pause.
+    // A queue has no pause if its last attempt succeeded, or if it has no attempt yet. A pause affects only one
+    // account.
     for name in ["https://good 1", "https://new 1", "https://failing0 2"] {
         assert_eq!(receivers.remaining_pause_ms(name, 1_010), 0);
     }

@@ -37,8 +37,8 @@ const XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrg
 const STEPS: usize = 60;
 /// Number of histories for each of Bitcoin and Ethereum, unless the environment sets another number.
 const HISTORIES: u64 = 100;
-/// One of this many histories continues from an older copy of the file. A restore derives thousands of addresses, so
-/// it is slow.
+/// One of this many histories continues from an older copy of the file. A restore derives thousands of addresses and
+/// is slow.
 const RESTORED_ONCE_IN: u64 = 4;
 
 /// Totals of several histories.
@@ -71,7 +71,7 @@ impl HistoryCounts {
     }
 }
 
-/// Returns a follower of a chain that watches these addresses.
+/// Returns a follower that watches these addresses of a chain.
 pub(super) fn start_watch(service: &Arc<Service>, chain: Chain, ours: &[String]) -> ChainWatch {
     let mut addresses = WatchedAddresses::default();
     for address in ours {

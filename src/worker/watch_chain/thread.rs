@@ -38,7 +38,7 @@ pub struct PollIntervals {
     pub expected: Duration,
     /// Polling interval while no money is expected.
     pub otherwise: Duration,
-    /// Longest time that the first step waits for rates. The payments of that step are booked at these rates.
+    /// Longest time that the first step waits for rates, because its payments are booked at these rates.
     pub for_rates: Duration,
 }
 
@@ -186,7 +186,7 @@ impl FollowerState {
             self.asked_at = Some(self.clock.uptime());
         }
         let stepped = match self.prepare_addresses() {
-            // No step was made, because addresses are still derived. The last problem of the node is still reported.
+            // This step only derived addresses and did not ask the node, so the reported problem stays.
             Ok(false) => return Some(Pause::fixed(Duration::ZERO)),
             Ok(true) => self.make_step_with_node(),
             Err(failed) => Err(failed),
@@ -321,7 +321,7 @@ impl FollowerState {
     fn pause_after_failure(&mut self, failed: &StepError) -> Duration {
         self.rescan_fails |= self.watch.was_rescan;
         if self.watch.was_rescan && self.watch.rescan_problem.is_some() {
-            // Only the rescan has failed. The chain is still followed, so no other problem is reported.
+            // Only the rescan has failed. New blocks are still read, so only the problem of the rescan is reported.
             self.report_state(None);
             return with_jitter(BACK_OFF);
         }
@@ -341,8 +341,8 @@ impl FollowerState {
         with_jitter(doubled.min(BACK_OFF_MAX))
     }
 
-    /// Reports the state of the chain to the operator. `problem` is the reason why the chain cannot be followed.
-    /// Without it, reports a problem of a rescan, of final blocks, or of a newest block that is too old.
+    /// Reports the state of the chain to the operator. `problem` says why the chain cannot be followed. If it is
+    /// `None`, reports a problem of a rescan or of final blocks, or that the newest block is too old.
     fn report_state(&mut self, problem: Option<String>) {
         let rescan = self.watch.rescan_problem.as_ref();
         let rescan = rescan.map(|why| format!("the rescan: its node {why}"));

@@ -1,14 +1,14 @@
 //! Wakes the thread that follows a chain: to stop, to poll because money is expected, or to begin because rates are
 //! known.
 //!
-//! Invariant: a wake-up because of money never shortens a pause below its `expected` length.
+//! Invariant: expected money never shortens a pause below its `expected` length.
 
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Interval for asking a node whether it has a notification.
+/// Interval at which a node is checked for a notification.
 const NEWS_EVERY: Duration = Duration::from_millis(500);
 
 /// The length of a pause between two steps.

@@ -23,7 +23,7 @@ use std::path::Path;
 const OPERATIONS: u64 = 3_000;
 const CONNECTIONS: u64 = 8;
 const SEED: u64 = 1;
-/// Maximum number of additional operations until each kind has succeeded. Chance may have omitted a kind.
+/// Maximum number of additional operations, which run until each kind of operation has succeeded.
 const MORE_MAX: u64 = 20_000;
 /// Number of audits during the run.
 const AUDITS: u64 = 3;

@@ -245,7 +245,7 @@ impl ModelHistory {
     fn repeat_payment(&mut self, at: usize, which: usize) {
         let (invoice, known) = (&self.world.invoices[at], &self.world.invoices[at].payments[which]);
         let body = json!({ "invoice": invoice.id, "asset": known.coin.id, "txid": known.txid });
-        // For a transaction with several outputs, the response has the id of the first output's payment.
+        // If the transaction has several outputs, the response has the payment id of the first output.
         let is_it = |payment: &&reference::ModelPayment| {
             payment.txid == known.txid && payment.coin.id == known.coin.id
         };
@@ -280,7 +280,7 @@ impl ModelHistory {
         if payments.is_empty() {
             return;
         }
-        // Recent payments change their state most often, so that most older payments keep their state.
+        // One of the last three payments is chosen, so that most older payments keep their state.
         let which = payments.len() - 1 - self.dice.roll(payments.len().min(3));
         let (id, coin, old) =
             (payments[which].id.clone(), payments[which].coin, payments[which].units);

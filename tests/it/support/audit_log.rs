@@ -29,8 +29,7 @@ pub fn record_direct_writes(file: &Path) {
     }
 }
 
-/// Returns a name for all addresses of a pool, and the hash link that the audit log would have after one import of
-/// all these addresses.
+/// Returns an entry for the audit log that records all addresses of a pool as one import: its name and its hash link.
 fn hash_link_of_pool(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();

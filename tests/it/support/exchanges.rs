@@ -114,7 +114,7 @@ fn serve_request(
     );
 }
 
-/// Returns the ether price in the format of a source that returns all coins in one response (binance or coingecko).
+/// Returns the ether price in the format of binance and coingecko, which return all coins in one response.
 fn ether_body(source: &str, eur: u64) -> String {
     if source == "binance" {
         return format!(r#"[{{"symbol":"ETHEUR","price":"{eur}.00000000"}}]"#);

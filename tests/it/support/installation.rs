@@ -93,7 +93,7 @@ impl Installation {
         self.scratch.path(name)
     }
 
-    /// Writes a shell script as an executable and returns its path for a setting.
+    /// Writes an executable shell script. Returns its path, for use in a setting.
     #[track_caller]
     pub fn write_program(&self, name: &str, script: &str) -> String {
         let path = self.scratch.path(name);

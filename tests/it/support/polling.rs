@@ -6,7 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 const PAUSE: Duration = Duration::from_millis(1);
-/// Maximum number of checks, which take five minutes in total. The limit does not test speed.
+/// Maximum number of checks, each followed by a pause of 1 ms. The five minutes in total are enough for a slow
+/// machine.
 const LOOKS_MAX: usize = 300_000;
 
 /// Calls `look` until it returns `true`. Returns `false` after [`LOOKS_MAX`] calls.

@@ -1,4 +1,4 @@
-//! A client of the event stream, over HTTP/1.0, where the body is not chunked, or over HTTP/1.1.
+//! A client of the event stream. The body is chunked over HTTP/1.1, but not over HTTP/1.0.
 
 use super::Shop;
 use crate::http::connections::with_timeouts;

@@ -18,14 +18,14 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     make_attempt(&mut receivers, "https://quick 2", true, 1);
     let begun: Vec<usize> =
         all.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
-    // Some queues get their maximum share. Each later queue gets at most [`SHARE_FIRST`] attempts, until the account
-    // has half of the senders.
+    // The first queues get their maximum share, until [`CROWD`] attempts are under way. Each later queue gets at most
+    // [`SHARE_FIRST`], until the account has half of the senders.
     let full = CROWD / SHARE_MAX;
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
-    // After a second without an answer, a queue with attempts counts as hanging and gets no more attempts. Queues
-    // without attempts still get some.
+    // More than a second after its last answer, a queue with attempts under way counts as hanging and gets no more
+    // attempts. Queues without attempts still get some.
     receivers.refresh_queues(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
     receivers.refresh_queues(&[], QUICK_MS_MAX + 1);

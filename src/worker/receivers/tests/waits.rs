@@ -15,8 +15,8 @@ struct DeliverySimulation {
     receivers: ReceiverStates,
     /// Due time and number of past attempts of each delivery, by queue.
     due: HashMap<String, Vec<(i64, u32)>>,
-    /// Attempts under way, by the time of their end. Each entry has the attempt, the time of its begin, the number of
-    /// attempts so far, and the latency.
+    /// Attempts under way, by their end time. Each entry has the attempt, its start time, the number of attempts so
+    /// far, and the latency.
     ends: BTreeMap<i64, Vec<(QueueAttempt, i64, u32, i64)>>,
     /// Latency of each queue whose receiver answers, in milliseconds. All other queues hang.
     quick: HashMap<String, i64>,

@@ -174,8 +174,8 @@ impl WalletScene {
         assert!(findings.is_empty(), "{findings:#?}");
     }
 
-    /// Asserts that a payment to this index has stopped the wallet, and that the operator's list and the state of
-    /// each chain show this.
+    /// Asserts that a payment to this index has stopped the wallet. The operator's list and the state of each chain
+    /// must show this.
     #[track_caller]
     fn assert_stopped_at(&self, index: u32) {
         let listed = self.wallet_view();
@@ -226,7 +226,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
     for mines in [false, true] {
         let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({}));
         till.assert_not_stopped();
-        // The follower watches a thousand indexes ahead, and no more.
+        // The follower watches the indexes 0 to 999. A payment to index 1000 is not seen.
         till.pay_address(0, 1000, mines);
         till.follow_to_heads();
         till.assert_not_stopped();
@@ -241,7 +241,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         assert_eq!(json!(wallet), till.wallet_view()["id"]);
         assert_eq!([&detail["index"], &detail["nextIndex"]], [7, 0]);
         assert_eq!(detail["address"], till.derive_address(7));
-        // Further payments, a restart and a rescan do not end the stop.
+        // The wallet stays stopped after further payments, a restart and a rescan.
         for index in [7, 999, 12] {
             till.pay_address(0, index, mines);
         }
@@ -257,7 +257,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
         let id = till.wallet_view()["id"].as_str().unwrap().to_owned();
         write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
-        // The wallet accepts only a next index above the index of the payment that stopped the wallet.
+        // The wallet is stopped by a payment to index 999. It only accepts a next index above 999.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
             let problem = till.add_wallet(&next).unwrap_err();
             assert!(problem.contains("must be at least 1000"), "{problem}");
@@ -266,8 +266,8 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         let added = till.add_wallet(&json!({ "next": 1005 })).unwrap();
         assert_eq!(added["nextIndex"], 1005);
         till.assert_not_stopped();
-        // Payments below the new index are kept, and they do not stop the wallet. The earlier payments are unchanged.
-        // The payment to index 1000 is now seen.
+        // Payments to indexes below 1005 do not stop the wallet. All earlier payments are kept, and the payment to
+        // index 1000 is now seen.
         till.pay_address(0, 1003, mines);
         till.pay_address(0, 500, mines);
         till.follow_to_heads();
@@ -294,7 +294,7 @@ fn addresses_below_the_first_index_are_watched() {
     till.follow_to_heads();
     till.assert_not_stopped();
     till.assert_paid_indexes(0, &[0, 1500, 3999]);
-    // The next index is never an assigned index.
+    // A wallet that is added again cannot get a lower next index.
     let problem = till.add_wallet(&json!({ "next": 3999 })).unwrap_err();
     assert!(problem.contains("must be at least 4000"), "{problem}");
     till.pay_address(0, 4000, true);

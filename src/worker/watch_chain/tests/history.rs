@@ -202,7 +202,7 @@ impl ChainHistory {
     fn reorganize(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);
-        // On account-based chains the new branch is never shorter, because final blocks stay.
+        // On account-based chains the new branch is never shorter, so that final blocks stay final.
         let may_be_shorter = self.chain().has_outputs();
         let (now, dice) = (self.now, &mut self.dice);
         let mut memory = self.memory.lock().unwrap();
@@ -315,7 +315,7 @@ impl ChainHistory {
         let copy = self.copy.take().unwrap();
         let (shop, unknown) = self.shop.restore_copy(&copy);
         let mut restored = ChainHistory { watch: start_watch(&shop), shop, unknown, ..self };
-        // The follower has to load its addresses from the restored file and its wallet.
+        // The addresses are loaded again from the restored file, and derived from its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
         restored.watch.load_addresses().unwrap();

@@ -183,15 +183,16 @@ fn invoice_is_recomputed_once_per_batch() {
         let mut scene = BatchScene::new("BTC", "60000");
         let address = scene.create_invoice();
         let before = scene.recomputation_count();
-        // Each output pays six cents. The last output makes the invoice overpaid.
+        // At 60 000 EUR for a bitcoin, each output of 100 sats pays six cents. 1 000 outputs pay the invoice of 60
+        // EUR.
         let sent = scene.send(&vec![(&address, 100); outputs]);
         scene.mine(8);
         scene.follow_to_head(|_| untimed_limit());
         scene.assert_confirmed(&[&sent]);
         scene.recomputation_count() - before
     });
-    // Each batch recomputes the invoice once. The seen outputs take one batch in the first case and ten in the
-    // second, and the confirmed outputs take as many.
+    // Each batch of at most 200 outputs recomputes the invoice once. Every output is stored twice, as seen and as
+    // confirmed: 2 * 200 / 200 and 2 * 2000 / 200.
     assert_eq!(recomputed, [2, 20]);
 }
 
@@ -288,7 +289,8 @@ fn waiting_writer_job_runs_between_batches() {
             false
         })
     });
-    // The other writer waits during each batch of fifty outputs, except for the last batch.
+    // All 2900 outputs are stored twice, as seen and as confirmed, in batches of fifty. A job waits during every
+    // batch except the last of each pass.
     assert_eq!(answers, 2 * (2900 / 50 - 1));
     drop(begins);
     tenant.join().unwrap();
@@ -337,7 +339,7 @@ fn large_replaced_transaction_is_dropped_in_batches() {
         let before = scene.recomputation_count();
         let mut most = 0;
         scene.follow_to_head(|_| {
-            // Each batch has at most twenty outputs.
+            // Each batch has at most twenty of the 500 outputs, so there are at least 500 / 20 = 25 batches.
             most += 1;
             BatchLimit::new(20, || true)
         });

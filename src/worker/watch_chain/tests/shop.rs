@@ -46,7 +46,7 @@ impl Shop {
     pub(in crate::worker::watch_chain) fn new(asset: &str) -> Shop {
         let asset = Asset::find(asset).unwrap();
         let file = TempFile::new();
-        // A live account must not use the published keys of a sandbox.
+        // Production refuses the published keys of a sandbox, so the caller comes from a sandbox.
         let merchant = live_caller(&seeded_service().0);
         let service = production_service(&file, &[asset.chain]);
         if asset.chain.row().imported {

@@ -11,7 +11,7 @@ use crate::domain::time::{MINUTE_MS, Time};
 
 /// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.
 const OTHERS_EVERY_MS: i64 = MINUTE_MS;
-/// After this many consecutive polls at which the node has lost a block that was read, the next URL is used.
+/// Number of consecutive polls without a block that was read earlier, after which the next URL is used.
 const LOST_POLLS_MAX: u32 = 3;
 
 /// The age of the newest block of a node. All times are uptimes.
@@ -123,8 +123,8 @@ impl FollowerState {
         has_turned
     }
 
-    /// Checks the age of the newest block of a poll. Returns `true` if another URL is ahead. Later steps then use
-    /// that URL.
+    /// Checks the age of the newest block of a poll. Returns `true` if another URL has a newer block. Later steps
+    /// then use that URL.
     fn check_head_age(&mut self, head: &ChainPosition, lags: bool) -> bool {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
@@ -149,8 +149,8 @@ impl FollowerState {
         false
     }
 
-    /// Requests the newest blocks of the other URLs, and changes to the first URL that is ahead. Returns `true` after
-    /// a change.
+    /// Requests the newest blocks of the other URLs, and changes to the first URL with a newer block. Returns `true`
+    /// after a change.
     fn switch_to_url_ahead(&mut self, head: &ChainPosition, now: Time) -> bool {
         let chain = self.watch.chain;
         let mut distance = 1;

@@ -44,7 +44,7 @@ fn random_txid(dice: &mut Dice) -> String {
     }
 }
 
-/// Creates a transaction with two outputs to one invoice, and perhaps others to another invoice, a customer and a
+/// Creates a transaction with two outputs to one invoice, and perhaps outputs to another invoice, a customer and a
 /// foreign address.
 fn create_transaction(caller: &mut Caller) -> Option<Response> {
     let (side, first) = caller.scene.invoices.pick_random(&mut caller.dice)?;

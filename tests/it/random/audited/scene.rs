@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 /// Maximum number of remembered objects of a kind. Operations choose from these objects.
 const REMEMBERED: usize = 300;
-/// Maximum number of remembered transfers. The number is small, because ended transfers accept no operation.
+/// Maximum number of remembered transfers. Ended transfers accept no operation, so they are soon replaced.
 const TRANSFERS_REMEMBERED: usize = 8;
 
 /// An account, and test or live mode.

@@ -46,7 +46,7 @@ pub struct ModelInvoice {
     pub picked: Option<&'static Coin>,
     pub payments: Vec<ModelPayment>,
     pub events: Vec<EventRecord>,
-    /// Address of the invoice in each pool, as far as a response has contained it.
+    /// Addresses of the invoice that responses have contained, by pool.
     pub addresses: std::collections::BTreeMap<&'static str, String>,
 }
 

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 const CHAIN: Chain = Chain::Ethereum;
 
 /// A chain with twelve read blocks, of which four are final. The URL leads to two nodes. The second node still has
-/// eight newer blocks, which a reorg removed from the chain.
+/// eight more blocks, which a reorg has removed from the chain.
 struct FinalityScene {
     service: Arc<Service>,
     memory: Arc<Mutex<MemoryChain>>,

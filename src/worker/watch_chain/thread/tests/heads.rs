@@ -1,4 +1,5 @@
-//! Tests of a chain with several URLs. When the node at one URL reports no new blocks, a URL that is ahead is used.
+//! Tests of a chain with several URLs. If the node at one URL reports no new blocks, a URL with a newer block is
+//! used.
 
 use super::{ChainWakers, FollowerState, PollIntervals};
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
@@ -224,7 +225,7 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
     assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (1, 1));
     assert_eq!(scene.chain_view().height, Some(2));
     assert_eq!(scene.shop.service.count_observations_above(CHAIN, 1).unwrap(), 1);
-    // The URL stays in use, because the other URL is not ahead.
+    // The URL stays in use, because the other URL has no newer block.
     scene.poll_for_minutes(40);
     assert!(scene.take_other_url_poll_count() > 0);
     assert_eq!(scene.current_url(), 1);

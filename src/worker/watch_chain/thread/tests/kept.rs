@@ -66,11 +66,11 @@ fn failure_count_survives_address_derivation() {
     assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [0]);
     scene.memory.lock().unwrap().network = "test".to_owned();
     for before in 0..5 {
-        // The new invoice takes an address, so more addresses are derived ahead.
+        // The new invoice uses up an address, so the follower derives another one.
         scene.shop.create_invoice(NOW).unwrap();
         let derived = scene.run_until_idle();
         assert!(derived > 0, "nothing was derived");
-        // Each round causes one more failure before the next connection.
+        // The node is on the wrong network, so each round adds one failure.
         assert_eq!(scene.failures.try_iter().collect::<Vec<_>>(), [before + 1]);
     }
     scene.memory.lock().unwrap().network = network;

@@ -131,8 +131,8 @@ impl PaceScene {
         self.following.watch.chain
     }
 
-    /// Makes steps until the thread pauses. Returns two pauses in seconds: the one without expected money, and the
-    /// one with expected money (`None` if expected money does not shorten the pause).
+    /// Makes steps until the thread pauses. Returns the length of the pause in seconds, without and with expected
+    /// money. The second is `None` if expected money does not shorten the pause.
     fn run_until_idle(&mut self) -> (u64, Option<u64>) {
         loop {
             let pause = self.following.run_step().unwrap();
@@ -166,7 +166,7 @@ fn chain_of_a_selected_coin_is_polled_at_once_and_often() {
             );
         }
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
-        // Money is expected only while the invoice can be paid, so the chain is polled often only until the deadline.
+        // The invoice can be paid only until its deadline. After that, the chain is no longer polled often.
         scene.time.advance(EXPECTED_MS);
         assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
         let service = &scene.service;
