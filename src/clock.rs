@@ -179,8 +179,8 @@ impl Clock {
         });
     }
 
-    /// Returns by how many milliseconds the clock has moved since the last call, because it adopted the wall clock.
-    /// `None` if the clock has not adopted the wall clock since.
+    /// Returns the milliseconds by which adopting the wall clock has moved this clock since the last call. `None` if
+    /// the wall clock was not adopted.
     pub fn take_time_jump_ms(&self) -> Option<i64> {
         self.with_steady_clock(|steady, _| steady.take_time_jump_ms())?
     }

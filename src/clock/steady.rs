@@ -1,8 +1,8 @@
 //! Time that ignores jumps of the wall clock.
 //!
-//! Invariant: time never goes back, except when the wall clock is adopted. A small difference to the wall clock is
-//! corrected slowly. A large one is adopted after an hour, or when the operator accepts it. A server does not start
-//! before the latest time in its database.
+//! Invariant: time never goes back, except when it is set to the wall clock. A small difference to the wall clock is
+//! corrected slowly. After a large one, the time is set to the wall clock an hour later, or when the operator accepts
+//! the wall clock. A server does not start before the latest time in its database.
 
 /// One second, in microseconds.
 const SECOND: i64 = 1_000_000;
@@ -16,8 +16,8 @@ const SLEW: i64 = 10;
 pub struct ClockDoubt {
     /// Milliseconds by which the wall clock is ahead of the steady time; negative if it is behind.
     pub ahead_ms: i64,
-    /// Milliseconds until the wall clock is adopted if its difference stays. `None` until the wall clock passes the
-    /// latest time in the database.
+    /// Milliseconds until the wall clock is adopted if its difference to the steady time stays. `None` until the wall
+    /// clock passes the latest time in the database.
     pub adopted_in_ms: Option<i64>,
 }
 
@@ -132,8 +132,8 @@ impl SteadyClock {
         (self.off, self.unpassed_us) = (None, None);
     }
 
-    /// Returns by how many milliseconds the time has moved since the last call, because the wall clock was adopted.
-    /// `None` if the wall clock was not adopted.
+    /// Returns the milliseconds by which adopting the wall clock has moved the time since the last call. `None` if
+    /// the wall clock was not adopted.
     pub(super) fn take_time_jump_ms(&mut self) -> Option<i64> {
         self.adopted_us.take().map(|us| us / 1000)
     }
@@ -230,7 +230,7 @@ mod tests {
             assert_eq!(clocks.advance_clocks(11 * MINUTE), clocks.wall, "{drift}");
             assert!(!clocks.distrusts_wall_clock());
         }
-        // After a year without a call, the difference is corrected once, and not by more than its size.
+        // After a year without a call, the whole difference of 5 seconds is corrected, and no more.
         let mut clocks = Clocks::start(0, 0);
         clocks.wall += 5 * SECOND;
         clocks.advance_clocks(10 * SECOND);

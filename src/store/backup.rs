@@ -61,7 +61,7 @@ pub struct BackupCopy {
 }
 
 /// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file cannot be read in
-/// its place, a second copy is read, and `tell` gets a message.
+/// its place, a copy in a temporary folder is read instead, and `tell` gets a message.
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<BackupCopy, StoreError> {
     let source = SourceFile::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
@@ -81,7 +81,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
         version: source.version,
         kind: source.kind,
     };
-    // A process that was killed while copying may have left files.
+    // A process that was killed while copying may have left a copy with this name.
     copy.remove();
     let target = source
         .copy_to(&copy.temporary, tell)
@@ -114,8 +114,8 @@ pub fn overwrite(from: &Path, used: &Path) -> Result<(), StoreError> {
 }
 
 impl BackupCopy {
-    /// Checks that this copy may replace the file at its destination. Fails for a database of another program and for
-    /// a file of the other kind. A file that cannot be read may be replaced.
+    /// Checks that this copy may replace the file at its destination. Fails for a database of another program, and
+    /// for a file of another [`FileKind`]. A file that cannot be read may be replaced.
     pub fn check_may_replace(&self) -> Result<(), StoreError> {
         if !self.to.exists() {
             return Ok(());

@@ -54,8 +54,8 @@ pub(super) fn add_entry(
         ":account": account, ":mode": mode, ":currency": currency, ":sales": sales, ":fees": fees, ":payouts": payouts,
         ":refunds": refunds, ":adjustments": adjustments,
     };
-    // Updates an existing row first. An upsert would check the new row alone, and a row that has only the amount of a
-    // reversal is not valid.
+    // Not an upsert: SQLite would first check a new row with this amount alone. For a reversal, the table rejects
+    // such a row.
     if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }

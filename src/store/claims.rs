@@ -43,8 +43,8 @@ values! {
             amount: claim.amount, ordinal: claim.ordinal,
         };
 
-    /// Returns the accepted claim of a payment: its `seq` and its position. Prefers a claim for which a node has
-    /// reported this position.
+    /// Returns the `seq` of the accepted claim of a payment, and the position of the claim's observation. Prefers a
+    /// claim that a node has reported at the position of `seen`.
     fn find_accepted(db, seen: &Observation) -> Option<(seq: i64, position: u32)> =
         file "sql/claims/accepted.sql"
         with {
@@ -72,7 +72,7 @@ commands! {
 }
 
 /// Finds the accepted claim of a payment that a node now reports. Stores the node's position in the claim, and
-/// returns the position that the claim had before.
+/// returns the position of the claim's observation.
 pub fn match_observation(tx: &Tx<'_>, seen: &Observation) -> Result<Option<u32>, StoreError> {
     let Some((seq, position)) = find_accepted(tx, seen)? else {
         return Ok(None);

@@ -11,8 +11,7 @@ use rusqlite::named_params;
 /// A delivery that is due, with everything that its request needs.
 #[derive(Clone)]
 pub struct DueDelivery {
-    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. The ordinal
-    /// distinguishes payments of a transaction that are otherwise equal.
+    /// Id of the delivery.
     pub id: String,
     /// Destination URL.
     pub url: String,
@@ -69,7 +68,7 @@ pub struct DeliveryAttempt {
 pub struct AttemptSignatures {
     /// Format of the body that was sent.
     pub format: WebhookFormat,
-    /// The two signatures, separated by a space.
+    /// Coffer's own signature and the Standard Webhooks signature, separated by a space.
     pub signatures: String,
 }
 
@@ -183,10 +182,10 @@ commands! {
 
     BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
 
-    /// Deletes at most `limit` attempts from before a time, and returns their number.
+    /// Deletes at most `limit` attempts that were made before the time `before`, and returns their number.
     ///
-    /// Later attempts can share the stored response of an earlier attempt. The earlier attempt stays until all
-    /// attempts that share its response are from before the time.
+    /// Several attempts can share the stored response of the first of them. The first attempt is kept while one of
+    /// the others was made at `before` or later.
     pub fn prune_attempts(tx, before: Time, limit: u32) -> usize =
         "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
             and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number \
@@ -232,7 +231,7 @@ pub fn record_attempt(
     Ok(exists)
 }
 
-/// Makes every pending delivery due now that is due after `latest`.
+/// Makes all pending deliveries that are due after `latest` due now.
 pub fn make_deliveries_due(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deliveries = true);
     BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })

@@ -160,7 +160,7 @@ rows! {
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
             where d.id = :id and e.account = :account and e.mode = :mode";
 
-    /// Returns the next deliveries after a position that can be sent again, oldest first.
+    /// Returns the next deliveries that can be sent again, after the position `after`, oldest first.
     ///
     /// Leaves out deliveries with too many attempts, and those whose endpoint was removed or does not get the event.
     pub fn resendable_after(

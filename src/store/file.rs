@@ -84,8 +84,7 @@ commands! {
         "update file set last_tick_at = iif(:set_back, :now, max(last_tick_at, :now)), \
             clock_ahead_ms = :ahead_ms where id = 1";
 
-    /// Accepts the wall clock as right. If the stored time is after `wall`, the stored time came from a wrong clock,
-    /// and `wall` replaces it.
+    /// Accepts the wall clock as right. A stored time after `wall` came from a wrong clock, so `wall` replaces it.
     pub fn accept_clock(tx, wall: Time) =
         "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
             last_tick_at = min(last_tick_at, :wall) where id = 1";

@@ -96,8 +96,8 @@ impl Health {
         }
     }
 
-    /// Refuses writes from now on, and logs the reason with its cause. An earlier reason that only a restart ends
-    /// stays.
+    /// Refuses writes from now on, and logs the reason with its cause. An earlier reason that requires a restart is
+    /// kept.
     pub(super) fn refuse_writes(&self, why: WriteRefusal, cause: &str) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         let stays = refusing.is_some_and(|before| before == why || before.is_final());
@@ -107,7 +107,7 @@ impl Health {
         }
     }
 
-    /// Refuses writes, because the file is not in its place. The thread that notices this first calls this function.
+    /// Refuses writes, because the file is not in its place. Called by the thread that notices this first.
     pub(super) fn refuse_moved_file(&self) {
         self.refuse_writes(WriteRefusal::FileMoved, "its name is no longer its own");
     }

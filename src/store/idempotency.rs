@@ -63,7 +63,7 @@ commands! {
             request: kept.request, outcome: kept.outcome, answer: kept.answer, created_at: now,
         };
 
-    /// Deletes at most `limit` responses from before a time, and returns their number.
+    /// Deletes at most `limit` responses that were stored before a time, and returns their number.
     pub fn prune(tx, before: Time, limit: u32) -> usize =
         "delete from idempotency \
             where rowid in (select rowid from idempotency where created_at <= :before \

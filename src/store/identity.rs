@@ -77,7 +77,7 @@ pub(super) fn require_coffer_file(
     }
 }
 
-/// Objects of a schema. The key is type and name. The value is table, statement, and whether the object has its own
+/// Objects of a schema, by type and name. Each value is the table, the statement, and whether the object has its own
 /// pages.
 type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
 

@@ -119,7 +119,7 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
     tx.note(|changes| {
         changes.invoices.push(invoice.id.clone());
-        // A dropped payment may have reopened the invoice, so its deadline counts again.
+        // A dropped payment may have reopened the invoice, so its deadline applies again.
         changes.deadlines |= invoice.status.is_open();
     });
     update_row(tx, invoice, invoice.coin.as_ref())
@@ -164,8 +164,8 @@ pub struct InvoiceSearch<'a> {
 /// Returns the newest invoices that match a search and whose `seq` is at least `floor`.
 ///
 /// The text may be part of the id, the orderId, the description, the email or a value of the metadata. `key=value`
-/// matches a key of the metadata with its value. Reads every invoice that is newer than the oldest match that is
-/// returned.
+/// matches a key of the metadata with its value. Reads all invoices from the newest down to the oldest returned
+/// match.
 pub fn search(
     db: &Reader<'_>,
     account: i64,
@@ -178,7 +178,7 @@ pub fn search(
         return Ok(Vec::new());
     }
     let like = search.text.map(like_pattern);
-    // SQLite parses the metadata only if its JSON contains the text.
+    // SQLite parses the metadata of an invoice only if its JSON contains the searched text.
     let in_json = search.text.map(|text| like_pattern(&escape_json(text)));
     // Keys and values may contain a `=`. Every key that matches starts with the text before the first `=`. Every
     // value that matches ends with the text after the last `=`.
@@ -208,7 +208,7 @@ pub fn search(
     })
 }
 
-/// Returns the newest invoices that match a search and whose id, address or txid is exactly the text.
+/// Returns the newest invoices that match a search and whose id, address or txid is exactly the searched text.
 pub fn find_exact(
     db: &Reader<'_>,
     account: i64,

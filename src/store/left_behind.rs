@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Minimum difference in age between a leftover file and our file. The creator of a younger file may be about to lock
-/// it.
+/// Minimum age of a leftover file, compared with a file of this process. The creator of a younger file may be about
+/// to lock it.
 const AFTER: Duration = Duration::from_secs(600);
 
 /// A directory entry that may be a leftover file. The entry has not been opened, and a link has not been followed.
@@ -25,8 +25,8 @@ pub struct LeftoverFile {
 }
 
 impl LeftoverFile {
-    /// Returns `true` if the file is more than ten minutes older than our file. By then its creator has locked the
-    /// file or has exited.
+    /// Returns `true` if the file is more than ten minutes older than a file of this process. By then its creator has
+    /// locked the file or has exited.
     pub fn is_older_than(&self, ours: &Metadata) -> bool {
         let (theirs, ours) = (self.metadata.modified(), ours.modified());
         let age = theirs.ok().zip(ours.ok());

@@ -125,7 +125,7 @@ impl Lock {
         Ok(is_free.then_some(lock))
     }
 
-    /// Permits the use of a file beside a server that uses the file under the same name.
+    /// Returns a lock that lets this process use a file beside a server.
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file under another name, because SQLite would keep a log for each name.

@@ -37,7 +37,7 @@ pub(super) fn wait_until_unlocked(
                     is_told = true;
                 }
             }
-            // Errors other than a lock are ignored here, because the first write reports them.
+            // Errors other than a locked database are ignored here, because the first write reports them.
             Ok(()) | Err(_) => return Ok(conn.busy_timeout(BUSY_TIMEOUT)?),
         }
     }

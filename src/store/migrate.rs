@@ -57,8 +57,8 @@ const HISTORY_SINCE: usize = 26;
 /// First version whose audit log has hashes of accounts, keys, users, wallets, pools and settings.
 const STATES_SINCE: usize = 28;
 
-/// Upgrades a file to the newest version, in one transaction. A missing referenced row rolls back the transaction.
-/// `tell` gets the progress of each step; nothing if the file is up to date.
+/// Upgrades a file to the newest version, in one transaction. A reference to a missing row rolls back the
+/// transaction. `tell` gets the progress of each step, and is not called if the file is up to date.
 pub(super) fn migrate(
     conn: &mut Connection,
     tell: &mut ProgressSink<'_>,
@@ -91,7 +91,7 @@ fn migrate_in_transaction(
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // The version is read again, as another process may have upgraded the file.
     let version = user_version(&tx)?;
-    // The final check of all foreign keys takes as long as one migration.
+    // The final check of all foreign keys counts as one more step.
     let of = to_count(NEWEST.saturating_sub(version)).saturating_add(1);
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {

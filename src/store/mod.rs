@@ -122,7 +122,7 @@ impl Reader<'_> {
         &self,
         work: impl FnOnce(&Self) -> Result<T, E>,
     ) -> Result<T, E> {
-        // Dropping the transaction ends it without a commit, because a read has no changes.
+        // Dropping the transaction ends it. A read has nothing to commit.
         let _transaction = self.conn.unchecked_transaction().map_err(StoreError::from)?;
         work(self)
     }

@@ -51,7 +51,8 @@ commands! {
             block_hash = iif(:state = 'confirmed', block_hash, null) \
             where seq = :seq and state = :before";
 
-    /// Records that the next step of an observation cannot be booked. Returns `false` if this was recorded already.
+    /// Records that the next state change of an observation cannot be booked. Returns `false` if this was recorded
+    /// already.
     pub fn mark_unbookable(tx, seq: i64, now: Time) -> bool =
         "update observations set unbookable_at = :now where seq = :seq and unbookable_at is null";
 
@@ -70,8 +71,8 @@ commands! {
         with { seq, height: block.height, hash: block.hash };
 }
 
-/// Moves an observation from the state `before` to `state`. Deletes the record that the next step of the observation
-/// cannot be booked.
+/// Moves an observation from the state `before` to `state`. Deletes the record that the next state change cannot be
+/// booked.
 ///
 /// # Errors
 /// [`StoreError`] if the observation is not in the state `before`.

@@ -100,7 +100,7 @@ values! {
         with { chain: asset.chain, txid, asset: asset.id, address };
 
     /// Returns the transactions and positions of observations that are still confirmed although a reorg removed their
-    /// block, because their confirmation could not be reversed.
+    /// block. Their confirmation could not be reversed.
     pub fn confirmed_without_block(db, chain: Chain, limit: usize) -> Vec<(txid: String, position: u32)> =
         "select txid, position from observations \
             where mode = 'live' and chain = :chain and vanished_at is not null and state = 'confirmed' \
@@ -127,8 +127,8 @@ values! {
         "select coalesce(sum(d.gross), 0) as at_stake \
             from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
 
-    /// Passes each address that has an unconfirmed observation, or an observation in a block above this height, to
-    /// `each`.
+    /// Passes to `each` every address with an unconfirmed observation, or with an observation in a block above this
+    /// height.
     pub fn each_unsettled_address(db, chain: Chain, height: u32) -> each (address: String) =
         "select address from observations \
             where mode = 'live' and chain = :chain and state = 'seen' \

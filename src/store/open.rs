@@ -37,7 +37,7 @@ text_enum! {
 
 enum_as_text!(FileKind);
 
-/// Size of the `-shm` file without which SQLite cannot open a file, in bytes.
+/// Size of a new `-shm` file, in bytes. SQLite cannot open a file without it.
 const BESIDE_BYTES: u64 = 32 * 1024;
 
 /// Failures that a commit survives.
@@ -99,8 +99,7 @@ impl Store {
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         // SQLite truncates the log to this size when the log restarts.
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;
-        // The schema was read through the memory map. The writer does not need the map any more, as it keeps changed
-        // pages in its own memory.
+        // The memory map was only needed to read the schema. The writer keeps changed pages in its own memory.
         conn.pragma_update(None, "mmap_size", 0)?;
         if opening.exclusive {
             conn.busy_timeout(WRITER_BUSY)?;
@@ -155,7 +154,7 @@ fn check_may_open(conn: &Connection, opening: &StoreOptions) -> Result<(usize, b
     let path = &opening.path;
     let identity = identify(conn);
     let identity = identity.map_err(|error| {
-        // On a full disk the log may fail first, which SQLite reports as an error of the disk.
+        // On a full disk, growing the `-shm` file may fail first. SQLite reports this as a disk error.
         match WriteRefusal::from_error(&error) {
             Some(WriteRefusal::DiskFull) => room::disk_full_error(path, BESIDE_BYTES, 0),
             Some(WriteRefusal::DiskFailed | WriteRefusal::FileMoved | WriteRefusal::Locked)
@@ -282,7 +281,7 @@ fn write_and_link(
     drop(file);
     match std::fs::hard_link(temporary, path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(false),
-        // A file system without links may still rename.
+        // A file system without hard links may still support renames.
         Err(_) => std::fs::rename(temporary, path)?,
         Ok(()) => {}
     }

@@ -10,8 +10,7 @@ const PRIVATE: u32 = 0o600;
 /// Suffixes of the files beside a database: files of SQLite, the lock file, and a copy in progress.
 const BESIDE: [&str; 5] = ["-wal", "-shm", "-journal", "-lock", "-copying"];
 
-/// Creates a file that only its owner may read and write, even with another umask. SQLite gives its log the same
-/// mode.
+/// Creates a file that only its owner may read and write, whatever the umask. SQLite gives its log the same mode.
 pub(super) fn create_private(path: &Path) -> std::io::Result<File> {
     let mut options = File::options();
     let options = options.read(true).write(true).create_new(true);

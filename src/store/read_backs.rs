@@ -1,5 +1,5 @@
-//! The table `read_backs`: chains whose older blocks are read once. Customers had addresses on these chains before
-//! Coffer followed them.
+//! The table `read_backs`: chains on which customers had addresses before Coffer followed the chain. The older blocks
+//! of such a chain are read once.
 //!
 //! Invariant: only the upgrade inserts rows, and no row is deleted.
 
@@ -9,7 +9,7 @@ use crate::domain::time::Time;
 
 values! {
     /// Returns the time from which older blocks of a chain are to be read. `None` if no older blocks are to be read,
-    /// or the height of the first of these blocks is stored.
+    /// or the height of the first one is stored already.
     pub fn start_of_pending_read(db, chain: Chain) -> Option<(since: Time)> =
         "select since from read_backs \
             where chain = :chain and until_height is not null and from_height is null";

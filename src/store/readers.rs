@@ -22,7 +22,7 @@ const IDLE_MIN: u32 = 1;
 
 /// A pool of read-only connections to one file.
 pub(super) struct Readers {
-    // Dropped before the thread, which may still use the pool.
+    // Declared before `_thread`, and so dropped first: the thread may still use the pool.
     pool: Pool<ConnectionOpener>,
     _thread: PoolThread,
     opener: ConnectionOpener,
@@ -94,8 +94,8 @@ impl Readers {
 
 /// A connection that is opened by its first read.
 ///
-/// The pool may add more connections than are needed in a burst of short reads, because it adds one at each checkout
-/// that leaves too few idle connections. As no read uses these connections, they are never opened.
+/// In a burst of short reads, the pool may add more connections than are needed. A connection that no read uses is
+/// never opened.
 #[derive(Default)]
 struct ReadConnection {
     sqlite: Option<Connection>,
@@ -121,8 +121,8 @@ impl ConnectionOpener {
     fn open(&self) -> Result<Connection, StoreError> {
         self.check_file_place()?;
         let opened = self.sqlite.connect();
-        // The file may have been moved while it was opened. Then the move explains an error, and a success is a
-        // connection to another file.
+        // The file may have been moved meanwhile. Then the connection may be to another file, and an error may be due
+        // to the move.
         self.check_file_place()?;
         Ok(opened?)
     }
@@ -185,8 +185,8 @@ impl PoolThread {
 
 impl Drop for PoolThread {
     fn drop(&mut self) {
-        // While the thread adds a connection, it holds the pool. If it were the last to hold the pool, connections
-        // would outlive the lock.
+        // While the thread adds a connection, it keeps the pool alive. Without this wait, connections could outlive
+        // the lock on the file.
         self.wait_until_idle();
     }
 }

@@ -24,8 +24,8 @@ rows! {
 
     /// Returns live transactions that a node should be asked about, the least recently asked first.
     ///
-    /// A mined transaction is asked about only if it is reverted and not final, or after [`ask_again`]. A transaction
-    /// of a paid transfer is asked about while a person has to review its disappearance.
+    /// A mined transaction is asked about only if it is reverted, or after [`ask_again`]. A transaction of a paid
+    /// transfer is asked about while a person has to review its disappearance.
     pub fn transactions_to_ask_for(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
         select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
             and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \

@@ -11,7 +11,7 @@ rows! {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_at))
     }
 
-    /// Returns the user of a session, and the time of the last password check, in real time.
+    /// Returns the user of a session, and the real time of the last password check.
     pub fn find_user(db, hash: &[u8; 32], now: Time) -> Option<(User, Time)> =
         select "from sessions s join users u on u.seq = s.user \
             where s.hash = :hash and s.expires_at > :now and u.disabled_at is null";

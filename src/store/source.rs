@@ -143,7 +143,8 @@ impl SourceFile {
         lock: Option<Lock>,
         folder: Option<CopyFolder>,
     ) -> Result<SourceFile, StoreError> {
-        // Created first, so that its fields are dropped in order even if the file does not belong to Coffer.
+        // Created before the check, so that its fields are dropped in order even if the file does not belong to
+        // Coffer.
         let mut source = SourceFile { conn, version: 0, kind: None, _lock: lock, _folder: folder };
         (source.version, source.kind) = require_coffer_file(identify(&source.conn)?, path)?;
         Ok(source)

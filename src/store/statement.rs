@@ -119,8 +119,8 @@ impl Statement {
         })
     }
 
-    /// Runs the statement without a report of its error to the health of the writer, and returns the number of rows that
-    /// it changed.
+    /// Runs the statement and returns the number of rows that it changed. An error does not change the health of the
+    /// store.
     pub(super) fn execute(&self, conn: &Connection, params: Params<'_>) -> rusqlite::Result<usize> {
         prepare_bound(conn, self.sql, self.names, params)?.raw_execute()
     }
@@ -217,7 +217,7 @@ impl<T> Query<T> {
         })?
     }
 
-    /// Returns the first row, without a report of an error to the health of the writer.
+    /// Returns the first row. An error does not change the health of the store.
     pub(super) fn first_on_conn(
         &self,
         conn: &Connection,
@@ -228,7 +228,7 @@ impl<T> Query<T> {
         rows.next()?.map(self.read).transpose()
     }
 
-    /// Returns every row, without a report of an error to the health of the writer.
+    /// Returns every row. An error does not change the health of the store.
     pub(super) fn all_on_conn(
         &self,
         conn: &Connection,

@@ -56,7 +56,7 @@ values! {
     /// Returns the number of accounts that wait for approval.
     pub fn count_pending_accounts(db) -> (count: i64) = "select count(*) as count from accounts where status = 'pending'";
 
-    /// Returns the number of payouts and refunds of which it is unknown whether they were sent.
+    /// Returns the number of payouts and refunds for which it is unknown whether they were sent.
     pub fn count_unknown_transfers(db, mode: Mode) -> (count: i64) =
         "select count(*) as count from transfers where mode = :mode and sending in ('unknown', 'restored')";
 
@@ -66,7 +66,7 @@ values! {
             where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) \
             and ordering is null";
 
-    /// Returns the number of servers of which it is unknown whether they were created or removed.
+    /// Returns the number of servers for which it is unknown whether they were created or removed.
     pub fn count_unknown_servers(db) -> (count: i64) = "select count(*) as count from servers where ordering = 'unknown'";
 
     /// Returns the number of unmatched payments without a resolution.

@@ -127,8 +127,8 @@ rows! {
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.mode = :mode order by t.seq";
 
-    /// Returns approved and processing live transfers of a chain for which the first block to watch is unknown. They
-    /// are in the order of approval.
+    /// Returns a chain's approved and processing live transfers without a stored first block to watch, in the order
+    /// of approval.
     pub fn without_first_block(db, chain: Chain) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -156,8 +156,8 @@ values! {
             where account = :account and mode = 'live' and kind = 'payout' and currency = :currency \
             and requested_at > :since and status not in ('failed', 'rejected', 'cancelled')";
 
-    /// Returns the sum of an account's transfers that were passed to the signer after `since`. Leaves out this
-    /// transfer, and failed, rejected and cancelled ones.
+    /// Returns the sum of an account's transfers that were passed to the signer after `since`. Leaves out `transfer`
+    /// itself, and failed, rejected and cancelled transfers.
     pub fn sum_passed_to_signer(db, transfer: &Transfer, since: Time) -> (sum: Cents) =
         "select ifnull(sum(amount), 0) as sum from transfers \
             where account = :account and currency = :currency and signer_at > :since and seq <> :seq \
@@ -180,11 +180,11 @@ values! {
 }
 
 values! {
-    /// Passes the watched destinations of live transfers of a chain to `each`.
+    /// Passes to `each` the destinations of a chain's live transfers that have to be watched.
     ///
-    /// A destination is watched from the approval until `after_ms` after the end of the transfer. After a restore, it
-    /// is also watched before the approval. For a paid transfer, watching ends when the height of the block with its
-    /// payment is at most `last`.
+    /// A destination is watched from the approval of its transfer until `after_ms` after the end of the transfer. For
+    /// a paid transfer, watching ends earlier if the block of its payment is at height `last` or lower. After a
+    /// restore, a destination is also watched before the approval.
     pub fn each_destination(db, chain: Chain, after_ms: i64, last: u32) -> each (address: String) =
         "select to_address as address from transfers t where mode = 'live' and chain = :chain \
             and (status in ('approved', 'processing') or sending = 'restored' \
@@ -248,7 +248,7 @@ pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Resul
 pub struct TransferQuery<'a> {
     /// Whether payouts or refunds are listed.
     pub kind: TransferKind,
-    /// Filter: only refunds of the invoice with this id. Ignored for transfers of all accounts.
+    /// Filter: only refunds of the invoice with this id. [`list_all`] ignores it.
     pub invoice: Option<&'a str>,
     /// Filter: only transfers of this status.
     pub status: Option<TransferStatus>,

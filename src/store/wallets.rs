@@ -47,8 +47,8 @@ pub struct WalletRow {
     pub added_at: Time,
     /// Time at which the wallet was retired; `None` if the wallet was not retired.
     pub retired_at: Option<Time>,
-    /// Time at which an index received a payment before it was handed out. Since then the wallet hands out no index.
-    /// `None` if this did not happen.
+    /// Time at which the wallet was stopped, because an index received a payment before it was handed out. A stopped
+    /// wallet hands out no index. `None` if the wallet is not stopped.
     pub stopped_at: Option<Time>,
     /// Highest index that received a payment before it was handed out.
     pub stopped_index: Option<u32>,

@@ -183,7 +183,8 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.jobs.take());
-        // If a job owns the last store, the handle is dropped on the writer thread, which cannot join itself.
+        // If a job owns the last clone of the store, this handle is dropped on the writer thread, which cannot join
+        // itself.
         let ended =
             self.thread.take().filter(|thread| thread.thread().id() != std::thread::current().id());
         if ended.is_some_and(|thread| thread.join().is_err()) {

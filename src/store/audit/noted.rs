@@ -17,7 +17,7 @@ pub struct AuditedTransfer {
     pub account: i64,
     /// Currency of the amount.
     pub currency: Currency,
-    /// Amount that the transfer takes from the balance.
+    /// Amount that the transfer takes from the account's balance.
     pub amount: Cents,
     /// Coin that is sent.
     pub asset: &'static Asset,

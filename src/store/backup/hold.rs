@@ -93,8 +93,8 @@ commands! {
 }
 
 impl BackupCopy {
-    /// Changes the copy so that a server that continues from it pays nothing a second time and hands out no address a
-    /// second time. Also reads the file that the copy will replace.
+    /// Changes the copy for a server that continues from it: the server pays nothing a second time and hands out no
+    /// address a second time. Also reads the file that the copy will replace.
     ///
     /// # Errors
     /// [`StoreError`] if the copy cannot be written, or `next` has an index for a chain without a wallet.
@@ -153,7 +153,7 @@ fn prepare_in_transaction(
     Ok(held)
 }
 
-/// Sets the next index of every wallet to an index above all that were handed out according to the copy and the
+/// Moves the next index of every wallet above all indexes that the wallet handed out according to the copy or the
 /// replaced file.
 ///
 /// A wallet that only the replaced file has is added as retired. If the operator adds this wallet again, it continues

@@ -1,4 +1,4 @@
-//! Reads the file that a restore replaces, as far as possible. It contains addresses and transfers that are newer
+//! Reads the file that a restore replaces, as far as possible. It may contain addresses and transfers that are newer
 //! than the copy.
 
 use crate::domain::asset::{Asset, Mode};
@@ -20,15 +20,15 @@ pub struct LaterTransfer {
     pub id: String,
     /// Whether this is a payout or a refund.
     pub kind: TransferKind,
-    /// Mode of the balance.
+    /// Mode of the transfer.
     pub mode: Mode,
     /// Status in the replaced file.
     pub status: TransferStatus,
     /// Status in the copy; `None` if the copy does not have the transfer.
     pub copied: Option<TransferStatus>,
-    /// Amount that the transfer took from the balance.
+    /// Amount that the transfer took from the account's balance.
     pub amount: Cents,
-    /// Currency of the balance.
+    /// Currency of this amount.
     pub currency: Currency,
     /// Coin that is sent.
     pub asset: &'static Asset,

@@ -19,7 +19,7 @@ static FRESH_SCHEMA: LazyLock<Mutex<Connection>> = LazyLock::new(|| {
 });
 
 fn fresh_schema() -> MutexGuard<'static, Connection> {
-    // Tests do not write to it, so it stays valid after a failed test.
+    // Tests do not write to this database, so it stays valid after a failed test.
     FRESH_SCHEMA.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

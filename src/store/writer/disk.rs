@@ -76,7 +76,7 @@ impl WriterThread {
         }
         let is_sound = self.health.refusal() != Some(WriteRefusal::DiskFailed);
         if found == PlaceState::Moved && self.file.alone && is_sound {
-            // The log still belongs to this file, so a checkpoint moves its pages to the moved file.
+            // The log still belongs to the moved file, so a checkpoint copies its pages into that file.
             let moved = self.file.conn.execute_batch("pragma wal_checkpoint(truncate)");
             if let Err(error) = moved {
                 log::warn!("last checkpoint failed: error={error}");
@@ -94,7 +94,7 @@ impl WriterThread {
             if self.file.alone {
                 self.health.refuse_writes(WriteRefusal::Locked, &holder);
             } else {
-                // A command writes only once or twice, and never checks whether the lock was released.
+                // A refusal would never end: a command does not check whether the lock was released.
                 log::error!("write refused: reason={} holder={holder}", WriteRefusal::Locked);
             }
         }

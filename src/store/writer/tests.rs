@@ -290,7 +290,7 @@ fn job_may_own_the_last_clone_of_the_store() {
     assert_eq!(account_names(&folder.open().0), ["a"]);
 }
 
-/// Checks that the next change is the write of another process.
+/// Checks that the next message reports a write of another process.
 #[track_caller]
 fn assert_foreign_write_next(told: &Receiver<Changes>) {
     let changes = told.recv_timeout(PATIENCE).unwrap();

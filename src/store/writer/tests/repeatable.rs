@@ -129,7 +129,7 @@ fn rollback_clears_the_cache() {
         wait_for_answer(submit(&store, move |tx| rename(tx, "d").and_then(|()| fail()))).is_err()
     );
     assert_eq!(wait_for_answer(submit(&store, is_called("a"))), Ok(()));
-    // Another process changes the account.
+    // A second store simulates another process that changes the account.
     let (beside, _told) = folder.open();
     assert_eq!(wait_for_answer(submit(&beside, move |tx| rename(tx, "e"))), Ok(()));
     assert_eq!(wait_for_answer(submit(&store, is_called("e"))), Ok(()));
