@@ -149,7 +149,7 @@ pub struct Account {
     pub branding: Branding,
     /// Language of the checkout as an HTML `lang` value, or `auto` for the language of the customer's browser.
     pub checkout_lang: String,
-    /// Largest number of servers at the same time; 0 forbids orders.
+    /// Largest number of servers that the account may have at the same time; 0 if it may order none.
     pub server_quota: i64,
     /// Origins whose pages may use the account's public keys, like `https://shop.example`; empty for all.
     pub allowed_origins: Vec<String>,

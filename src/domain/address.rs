@@ -32,15 +32,14 @@ pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 /// Longest accepted address, in bytes. The longest real address, a taproot address on regtest, has 64.
 const TEXT_BYTES_MAX: usize = 128;
 
-/// Longest base58 text of a version byte, a 20-byte hash and a checksum. The shortest segwit address has 42
-/// characters.
+/// Length of the longest base58check address, in bytes. A longer text is read as a segwit address, which has at least
+/// 42.
 const BASE58CHECK_BYTES_MAX: usize = 35;
 
 /// Version byte of every address on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
 
-/// Main or test network. On utxo chains, these two have different address formats. EVM, Tron and Solana addresses
-/// look the same on all networks.
+/// Main or test network. Address formats differ between the two on utxo chains only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Main network.
@@ -100,11 +99,10 @@ pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
     test_mode_address(chain, &label, index)
 }
 
-/// Reads an address of `chain` on the first of `networks` that accepts the text. Returns this network and the
+/// Reads an address of `chain` on the first of `networks` where the text is valid. Returns this network and the
 /// canonical text.
 ///
-/// # Errors
-/// [`AddressError`] with the expected form of an address on the first network.
+/// # Errors [`AddressError`] with the form of an address on the first network.
 pub fn parse_on_any_network(
     chain: Chain,
     networks: &[Network],
@@ -187,7 +185,7 @@ fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
     program.with_checksum::<Bech32>(&prefix).with_witness_version(Fe32::Q).chars().collect()
 }
 
-/// Reads an address with an EIP-55 checksum, or one without checksum whose letters are all upper or all lower case
+/// Reads an EVM address. Letters of mixed case must be its EIP-55 checksum. Letters of one case have no checksum
 /// (<https://eips.ethereum.org/EIPS/eip-55>).
 fn read_evm(text: &str) -> Result<String, AddressProblem> {
     let digits = text.strip_prefix("0x").unwrap_or_default();

@@ -97,8 +97,8 @@ fn has_valid_checksum(text: &str) -> bool {
     body.is_some_and(|(body, check)| check == checksum(body))
 }
 
-/// Returns `true` if the text is a legacy key that can be imported: hard to guess, and without the prefix of another
-/// class.
+/// Returns `true` if the text is a legacy key that can be imported: `<id>.<secret>` with a long secret, and without
+/// the prefix of another class.
 pub fn is_importable(text: &str) -> bool {
     let plain = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
@@ -126,8 +126,8 @@ pub fn last4(text: &str) -> String {
 fn random_text(chars: usize, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = String::with_capacity(chars);
     while text.len() < chars {
-        // 248 is the largest multiple of 62 that fits into a byte. Bytes from 248 are skipped, since they would
-        // favour the first digits.
+        // 248 is 4 × 62, the largest multiple of 62 in a byte. Bytes from 248 are skipped, so that all digits are
+        // equally likely.
         let byte = random();
         if byte < 248 {
             text.push(base62_digit(u32::from(byte % 62)));

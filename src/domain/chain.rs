@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 /// Number of blocks that make a payment final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// This many blocks, with the payment's own block as the first.
+    /// This many blocks, including the payment's own block.
     Blocks(u32),
     /// The chain itself reports that the block is final.
     Final,

@@ -62,7 +62,8 @@ pub struct Claim {
     pub address: String,
     /// Amount of the payment.
     pub amount: Units,
-    /// Number of the payment, from 1, among the payments of the transaction with the same address and amount.
+    /// Number that tells equal payments of one transaction apart: 1 for the first payment of this amount to this
+    /// address.
     pub ordinal: u32,
     /// Email address of the operator who made the claim.
     pub asked_by: String,

@@ -23,8 +23,7 @@ view! {
 }
 
 impl OnChain {
-    /// Returns the number of present and needed confirmations in words; `None` once the payment is confirmed or
-    /// dropped.
+    /// Returns a text with the present and the needed confirmations; `None` once the payment is confirmed or dropped.
     pub fn progress_text(&self) -> Option<String> {
         let count = self.confirmations?;
         Some(match self.confirmations_needed? {
@@ -143,7 +142,7 @@ mod tests {
         let six = Some(Depth::Blocks(6));
         assert_eq!(wait(Some(0), six, Chain::Bitcoin), Some(3_600));
         assert_eq!(wait(Some(5), six, Chain::Bitcoin), Some(600));
-        // A payment with enough confirmations that is not booked yet waits for one more block time, 600 s.
+        // The payment has enough confirmations and is not booked yet. It waits for one more block: 600 s.
         assert_eq!(wait(Some(9), six, Chain::Bitcoin), Some(600));
         let last = Some(Depth::Final);
         assert_eq!(wait(Some(3), last, Chain::Ethereum), Some(900));

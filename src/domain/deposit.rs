@@ -82,10 +82,10 @@ pub struct Deposit {
     pub position: u32,
     /// Amount that was sent.
     pub amount: Units,
-    /// Rate in EUR per whole coin: the rate at the first sighting, and once the deposit is in a block, the rate at
-    /// its first block.
+    /// Rate in EUR per whole coin. It is the rate at the first sighting, until the first block replaces it by the
+    /// rate at that time.
     pub quoted: RateQuote,
-    /// Time of the first inclusion in a block, which fixed the rate; `None` before the first block.
+    /// Time at which the first block fixed the rate; `None` before the first block.
     pub fixed_at: Option<Time>,
     /// Value in EUR, before the fee.
     pub gross: Cents,

@@ -27,7 +27,7 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
-/// Returns `true` for a mark that belongs to a letter, but that Unicode does not count as alphabetic.
+/// Returns `true` for a mark that is part of a letter, although Unicode does not count it as alphabetic.
 ///
 /// Examples are accents, and signs of Indic, Thai, Lao, Burmese and Khmer writing.
 fn is_combining_mark(c: char) -> bool {

@@ -203,8 +203,8 @@ fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
     }
 }
 
-/// Characters after which a spreadsheet may start a new cell. The separator depends on the country. A spreadsheet
-/// that splits at another separator than the comma may ignore our quotes.
+/// Characters other than the comma at which a spreadsheet may split a row, depending on the country. Such a
+/// spreadsheet may ignore our quotes.
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
 /// Puts an apostrophe before each start of a formula: at the start of the text, and after each separator.
@@ -221,7 +221,7 @@ fn escape_formulas(text: &str) -> String {
 }
 
 /// Returns `true` if a spreadsheet reads the text as a formula. Spreadsheets skip some leading characters, and some
-/// of them accept full-width signs.
+/// accept full-width forms of `=`, `+`, `-` and `@`.
 fn starts_formula(text: &str) -> bool {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     let is_passed_over =

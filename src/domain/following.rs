@@ -1,6 +1,6 @@
 //! The state of a followed chain, and the outcome of one step along it.
 //!
-//! Invariant: a step contains the block from which it continues, and is stored only while this block is the cursor.
+//! Invariant: a step is stored only if the block from which it continues is still the cursor.
 
 mod sent;
 
@@ -18,8 +18,7 @@ pub use sent::{
 
 /// Time after which a transaction that left the mempool counts as dropped, in milliseconds.
 pub const VANISHED_MS_MAX: i64 = DAY_MS;
-/// Time during which a dropped transaction may come back, in milliseconds. Nodes keep transactions with low fees this
-/// long.
+/// Time during which a dropped transaction may come back, in milliseconds. After this time, nodes have discarded it.
 pub const COMES_BACK_MS_MAX: i64 = 14 * DAY_MS;
 
 /// A block and its time.
@@ -77,7 +76,7 @@ pub struct PolledAddress {
 pub struct ChainState {
     /// The chain that is followed.
     pub chain: Chain,
-    /// Network of the first node that was connected, by the name that nodes use.
+    /// Network of the first connected node, by the name that nodes use.
     pub network: Option<String>,
     /// The newest block that was read; `None` before the first step.
     pub cursor: Option<ChainPosition>,
@@ -91,7 +90,7 @@ pub struct ChainState {
     pub stopped: Option<String>,
     /// The rescan in progress.
     pub rescan: Option<Rescan>,
-    /// The next claim to check, and the sum of the known payments to the claimed address in final blocks.
+    /// The next claim to check, and the sum of the payments to its address that are known from final blocks.
     pub claim: Option<(Claim, Units)>,
     /// Addresses whose balances are due for a check. Set only for nodes that do not report transfers by contracts.
     pub walk: Option<BalanceBatch>,
@@ -141,11 +140,12 @@ pub struct ForwardStep {
     pub to: ChainPosition,
     /// The new value of [`ChainState::complete`]; `None` if it did not change.
     pub complete: Option<Block>,
-    /// Reason why final blocks were not read again: the node now reports other hashes for them.
+    /// Message that the node's final blocks differ from the blocks that were read before; `None` if no difference was
+    /// found.
     pub disputed: Option<String>,
     /// Observations in the order of the blocks; those of the mempool are last.
     pub found: Vec<Observation>,
-    /// Ids of transactions that are in the mempool again after they had vanished or were dropped.
+    /// Ids of transactions that came back to the mempool after they had vanished or were dropped.
     pub present: Vec<String>,
     /// Ids of transactions that were in the mempool and are no longer there.
     pub vanished: Vec<String>,
@@ -170,11 +170,11 @@ pub struct ForwardStep {
 pub struct RescanStep {
     /// Value of [`Rescan::next`] before this step.
     pub from: u32,
-    /// The last block that was read; `None` if the chain changed, so that the rescan starts again.
+    /// The last block that was read; `None` if a reorg changed the chain, so that the rescan starts again.
     pub to: Option<ChainPosition>,
     /// `true` if the rescan is complete.
     pub is_last: bool,
-    /// `true` if the chain is stopped, and is followed again after the last block of the rescan.
+    /// `true` if the chain is stopped. It is then followed again from the last block of the rescan.
     pub restarts: bool,
     /// Observations in the blocks that this step read.
     pub found: Vec<Observation>,
@@ -247,7 +247,8 @@ pub enum ChainStepOutcome {
         at: Time,
         /// Height of the first block at or after `at`, less a margin. The cursor's height if all blocks are earlier.
         height: u32,
-        /// Time since which the node has all blocks; `None` if the node also has the block before `height`.
+        /// Time from which the node has all blocks, if it lacks the block before `height`; `None` if it has that
+        /// block.
         lacks_before: Option<Time>,
     },
 }

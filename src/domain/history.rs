@@ -43,7 +43,7 @@ impl HashLink {
         HashChainStart::new(log).into_link()
     }
 
-    /// Returns the link of `row`, which follows the row of this link.
+    /// Returns the link of `row`, the next row after the row of this link.
     pub fn next_link(self, log: ChainedLog, row: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)), row)
     }
@@ -125,7 +125,7 @@ impl HashedFields {
     }
 }
 
-/// Link of the newest row of a log at some moment, from the log's hash chain.
+/// Link of the newest row of a log at one moment.
 ///
 /// With a copy of this link, a person can prove later that all rows up to this row are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Ledger entries for payments that are confirmed, that disappear, or that return.
+//! Ledger entries for payments that were confirmed, that disappeared, or that came back.
 //!
 //! The store updates the balance in the same database transaction as the entry.
 //!
@@ -137,7 +137,7 @@ pub struct Balance {
     pub currency: Currency,
     /// Amount that can be paid out now.
     pub available: Cents,
-    /// Expected net amount of payments that are seen and not confirmed.
+    /// Expected net amount of payments that are seen but not confirmed.
     pub pending: Total,
     /// Amount reserved for open payouts and refunds.
     pub reserved: Cents,

@@ -120,7 +120,7 @@ impl Cents {
         i64::try_from(rounded).map(Cents).map_err(|_| Overflow)
     }
 
-    /// Returns the amount as a whole percentage of `whole`, from 0 to 100; 0 if `whole` is zero.
+    /// Returns the percentage that this amount is of `whole`, rounded down, from 0 to 100; 0 if `whole` is zero.
     pub fn percent_of(self, whole: Cents) -> u8 {
         let share = i128::from(self.0).saturating_mul(100);
         let share = share.checked_div(i128::from(whole.0)).unwrap_or(0);
@@ -210,15 +210,13 @@ impl Bps {
     }
 }
 
-/// Returns `true` if `received` is at least `due` less the tolerance `under`. The comparison does not round, and a
-/// sum exactly at the bound is enough.
+/// Returns `true` if `received` is at least `due` less the tolerance `under`. The comparison does not round.
 pub fn reaches(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     scaled(received.into(), 10_000) >= scaled(due.into(), factor)
 }
 
-/// Returns `true` if `received` is more than `due` plus the tolerance `over`. The comparison does not round, and a
-/// sum exactly at the bound does not exceed it.
+/// Returns `true` if `received` is more than `due` plus the tolerance `over`. The comparison does not round.
 pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     scaled(received.into(), 10_000) > scaled(due.into(), factor)
@@ -244,7 +242,7 @@ fn capped_cents(cents: i128) -> Cents {
     Cents(i64::try_from(cents).unwrap_or(i64::MAX))
 }
 
-/// Multiplies a sum by a small factor. 128 bits hold the product for any sum of stored amounts.
+/// Multiplies a sum by a small factor. The product fits into 128 bits for any sum of stored amounts.
 fn scaled(sum: Total, factor: i64) -> i128 {
     sum.0.saturating_mul(i128::from(factor))
 }

@@ -54,8 +54,8 @@ pub struct FeeRates {
 
 /// Returns the fee to propose for a coin: the node's estimate, otherwise the fixed fee.
 ///
-/// The estimate for a token is converted to the token by `rates`. On chains that charge for data besides gas, the
-/// fixed fee is added to the estimate.
+/// `rates` convert the estimate to the coin that is sent. On chains that charge for data besides gas, the fixed fee
+/// is added to the estimate.
 pub fn propose_fee(
     asset: &Asset,
     estimate: Option<FeeEstimate>,
@@ -152,7 +152,7 @@ mod tests {
             // The expected fee is the estimate of 0.211957 plus the fixed fee of 0.01, which covers the data cost on
             // layer 1.
             ("USDC-BASE", evm, rates, 0, "0.221957 estimate"),
-            // No rate of this chain's own coin is known, so the fixed fee is proposed.
+            // No rate source has Polygon's own coin, so the fixed fee is proposed.
             ("USDC-POLYGON", evm, rates, 0, "0.01 setting"),
             (
                 "USDC-ERC20",

@@ -12,13 +12,12 @@ use serde::{Deserialize, Serialize};
 /// Largest number of outputs of one transaction that one step along a chain stores.
 pub const OUTPUTS_MAX: usize = 200;
 
-/// Position of a transaction's first transfer by a contract. The transaction's further transfers by contracts have
-/// the next positions. Logs have lower positions.
+/// Lowest position of transfers by contracts. Logs have lower positions.
 pub const CONTRACTS_FROM: u32 = 1_000_000;
-/// Lowest position of claimed transfers by contracts. No transaction has enough other transfers to reach this
+/// Lowest position of claimed transfers by contracts. No transaction has so many other transfers that they reach this
 /// position.
 pub const CLAIMS_FROM: u32 = 1_500_000;
-/// Lowest position of replaced observations. Each of them has lost its original position to another observation.
+/// Lowest position of replaced observations, which gave their original position to another observation.
 pub const REPLACED_FROM: u32 = 1 << 31;
 
 /// Key of an observation. It does not change when the transaction moves to another block.
@@ -70,7 +69,7 @@ pub struct Observation {
     pub address: String,
     /// Amount that was received.
     pub amount: Units,
-    /// Time of the first sighting in the mempool, or the time of the block if the block is earlier.
+    /// Time of the first mempool sighting or of the block, whichever is earlier.
     pub seen_at: Time,
     /// Block of the transaction; `None` while it is in the mempool.
     pub block: Option<Block>,

@@ -1,4 +1,4 @@
-//! QR codes as SVG paths, with the quiet zone around them that readers need.
+//! QR codes as SVG paths, with the empty border (quiet zone) that scanners need.
 
 use crate::domain::fields::{schema, view};
 use qrcodegen::{QrCode, QrCodeEcc};

@@ -56,8 +56,7 @@ pub fn amount_due(asset: &Asset, rate: Rate, due: Cents) -> Result<Units, Refusa
 /// Returns the current quote of an invoice: the quote of the first payment that counts for the invoice, otherwise the
 /// quote that was selected last.
 ///
-/// A quote at an address that does not belong to the invoice ([`Quote::given`]) is current only while its payment
-/// counts.
+/// A quote with [`Quote::given`] is current only while its payment counts.
 pub fn current_quote<'a>(
     quotes: &'a [Quote],
     payments: &[Payment],

@@ -1,13 +1,13 @@
 //! Counter of requests to a node.
 //!
-//! Invariant: the number of requests per day is based on counts of the last day, or since the first request.
+//! Invariant: the number of requests per day is computed from counts of at most the last 24 hours.
 
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 use std::collections::VecDeque;
 
-/// Number of hours on which the requests per day are based. The current hour is the last.
+/// Number of hours whose counts give the requests per day, including the current hour.
 const HOURS: i64 = 24;
-/// Shortest time of counting after which [`RequestCounter::per_day`] returns a number, in milliseconds.
+/// Time after the first request from which [`RequestCounter::per_day`] returns a number, in milliseconds.
 const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
 
 /// Counts of requests by hour.
@@ -40,8 +40,7 @@ impl RequestCounter {
         self.total
     }
 
-    /// Returns the requests per day, based on the last day, or on the time since the first request if this time is
-    /// shorter.
+    /// Returns the requests per day, computed from the last day, or from the shorter time since the first request.
     ///
     /// `None` in the first ten minutes.
     pub fn per_day(&self, now: Time) -> Option<u64> {
@@ -63,7 +62,7 @@ fn hour_number(at: Time) -> i64 {
     at.0.div_euclid(HOUR_MS)
 }
 
-/// Returns `true` if the hour is not among the last 24.
+/// Returns `true` if the hour is before the last 24 hours.
 fn is_old(hour: i64, now: i64) -> bool {
     now.saturating_sub(hour) >= HOURS
 }
@@ -75,7 +74,7 @@ mod tests {
 
     const START: Time = Time(1_795_253_400_000);
 
-    /// Counts `a_minute` requests in each of `minutes` minutes. Returns the requests per day and the counter.
+    /// Counts `a_minute` requests per minute for `minutes` minutes. Returns the requests per day and the counter.
     #[track_caller]
     fn count_in_each_minute(minutes: i64, a_minute: u64) -> (Option<u64>, RequestCounter) {
         let mut requests = RequestCounter::default();

@@ -23,17 +23,17 @@ pub const ATTEMPTS_MAX: u32 = 11;
 
 /// Largest number of attempts that the API returns for one delivery: the newest attempts, up to three rounds.
 ///
-/// A response that equals the response to one of these attempts is stored only once.
+/// Equal responses to these attempts are stored only once.
 pub const RETURNED_ATTEMPTS_MAX: u32 = 3 * ATTEMPTS_MAX;
 
 /// Largest number of attempts of a delivery. After this number, the delivery cannot be sent again.
 pub const DELIVERY_ATTEMPTS_MAX: u32 = 1000;
 
-/// Returns the start of the next attempt, given the number of attempts in the round and the start of the last
-/// attempt.
+/// Returns the start of the next attempt. `attempts` is the number of attempts in the round so far, and the newest of
+/// them started at `began`.
 ///
-/// `None` after the last attempt. `shorter_per_cent` (0 to 10) shortens the wait, so that failed deliveries are not
-/// all retried at once.
+/// `None` after the last attempt of the round. `shorter_per_cent` (0 to 10) shortens the wait, so that failed
+/// deliveries are not all retried at once.
 pub fn next_attempt(attempts: u32, began: Time, shorter_per_cent: u8) -> Option<Time> {
     let gap = usize::try_from(attempts).ok()?.checked_sub(1).and_then(|made| GAPS_MS.get(made))?;
     let kept = 100_i64.saturating_sub(i64::from(shorter_per_cent.min(10)));

@@ -70,7 +70,7 @@ impl LaggingChains {
         }
     }
 
-    /// Returns the latest deadline that counts as expired, for invoices that wait for the listed chains.
+    /// Returns the latest deadline at which an unpaid invoice is already expired, if it waits for the listed chains.
     pub fn latest_expired_deadline(&self, waits_for: &str, now: Time) -> Time {
         let given_up = now.plus_ms(HELD_MS_MAX.saturating_neg());
         self.earliest_scanned_to(waits_for).map_or(now, |to| now.min(to.max(given_up)))

@@ -29,7 +29,7 @@ const ISSUER: &str = "Coffer";
 const DIGITS: u8 = 6;
 /// Length of a time step. Every app supports 30 seconds, and many support no other length.
 const STEP_SECONDS: u64 = 30;
-/// Accepted clock drift to each side, in time steps.
+/// Accepted clock difference, in time steps earlier or later.
 const DRIFT: u16 = 1;
 /// Number of characters of a recovery code: 5 random bits each, 80 in all.
 const RECOVERY_CHARS: usize = 16;

@@ -36,7 +36,7 @@ pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&
     secrets.iter().map(sign).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns `true` if the key in the secret is not empty. Anybody can sign with an empty key.
+/// Returns `true` if the key in the secret is not empty. Anybody could forge a signature with an empty key.
 pub fn has_signing_key(secret: &str) -> bool {
     !standard_webhooks_key(secret).is_empty()
 }

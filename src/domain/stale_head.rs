@@ -54,7 +54,6 @@ pub fn stale_head_warning(
 pub const REMEDY: &str =
     "see whether the node reaches its peers, or name a second url of another node with --node";
 
-/// Returns the usual time of this many blocks, in milliseconds.
 fn usual_block_time_ms(chain: Chain, blocks: i64) -> i64 {
     let [seconds, _] = chain.row().usual_seconds;
     let block_ms = i64::from(seconds).saturating_mul(SECOND_MS);

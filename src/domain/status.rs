@@ -143,7 +143,7 @@ pub fn invoice_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time
     }
 }
 
-/// Returns the status of an invoice without a confirmed payment and without a seen payment that is on time.
+/// Returns the status of an invoice whose payments are all dropped, or late and not confirmed.
 fn unpaid_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time) -> InvoiceStatus {
     let mut dropped = payments.iter().filter(|payment| payment.state == PaymentState::Dropped);
     if terms.cancelled_at.is_some() {

@@ -61,8 +61,8 @@ impl Time {
             .unwrap_or(UtcDateTime::UNIX_EPOCH);
         let (hour, minute, second) = at.as_hms();
         let mut text = *b"0000-00-00T00:00:00.000Z";
-        // Each pair is a number and the end of its digits in the text. A list of invoices contains dozens of times,
-        // so a general formatter is too slow here.
+        // Each pair is a number and the end of its digits in the text. A list of invoices contains dozens of
+        // timestamps, so a general formatter is too slow here.
         for (number, end) in [
             (i64::from(at.year()), 4),
             (i64::from(u8::from(at.month())), 7),

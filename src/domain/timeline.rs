@@ -1,4 +1,4 @@
-//! Timeline of an invoice: its events in order, and the sums behind each status.
+//! Timeline of an invoice: its events in order, and the sums that explain each status.
 //!
 //! Invariant: an entry with a status has the sums from which this status was computed.
 
@@ -181,8 +181,8 @@ impl TimelineEntry {
     }
 }
 
-/// A payment during the replay of the invoice's changes, with its state so far, and with its ledger entries that are
-/// not in the timeline yet.
+/// A payment during the replay of the invoice's changes. It has its state so far, and its ledger entries that the
+/// timeline does not have yet.
 struct ReplayedPayment<'a> {
     payment: &'a Payment,
     /// Time at which the payment was priced: the creation of its quote if the payment was on time, otherwise the
@@ -191,7 +191,7 @@ struct ReplayedPayment<'a> {
     /// State so far; `None` before the first change of the payment.
     judged: Option<PaymentFacts>,
     bookings: Vec<&'a LedgerEntry>,
-    /// Number of ledger entries of one confirmation or reversal: the sale, and the fee if there is one.
+    /// Number of ledger entries of each confirmation or reversal: 1 for the sale, and 1 for the fee if there is one.
     bookings_per_step: usize,
 }
 
@@ -213,8 +213,7 @@ impl ReplayedPayment<'_> {
         }
     }
 
-    /// Takes the ledger entries of the next confirmation or reversal. Every confirmation or reversal has as many
-    /// entries as the first.
+    /// Takes the ledger entries of the next confirmation or reversal.
     fn take_bookings(&mut self) -> impl Iterator<Item = TimelineEntry> {
         let count = self.bookings_per_step.min(self.bookings.len());
         self.bookings.drain(..count).map(booking_entry)

@@ -60,8 +60,8 @@ mod tests {
             let asset = Asset::find(row.asset).filter(|asset| asset.kind.has_contract());
             let chain = asset.map(|asset| asset.chain);
             let canonical = chain.and_then(|chain| parse(chain, Network::Main, row.address).ok());
-            // The address is canonical. An EVM address without mixed case has no checksum, so a typing error in it
-            // would not be noticed.
+            // The address must be canonical. An EVM address in one letter case has no checksum that would reveal a
+            // typing error.
             assert_eq!(canonical.as_deref(), Some(row.address), "{}", row.asset);
             let networks = chain.map(|chain| chain.row().networks);
             let is_known = networks

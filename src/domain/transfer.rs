@@ -84,7 +84,7 @@ text_enum! {
         Person = "person",
         /// The signer returned the transaction id.
         Signer = "signer",
-        /// An output of exactly the amount was found at the destination.
+        /// An output to the destination was found on the chain, with exactly the amount to send.
         Chain = "chain",
     }
 }
@@ -151,9 +151,9 @@ pub struct Transfer {
     pub to_address: String,
     /// Rate, network fee and amount in coin, fixed at approval.
     pub terms: Option<TransferTerms>,
-    /// Source of the network fee; `None` before approval, and in rows of older versions.
+    /// Source of the network fee; `None` before approval, and in rows that older versions wrote.
     pub fee_source: Option<FeeSource>,
-    /// Sender; `None` before approval, and in rows of older versions.
+    /// Sender; `None` before approval, and in rows that older versions wrote.
     pub sent_by: Option<SentBy>,
     /// Time at which the signer became the sender; `None` if the signer is not the sender.
     pub signer_at: Option<Time>,
@@ -286,8 +286,8 @@ impl Transfer {
         self.signer_at = (sent_by == SentBy::Signer).then_some(now);
     }
 
-    /// Checks that a person does not process a transfer of the signer, and that the signer does not process a
-    /// transfer of a person.
+    /// Refuses to process a transfer by hand if the signer is its sender, and by the signer if a person is its
+    /// sender.
     fn check_sender(&self, sending: Option<SendingState>) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_signers = self.sent_by == Some(SentBy::Signer);

@@ -1,6 +1,6 @@
 //! URLs, origins and hosts, and the only code that parses them.
 //!
-//! Invariant: an accepted URL leads to a site or to an app, never to a script, to text inside the URL, or to a file.
+//! Invariant: an accepted URL leads to a site or to an app, never to a script, to data inside the URL, or to a file.
 //! A text that two parsers could read differently is refused.
 
 use std::fmt;
@@ -299,7 +299,7 @@ fn is_http(scheme: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-/// Returns `true` for printable ASCII without the characters that end a URL inside another text.
+/// Returns `true` for printable ASCII without spaces, double quotes, angle brackets, backslashes and backticks.
 fn has_only_url_chars(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\`".contains(&byte))
 }

@@ -73,7 +73,7 @@ const LIMIT: DescribedRule<LimitRule> = described(
     }),
 );
 
-/// Rule for webhook endpoints. The value is the endpoints or their error, so that an error of the payout address is
+/// Rule for webhook endpoints. It returns an error as its value, so that an error of the payout address can be
 /// reported first.
 struct EndpointsRule;
 

@@ -17,8 +17,8 @@ pub fn can_sign(address: &str) -> bool {
     decode_key(address).is_some_and(|key| is_on_curve(&key))
 }
 
-/// Returns the account that holds the tokens of a mint for an owner, both in base58; `None` if one of the two is not
-/// an address.
+/// Returns the account that holds the tokens of a mint for an owner, both in base58; `None` if `owner` or `mint` is
+/// not an address.
 pub fn token_account(owner: &str, mint: &str) -> Option<String> {
     let [owner, mint] = [decode_key(owner)?, decode_key(mint)?];
     let [tokens, associated] = [decode_key(TOKEN_PROGRAM)?, decode_key(ASSOCIATED_PROGRAM)?];

@@ -10,12 +10,12 @@ use crate::domain::refusal::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Upper bounds of the default tiers, in cents: 250.00, 2 500.00, and none for the last tier.
+/// Upper bounds of the default tiers: 250.00, 2 500.00, and none for the last tier.
 const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
 /// Largest number of tiers of a coin.
 const TIERS_MAX: usize = 10;
-/// Largest number of confirmations on a chain that reports finality. Blocks on such a chain become final before they
-/// have so many confirmations.
+/// Largest number of confirmations that a tier may need on a chain that reports finality. Blocks of such a chain
+/// become final earlier.
 const CONFIRMATIONS_MAX: u32 = 100_000;
 
 /// One tier: the confirmations that a coin needs below a value.

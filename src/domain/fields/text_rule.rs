@@ -21,7 +21,7 @@ pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
 }
 
 impl TextRule {
-    /// Adds to the schema what the operation checks: the smallest number of characters, and a regular expression.
+    /// Adds two checks of the operation to the schema: the smallest number of characters, and a regular expression.
     pub const fn with_pattern(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
         self.form = Some((chars_min, pattern));
         self

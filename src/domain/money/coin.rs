@@ -6,7 +6,7 @@ use super::{Bps, Cents, Overflow};
 use rust_decimal::Decimal;
 use std::str::FromStr;
 
-/// Largest number of decimal places of an amount that a customer types into a wallet.
+/// Largest number of decimal places of an amount to be typed into a wallet.
 const PLACES_MAX: u32 = 8;
 
 /// An amount of one coin in its base units (satoshi, wei, lamport, sun).
@@ -67,7 +67,6 @@ impl Units {
     }
 }
 
-/// Converts a number of decimal places to `usize`.
 fn decimals_to_usize(decimals: u32) -> usize {
     usize::try_from(decimals).unwrap_or(usize::MAX)
 }
@@ -296,7 +295,6 @@ impl WideProduct {
     }
 }
 
-/// Returns the lower 64 bits of a number.
 #[expect(clippy::cast_possible_truncation, reason = "the upper half is masked away on purpose")]
 fn low_limb(number: u128) -> u64 {
     (number & u128::from(u64::MAX)) as u64

@@ -128,7 +128,7 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
     middle(lower, upper)
 }
 
-/// Returns `true` if two neighboring numbers are close to each other and to the median.
+/// Returns `true` if two neighboring numbers are close to each other, and both are close to the median.
 fn is_median_supported(sorted: &[Decimal], median: Decimal) -> bool {
     let mut neighbours = sorted.iter().zip(sorted.iter().skip(1));
     neighbours.any(|(lower, upper)| {

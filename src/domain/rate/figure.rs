@@ -86,7 +86,7 @@ pub struct RateFigure {
     pub source: FigureSource,
     /// Exchange rate, fiat per whole coin.
     pub rate: Rate,
-    /// Pairs from which the rate follows, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
+    /// Pairs from which the rate was computed, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
     pub via: String,
     /// Time of the figure.
     pub at: Time,
@@ -133,13 +133,13 @@ pub struct CoinFigure {
     pub figure: RateFigure,
 }
 
-/// Symbols through which a coin can be priced in EUR, in the order of preference.
+/// Symbols through which a coin can be priced in EUR, the preferred one first.
 const THROUGH: [&str; 2] = ["USD", "USDT"];
 
-/// Returns the figures that follow from a source's tickers.
+/// Returns the figures that a source's tickers give.
 ///
-/// Each coin has a direct figure in EUR and in USD if the source has that pair.
-/// Without a direct EUR pair, the EUR figure follows from a symbol of `THROUGH`.
+/// Each coin has a direct figure in EUR and in USD if the source has that pair. Without a direct EUR pair, the EUR
+/// figure is computed through a symbol of `THROUGH`.
 pub fn figures_of_tickers(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
     for coin in symbols() {

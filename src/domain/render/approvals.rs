@@ -1,4 +1,4 @@
-//! JSON of the terms that an approval would fix, for the person who approves.
+//! JSON of the terms that an approval would fix, to be checked before approval.
 
 use crate::domain::fields::{Schema, view};
 use crate::domain::money::Cents;

@@ -1,6 +1,6 @@
 //! JSON of the overview: the figures of an account, and the work that waits for an operator.
 //!
-//! Invariant: no field names a customer.
+//! Invariant: no field identifies a customer.
 
 use super::account::BalanceView;
 use crate::domain::asset::Mode;
@@ -175,8 +175,8 @@ pub(crate) fn start_of_day(day: i64) -> Time {
 }
 
 impl DailySalesView {
-    /// Returns the sales of the days from `first` to `last`, both included. Each item of `found` is a day, the number
-    /// of its sales, and the sum of these sales.
+    /// Returns the sales of each day from `first` to `last`, inclusive. An item of `found` is a day, its number of
+    /// sales, and their sum.
     pub(crate) fn from_days(
         currency: Currency,
         first: i64,

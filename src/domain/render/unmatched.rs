@@ -34,7 +34,7 @@ impl ViewField for &AssignmentCandidate {
     const SCHEMA: Schema = Schema::Component(&AssignUnmatchedPayment::COMPONENT);
 }
 
-/// Data that the JSON of an unmatched payment needs and that is computed for each response.
+/// Data in the JSON of an unmatched payment that is not stored with the payment.
 #[derive(Clone, Debug, Default)]
 pub struct UnmatchedContext {
     /// URL of the transaction in a block explorer.

@@ -78,7 +78,7 @@ impl Rule for HostnameRule {
     }
 }
 
-/// Rule for a size. It only describes the schema: the operation checks the size against the limits of the service.
+/// Rule for a size that only describes the schema: the operation checks the size against the limits of the service.
 struct SizeSchemaRule(Schema);
 
 impl Rule for SizeSchemaRule {

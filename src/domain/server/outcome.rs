@@ -1,6 +1,6 @@
 //! Outcomes of an order: the provisioner's result, or the operator's decision.
 //!
-//! Invariant: an undocumented result is treated as no result, so no code acts on it.
+//! Invariant: the outcome of an undocumented result is unknown.
 
 use super::state::{OperatorStep, ProvisionerTask};
 use crate::domain::fields::rule::choice;

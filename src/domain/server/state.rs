@@ -176,7 +176,7 @@ impl ServerState {
 
     /// Returns the state after the reseller requested the deletion.
     ///
-    /// An order without a server is deleted at once. An existing server has to be removed first.
+    /// An order without a server is deleted at once. The provisioner or an operator first removes an existing server.
     const fn after_deletion_request(self) -> Option<ServerState> {
         match self {
             ServerState::Queued | ServerState::Failed | ServerState::Deleted => {

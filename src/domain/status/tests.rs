@@ -113,8 +113,7 @@ fn assert_expected_status(case: &StatusCase, seen: &mut [usize]) {
     }
 }
 
-/// Returns every possible payment with the given values. A payment in state `confirmed` always counts as once
-/// confirmed.
+/// Returns every possible payment with the given values. A payment in state `confirmed` always has `was_confirmed`.
 fn possible_payments(values: impl Fn(PaymentState) -> Vec<i64>) -> Vec<PaymentInput> {
     let mut found = Vec::new();
     for state in PaymentState::ALL {
@@ -200,7 +199,6 @@ fn status_of_every_three_payments_follows_the_table() {
 struct RandomInputs(u64);
 
 impl RandomInputs {
-    /// Returns a number below `sides`.
     fn number_below(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -208,7 +206,6 @@ impl RandomInputs {
         usize::try_from((mixed ^ (mixed >> 31)) % u64::try_from(sides).unwrap_or(1)).unwrap_or(0)
     }
 
-    /// Returns a random element.
     fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         match from.get(self.number_below(from.len())) {
             Some(picked) => *picked,
@@ -224,7 +221,7 @@ fn status_of_many_random_payments_follows_the_table() {
     for seed in 1..=40 {
         let mut dice = RandomInputs(seed);
         for _ in 0..5_000 {
-            // For about half of these prices, the tolerance is not a whole number of cents.
+            // For 1, 3, 333 and 9 999 cents, no tolerance except 0 is a whole number of cents.
             let due = dice.pick(&[DUE, DUE, 1, 3, 333, 9_999, 5_000_000]);
             let scale = |(state, on_time, was, value): PaymentInput| {
                 (state, on_time, was, value * due / DUE)

@@ -62,7 +62,7 @@ impl Sums {
 
     /// Returns the tolerance for a sentence: one amount, or the amounts below and above the price.
     fn tolerance_text(&self) -> String {
-        // The price is between both bounds, so neither difference overflows.
+        // `paid_from` is at most the price and `paid_up_to` is at least the price, so neither difference is negative.
         let under = self.due.minus(self.paid_from).unwrap_or(Cents::ZERO);
         let over = self.paid_up_to.minus(self.due).unwrap_or(Cents::ZERO);
         if under == over {

@@ -256,7 +256,8 @@ fn rate_is_called_old_only_if_it_was_old_when_used() {
         (hours(0), true, hours(0), false, false),
         (hours(0), false, hours(1), false, false),
         (hours(0), false, hours(0), false, true),
-        // The quote of a payment that a person assigned may have an old rate from the start.
+        // A quote for an assigned payment may have an old rate from the start. Here the quote is one hour younger
+        // than its rate.
         (hours(1), true, hours(0), true, true),
     ] {
         let quote = quote().zip(public_rate(hours(0))).map(|(quote, quoted)| Quote {

@@ -84,10 +84,9 @@ pub struct Approval {
 }
 
 impl ApprovalRequest {
-    /// Determines the terms of a transfer, which then no longer change.
+    /// Determines the final terms of a transfer.
     ///
-    /// # Errors
-    /// `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
+    /// # Errors `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
     pub fn fix_terms(
         &self,
         of: &Transfer,
@@ -138,7 +137,7 @@ impl ApprovalRequest {
     }
 }
 
-/// Terms of a transfer that no longer change, before its sender is decided.
+/// Final terms of a transfer whose sender is not decided yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedTerms {
     /// Rate, network fee, and amount in the coin.

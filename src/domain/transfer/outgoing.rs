@@ -43,7 +43,7 @@ pub struct TransferFacts<'a> {
 pub struct TransferVerdict {
     /// State that responses show.
     pub state: OnChainState,
-    /// Problem for a person, or the event that the transfer waits for.
+    /// Problem for a person, or a description of what the transfer waits for.
     pub problem: Option<String>,
     /// Sum of the outputs that count for the transfer, without dropped outputs. Zero while no node has the
     /// transaction.

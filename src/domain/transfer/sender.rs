@@ -1,6 +1,7 @@
 //! Sender of a transfer: a person, or the signer within the account's limit.
 //!
-//! Invariant: the signer is chosen only if one is set, the chain has a node, and the account's limit is not exceeded.
+//! Invariant: the signer is chosen only if the service has a signer, the chain has a node, and the account's limit is
+//! not exceeded.
 
 use crate::domain::asset::Chain;
 use crate::domain::money::{Cents, Currency};
@@ -30,8 +31,8 @@ pub struct SenderConditions {
     pub chain: Chain,
     /// Largest sum that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub limit: Option<Cents>,
-    /// Sum of the transfers that were given to the signer in the last 24 hours, without amounts that were put back
-    /// into the balance.
+    /// Sum of the transfers that the signer got in the last 24 hours, without transfers whose amount is back in the
+    /// balance.
     pub given: Cents,
     /// Amount of the transfer.
     pub amount: Cents,
@@ -125,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Asserts the default sender. Also asserts that a request for the signer is refused if there is an obstacle.
+    /// Asserts the default sender, and that a request for the signer is refused if there is an obstacle.
     #[track_caller]
     fn assert_sender(conditions: &SenderConditions, sent_by: SentBy, obstacle: &str) {
         assert_eq!(conditions.choose_sender(None), Ok(sent_by), "{conditions:?}");

@@ -81,7 +81,8 @@ mod tests {
             (15_000, "SOL", "150", "0", "1"),
             (2_000, "BTC", "60000", "0.00002", "0.00031333"),
             (1_000, "ETH", "3000", "0.0002", "0.00313333"),
-            // The fee has more decimals than the amount to send. Only the amount less the fee is rounded.
+            // The amount is 30 ÷ 3000 = 0.01 ETH. It is rounded to 8 places only after the fee of 10^-18 ETH is
+            // subtracted.
             (3_000, "ETH", "3000", "0.000000000000000001", "0.00999999"),
             (1_000, "USDC-BASE", "0.92", "0.01", "10.859565"),
             (2_000, "DOGE", "0.2", "1", "99"),

@@ -1,6 +1,6 @@
 //! Extended public keys (BIP 32): parsing them, and deriving public children.
 //!
-//! Invariant: a parsed key is a point of the curve, so it has children.
+//! Invariant: a parsed key is a point of the curve, so children can be derived from it.
 
 use super::{Network, ScriptType};
 use crate::domain::asset::Chain;
@@ -17,8 +17,8 @@ pub(super) const ACCOUNT_DEPTH: u8 = 3;
 /// Size of an extended key in bytes: version, depth, parent's fingerprint, child number, chain code and key.
 pub(super) const EXTENDED_BYTES: usize = 78;
 
-/// An extended public key: a key and its chain code. The two identify a wallet, whichever version the text of the key
-/// has.
+/// An extended public key: a key and its chain code. Together they identify a wallet, regardless of the version in
+/// the key's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExtendedKey {
     /// Compressed public key.

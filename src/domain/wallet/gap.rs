@@ -48,7 +48,7 @@ mod tests {
             (0, &[0, 41, 60], 61, 41),
             // Indexes 1 to 100 were handed out and may still receive money, so the limit has to cover them.
             (0, &[0], 101, 100),
-            // Another program used the indexes below 5000, so these indexes need no larger limit.
+            // Another program used the indexes below 5000. They do not raise the limit.
             (5000, &[5001], 5003, 20),
             (5000, &[], 5050, 50),
             (0, &[u32::MAX], u32::MAX, u32::MAX),

@@ -1,4 +1,4 @@
-//! Detects private keys and seed phrases in a text, to refuse them by their kind.
+//! Detects private keys and seed phrases in a text, so that a refusal can name their kind.
 //!
 //! Invariant: the caller learns only the kind of the secret, and no part of the text.
 

@@ -65,8 +65,8 @@ fn wallets_derive_the_addresses_of_every_vector() {
             Some(network) => network,
         };
         assert_eq!(wallet.network, networks, "{name}");
-        // The same key with the version `xpub` or `tpub` is read as an equal key. After the script type of the
-        // original version is set, the wallets are equal.
+        // `plain` is the same key with the version `xpub`. With the script type of the request, both texts give the
+        // same wallet.
         let is_main = said.network.is_none_or(|network| network == WalletNetwork::Main);
         if let Some(plain) = text_field(&vector, "plain").filter(|_| is_main) {
             assert_eq!(read(chain, plain, &said).unwrap(), wallet, "{name}");

@@ -147,7 +147,7 @@ impl RandomAmounts {
         u32::try_from(self.next_bits() % sides).unwrap()
     }
 
-    /// Returns a number of at most `bits_max` bits. All lengths are equally frequent.
+    /// Returns a number of at most `bits_max` bits. Each number of bits is equally likely.
     fn number_of_any_length(&mut self, bits_max: u64) -> u128 {
         let number = (u128::from(self.next_bits()) << 64) | u128::from(self.next_bits());
         number >> (128 - bits_max + u64::from(self.number_below(bits_max)))

@@ -119,7 +119,7 @@ fn fee_is_converted_by_two_rates_and_rounded_up() {
     let eth = (rate("3000"), 18);
     let usdc = (rate("0.92"), 6);
     let gas = |wei: u128| eth.0.convert_units((Units(wei), eth.1), usdc);
-    // The fee of 65 000 gas at 1 gwei is 0.195 EUR, or 0.211956521… USDC.
+    // 65 000 gas × 1 gwei = 0.000065 ETH. At 3000 EUR per ETH and 0.92 EUR per USDC, this is 0.211956521… USDC.
     assert_eq!(gas(65_000_000_000_000), Ok(Units(211_957)));
     assert_eq!(gas(1), Ok(Units(1)), "never nothing");
     assert_eq!(gas(0), Ok(Units(0)));

@@ -56,7 +56,7 @@ fn unsupported_median_gives_no_rate() {
         &["100", "103.01"] as &[&str],
         &["100", "150"],
         &["100", "104", "109"],
-        // The figures form two agreeing pairs, but no pair agrees with the median between them.
+        // The figures form two agreeing pairs, but neither pair is close to the median, 125.
         &["100", "100", "150", "150"],
         &["100", "101", "150", "200"],
     ] {

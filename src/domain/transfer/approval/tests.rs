@@ -154,7 +154,7 @@ fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
 
 #[test]
 fn fee_above_a_quarter_needs_acceptance() {
-    // The refund is 0.5 LTC, and a quarter of it is 0.125 LTC.
+    // The refund is 40 EUR ÷ 80 = 0.5 LTC, and a quarter of it is 0.125 LTC.
     let of = refund(4_000);
     let fresh = proposal(0, true);
     let fee = |fee: &str, accept: bool| json!({ "networkFee": fee, "acceptFee": accept });
@@ -176,7 +176,7 @@ fn fee_above_a_quarter_needs_acceptance() {
     // Even an accepted fee must leave an amount to send.
     let (param, _) = summary(fix_terms(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
-    // An estimated fee is checked like a given fee. Here the fee is 0.0001 of 0.00025 LTC.
+    // An estimated fee is checked like a given fee. 0.0001 LTC is more than a quarter of 0.02 EUR ÷ 80 = 0.00025 LTC.
     let (param, _) = summary(fix_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }

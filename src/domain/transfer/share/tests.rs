@@ -22,7 +22,7 @@ fn transfers(amounts: &[u128]) -> Vec<Transfer> {
 fn assert_assigned(of: &[u128], among: &[u128], expected: &[Option<i64>]) {
     let (outputs, mut among) = (outputs(of), transfers(among));
     assert_eq!(assign_outputs(&outputs, &among), expected);
-    // Neither the order of the transfers nor an earlier assignment changes the result.
+    // Reversing the order of the transfers does not change the result, and neither does an earlier assignment.
     among.reverse();
     assert_eq!(assign_outputs(&outputs, &among), expected);
     let mut again = outputs;
