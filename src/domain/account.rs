@@ -133,7 +133,7 @@ pub struct Account {
     pub under: Bps,
     /// Largest excess that does not count as overpaid, in basis points of the price.
     pub over: Bps,
-    /// Spread by which the account's rates are lowered. Customers then pay more of a coin.
+    /// Basis points by which the account's rates are lowered, so that customers pay more of a coin.
     pub spread: Bps,
     /// Default time that a customer has to pay an invoice, in seconds.
     pub ttl_seconds: i64,
@@ -234,7 +234,7 @@ pub struct WebhookEndpoint {
     pub seq: i64,
     /// Public id.
     pub id: String,
-    /// Mode of the events that the endpoint receives; `None` for both modes.
+    /// Mode whose events the endpoint receives; `None` for both modes.
     pub mode: Option<Mode>,
     /// URL of the receiver.
     pub url: String,

@@ -93,7 +93,7 @@ pub fn test_mode_address(chain: Chain, label: &str, index: u64) -> String {
     }
 }
 
-/// Returns the address at an index of a simulated wallet. Each mode and each pool has its own wallet.
+/// Returns the address at an index of a simulated wallet. Each mode has one such wallet for each address pool.
 pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
     let label = format!("coffer {mode} {}", chain.address_pool());
     test_mode_address(chain, &label, index)

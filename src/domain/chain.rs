@@ -72,7 +72,7 @@ pub struct ChainRow {
     pub has_gaps: bool,
     /// Largest number of heights that one step along the chain reads.
     pub step_blocks_max: u32,
-    /// Usual number of seconds between two blocks, and from a block to its finality.
+    /// Usual number of seconds from one block to the next, and from a block to its finality.
     pub usual_seconds: [u32; 2],
     /// Built-in network fees, in base units: for a transfer of the chain's own coin, and for a transfer of a token.
     pub fixed_fees: [Units; 2],

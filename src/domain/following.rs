@@ -65,7 +65,7 @@ pub struct Rescan {
 pub struct PolledAddress {
     /// Canonical text of the address.
     pub address: String,
-    /// Time before which nobody could pay to the address, because nobody knew it.
+    /// Earliest possible time of a payment to the address: before this time, nobody knew the address.
     pub since: Time,
     /// `true` if the address is polled once a day and is due now; `false` if it is polled in every step.
     pub is_daily: bool,

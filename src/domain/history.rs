@@ -38,7 +38,7 @@ impl HashLink {
         HashLink { version: VERSION, hash: hash.into() }
     }
 
-    /// Returns the link before the first row of a log that had no rows when its hash chain began.
+    /// Returns the link before the first row, for a log that was empty when its hash chain began.
     pub fn before_first_row(log: ChainedLog) -> HashLink {
         HashChainStart::new(log).into_link()
     }
@@ -61,7 +61,7 @@ impl fmt::Display for HashLink {
     }
 }
 
-/// Hasher over all rows, in order, that were written before the hash chain began.
+/// Hasher over the rows that were written before the hash chain began, in their order.
 pub struct HashChainStart(Sha256);
 
 impl HashChainStart {

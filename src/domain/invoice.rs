@@ -77,7 +77,7 @@ pub struct Invoice {
     pub customer_email: Option<String>,
     /// Id of the payment link that created the invoice.
     pub payment_link_id: Option<String>,
-    /// Sum of the refunds, without those that failed, were rejected or were cancelled.
+    /// Sum of all refunds, except failed, rejected and cancelled ones.
     pub refunded: Option<Cents>,
     /// Largest shortfall that still counts as paid, in basis points of the price.
     pub under: Bps,

@@ -1,7 +1,7 @@
 //! Payment URIs for wallets: BIP 321, EIP-681, Solana Pay.
 //!
-//! Invariant: a URI names its network or is valid on one network only, so a wallet cannot pay on another network. A
-//! coin without such a URI has no payment URI.
+//! Invariant: a URI names its network or is valid on one network only, so a wallet cannot pay on another network. If
+//! no standard has such a URI for a coin, the coin has no payment URI.
 
 use super::asset::{Asset, AssetKind, Chain};
 use super::money::coin::Units;

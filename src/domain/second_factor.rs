@@ -50,7 +50,7 @@ impl TotpSecret {
             .build_noncompliant()
     }
 
-    /// Returns the time step near `real_now` that has this code; `None` if no accepted step has this code.
+    /// Returns the accepted time step around `real_now` whose code is `digits`; `None` if there is none.
     pub fn matching_step(&self, digits: &str, real_now: Time) -> Option<i64> {
         let seconds = u64::try_from(real_now.0.div_euclid(SECOND_MS)).ok()?;
         let step = self.totp().check(digits, seconds)?;

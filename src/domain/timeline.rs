@@ -270,7 +270,7 @@ pub fn timeline(history: &InvoiceHistory<'_>, now: Time) -> Vec<TimelineEntry> {
     entries
 }
 
-/// Returns all payments as they are before the replay, with their ledger entries.
+/// Returns the payments of the invoice as they are before the replay, with their ledger entries.
 fn payments_before_replay<'a>(history: &InvoiceHistory<'a>) -> Vec<ReplayedPayment<'a>> {
     let quoted_at = |payment: &Payment| {
         let mut quotes = history.quotes.iter();

@@ -109,7 +109,8 @@ impl WalletNetwork {
 /// A wallet: a public key, and the kind of addresses that it derives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wallet {
-    /// Chain of the wallet. For chains that share addresses, such as the EVM chains, the first of them.
+    /// Chain of the wallet. If several chains share the wallet's addresses, as the EVM chains do, this is the first
+    /// of them.
     pub chain: Chain,
     /// Network of the wallet's addresses.
     pub network: WalletNetwork,

@@ -22,7 +22,7 @@ pub fn parse_on_named_network(
         Encoding::Utxo(utxo) => utxo.test.hrps,
         Encoding::Evm | Encoding::Tron | Encoding::Solana => &[],
     };
-    // Among the test networks, only regtest has its own prefix, the second in the list.
+    // Test networks have two segwit prefixes. The second is for regtest, and the first is for all others.
     let is_with = |hrp: &Hrp| canonical.starts_with(&format!("{hrp}1"));
     let reason = match segwit.iter().position(is_with) {
         Some(0) if network == REGTEST => {

@@ -34,8 +34,7 @@ pub struct TransactionLookup {
 pub enum TransactionAnswer {
     /// The transaction is in the mempool, or in a block that is on the active chain and has been read.
     Present(Box<SentTransaction>),
-    /// The transaction is neither in the mempool nor in a block. The node has a transaction index, so this is
-    /// certain.
+    /// The transaction is neither in the mempool nor in a block: the node has an index of all transactions.
     Absent,
     /// The transaction is not in the mempool. It may be in a block, but the node has no index to find it.
     CannotTell,

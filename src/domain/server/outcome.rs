@@ -26,7 +26,7 @@ pub enum ProvisionerResult {
         /// Reference of the server at the provider.
         provider_ref: Option<String>,
     },
-    /// The provisioner did not do the task and left nothing behind, for this reason.
+    /// The provisioner did not do the task and left nothing behind. The text is its reason.
     Declined(String),
 }
 

@@ -103,7 +103,7 @@ fn actual_status(case: &StatusCase) -> InvoiceStatus {
     invoice_status(&terms, &payments, Time(case.now))
 }
 
-/// Asserts that the code agrees with the table, and counts how often each status was expected.
+/// Asserts that the code agrees with the table, and increments the count of the expected status in `seen`.
 fn assert_expected_status(case: &StatusCase, seen: &mut [usize]) {
     let expected = expected_status(case);
     assert_eq!(actual_status(case), expected, "{case:?}");
@@ -180,7 +180,7 @@ fn status_of_every_pair_of_payments_follows_the_table() {
     assert!(seen.iter().all(|count| *count > 0), "each status comes: {seen:?}");
 }
 
-/// An unconfirmed payment adds nothing to the sum, so two values of such a payment are enough.
+/// Unconfirmed payments add nothing to the sum, so two values are enough for them.
 #[test]
 fn status_of_every_three_payments_follows_the_table() {
     let kinds = possible_payments(|state| match state {

@@ -84,8 +84,8 @@ pub(super) struct KeyVersion {
     pub(super) network: Network,
     /// Script type of this version; `None` if the version fits several script types.
     pub(super) script: Option<ScriptType>,
-    /// `true` if the version always means this script type; `false` for a version like `Ltub`, which some wallets use
-    /// for every type.
+    /// `true` if the version always means this script type. Some wallets use a version like `Ltub` for every script
+    /// type.
     pub(super) is_script_fixed: bool,
 }
 

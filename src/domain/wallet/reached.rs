@@ -13,12 +13,12 @@ pub const JUMP_MAX: u32 = 100_000;
 pub struct WalletIndexes {
     /// Index that will be handed out next.
     pub next: u32,
-    /// Lowest safe index. Lower indexes may have been handed out by another program, or between a backup and its
+    /// Lowest safe index. Another program may have handed out lower indexes, or this wallet between a backup and its
     /// restore.
     pub least: u32,
     /// Highest index that was handed out, as far as this database knows.
     pub highest: Option<u32>,
-    /// Highest index that received money before it was handed out. Only higher indexes may follow.
+    /// Highest index that received money before it was handed out. The next index has to be higher.
     pub stopped: Option<u32>,
 }
 

@@ -164,7 +164,8 @@ impl RandomAmounts {
 
     fn units(&mut self) -> Units {
         match self.number_below(3) {
-            // A number with many trailing zeros often has a value exactly between two cents.
+            // A number with many trailing zeros often has a value exactly between two cents, which tests the
+            // rounding.
             0 => Units(self.number_of_any_length(30) * 5 * 10_u128.pow(self.number_below(18))),
             _ => Units(self.number_of_any_length(128)),
         }
