@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Maximum number of outputs stored in one transaction, so that other writers are not delayed.
 const OUTPUTS_MAX: usize = 200;
 /// Maximum duration of a transaction that stores outputs, in milliseconds.
-const PART_MS_MAX: i64 = 50;
+const BATCH_MS_MAX: i64 = 50;
 /// Maximum wait for the end of all chain threads at shutdown. A thread that still waits for its node loses no data.
 const END_WAIT: Duration = Duration::from_millis(300);
 
@@ -55,7 +55,7 @@ pub(super) fn start_followers(
             addresses: pools.for_chain(chain),
             blocks_max: chain.row().step_blocks_max,
             outputs_max: OUTPUTS_MAX,
-            part_ms_max: PART_MS_MAX,
+            part_ms_max: BATCH_MS_MAX,
             test_networks: nodes.test_networks,
             was_rescan: false,
             has_rescan: false,

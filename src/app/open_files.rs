@@ -5,7 +5,7 @@
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Maximum number of open files that are not connections: the database, webhook requests, pipes of programs.
-const OTHERS: u64 = 1024;
+const OTHER_FILES_MAX: u64 = 1024;
 
 /// Returns a message if the system allows too few open files for this many connections.
 #[cfg(feature = "cli")]
@@ -45,13 +45,13 @@ pub(super) fn raise_limit(connections: usize) -> usize {
 
 /// Returns the number of open files needed for this many connections.
 fn files_needed(connections: usize) -> u64 {
-    u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHERS)
+    u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES_MAX)
 }
 
 /// Returns how many of these connections fit into a limit of `open` files. If the limit is very low, connections get
 /// half of the files.
 fn fitting_connections(connections: usize, open: u64) -> usize {
-    let room = open.saturating_sub(OTHERS).max(open / 2).max(1);
+    let room = open.saturating_sub(OTHER_FILES_MAX).max(open / 2).max(1);
     usize::try_from(room).map_or(connections, |room| connections.min(room))
 }
 

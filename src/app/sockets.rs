@@ -42,8 +42,8 @@ pub(super) fn routes_by_socket(
     };
     log::info!("metrics served: url=http://{metrics_address}/metrics");
     let few = ConnectionLimits { connections_max: METRICS_CONNECTIONS_MAX, ..limits };
-    let all = listener(socket, address, ListenerRoutes::AllButOwn)?;
-    let metrics = listener(metrics, metrics_address, ListenerRoutes::OnlyOwn)?;
+    let all = listener(socket, address, ListenerRoutes::AllButSeparate)?;
+    let metrics = listener(metrics, metrics_address, ListenerRoutes::OnlySeparate)?;
     Ok(vec![(all, limits), (metrics, few)])
 }
 

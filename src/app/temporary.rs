@@ -14,7 +14,7 @@ const PREFIX: &str = "coffer-sandbox-";
 /// Number of hexadecimal digits after the prefix.
 const DIGITS: usize = 16;
 /// Suffix of the names of databases.
-const ENDING: &str = ".db";
+const SUFFIX: &str = ".db";
 
 /// A temporary file with a unique name. Dropping the value removes the file.
 pub struct TemporaryFile {
@@ -29,7 +29,7 @@ impl TemporaryFile {
     /// [`Error::Failed`] if the system has no random numbers.
     pub fn new() -> Result<TemporaryFile, Error> {
         let name = crate::domain::signature::hex(&random_bytes::<8>()?);
-        let path = std::env::temp_dir().join(format!("{PREFIX}{name}{ENDING}"));
+        let path = std::env::temp_dir().join(format!("{PREFIX}{name}{SUFFIX}"));
         Ok(TemporaryFile { path })
     }
 
@@ -72,7 +72,7 @@ impl Drop for TemporaryFile {
 
 /// Returns the name of the database to which a file belongs, or `None` if no sandbox creates such a name.
 fn database_name(name: &str) -> Option<&str> {
-    let (digits, beside) = name.strip_prefix(PREFIX)?.split_once(ENDING)?;
+    let (digits, beside) = name.strip_prefix(PREFIX)?.split_once(SUFFIX)?;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     let is_ours = digits.len() == DIGITS && digits.bytes().all(is_digit) && is_known_suffix(beside);
     name.strip_suffix(beside).filter(|_| is_ours)

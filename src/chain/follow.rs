@@ -70,7 +70,7 @@ pub struct NodeLag {
 impl NodeLag {
     /// Returns `true` if the newest block of the node is at or above the missing height. Then the node has lost the
     /// block, and does not merely lag.
-    pub fn is_lost(&self) -> bool {
+    pub fn has_lost_block(&self) -> bool {
         self.lacks <= self.head.block.height
     }
 }
@@ -120,7 +120,7 @@ pub fn compute_step(
                 }
                 outcome => (Vec::new(), outcome),
             },
-            CursorCheck::Same => match (step.answer_request(), &known.rescan) {
+            CursorCheck::Same => match (step.answer_pending_request(), &known.rescan) {
                 (Some(outcome), _) => (Vec::new(), outcome),
                 (None, Some(_)) if manner.rescans => step.read_rescan(cursor, &head)?,
                 (None, Some(_) | None) => step.step_forward(cursor, &head)?,

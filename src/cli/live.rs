@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Timeout of each step of the request.
-const PATIENCE: Duration = Duration::from_secs(3);
+const STEP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum bytes read from the response: enough for its status line.
 const ANSWER_BYTES: usize = 256;
 
@@ -53,9 +53,9 @@ fn local_address(listen: SocketAddr) -> SocketAddr {
 
 /// Returns `true` if the server is ready, with the status line of its response.
 fn check_readiness(address: SocketAddr) -> Result<(bool, String), Error> {
-    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    let mut stream = TcpStream::connect_timeout(&address, STEP_TIMEOUT)?;
+    stream.set_read_timeout(Some(STEP_TIMEOUT))?;
+    stream.set_write_timeout(Some(STEP_TIMEOUT))?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     // The first bytes contain the status. The rest of the response could arrive very slowly.

@@ -41,7 +41,7 @@ const INDEXED_DEPTH: u32 = 1000;
 const ANSWER_MS_MAX: u64 = 10_000;
 
 /// Interval at which the progress of a rescan is checked.
-const LOOK_AGAIN: Duration = Duration::from_millis(200);
+const RESCAN_CHECK_EVERY: Duration = Duration::from_millis(200);
 
 /// Maximum number of addresses with an unexplained balance that are reported.
 const UNEXPLAINED_MAX: u32 = 20;
@@ -125,7 +125,7 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
         let done = to_count(rescan.next_height.saturating_sub(rescan.from_height)).min(of);
         let part = "blocks read again";
         show_progress(Progress::Done { part, done, of });
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(RESCAN_CHECK_EVERY);
     }
 }
 
@@ -290,7 +290,7 @@ fn check_node(
         let problem = format!("is the wrong one: {}", unknown_network_message(chain, &network));
         return Err((problem, "name another url with --node"));
     }
-    if !WalletNetwork::Main.agrees_with(chain, &network) && !test_networks {
+    if !WalletNetwork::Main.includes_node_network(chain, &network) && !test_networks {
         let problem = format!("it is on the test network {network}");
         return Err((problem, "use another node, or pass --test-networks"));
     }

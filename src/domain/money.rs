@@ -211,18 +211,18 @@ impl Bps {
 }
 
 /// Returns `true` if `received` is at least `due` less the tolerance `under`. The comparison does not round.
-pub fn reaches(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
+pub fn is_paid_in_full(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     scaled(received.into(), 10_000) >= scaled(due.into(), factor)
 }
 
 /// Returns `true` if `received` is more than `due` plus the tolerance `over`. The comparison does not round.
-pub fn exceeds(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
+pub fn is_overpaid(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     scaled(received.into(), 10_000) > scaled(due.into(), factor)
 }
 
-/// Returns the smallest amount in whole cents for which [`reaches`] is true.
+/// Returns the smallest amount in whole cents for which [`is_paid_in_full`] is true.
 pub fn min_paid_amount(due: Cents, under: Bps) -> Cents {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
     let scaled = scaled(due.into(), factor);
@@ -230,7 +230,7 @@ pub fn min_paid_amount(due: Cents, under: Bps) -> Cents {
     capped_cents(scaled.div_euclid(10_000).saturating_add(up))
 }
 
-/// Returns the largest amount in whole cents for which [`exceeds`] is false.
+/// Returns the largest amount in whole cents for which [`is_overpaid`] is false.
 pub fn max_not_overpaid(due: Cents, over: Bps) -> Cents {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
     let scaled = scaled(due.into(), factor);
@@ -250,8 +250,8 @@ fn scaled(sum: Total, factor: i64) -> i128 {
 #[cfg(test)]
 mod tests {
     use super::{
-        AmountError, Bps, Cents, Overflow, Total, exceeds, max_not_overpaid, min_paid_amount,
-        reaches,
+        AmountError, Bps, Cents, Overflow, Total, is_overpaid, is_paid_in_full, max_not_overpaid,
+        min_paid_amount,
     };
 
     #[test]
@@ -301,12 +301,15 @@ mod tests {
 
     #[test]
     fn tolerances_include_their_bounds() {
-        assert!(reaches(Cents(9950), Cents(10_000), Bps(50)), "99.50 of 100 is enough");
-        assert!(!reaches(Cents(9949), Cents(10_000), Bps(50)));
-        assert!(!exceeds(Cents(10_050), Cents(10_000), Bps(50)), "100.50 of 100 is not too much");
-        assert!(exceeds(Cents(10_051), Cents(10_000), Bps(50)));
+        assert!(is_paid_in_full(Cents(9950), Cents(10_000), Bps(50)), "99.50 of 100 is enough");
+        assert!(!is_paid_in_full(Cents(9949), Cents(10_000), Bps(50)));
         assert!(
-            !reaches(Cents(99), Cents(100), Bps(50)),
+            !is_overpaid(Cents(10_050), Cents(10_000), Bps(50)),
+            "100.50 of 100 is not too much"
+        );
+        assert!(is_overpaid(Cents(10_051), Cents(10_000), Bps(50)));
+        assert!(
+            !is_paid_in_full(Cents(99), Cents(100), Bps(50)),
             "half a per cent of 1.00 is less than a cent"
         );
     }
@@ -317,8 +320,11 @@ mod tests {
             for bps in [Bps(0), Bps(50), Bps(333), Bps(2000)] {
                 let due = Cents(cents);
                 let (least, most) = (min_paid_amount(due, bps), max_not_overpaid(due, bps));
-                assert!(reaches(least, due, bps) && !reaches(Cents(least.0 - 1), due, bps));
-                assert!(!exceeds(most, due, bps) && exceeds(Cents(most.0 + 1), due, bps));
+                assert!(
+                    is_paid_in_full(least, due, bps)
+                        && !is_paid_in_full(Cents(least.0 - 1), due, bps)
+                );
+                assert!(!is_overpaid(most, due, bps) && is_overpaid(Cents(most.0 + 1), due, bps));
             }
         }
     }
@@ -349,6 +355,9 @@ mod tests {
         assert_eq!(total.cents(), Err(Overflow));
         assert_eq!(total.minus(Cents(i64::MAX)).minus(Cents::ONE).cents(), Ok(Cents(i64::MAX)));
         assert_eq!(Total::ZERO.minus(Cents(i64::MIN)).to_string(), "92233720368547758.08");
-        assert!(reaches(total, Cents(i64::MAX), Bps(0)) && exceeds(total, Cents(i64::MAX), Bps(0)));
+        assert!(
+            is_paid_in_full(total, Cents(i64::MAX), Bps(0))
+                && is_overpaid(total, Cents(i64::MAX), Bps(0))
+        );
     }
 }

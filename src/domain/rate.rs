@@ -10,7 +10,7 @@ mod market;
 pub use agreement::{NoRateReason, agreed_rate, rate_from_file};
 pub use evidence::Evidence;
 pub use figure::{
-    CoinFigure, FigureSource, RateFigure, Ticker, figures_of_tickers, middle, parse_number,
+    CoinFigure, FigureSource, RateFigure, Ticker, figures_of_tickers, mean_of_ordered, parse_number,
 };
 pub use market::CoinMarket;
 

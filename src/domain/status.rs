@@ -2,7 +2,7 @@
 //!
 //! Invariant: no other code decides a status.
 
-use super::money::{Bps, Cents, Total, exceeds, reaches};
+use super::money::{Bps, Cents, Total, is_overpaid, is_paid_in_full};
 use super::payment::{Payment, PaymentState};
 use super::text_enum::text_enum;
 use super::time::Time;
@@ -128,15 +128,15 @@ pub fn invoice_status(terms: &InvoiceTerms, payments: &[PaymentFacts], now: Time
     }
     let in_time = confirmed(true);
     let all = in_time.plus(confirmed(false));
-    if reaches(in_time, terms.due, terms.under) {
-        if exceeds(all, terms.due, terms.over) {
+    if is_paid_in_full(in_time, terms.due, terms.under) {
+        if is_overpaid(all, terms.due, terms.over) {
             InvoiceStatus::Overpaid
         } else {
             InvoiceStatus::Confirmed
         }
     } else if seen_on_time {
         InvoiceStatus::Detected
-    } else if reaches(all, terms.due, terms.under) {
+    } else if is_paid_in_full(all, terms.due, terms.under) {
         InvoiceStatus::PaidLate
     } else {
         InvoiceStatus::Underpaid

@@ -85,7 +85,7 @@ impl WalletNetwork {
     /// Returns `true` if the wallet's addresses are valid on a node's network.
     ///
     /// The name of the node's network is one of [`ChainRow::networks`](super::chain::ChainRow::networks).
-    pub fn agrees_with(self, chain: Chain, network: &str) -> bool {
+    pub fn includes_node_network(self, chain: Chain, network: &str) -> bool {
         let (main, tests) = chain.row().networks;
         match self {
             WalletNetwork::Any => true,

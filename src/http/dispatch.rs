@@ -298,7 +298,7 @@ fn start_handler(
         body: body?,
         query,
         path: path_values(route.path, path),
-        policy: route.form.page.unwrap_or(PagePolicy::ALONE),
+        policy: route.form.page.unwrap_or(PagePolicy::NOT_FRAMED),
     });
     Ok(StartedAnswer { answering, quota_owner })
 }

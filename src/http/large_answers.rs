@@ -12,14 +12,14 @@ use hyper::body::{Body, Bytes};
 /// Size above which an answer counts as large, in bytes.
 const LARGE_BYTES: u64 = 256 * 1024;
 /// Maximum number of large answers of one caller in transmission. Further large answers are refused.
-const OWN_MAX: usize = 16;
+const CALLER_ANSWERS_MAX: usize = 16;
 
 /// Permits for the large answers of one server.
 pub(super) struct LargeAnswers(PermitPool);
 
 impl Default for LargeAnswers {
     fn default() -> LargeAnswers {
-        LargeAnswers(PermitPool::new(OWN_MAX, OWN_MAX))
+        LargeAnswers(PermitPool::new(CALLER_ANSWERS_MAX, CALLER_ANSWERS_MAX))
     }
 }
 

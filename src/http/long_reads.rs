@@ -15,7 +15,7 @@ const RUNNING_MAX: usize = 4;
 /// Maximum number of long reads of one caller that run at once.
 const OWN_RUNNING_MAX: usize = 2;
 /// Maximum number of long reads of one caller that run or wait. Further long reads are refused.
-const OWN_MAX: usize = 10;
+const CALLER_READS_MAX: usize = 10;
 /// Maximum number of exports of one caller in transmission.
 const OWN_EXPORTS_MAX: usize = 10;
 /// Maximum number of pieces of one caller's exports that are read at once.
@@ -38,7 +38,7 @@ impl Default for LongReads {
     fn default() -> LongReads {
         LongReads {
             running: Arc::new(Semaphore::new(RUNNING_MAX)),
-            reads: PermitPool::new(OWN_MAX, OWN_RUNNING_MAX),
+            reads: PermitPool::new(CALLER_READS_MAX, OWN_RUNNING_MAX),
             exports: PermitPool::new(OWN_EXPORTS_MAX, OWN_PIECES_MAX),
         }
     }
@@ -126,7 +126,7 @@ async fn run_on_thread(
 pub(super) struct PermitPool {
     permits_max: usize,
     turns_max: usize,
-    askers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
+    callers: Arc<Mutex<HashMap<QuotaOwner, CallerPermits>>>,
 }
 
 /// Permits of one caller. A caller without permits has no entry.
@@ -144,7 +144,7 @@ pub(super) struct Permit {
 
 impl PermitPool {
     pub(super) fn new(permits_max: usize, turns_max: usize) -> PermitPool {
-        PermitPool { permits_max, turns_max, askers: Arc::default() }
+        PermitPool { permits_max, turns_max, callers: Arc::default() }
     }
 
     /// Takes a permit for this caller. Refuses with `overloaded` if the caller has too many permits.
@@ -167,7 +167,7 @@ impl PermitPool {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<QuotaOwner, CallerPermits>> {
         // A poisoned lock is still usable, because a panic cannot leave the counts inconsistent.
-        self.askers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -187,7 +187,8 @@ impl Drop for Permit {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Code, Error, LongReads, OWN_MAX, OWN_RUNNING_MAX, PermitPool, QuotaOwner, RUNNING_MAX,
+        CALLER_READS_MAX, Code, Error, LongReads, OWN_RUNNING_MAX, PermitPool, QuotaOwner,
+        RUNNING_MAX,
     };
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
@@ -250,7 +251,7 @@ mod tests {
     #[tokio::test]
     async fn reads_of_one_caller_do_not_block_other_callers() {
         let mut scene = GatedReads::new();
-        let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start(1)).collect();
+        let own: Vec<_> = (0..CALLER_READS_MAX).map(|_| scene.start(1)).collect();
         let more = scene.start(1);
         for _ in 0..OWN_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
@@ -291,7 +292,7 @@ mod tests {
     async fn read_of_disconnected_caller_is_not_started() {
         let mut scene = GatedReads::new();
         for _ in 0..3 {
-            let own: Vec<_> = (0..OWN_MAX).map(|_| scene.start(1)).collect();
+            let own: Vec<_> = (0..CALLER_READS_MAX).map(|_| scene.start(1)).collect();
             tokio::task::yield_now().await;
             for read in &own {
                 read.abort();

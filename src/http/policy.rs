@@ -28,13 +28,14 @@ enum Framing<'a> {
 
 impl PagePolicy<'static> {
     /// Policy of a page that no site may frame.
-    pub(super) const ALONE: PagePolicy<'static> =
+    pub(super) const NOT_FRAMED: PagePolicy<'static> =
         PagePolicy { framing: Framing::Nobodys, shows_own: false, is_isolated: true };
     /// Policy of a payment link's page. No site may frame the page.
     pub(super) const LINK: PagePolicy<'static> =
-        PagePolicy { is_isolated: false, ..PagePolicy::ALONE };
+        PagePolicy { is_isolated: false, ..PagePolicy::NOT_FRAMED };
     /// Policy of a page that frames other pages of this service.
-    pub(super) const APP: PagePolicy<'static> = PagePolicy { shows_own: true, ..PagePolicy::ALONE };
+    pub(super) const APP: PagePolicy<'static> =
+        PagePolicy { shows_own: true, ..PagePolicy::NOT_FRAMED };
     /// Policy of a page that other sites may frame.
     pub(super) const FRAMED: PagePolicy<'static> =
         PagePolicy { framing: Framing::Allowed(&[]), ..PagePolicy::LINK };
@@ -53,7 +54,7 @@ impl<'a> PagePolicy<'a> {
 
     /// Returns the policy with framing forbidden for every site.
     pub(super) fn forbid_framing(self) -> PagePolicy<'a> {
-        PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::ALONE }
+        PagePolicy { is_isolated: self.is_isolated, ..PagePolicy::NOT_FRAMED }
     }
 
     /// Returns the value of the Content-Security-Policy header. `pictures` is an additional origin for pictures, and

@@ -24,9 +24,9 @@ pub enum ListenerRoutes {
     /// All routes.
     All,
     /// All routes except the routes with a separate listener (`--metrics-listen`).
-    AllButOwn,
+    AllButSeparate,
     /// Only routes with a separate listener (`--metrics-listen`).
-    OnlyOwn,
+    OnlySeparate,
 }
 
 impl ListenerRoutes {
@@ -34,8 +34,8 @@ impl ListenerRoutes {
     pub(super) fn includes(self, route: &Route) -> bool {
         match self {
             ListenerRoutes::All => true,
-            ListenerRoutes::AllButOwn => !route.has_own_listener,
-            ListenerRoutes::OnlyOwn => route.has_own_listener,
+            ListenerRoutes::AllButSeparate => !route.has_own_listener,
+            ListenerRoutes::OnlySeparate => route.has_own_listener,
         }
     }
 }
@@ -257,7 +257,7 @@ pub(super) const SHARED: Route =
     Route { form: AnswerForm { is_shared: true, ..PRIVATE.form }, ..PLAIN };
 
 /// Defaults of a page that no site may frame. The documents omit pages, because pages are for browsers.
-pub(super) const PAGE: Route = page(PagePolicy::ALONE);
+pub(super) const PAGE: Route = page(PagePolicy::NOT_FRAMED);
 
 /// Defaults of a page whose content a script creates. The page may frame other pages of this service.
 pub(super) const APP: Route = page(PagePolicy::APP);

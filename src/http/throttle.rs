@@ -88,10 +88,10 @@ struct FailureCounts {
 struct Failures {
     /// Failures of one client at one target, by the hash of the target and the client. After several of these
     /// failures, the client must wait.
-    strictly: HashMap<ThrottleKey, ClientFailures>,
+    per_client: HashMap<ThrottleKey, ClientFailures>,
     /// Failures that a group of clients shares at one target, by the hash of the target and the group. The rate of
     /// the target limits these failures.
-    loosely: HashMap<ThrottleKey, Bucket>,
+    per_group: HashMap<ThrottleKey, Bucket>,
 }
 
 /// Failures of one client at one target.
@@ -167,7 +167,7 @@ impl FailureCounts {
             Target::SetUp => &self.set_up,
         };
         let strictly = failures
-            .strictly
+            .per_client
             .get(&target.key(client))
             .map_or(0, |failed| failed.until.since_ms(now));
         let Some((rate, together)) = target.shared_rate(client, &self.limits) else {
@@ -176,7 +176,7 @@ impl FailureCounts {
         let owed = |bucket: Option<&Bucket>, rate: &Rate| {
             bucket.map_or(0, |bucket| bucket.wait_ms(rate, now))
         };
-        let by_target = owed(failures.loosely.get(&together), &rate);
+        let by_target = owed(failures.per_group.get(&together), &rate);
         let by_client = match target.counts_for_client() {
             true => owed(self.clients.get(&key(client)), &CLIENT_RATE),
             false => 0,
@@ -198,7 +198,8 @@ impl FailureCounts {
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
         };
         let fresh = ClientFailures { times: 0, until: now };
-        if let Some(failed) = bounded_entry(&mut failures.strictly, target.key(client), fresh, max)
+        if let Some(failed) =
+            bounded_entry(&mut failures.per_client, target.key(client), fresh, max)
         {
             if failed.has_expired(now) {
                 *failed = fresh;
@@ -210,7 +211,7 @@ impl FailureCounts {
             return;
         };
         let empty = Bucket { full_at: now };
-        if let Some(bucket) = bounded_entry(&mut failures.loosely, together, empty, max) {
+        if let Some(bucket) = bounded_entry(&mut failures.per_group, together, empty, max) {
             bucket.count_attempt(&rate, now);
         }
         if !target.counts_for_client() {
@@ -225,14 +226,14 @@ impl FailureCounts {
     fn undo_attempt(&mut self, target: &Target, client: &str, now: Time) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);
-        if let Some(failed) = failures.strictly.get_mut(&target.key(client)) {
+        if let Some(failed) = failures.per_client.get_mut(&target.key(client)) {
             failed.times = failed.times.saturating_sub(1);
             failed.until = now;
         }
         let Some((rate, together)) = together else {
             return;
         };
-        if let Some(bucket) = failures.loosely.get_mut(&together) {
+        if let Some(bucket) = failures.per_group.get_mut(&together) {
             bucket.undo_attempt(&rate);
         }
         if !target.counts_for_client() {
@@ -251,17 +252,17 @@ impl FailureCounts {
     fn record_success(&mut self, target: &Target, client: &str) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);
-        failures.strictly.remove(&target.key(client));
+        failures.per_client.remove(&target.key(client));
         match target {
             Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
                 if let Some((rate, together)) = together
-                    && let Some(bucket) = failures.loosely.get_mut(&together)
+                    && let Some(bucket) = failures.per_group.get_mut(&together)
                 {
                     bucket.undo_attempt(&rate);
                 }
             }
             Target::User(..) => {
-                failures.loosely.remove(&target.key(""));
+                failures.per_group.remove(&target.key(""));
                 if together.is_some()
                     && let Some(bucket) = self.clients.get_mut(&key(client))
                 {
@@ -269,7 +270,7 @@ impl FailureCounts {
                 }
             }
             Target::Nobody(_) | Target::SetUp => {
-                failures.loosely.remove(&target.key(""));
+                failures.per_group.remove(&target.key(""));
             }
         }
     }
@@ -291,8 +292,8 @@ impl FailureCounts {
         self.next_sweep = Some(now.plus_ms(SWEEP_MS));
         let all = [&mut self.users, &mut self.others, &mut self.codes, &mut self.set_up];
         for failures in all {
-            failures.strictly.retain(|_, failed| !failed.has_expired(now));
-            failures.loosely.retain(|_, bucket| bucket.full_at > now);
+            failures.per_client.retain(|_, failed| !failed.has_expired(now));
+            failures.per_group.retain(|_, bucket| bucket.full_at > now);
         }
         self.clients.retain(|_, bucket| bucket.full_at > now);
     }

@@ -12,7 +12,7 @@ use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::SimulatedAmount;
 use crate::domain::money::coin::Units;
-use crate::domain::money::{Total, reaches};
+use crate::domain::money::{Total, is_paid_in_full};
 use crate::domain::payment::Payment;
 use crate::domain::quote;
 use crate::domain::refusal::{Code, Refusal};
@@ -256,7 +256,7 @@ fn remaining_amount(db: &Reader<'_>, invoice: &Invoice, now: Time) -> Result<Opt
     }
     let counting = payments::undropped_values(db, invoice.seq)?;
     let seen = counting.iter().copied().sum::<Total>();
-    if reaches(seen, terms.due, terms.under) {
+    if is_paid_in_full(seen, terms.due, terms.under) {
         return Ok(None);
     }
     let due = amount_still_due(invoice, counting)?;

@@ -53,7 +53,7 @@ fn stored_response(
     let before: Map<String, Value> = serde_json::from_str(&kept.request)?;
     match first_difference(&before, body) {
         None => Ok(Some((kept.outcome, kept.answer))),
-        Some(field) => Err(conflict(field).into()),
+        Some(field) => Err(conflict_refusal(field).into()),
     }
 }
 
@@ -84,7 +84,7 @@ impl Service {
 }
 
 /// Returns the refusal 409 `idempotency_conflict`, which names a field that differs between two request bodies.
-fn conflict(field: &str) -> Refusal {
+fn conflict_refusal(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
     Refusal::for_param(Code::IdempotencyConflict, field, message)
 }

@@ -212,7 +212,7 @@ pub fn seed_if_empty(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
             let mut account = account.clone();
             account.server_quota = SERVER_QUOTA;
             accounts::update(tx, &account)?;
-            seed_people(tx, account.seq, now)
+            seed_operator_and_reseller(tx, account.seq, now)
         }
         Some(_) => Ok(()),
     }
@@ -243,11 +243,11 @@ fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     ] {
         keys::insert_key(tx, account.seq, class, mode, text, now)?;
     }
-    seed_people(tx, account.seq, now)
+    seed_operator_and_reseller(tx, account.seq, now)
 }
 
 /// Writes the operator and the reseller.
-fn seed_people(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
+fn seed_operator_and_reseller(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
     reseller::insert_token(tx, account, RESELLER_TOKEN, now)?;
     members::create(tx, OPERATOR, OPERATOR_PASSWORD_HASH, Role::Operator, None, now)?;
     Ok(())

@@ -44,7 +44,7 @@ impl AddressStock {
             Vec<(u32, WalletAddress)>,
         ) -> Result<Vec<(u32, Option<WalletAddress>)>, Error>,
     ) -> Result<(), Error> {
-        let Some((branch, from, to)) = self.missing_range(row, waiting) else {
+        let Some((branch, from, to)) = self.range_to_derive(row, waiting) else {
             return Ok(());
         };
         // The lock is not held during the derivation, because the writer needs the lock.
@@ -58,7 +58,7 @@ impl AddressStock {
     }
 
     /// Returns the branch and the range of indexes to derive now, if any.
-    fn missing_range(
+    fn range_to_derive(
         &self,
         row: &WalletRow,
         waiting: u32,

@@ -86,7 +86,7 @@ rows! {
     }
 
     /// Passes every booked fee to `each`.
-    pub fn each_fee(db) -> each Fee = file "sql/audit/fee_amounts.sql";
+    pub fn each_fee(db) -> each BookedFee = file "sql/audit/fee_amounts.sql";
 }
 
 rows! {

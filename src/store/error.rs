@@ -17,7 +17,7 @@ pub enum StoreError {
 
 impl StoreError {
     /// Returns the error of a write after the writer has stopped.
-    pub(super) fn closed() -> StoreError {
+    pub(super) fn writer_stopped_error() -> StoreError {
         StoreError::Failed("the file is closed".to_owned())
     }
 }

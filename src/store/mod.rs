@@ -305,5 +305,5 @@ impl Store {
 
 /// Returns the writer's answer to a job. A missing answer means that the writer has stopped.
 fn answer<T, E: From<StoreError>>(received: Result<Result<T, E>, RecvError>) -> Result<T, E> {
-    received.unwrap_or_else(|_| Err(StoreError::closed().into()))
+    received.unwrap_or_else(|_| Err(StoreError::writer_stopped_error().into()))
 }

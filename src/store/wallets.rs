@@ -221,7 +221,7 @@ fn current_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>,
     let mut followed = chain_cursors::all(db)?;
     followed.retain(|cursor| cursor.chain.address_pool() == chain.address_pool());
     let is_of = |network: WalletNetwork| {
-        let agrees = |of: &ChainCursor| network.agrees_with(of.chain, &of.network);
+        let agrees = |of: &ChainCursor| network.includes_node_network(of.chain, &of.network);
         (followed.is_empty() && network.is_main()) || followed.iter().any(agrees)
     };
     let mut in_use = in_use(db, chain)?.into_iter();
@@ -235,7 +235,8 @@ pub fn wallet_of_other_network(
     cursor: &ChainCursor,
 ) -> Result<Option<WalletRow>, StoreError> {
     let in_use = in_use(db, cursor.chain)?;
-    let agrees = |row: &WalletRow| row.wallet.network.agrees_with(cursor.chain, &cursor.network);
+    let agrees =
+        |row: &WalletRow| row.wallet.network.includes_node_network(cursor.chain, &cursor.network);
     let is_strange = !in_use.iter().any(agrees);
     Ok(in_use.into_iter().next().filter(|_| is_strange))
 }

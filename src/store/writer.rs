@@ -159,7 +159,7 @@ impl Writer {
     {
         self.health.check_writable()?;
         let (answer, answered) = oneshot::channel();
-        let jobs = self.jobs.as_ref().ok_or_else(StoreError::closed)?;
+        let jobs = self.jobs.as_ref().ok_or_else(StoreError::writer_stopped_error)?;
         // Waiting jobs are counted here, because a bounded channel would allocate memory for all of them at its
         // start.
         if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
@@ -169,7 +169,7 @@ impl Writer {
         let job = SubmittedJob { work, is_repeatable, result: None, answer };
         jobs.send(Box::new(job)).map_err(|_| {
             self.waiting.fetch_sub(1, Ordering::Relaxed);
-            StoreError::closed()
+            StoreError::writer_stopped_error()
         })?;
         Ok(answered)
     }

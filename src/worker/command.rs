@@ -28,7 +28,7 @@ const ERRORS_GRACE: Duration = Duration::from_millis(200);
 const KILL_GRACE: Duration = Duration::from_secs(5);
 /// Interval at which the exit of the command is checked. The parent of this process may have blocked SIGCHLD, so the
 /// signal may not arrive.
-const ASK_EVERY: Duration = Duration::from_millis(100);
+const EXIT_CHECK_EVERY: Duration = Duration::from_millis(100);
 /// The first descriptor after standard input, output and error.
 const FIRST_OTHER_DESCRIPTOR: i32 = 3;
 
@@ -230,7 +230,7 @@ async fn wait_for_exit(leader: Pid, ends: &mut Signals) -> Result<(), String> {
             Err(error) => return Err(describe_wait_error(error)),
         }
         // The signal may be for another child process, so the loop asks again whether the command has exited.
-        let _ = tokio::time::timeout(ASK_EVERY, ends.recv()).await;
+        let _ = tokio::time::timeout(EXIT_CHECK_EVERY, ends.recv()).await;
     }
 }
 

@@ -21,9 +21,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// Time between two requests to a source, in milliseconds.
 const EVERY_MS: i64 = MINUTE_MS;
 /// Longest pause after a rate limit, in milliseconds, unless the source requests a longer one.
-const LEFT_ALONE_MS_MAX: i64 = 15 * MINUTE_MS;
+const RATE_LIMIT_PAUSE_MS_MAX: i64 = 15 * MINUTE_MS;
 /// Time between two reads of the rate file, in real time.
-const LOOK_AT_FILE: Duration = Duration::from_secs(1);
+const FILE_READ_EVERY: Duration = Duration::from_secs(1);
 
 /// The worker that polls exchange rates.
 pub struct RateWorker {
@@ -272,7 +272,7 @@ fn next_due_at(done_at: Option<Time>, wait_ms: i64, now: Time) -> Time {
 fn rate_limit_pause_ms(refused: u32, retry_after_s: u64, chance: u8) -> i64 {
     let doubled = EVERY_MS.saturating_mul(1_i64.checked_shl(refused.min(10)).unwrap_or(1));
     let asked = i64::try_from(retry_after_s).unwrap_or(0).saturating_mul(SECOND_MS);
-    let pause = doubled.min(LEFT_ALONE_MS_MAX).max(asked);
+    let pause = doubled.min(RATE_LIMIT_PAUSE_MS_MAX).max(asked);
     let more = (pause / 4).saturating_mul(i64::from(chance)) / 255;
     pause.saturating_add(more)
 }
@@ -306,20 +306,20 @@ impl Worker for RateWorker {
     }
 
     fn time_until_step(&self) -> Option<Duration> {
-        self.file.as_ref().map(|_| LOOK_AT_FILE)
+        self.file.as_ref().map(|_| FILE_READ_EVERY)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EVERY_MS, LEFT_ALONE_MS_MAX, rate_limit_pause_ms};
+    use super::{EVERY_MS, RATE_LIMIT_PAUSE_MS_MAX, rate_limit_pause_ms};
 
     #[test]
     fn rate_limit_pause_doubles_and_is_at_least_retry_after() {
         let pauses: Vec<i64> = (1..6).map(|refused| rate_limit_pause_ms(refused, 0, 0)).collect();
         let minutes: Vec<i64> = pauses.iter().map(|pause| pause / EVERY_MS).collect();
         assert_eq!(minutes, [2, 4, 8, 15, 15]);
-        assert_eq!(rate_limit_pause_ms(u32::MAX, 0, 0), LEFT_ALONE_MS_MAX);
+        assert_eq!(rate_limit_pause_ms(u32::MAX, 0, 0), RATE_LIMIT_PAUSE_MS_MAX);
         assert_eq!(rate_limit_pause_ms(1, 3_600, 0), 60 * EVERY_MS);
         assert_eq!(rate_limit_pause_ms(1, 0, 255), 150_000);
         assert_eq!(rate_limit_pause_ms(1, u64::MAX, 255), 150_000);

@@ -29,9 +29,9 @@ const SLOW_MAX: usize = THREADS_MAX / 2;
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
 /// Once this many attempts are under way, a queue may have at most [`SHARE_FIRST`] of them. Attempts of quick queues
 /// and of all other queues are counted separately.
-const CROWD: usize = THREADS_MAX / 6;
+const SHARES_LIMITED_FROM: usize = THREADS_MAX / 6;
 /// Once an account has this many queues, a new queue begins with one attempt, so that every queue is tried soon.
-const QUEUES_FEW: usize = 16;
+const QUEUES_MANY: usize = 16;
 /// After this many consecutive failures, a queue pauses between attempts until a success. Failures are counted for
 /// each queue, and together for all failing `webhookUrl`s of an account.
 const FAILURES_MAX: u32 = 20;
@@ -91,8 +91,8 @@ impl ReceiverStates {
                 (all.not_quick_count(), others.min(slow))
             }
         };
-        let has_many = account.is_some_and(|account| account.queues >= QUEUES_FEW);
-        let share = match (queue.speed, kind >= CROWD) {
+        let has_many = account.is_some_and(|account| account.queues >= QUEUES_MANY);
+        let share = match (queue.speed, kind >= SHARES_LIMITED_FROM) {
             (QueueSpeed::Unknown, false) if !has_many => SHARE_FIRST,
             (QueueSpeed::Unknown, _) => 1,
             (QueueSpeed::Quick | QueueSpeed::Slow, false) => queue.share,

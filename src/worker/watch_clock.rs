@@ -10,7 +10,7 @@ use crate::service::{Error, Service};
 use std::sync::Arc;
 
 /// Maximum time between two checks of the wall clock, in milliseconds.
-const LOOK_MS: i64 = 10 * SECOND_MS;
+const CHECK_EVERY_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the wall clock.
 pub struct ClockWatcher {
@@ -102,7 +102,7 @@ impl Worker for ClockWatcher {
         if changed || now >= self.next {
             self.store_clock(doubt).await?;
         }
-        Ok(NextStep::At(self.next.min(now.plus_ms(LOOK_MS))))
+        Ok(NextStep::At(self.next.min(now.plus_ms(CHECK_EVERY_MS))))
     }
 
     async fn finish(&mut self) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use crate::service::{Error, Service, WAL_BYTES_WARNED};
 use std::sync::Arc;
 
 /// Interval between two checks, in milliseconds.
-const LOOK_MS: i64 = 10 * SECOND_MS;
+const CHECK_EVERY_MS: i64 = 10 * SECOND_MS;
 
 /// The worker that watches the write-ahead log.
 pub struct WalWatcher {
@@ -33,6 +33,6 @@ impl Worker for WalWatcher {
             );
             self.next = now.plus_ms(MINUTE_MS);
         }
-        Ok(NextStep::At(now.plus_ms(LOOK_MS)))
+        Ok(NextStep::At(now.plus_ms(CHECK_EVERY_MS)))
     }
 }

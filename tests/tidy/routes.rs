@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 const TESTS: &str = "tests/it/";
 
 pub fn untested_routes(tree: &Tree) -> Vec<String> {
-    let said = test_words(tree);
+    let said = token_texts(tree);
     let all = coffer::http::routes(true).map(|route| (route.operation, route.path));
     let untested = all.filter(|(operation, path)| !is_tested(&said, operation, path));
     untested
@@ -17,7 +17,7 @@ pub fn untested_routes(tree: &Tree) -> Vec<String> {
 }
 
 /// Returns the text of every token in the tests.
-fn test_words(tree: &Tree) -> BTreeSet<&str> {
+fn token_texts(tree: &Tree) -> BTreeSet<&str> {
     let tokens = tree.rust_files(TESTS).flat_map(|file| file.program_tokens());
     tokens.map(|token| token.text.as_str()).collect()
 }
@@ -47,7 +47,7 @@ fn segment_matches(said: &str, expected: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{contains_path, is_tested, test_words};
+    use super::{contains_path, is_tested, token_texts};
     use crate::tree::Tree;
 
     #[test]
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn an_operation_is_tested_by_its_name_or_its_path() {
         let tree = Tree::from_files(&[("tests/it/a.rs", "f(\"/v1/a\"); // getA\nf(\"newA\")")]);
-        let said = test_words(&tree);
+        let said = token_texts(&tree);
         assert!(is_tested(&said, "listA", "/v1/a"));
         assert!(is_tested(&said, "newA", "/v1/x"));
         assert!(!is_tested(&said, "getA", "/v1/a/{id}"));

@@ -51,7 +51,7 @@ const ACCOUNT_LIST: Component = Component::List {
     about_data: "Items of the list, oldest first.",
 };
 
-const THE_ACCOUNT: Answer = Answer::ok("The account.", &AccountSettingsView::COMPONENT);
+const ACCOUNT_ANSWER: Answer = Answer::ok("The account.", &AccountSettingsView::COMPONENT);
 
 pub const OPERATIONS: [&Operation; 7] =
     [&LIST, &CREATE, &GET, &CHANGE, &DECIDE, &SET_PAYOUT_ADDRESS, &REMOVE_PAYOUT_ADDRESS];
@@ -83,7 +83,7 @@ const GET: Operation = Operation {
     path: "/dashboard/api/accounts/{account}",
     tag: Tag::OperatorAccounts,
     summary: "Returns an account with its settings.",
-    answers: &[THE_ACCOUNT],
+    answers: &[ACCOUNT_ANSWER],
     run: OperationFn::Session(get),
     ..PLAIN
 };
@@ -95,7 +95,7 @@ const CHANGE: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Changes settings of an account, all of them or none. Only operators change its terms.",
     body: Body::required(&ChangeAccount::COMPONENT),
-    answers: &[THE_ACCOUNT],
+    answers: &[ACCOUNT_ANSWER],
     recent_password: RecentPassword::ForFields(&ChangeAccount::TERMS),
     run: OperationFn::Session(change),
     ..PLAIN
@@ -108,7 +108,7 @@ const DECIDE: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Approves, rejects, suspends or reactivates an account.",
     body: Body::required(&DecideOnAccount::COMPONENT),
-    answers: &[THE_ACCOUNT],
+    answers: &[ACCOUNT_ANSWER],
     refusals: &[Code::InvalidTransition],
     run: OperationFn::Operator(change_status),
     ..PLAIN
@@ -121,7 +121,7 @@ const SET_PAYOUT_ADDRESS: Operation = Operation {
     tag: Tag::OperatorAccounts,
     summary: "Sets the payout address on a chain. Payouts to a new address wait 24 hours.",
     body: Body::required(&SetPayoutAddress::COMPONENT),
-    answers: &[THE_ACCOUNT],
+    answers: &[ACCOUNT_ANSWER],
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(set_payout_address),
     ..PLAIN

@@ -43,7 +43,7 @@ input! {
     }
 }
 
-const THE_SETTINGS: Answer = Answer::ok("The settings.", &ServiceSettingsView::COMPONENT);
+const SETTINGS_ANSWER: Answer = Answer::ok("The settings.", &ServiceSettingsView::COMPONENT);
 
 pub const OPERATIONS: [&Operation; 2] = [&GET, &SET];
 
@@ -52,7 +52,7 @@ const GET: Operation = Operation {
     path: "/dashboard/api/settings",
     tag: Tag::OperatorService,
     summary: "Returns the settings of the whole service.",
-    answers: &[THE_SETTINGS],
+    answers: &[SETTINGS_ANSWER],
     run: OperationFn::Operator(get),
     ..PLAIN
 };
@@ -64,7 +64,7 @@ const SET: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Changes the settings of the whole service.",
     body: Body::required(&SetSettings::COMPONENT),
-    answers: &[THE_SETTINGS],
+    answers: &[SETTINGS_ANSWER],
     recent_password: RecentPassword::ForFields(&["confirmations", "networkFees"]),
     run: OperationFn::Operator(set),
     ..PLAIN

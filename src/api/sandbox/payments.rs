@@ -36,9 +36,9 @@ const PAYMENTS_SEEN: Component = Component::Other {
     parts: &[&SandboxPaymentSeenView::COMPONENT],
 };
 
-pub const OPERATIONS: [&Operation; 3] = [&PUT, &MOVE, &CANCEL_INVOICE];
+pub const OPERATIONS: [&Operation; 3] = [&PUT_PAYMENT, &MOVE_PAYMENT, &CANCEL_INVOICE];
 
-const PUT: Operation = Operation {
+const PUT_PAYMENT: Operation = Operation {
     id: "sandboxPutPayment",
     method: "POST",
     path: "/sandbox/payments",
@@ -57,7 +57,7 @@ const PUT: Operation = Operation {
     ..PLAIN
 };
 
-const MOVE: Operation = Operation {
+const MOVE_PAYMENT: Operation = Operation {
     id: "sandboxMovePayment",
     method: "POST",
     path: "/sandbox/payments/{id}",

@@ -3,7 +3,7 @@
 //! Invariant: a missing payment is removed only if the node reports that its transaction is in no block.
 
 use super::conflicts::spenders_in;
-use super::watched::FinalTargets;
+use super::watched::SecondReadTargets;
 use super::{ForwardStep, Head, NodeError, StepBuilder, block_position};
 use crate::chain::BlockRead;
 use crate::domain::following::{
@@ -30,7 +30,7 @@ impl StepBuilder<'_> {
         };
         let most = complete.height.saturating_add(self.manner.blocks_max);
         let to = finalized.min(most).min(forward.to.block.height);
-        let blocks = match self.read_blocks(complete, to, &FinalTargets(self.watched)) {
+        let blocks = match self.read_blocks(complete, to, &SecondReadTargets(self.watched)) {
             Err(NodeError::Behind) => {
                 let other = self.node.hash_at(complete.height)?;
                 let other = other.filter(|other| *other != complete.hash);
@@ -116,7 +116,7 @@ impl StepBuilder<'_> {
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));
-        let watched = FinalTargets(self.watched);
+        let watched = SecondReadTargets(self.watched);
         let blocks = self.read_blocks(&behind, top.min(most), &watched)?;
         let to = match blocks.last() {
             Some(read) => block_position(read),

@@ -10,7 +10,7 @@ use crate::domain::money::coin::Units;
 impl StepBuilder<'_> {
     /// Returns the step that answers a pending request for a claim, a search by date, or balances. Balances are also
     /// requested from nodes with traces, because a trace may have been missed.
-    pub(super) fn answer_request(&mut self) -> Option<ChainStepOutcome> {
+    pub(super) fn answer_pending_request(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {
             return Some(self.check_claim(claim, *sum));

@@ -187,7 +187,7 @@ fn lower_head_is_lag_and_different_hash_is_reorg() {
         scene.step_forward();
         scene.node.behind = 2;
         assert!(
-            matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.is_lost())
+            matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.has_lost_block())
         );
         scene.node.behind = 0;
         // The chain replaces the newest two blocks by two others. On chains that keep all hashes, it then also
@@ -226,7 +226,7 @@ fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
     // The stuck node has another block at the height of the final block. The chain then waits and is not stopped.
     std::mem::swap(&mut scene.node, &mut still);
     assert!(
-        matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.is_lost())
+        matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.has_lost_block())
     );
     std::mem::swap(&mut scene.node, &mut still);
     assert_eq!(scene.step_forward().to.block.height, 28);

@@ -200,9 +200,9 @@ impl Watched for StepTargets<'_> {
 }
 
 /// Targets for a second read of blocks. The accounts to query include all unassigned accounts.
-pub(super) struct FinalTargets<'a>(pub(super) &'a dyn Watched);
+pub(super) struct SecondReadTargets<'a>(pub(super) &'a dyn Watched);
 
-impl Watched for FinalTargets<'_> {
+impl Watched for SecondReadTargets<'_> {
     fn has_script(&self, script: &[u8]) -> bool {
         self.0.has_script(script)
     }

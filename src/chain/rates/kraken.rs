@@ -3,7 +3,7 @@
 
 use super::{RateClient, RatesError, Ticker, invalid_price, parse_response};
 use crate::domain::asset::symbols;
-use crate::domain::rate::{middle, parse_number};
+use crate::domain::rate::{mean_of_ordered, parse_number};
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -104,7 +104,7 @@ fn find_ticker(
         parse_number(text).ok_or_else(|| invalid_price(name, (base, quote), text))
     };
     let (ask, bid) = (read("ask price", &found.a)?, read("bid price", &found.b)?);
-    let price = middle(bid, ask).ok_or_else(|| {
+    let price = mean_of_ordered(bid, ask).ok_or_else(|| {
         RatesError::new(format!(
             "the ask price of {base} in {quote} is {ask} and the bid price {bid}, which have no middle: the ask must not be \
              below the bid"

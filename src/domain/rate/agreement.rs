@@ -3,7 +3,9 @@
 //! Invariant: one source alone gives no rate, except the operator's own file. A wrong source can prevent a rate, but
 //! cannot set one.
 
-use super::{Evidence, FRESH_MS_MAX, FigureSource, RateFigure, RateQuote, RateSource, middle};
+use super::{
+    Evidence, FRESH_MS_MAX, FigureSource, RateFigure, RateQuote, RateSource, mean_of_ordered,
+};
 use crate::domain::money::Bps;
 use crate::domain::money::coin::Rate;
 use crate::domain::time::Time;
@@ -125,7 +127,7 @@ fn median(sorted: &[Decimal]) -> Option<Decimal> {
         return Some(upper);
     }
     let lower = *sorted.get((sorted.len() / 2).checked_sub(1)?)?;
-    middle(lower, upper)
+    mean_of_ordered(lower, upper)
 }
 
 /// Returns `true` if two neighboring numbers are close to each other, and both are close to the median.

@@ -59,7 +59,7 @@ pub fn parse_number(text: &str) -> Option<Decimal> {
 }
 
 /// Returns the mean of two numbers; `None` if `lower` is above `upper`, or if the sum overflows.
-pub fn middle(lower: Decimal, upper: Decimal) -> Option<Decimal> {
+pub fn mean_of_ordered(lower: Decimal, upper: Decimal) -> Option<Decimal> {
     if lower > upper {
         return None;
     }
@@ -192,7 +192,8 @@ fn price_via(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, Stri
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Currency, Decimal, FigureSource, Ticker, Time, figures_of_tickers, middle, parse_number,
+        Currency, Decimal, FigureSource, Ticker, Time, figures_of_tickers, mean_of_ordered,
+        parse_number,
     };
 
     #[test]
@@ -254,7 +255,7 @@ mod tests {
             ("79228162514264337593543950335", "1", None),
         ] {
             let number = |text: &str| text.parse::<Decimal>().unwrap();
-            let found = middle(number(lower), number(upper));
+            let found = mean_of_ordered(number(lower), number(upper));
             assert_eq!(found, expected.map(number), "{lower} {upper}");
         }
     }

@@ -165,7 +165,11 @@ fn wallet_agrees_only_with_networks_of_its_addresses() {
         let (main, tests) = chain.row().networks;
         for name in std::iter::once(&main).chain(tests) {
             let expected = agrees.contains(name);
-            assert_eq!(network.agrees_with(chain, name), expected, "{network} {chain} {name}");
+            assert_eq!(
+                network.includes_node_network(chain, name),
+                expected,
+                "{network} {chain} {name}"
+            );
         }
     }
 }

@@ -64,7 +64,7 @@ pub(in crate::http) struct Sandbox {
     pub(in crate::http) hosts: AcceptedHosts,
     pub(in crate::http) faults: FaultState,
     /// Channel that wakes the listeners of the sandbox's activity.
-    news: Arc<watch::Sender<()>>,
+    activity_sender: Arc<watch::Sender<()>>,
 }
 
 impl Sandbox {
@@ -79,17 +79,17 @@ impl Sandbox {
             control,
             hosts: AcceptedHosts::new(&listen, public_url, allow_host, allow_remote),
             faults: FaultState::new(operations),
-            news: Arc::new(watch::Sender::new(())),
+            activity_sender: Arc::new(watch::Sender::new(())),
         }
     }
 
     /// Subscribes to the sandbox's activity. The receiver wakes at activity after the subscription.
     pub(in crate::http) fn subscribe(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
-        let news = Arc::clone(&self.news);
+        let news = Arc::clone(&self.activity_sender);
         if let Some(activity) = activity {
             activity.register_listener(|| Box::new(move || news.send_replace(())));
         }
-        self.news.subscribe()
+        self.activity_sender.subscribe()
     }
 
     /// Refuses requests from pages of other sites, recognized by `Origin` and `Sec-Fetch-Site`. The dispatcher has

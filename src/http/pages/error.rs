@@ -117,7 +117,7 @@ pub(in crate::http) fn error_page(context: &ErrorContext<'_>, error: Error) -> R
     let policy = match (&account, context.form.page) {
         (Some(account), Some(policy)) => policy.restrict_framing(&account.allowed_origins),
         (None, Some(policy)) => policy.forbid_framing(),
-        (_, None) => PagePolicy::ALONE,
+        (_, None) => PagePolicy::NOT_FRAMED,
     };
     reply_with_body(error, request_id, |refusal, status| {
         let (heading, advice) = customer_advice(refusal, status, words);

@@ -199,7 +199,7 @@ fn guesses_of_many_clients_do_not_block_known_clients() {
         made += i64::from(make_attempt(&mut counts, &user_target(1), &client.to_string(), 0));
     }
     assert_eq!(made, SHARED_GUESSES_MAX);
-    assert!(counts.users.strictly.len() <= 301, "what is kept is bounded");
+    assert!(counts.users.per_client.len() <= 301, "what is kept is bounded");
     assert!(!make_attempt(&mut counts, &user_target(1), "new", 0));
     assert!(!make_attempt(&mut counts, &user_target(1), "own", 0), "unless it is known");
     for _ in 0..=FREE_FAILURES {
@@ -252,9 +252,9 @@ fn many_guesses_do_not_erase_earlier_failures() {
         make_attempt(&mut counts, &email_target(&other.to_string()), &client, 0);
         make_attempt(&mut counts, &Target::SetUp, &other.to_string(), 0);
     }
-    assert_eq!(counts.others.strictly.len(), MAX);
-    assert!(counts.others.loosely.len() <= MAX && counts.clients.len() <= MAX);
-    assert!(counts.set_up.strictly.len() <= 10_000);
+    assert_eq!(counts.others.per_client.len(), MAX);
+    assert!(counts.others.per_group.len() <= MAX && counts.clients.len() <= MAX);
+    assert!(counts.set_up.per_client.len() <= 10_000);
     for target in [user_target(1), email_target("early@x")] {
         assert!(!make_attempt(&mut counts, &target, "a", 0), "not forgotten");
     }
@@ -264,5 +264,5 @@ fn many_guesses_do_not_erase_earlier_failures() {
     assert!(!make_attempt(&mut counts, &user_target(1), "own", 0), "and counted");
     let later = 2 * WAIT_MS_MAX;
     assert!(make_attempt(&mut counts, &email_target("late@x"), "a", later));
-    assert_eq!(counts.others.strictly.len(), 1, "what is over is removed");
+    assert_eq!(counts.others.per_client.len(), 1, "what is over is removed");
 }

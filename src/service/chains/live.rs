@@ -260,7 +260,7 @@ impl Service {
             return Ok(None);
         }
         let network = chain_cursors::of_chain(db, chain)?.map(|cursor| cursor.network);
-        Ok(network.filter(|network| !WalletNetwork::Main.agrees_with(chain, network)))
+        Ok(network.filter(|network| !WalletNetwork::Main.includes_node_network(chain, network)))
     }
 
     /// Returns `true` if coins on this chain have no value. If `chain` is `None`, considers all chains that have a
@@ -281,7 +281,8 @@ impl Service {
             Some(chain) => cursor.chain == chain,
             None => self.live.find_chain(cursor.chain).is_some(),
         });
-        let is_main = |of: &ChainCursor| WalletNetwork::Main.agrees_with(of.chain, &of.network);
+        let is_main =
+            |of: &ChainCursor| WalletNetwork::Main.includes_node_network(of.chain, &of.network);
         Ok(match cursors.as_slice() {
             [] => self.live.test_networks,
             reached => !reached.iter().any(is_main),
@@ -319,7 +320,7 @@ impl Service {
         let cursor = chain_cursors::of_chain(db, chain)?.filter(|cursor| cursor.stopped.is_none());
         let network = cursor.map(|cursor| cursor.network);
         let is_taken = |network: &String| {
-            self.live.test_networks || WalletNetwork::Main.agrees_with(chain, network)
+            self.live.test_networks || WalletNetwork::Main.includes_node_network(chain, network)
         };
         Ok(network.filter(is_taken))
     }
@@ -375,7 +376,8 @@ pub(in crate::service) fn check_network(db: &Reader<'_>, wallet: &Wallet) -> Res
     let pool = wallet.chain.address_pool();
     for row in CHAINS.iter().filter(|row| row.pool == pool) {
         let cursor = chain_cursors::of_chain(db, row.chain)?;
-        let other = cursor.filter(|of| !wallet.network.agrees_with(row.chain, &of.network));
+        let other =
+            cursor.filter(|of| !wallet.network.includes_node_network(row.chain, &of.network));
         if let Some(other) = other {
             let (chain, followed, own) = (row.chain, other.network, wallet.network);
             let problem = format!("is {own}, but this file follows {chain} on {followed}");

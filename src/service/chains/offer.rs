@@ -25,7 +25,9 @@ impl LiveMode {
             return says(format!("{chain} is stopped"));
         }
         let network = cursor.network;
-        if !self.allows_test_networks() && !WalletNetwork::Main.agrees_with(chain, &network) {
+        if !self.allows_test_networks()
+            && !WalletNetwork::Main.includes_node_network(chain, &network)
+        {
             return says(format!("{chain} is followed on the test network {network}"));
         }
         let is_named = |one: &LiveChain| one.tokens.contains(&id);

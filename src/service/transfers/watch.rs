@@ -56,7 +56,7 @@ impl Service {
                 }
                 if !known.is_read_back {
                     known.is_read_back = true;
-                    order_read_back(tx, now, chain, &read.txid)?;
+                    order_rescan_from_approval(tx, now, chain, &read.txid)?;
                 }
             }
             TransactionAnswer::Gone { by, block } => {
@@ -191,7 +191,12 @@ fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<Strin
 }
 
 /// Orders a rescan starting at the approval, for a transaction that a node cannot look up by ID.
-fn order_read_back(tx: &Tx<'_>, now: Time, chain: Chain, txid: &str) -> Result<(), Error> {
+fn order_rescan_from_approval(
+    tx: &Tx<'_>,
+    now: Time,
+    chain: Chain,
+    txid: &str,
+) -> Result<(), Error> {
     let attached = transfers::with_attached_txid(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
     let watched_from = watched_from.filter_map(|transfer| transfer.sending_progress.watched_from);

@@ -53,5 +53,5 @@ rows! {
     }
 
     /// Passes every payout and refund to `each`, oldest first.
-    pub fn each_audited_transfer(db) -> each NotedTransfer = file "sql/audit/noted_transfers.sql";
+    pub fn each_audited_transfer(db) -> each AuditedTransfer = file "sql/audit/noted_transfers.sql";
 }

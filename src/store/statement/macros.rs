@@ -164,13 +164,14 @@ macro_rules! queries {
         $crate::store::statement::queries!($reader $($rest)*);
     };
     (
-        $reader:tt $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
+        [$read:ident $columns:tt $row:ty]
+        $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)
         -> each $of:ty = $kind:ident $text:literal $(with $with:tt)?; $($rest:tt)*
     ) => {
         $crate::store::statement::row_function!(
-            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] $reader [each] [$kind $text]
+            [$(#[$about])* $sight fn $name] [$($arg: $type),*] [$($with)?] [$read $columns $of] [each] [$kind $text]
         );
-        $crate::store::statement::queries!($reader $($rest)*);
+        $crate::store::statement::queries!([$read $columns $row] $($rest)*);
     };
     (
         $reader:tt $(#[$about:meta])* $sight:vis fn $name:ident(db $(, $arg:ident: $type:ty)*)

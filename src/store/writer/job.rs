@@ -60,7 +60,7 @@ where
             (Some(Err(error)), _) => Err(error),
             (Some(Ok(_)) | None, Err(error)) => Err(error.into()),
             (Some(Ok(value)), Ok(())) => Ok(value),
-            (None, Ok(())) => Err(StoreError::closed().into()),
+            (None, Ok(())) => Err(StoreError::writer_stopped_error().into()),
         };
         // The caller may have gone away. The write is committed nevertheless.
         let _ = self.answer.send(answer);

@@ -4,9 +4,9 @@ mod speeds;
 mod waits;
 
 use super::{
-    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, AttemptCounts, CROWD, FAILURES_MAX, OTHERS_MAX,
-    QUEUES_FEW, QUICK_MS_MAX, QueueAttempt, QueueSpeed, REMEMBERED_MAX, ReceiverStates,
-    SHARE_FIRST, SHARE_MAX, SLOW_MAX, THREADS_MAX, WaitingQueue,
+    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, AttemptCounts, FAILURES_MAX, OTHERS_MAX, QUEUES_MANY,
+    QUICK_MS_MAX, QueueAttempt, QueueSpeed, REMEMBERED_MAX, ReceiverStates, SHARE_FIRST, SHARE_MAX,
+    SHARES_LIMITED_FROM, SLOW_MAX, THREADS_MAX, WaitingQueue,
 };
 use crate::domain::time::Time;
 
@@ -168,24 +168,27 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_queue() {
             &queue_names("hanging", 1_000, &account.to_string()),
         );
     }
-    assert!(receivers.under_way.not_quick_count() > CROWD);
+    assert!(receivers.under_way.not_quick_count() > SHARES_LIMITED_FROM);
     assert_eq!(receivers.free_slots("https://busy 1"), SHARE_MAX);
 }
 
 #[test]
 fn new_queue_among_many_queues_begins_with_one_attempt() {
     let mut receivers = ReceiverStates::default();
-    let hanging = queue_names("hanging", QUEUES_FEW, "1");
+    let hanging = queue_names("hanging", QUEUES_MANY, "1");
     let begun: Vec<usize> =
         hanging.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
-    assert_eq!(begun, [SHARE_FIRST; QUEUES_FEW]);
-    // The account has [`QUEUES_FEW`] queues, so its new queue may begin only one attempt.
+    assert_eq!(begun, [SHARE_FIRST; QUEUES_MANY]);
+    // The account has [`QUEUES_MANY`] queues, so its new queue may begin only one attempt.
     assert_eq!(begin_allowed_attempts(&mut receivers, "new 1"), 1);
     end_attempt(&mut receivers, "new 1", QueueSpeed::Unknown, 1);
     assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);
     assert_eq!(receivers.free_slots("new 2"), SHARE_FIRST);
-    // At least [`CROWD`] attempts are under way in all accounts, so a new queue may begin only one attempt.
-    begin_attempts_of_queues(&mut receivers, &queue_names_of_new_accounts(CROWD / SHARE_FIRST));
+    // At least [`SHARES_LIMITED_FROM`] attempts are under way in all accounts, so a new queue may begin only one attempt.
+    begin_attempts_of_queues(
+        &mut receivers,
+        &queue_names_of_new_accounts(SHARES_LIMITED_FROM / SHARE_FIRST),
+    );
     assert_eq!(receivers.free_slots("new 2"), 1);
 }
 

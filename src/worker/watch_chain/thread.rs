@@ -27,7 +27,7 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(120);
 const BACK_OFF: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest time that the first step waits for rates.
-const FOR_RATES: Duration = Duration::from_secs(10);
+const RATES_WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time for which money is expected after a payment address was shown, in milliseconds.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
@@ -53,7 +53,7 @@ impl PollIntervals {
         PollIntervals {
             expected: Duration::from_secs(expected),
             otherwise: Duration::from_secs(otherwise),
-            for_rates: FOR_RATES,
+            for_rates: RATES_WAIT_MAX,
         }
     }
 

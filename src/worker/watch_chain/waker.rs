@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Interval at which a node is checked for a notification.
-const NEWS_EVERY: Duration = Duration::from_millis(500);
+const NOTIFICATION_CHECK_EVERY: Duration = Duration::from_millis(500);
 
 /// The length of a pause between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl ChainWaker {
             if woken.stop || left.is_zero() {
                 return !woken.stop;
             }
-            let left = if news.is_some() { left.min(NEWS_EVERY) } else { left };
+            let left = if news.is_some() { left.min(NOTIFICATION_CHECK_EVERY) } else { left };
             let rested = self.changed.wait_timeout(woken, left);
             let (woken, waited) = rested.unwrap_or_else(PoisonError::into_inner);
             let stop = woken.stop;

@@ -10,7 +10,7 @@ const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
 const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 /// Collections whose objects are identified by a name in the path, each with the name of one object.
-const NAMED: [(&str, &str); 8] = [
+const NAMED_COLLECTIONS: [(&str, &str); 8] = [
     ("customers", "ada"),
     ("pools", "solana"),
     ("exports", "invoices.csv"),
@@ -73,7 +73,7 @@ impl SeededObjects {
             ("deliveries", interface.get("deliveries")),
         ];
         objects.ids.extend(lists.map(|(name, list)| (name, first_id(&list))));
-        objects.ids.extend(NAMED.map(|(name, id)| (name, id.to_owned())));
+        objects.ids.extend(NAMED_COLLECTIONS.map(|(name, id)| (name, id.to_owned())));
         objects
     }
 

@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 const UNTESTED: &str = "payments on chains with outputs";
 
 #[test]
-fn ledger_agrees_with_a_random_litecoin_history() {
+fn ledger_agrees_with_a_litecoin_node_after_every_outcome() {
     if let Some(node) = Regtest::start_litecoind(&[], UNTESTED) {
         play_history(UtxoShop::open(&node, "LTC", "wpkh"));
     }
 }
 
 #[test]
-fn ledger_agrees_with_a_random_bitcoin_history() {
+fn ledger_agrees_with_a_bitcoin_node_after_every_outcome() {
     // This node is pruned and has no transaction index, like the node of a small shop.
     if let Some(node) = Regtest::start_bitcoind(&["-prune=550"], UNTESTED) {
         play_history(UtxoShop::open(&node, "BTC", "wpkh"));
@@ -26,7 +26,7 @@ fn ledger_agrees_with_a_random_bitcoin_history() {
 }
 
 #[test]
-fn ledger_agrees_with_a_random_bitcoin_history_from_electrum() {
+fn ledger_agrees_with_electrum_after_every_bitcoin_outcome() {
     // ElectrumX needs an index of transactions and an index of spent outputs.
     let indexes = ["-txindex=1", "-txospenderindex=1"];
     let Some(node) = Regtest::start_bitcoind(&indexes, UNTESTED) else {

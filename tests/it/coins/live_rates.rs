@@ -10,11 +10,12 @@ use std::path::Path;
 use std::process::Command;
 
 /// Query for all rate sources: name, 1 if the source has responded, and 1 if the source has a problem.
-pub(super) const TRIED: &str = "select group_concat(source || ' ' || (told_at is not null) || ' ' || (problem is not null), ', ')
+pub(super) const SOURCE_STATES_QUERY: &str = "select group_concat(source || ' ' || (told_at is not null) || ' ' || (problem is not null), ', ')
     from (select * from rate_sources order by source)";
 
-/// Result of [`TRIED`] if all sources have responded and none has a problem.
-pub(super) const ALL_TOLD: &str = "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
+/// Result of [`SOURCE_STATES_QUERY`] if all sources have responded and none has a problem.
+pub(super) const ALL_SOURCES_RESPONDED: &str =
+    "binance 1 0, coinbase 1 0, coingecko 1 0, kraken 1 0";
 
 impl Installation {
     /// Starts the server with these rate sources, which `exchanges` simulates.
@@ -102,7 +103,7 @@ fn rate_is_the_median_despite_an_outlier() {
         let exchanges = Exchanges::start(tells.map(Bitcoin));
         let served = Installation::new();
         let running = served.start_with_sources(&exchanges, &SOURCES);
-        served.wait_for_query(TRIED, &[ALL_TOLD]);
+        served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
         let bitcoin = running.bitcoin_rate();
         assert_eq!(bitcoin["rate"]["rate"], rate);
         assert_eq!(bitcoin["rate"]["source"], "median");
@@ -150,7 +151,7 @@ fn disabled_coin_needs_no_rate() {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(TRIED, &[ALL_TOLD]);
+    served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
     let now = || {
         let verbose = running.readiness_details();
         let line = verbose.lines().find_map(|line| line.split_once("rates: "));
@@ -183,7 +184,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.wait_for_query(TRIED, &[tried]);
+    served.wait_for_query(SOURCE_STATES_QUERY, &[tried]);
     let apart = "the sources lie more than 3 % apart: kraken 60000, coinbase 62000";
     let bitcoin = running.bitcoin_rate();
     assert_eq!((&bitcoin["rate"], &bitcoin["newest"]), (&Value::Null, &Value::Null));
@@ -208,7 +209,10 @@ fn disagreeing_or_single_sources_give_no_rate() {
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(TRIED, &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"]);
+    served.wait_for_query(
+        SOURCE_STATES_QUERY,
+        &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"],
+    );
     assert_eq!(
         running.bitcoin_rate()["problem"],
         "only kraken has reported a rate in the last 3 minutes, and 2 sources must agree"
@@ -221,7 +225,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.wait_for_query(TRIED, &[tried]);
+    served.wait_for_query(SOURCE_STATES_QUERY, &[tried]);
     served.make_rates_older(100_000);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60000");
     served.make_rates_older(81_000);
@@ -252,7 +256,7 @@ fn hanging_source_does_not_delay_others() {
     let exchanges = Exchanges::start([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
     let served = Installation::new();
     let mut running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(TRIED, &["binance 1 0, coinbase 1 0"]);
+    served.wait_for_query(SOURCE_STATES_QUERY, &["binance 1 0, coinbase 1 0"]);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60050");
     assert_eq!((exchanges.request_count("kraken"), exchanges.request_count("coingecko")), (1, 1));
     assert!(running.process.close_input());
@@ -279,5 +283,5 @@ fn rate_sources_are_not_queried_without_a_live_key() {
     let path = format!("/dashboard/api/accounts/{}/keys", served.account);
     let body = json!({ "mode": "live", "class": "secret" });
     running.operator_request("POST", &path, &body).expect(201);
-    served.wait_for_query(TRIED, &[ALL_TOLD]);
+    served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
 }

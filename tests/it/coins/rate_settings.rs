@@ -1,6 +1,6 @@
 //! Rate settings: the operator's rate file, the spread of an account, and the rate of payouts.
 
-use crate::coins::live_rates::{ALL_TOLD, TRIED, run_doctor};
+use crate::coins::live_rates::{ALL_SOURCES_RESPONDED, SOURCE_STATES_QUERY, run_doctor};
 use crate::support::exchanges::{Exchanges, SOURCES, SourceReply::Bitcoin};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::{agent, send};
@@ -96,7 +96,7 @@ fn payout_uses_the_current_rate_without_spread() {
     let served = Installation::new();
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(TRIED, &[ALL_TOLD]);
+    served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let spread = json!({ "rateSpreadBps": 250 });
     running.operator_request("PATCH", &path, &spread).expect(200);

@@ -8,7 +8,7 @@ use rusqlite::Connection;
 /// The chain state before each fault: litecoin was read up to block 300, and hashes are stored from block 298.
 /// Ethereum was read up to block 90, and block 82 is final. Both chains have payments in a stored block and in older
 /// blocks.
-const FOLLOWED: &str = "
+const FOLLOWED_CHAINS_SQL: &str = "
 insert into chain_cursors (chain, network, height, hash, time, complete_height, complete_hash, head_height, head_time, stepped_at)
   values ('litecoin', 'regtest', 300, 'l300', 0, 300, 'l300', 300, 0, 0),
          ('ethereum', '11155111', 90, 'e90', 0, 82, 'e82', 90, 0, 0);
@@ -56,7 +56,7 @@ const FAULTS: [(&str, &str, &str); 14] = [
 ];
 
 /// Statements that cause no finding.
-const RIGHT: [&str; 4] = [
+const VALID_STATEMENTS: [&str; 4] = [
     // The cursor of a chain need not advance while a rescan is ordered or the chain is stopped.
     "insert into rescans (chain, from_height, next_height, asked_at) values ('ethereum', 80, 80, 0);
      update chain_cursors set complete_height = 81, complete_hash = 'e81' where chain = 'ethereum'",
@@ -85,12 +85,12 @@ fn audit_checks_chain_tables() {
         drop(conn);
         findings(&file)
     };
-    for (number, right) in RIGHT.iter().chain([&""]).enumerate() {
-        let found = planted(&format!("right{number}.db"), &format!("{FOLLOWED}{right}"));
+    for (number, right) in VALID_STATEMENTS.iter().chain([&""]).enumerate() {
+        let found = planted(&format!("right{number}.db"), &format!("{FOLLOWED_CHAINS_SQL}{right}"));
         assert_eq!(found, Vec::<String>::new(), "{right}");
     }
     for (number, (fault, rule, part)) in FAULTS.iter().enumerate() {
-        let found = planted(&format!("fault{number}.db"), &format!("{FOLLOWED}{fault}"));
+        let found = planted(&format!("fault{number}.db"), &format!("{FOLLOWED_CHAINS_SQL}{fault}"));
         let is_told = |line: &String| line.starts_with(rule) && line.contains(part);
         assert!(found.iter().any(is_told), "{fault}: {found:#?}");
     }

@@ -132,7 +132,7 @@ pub fn assert_write_rejected(answer: &Response) {
 }
 
 /// Counts the log lines about rejected writes whose cause and reason start with these texts.
-pub(super) fn refusal_lines(log: &str, cause: &str, reason: &str) -> usize {
+pub(super) fn count_refusal_lines(log: &str, cause: &str, reason: &str) -> usize {
     let cause = format!("] writes refused: cause=\"{cause}");
     let reason = format!("\" reason={reason}");
     log.lines().filter(|line| line.contains(&cause) && line.contains(&reason)).count()
@@ -162,7 +162,7 @@ fn full_disk_rejects_writes_until_space_is_free() {
     assert_eq!(shop.invoice_count(), 5);
     assert!(findings(&shop.file()).is_empty());
     let log = shop.read_log();
-    assert_eq!(refusal_lines(&log, "", "the disk is full"), 3, "{log}");
+    assert_eq!(count_refusal_lines(&log, "", "the disk is full"), 3, "{log}");
     assert_eq!(log.matches("] writes accepted again").count(), 3, "{log}");
     assert!(log.lines().count() < 30, "{log}");
 }
@@ -186,7 +186,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     let wal = shop.scratch.path("shop.db-wal");
     assert!(std::fs::metadata(wal).unwrap().len() > 0);
     let log = shop.read_log();
-    assert_eq!(refusal_lines(&log, "", "the disk failed"), 1, "{log}");
+    assert_eq!(count_refusal_lines(&log, "", "the disk failed"), 1, "{log}");
     assert!(log.lines().count() < 15, "{log}");
     shop.start();
     shop.get("/readyz").expect(200);

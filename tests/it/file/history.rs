@@ -19,7 +19,7 @@ fn run_coffer(command: &str, file: &Path, more: &[&str]) -> Output {
 
 /// Runs a command that must succeed, and returns the chain heads that it prints.
 #[track_caller]
-fn log_heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
+fn printed_chain_heads(command: &str, file: &Path, more: &[&str]) -> Vec<String> {
     let output = run_coffer(command, file, more);
     let printed = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -109,14 +109,14 @@ fn each_edited_column_of_a_chained_row_is_found() {
 fn audit_proves_rows_up_to_a_noted_chain_head() {
     let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let copy = scratch.path("copy.db");
-    let noted = log_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
-    assert_eq!(noted, log_heads("audit", &copy, &[]));
+    let noted = printed_chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    assert_eq!(noted, printed_chain_heads("audit", &copy, &[]));
     assert_eq!(noted.len(), 2, "{noted:?}");
     let funded = shop.fund_balance(LIVE, "40.00", "EUR");
     shop.create_refund(&funded, Some("5.00"));
     let [ledger, audit_log] = [&noted[0], &noted[1]];
     let both = ["--head", ledger.as_str(), "--head", audit_log];
-    let now = log_heads("audit", shop.file(), &both);
+    let now = printed_chain_heads("audit", shop.file(), &both);
     assert!(now[0] != *ledger && now[1] != *audit_log);
     // The older copy is consistent, but it lacks the row of the newer chain head.
     let rest = ["--skip-addresses", "--head", now[0].as_str()];
@@ -136,14 +136,14 @@ fn audit_proves_rows_up_to_a_noted_chain_head() {
 fn audit_explains_a_chain_head_lost_by_restore() {
     let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let (copy, file) = (scratch.path("copy.db"), scratch.path("file.db"));
-    let kept = log_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
+    let kept = printed_chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
     shop.fund_balance(LIVE, "40.00", "EUR");
-    let lost = log_heads("backup", shop.file(), &[file.to_str().unwrap()]);
+    let lost = printed_chain_heads("backup", shop.file(), &[file.to_str().unwrap()]);
     shop.fund_balance(LIVE, "50.00", "EUR");
-    log_heads("backup", shop.file(), &[file.to_str().unwrap(), "--force"]);
+    printed_chain_heads("backup", shop.file(), &[file.to_str().unwrap(), "--force"]);
     let output = run_coffer("restore", &file, &[copy.to_str().unwrap(), "--force"]);
     assert!(output.status.success(), "{output:?}");
-    log_heads("audit", &file, &["--head", &kept[0], "--head", &kept[1]]);
+    printed_chain_heads("audit", &file, &["--head", &kept[0], "--head", &kept[1]]);
     let output = run_coffer("audit", &file, &["--head", &lost[0]]);
     let printed = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1));
@@ -158,11 +158,11 @@ fn sandbox_reset_starts_a_new_hash_chain() {
     let shop = shop_with_every_feature();
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     assert_eq!(findings(shop.file()), Vec::<String>::new());
-    let empty = log_heads("audit", shop.file(), &[]);
+    let empty = printed_chain_heads("audit", shop.file(), &[]);
     assert!(empty[0].starts_with("ledger:0:1:"), "{empty:?}");
     shop.post("/sandbox/clock", None, json!({ "frozen": true })).expect(200);
     shop.fund_balance(LIVE, "40.00", "EUR");
-    log_heads("audit", shop.file(), &["--head", &empty[0]]);
+    printed_chain_heads("audit", shop.file(), &["--head", &empty[0]]);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn rows_of_an_older_file_form_the_first_chain_link() {
     let rows = text_column(&file, "select max(seq) || '' from ledger");
     let (mut process, _url) = start_on_file(&file);
     assert!(process.close_input());
-    let upgraded = log_heads("audit", &file, &[]);
+    let upgraded = printed_chain_heads("audit", &file, &[]);
     assert!(upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])), "{upgraded:?}");
     assert_eq!(text_column(&file, "select count(link) || '' from ledger"), ["0"]);
     assert_edit_found(
@@ -190,7 +190,7 @@ fn rows_of_an_older_file_form_the_first_chain_link() {
     let path = format!("/v1/invoices/{id}/simulate");
     super::old_files::call(&url, "POST", &path, TEST, &json!({ "case": "exact" })).expect(200);
     assert!(process.close_input());
-    assert_ne!(log_heads("audit", &file, &["--head", &upgraded[0]])[0], upgraded[0]);
+    assert_ne!(printed_chain_heads("audit", &file, &["--head", &upgraded[0]])[0], upgraded[0]);
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 

@@ -1,6 +1,6 @@
 //! A file that a server has open: it is locked under every name, and the server notices if the file is removed.
 
-use super::failing_disk::refusal_lines;
+use super::failing_disk::count_refusal_lines;
 use crate::support::process::{Process, start_sandbox};
 use crate::support::scratch::{Scratch, path_text};
 use crate::support::{Response, TEST, agent, send, tools};
@@ -168,7 +168,7 @@ fn assert_change_noticed(harm: impl FnOnce(&Scratch, &Path)) {
     let mut said = String::new();
     let mut log = std::fs::File::open(&log).unwrap();
     log.read_to_string(&mut said).unwrap();
-    assert_eq!(refusal_lines(&said, "", "the file"), 1, "{said}");
+    assert_eq!(count_refusal_lines(&said, "", "the file"), 1, "{said}");
 }
 
 #[test]

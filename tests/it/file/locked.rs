@@ -1,6 +1,6 @@
 //! A database locked by another program: writes are rejected at once, reads continue, and a start waits.
 
-use super::failing_disk::refusal_lines;
+use super::failing_disk::count_refusal_lines;
 use crate::support::installation::{Installation, NO_RATES};
 use crate::support::process::Process;
 use crate::support::{Response, agent, polling, send};
@@ -87,7 +87,7 @@ fn locked_database_rejects_writes_until_unlocked() {
     let log = running.stop_and_read_log(&log);
     let holder = format!("process {} (", std::process::id());
     let reason = "another program has locked the database; end its transaction, or that program";
-    assert_eq!(refusal_lines(&log, &holder, reason), 2, "{log}");
+    assert_eq!(count_refusal_lines(&log, &holder, reason), 2, "{log}");
     assert_eq!(log.matches("writes accepted again\n").count(), 2, "{log}");
 }
 

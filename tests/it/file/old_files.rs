@@ -23,7 +23,7 @@ use std::path::Path;
 const OLD: [&str; 3] = ["v1", "v2", "v3"];
 
 /// Queries for data that merchants have already received, which no upgrade may change.
-const TOLD: [&str; 6] = [
+const PUBLISHED_DATA_QUERIES: [&str; 6] = [
     "select account || mode || type || body from events order by seq",
     "select id || status || amount || currency || coalesce(amount_received, '') from invoices order by seq",
     "select id || kind || amount || coalesce(payment, '') from ledger order by seq",
@@ -146,7 +146,7 @@ fn assert_upgraded(version: &str) {
     }
     assert!(process.close_input());
     assert_audit_clean(&file);
-    for statement in TOLD {
+    for statement in PUBLISHED_DATA_QUERIES {
         assert_eq!(text_column(&file, statement), text_column(&old, statement), "{statement}");
     }
     assert_eq!(text_column(&file, PAYMENTS), text_column(&old, PAYMENTS_OF_V1));

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 const MAIN: &str = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq";
 const TESTNET: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 const REGTEST: &str = "bcrt1q6rz28mcfaxtmd6v789l9rrlrusdprr9pz3cppk";
-const OF_A_KEY: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
-const ON_EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+const TESTNET_P2PKH: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
+const EVM_ADDRESS: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
 /// Sets up a server file that follows bitcoin on this network, and the chain `base` on its test network.
 fn installation_following(network: &str) -> Installation {
@@ -42,9 +42,9 @@ fn post(served: &Installation, running: &RunningServer, path: &str, body: &Value
 #[test]
 fn transfers_go_to_the_followed_network() {
     for (network, taken, refused) in [
-        ("regtest", &[REGTEST, OF_A_KEY][..], &[MAIN, TESTNET][..]),
-        ("testnet4", &[TESTNET, OF_A_KEY], &[MAIN, REGTEST]),
-        ("main", &[MAIN], &[TESTNET, REGTEST, OF_A_KEY]),
+        ("regtest", &[REGTEST, TESTNET_P2PKH][..], &[MAIN, TESTNET][..]),
+        ("testnet4", &[TESTNET, TESTNET_P2PKH], &[MAIN, REGTEST]),
+        ("main", &[MAIN], &[TESTNET, REGTEST, TESTNET_P2PKH]),
     ] {
         let served = installation_following(network);
         let running = served.start(&["--test-networks"]);
@@ -67,7 +67,7 @@ fn transfers_go_to_the_followed_network() {
         }
         // The server accepts an address that is the same on all networks, and an address of a chain that it never
         // followed.
-        put_payout_address(&served, &running, "base", ON_EVM).expect(200);
+        put_payout_address(&served, &running, "base", EVM_ADDRESS).expect(200);
         let address = "rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg";
         put_payout_address(&served, &running, "litecoin", address).expect(200);
         let page = send(&agent(), "GET", invoice["checkoutUrl"].as_str().unwrap(), &[], "");

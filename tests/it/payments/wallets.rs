@@ -7,10 +7,10 @@ use crate::support::{LIVE, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-/// Query for the addresses with their stored indexes. [`IN_TURN`] returns the same addresses, numbered without gaps.
+/// Query for the addresses with their stored indexes. [`CONSECUTIVE_INDEXES`] returns the same addresses, numbered without gaps.
 const INDEXES: &str = "select concat_ws(' ', w.mode, w.pool, a.address, a.wallet_index) from addresses a join wallets w on w.seq = a.wallet
   order by a.seq";
-const IN_TURN: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)
+const CONSECUTIVE_INDEXES: &str = "select concat_ws(' ', mode, pool, address, row_number() over (partition by mode, pool order by seq) - 1)
   from addresses order by seq";
 /// Query for addresses that lack a script, or that have a script although their chain has none.
 const WRONG_SCRIPTS: &str = "select address from addresses
@@ -23,7 +23,11 @@ fn addresses_of_older_files_keep_their_indexes() {
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
         let (mut process, _) = start_on_file(&file);
         assert!(process.close_input());
-        assert_eq!(text_column(&file, INDEXES), text_column(&old, IN_TURN), "{version}");
+        assert_eq!(
+            text_column(&file, INDEXES),
+            text_column(&old, CONSECUTIVE_INDEXES),
+            "{version}"
+        );
         assert_eq!(text_column(&file, WRONG_SCRIPTS), Vec::<String>::new());
         let counters = "select concat_ws(' ', mode, pool, next_index) from address_counters order by mode, pool";
         let wallets =
@@ -44,7 +48,7 @@ fn older_file_keeps_its_index_gap() {
     let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
     call(&url, "POST", "/v1/invoices", TEST, &body).expect(201);
     assert!(process.close_input());
-    let before = text_column(&old, IN_TURN);
+    let before = text_column(&old, CONSECUTIVE_INDEXES);
     assert_eq!(text_column(&file, INDEXES)[..before.len()], before);
     let of_the_new = "select cast(wallet_index as text) from addresses order by seq desc limit 1";
     let before = "select cast(count(*) + 1000 as text) from addresses where mode = 'test' and pool = 'bitcoin'";
@@ -66,7 +70,7 @@ fn wallet_hands_out_each_index_once() {
     }
     shop.create_addresses(TEST, "ada").expect(201);
     let lines = |sql: &str| text_column(shop.file(), sql);
-    assert_eq!(lines(INDEXES), lines(IN_TURN));
+    assert_eq!(lines(INDEXES), lines(CONSECUTIVE_INDEXES));
     assert_eq!(lines(WRONG_SCRIPTS), Vec::<String>::new());
     let wallets =
         "select concat_ws(' ', mode, pool, network, next_index) from wallets order by seq";

@@ -37,7 +37,7 @@ pub enum ElectrumFault {
 }
 
 /// First block header of bitcoin's regtest (`src/kernel/chainparams.cpp` of Bitcoin Core).
-const FIRST_OF_BITCOIN: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000";
+const BITCOIN_FIRST_HEADER: &str = "0100000000000000000000000000000000000000000000000000000000000000000000003ba3edfd7a7b12b27ac72c3e67768f617fc81bc3888a51323a9fb8aa4b1e5e4adae5494dffff7f2002000000";
 
 /// A running proxy.
 pub struct ElectrumProxy {
@@ -56,7 +56,7 @@ impl ElectrumProxy {
     /// Starts a proxy that presents a litecoin server as a bitcoin server, by replacing the first block header.
     #[track_caller]
     pub fn start_as_bitcoin(server: u16) -> ElectrumProxy {
-        ElectrumProxy::start_with_first_header(server, Some(FIRST_OF_BITCOIN))
+        ElectrumProxy::start_with_first_header(server, Some(BITCOIN_FIRST_HEADER))
     }
 
     #[track_caller]

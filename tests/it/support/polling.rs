@@ -8,12 +8,12 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(1);
 /// Maximum number of checks, each followed by a pause of 1 ms. The five minutes in total are enough for a slow
 /// machine.
-const LOOKS_MAX: usize = 300_000;
+const CHECKS_MAX: usize = 300_000;
 
-/// Calls `look` until it returns `true`. Returns `false` after [`LOOKS_MAX`] calls.
+/// Calls `look` until it returns `true`. Returns `false` after [`CHECKS_MAX`] calls.
 #[must_use]
 pub fn wait_until(mut look: impl FnMut() -> bool) -> bool {
-    (0..LOOKS_MAX).any(|_| {
+    (0..CHECKS_MAX).any(|_| {
         let found = look();
         if !found {
             thread::park_timeout(PAUSE);

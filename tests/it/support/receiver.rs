@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// Timeout for expected requests.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUESTS_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Reaction of the receiver to a request.
 #[derive(Clone, Debug)]
@@ -136,7 +136,7 @@ impl Receiver {
         let messages = self.shared.messages.lock().unwrap();
         let arrived = &self.shared.arrived;
         let (messages, wait) = arrived
-            .wait_timeout_while(messages, PATIENCE, |messages| messages.len() < count)
+            .wait_timeout_while(messages, REQUESTS_TIMEOUT, |messages| messages.len() < count)
             .unwrap();
         assert!(!wait.timed_out(), "{} of {count} came", messages.len());
         messages.clone()

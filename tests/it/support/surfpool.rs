@@ -19,7 +19,7 @@ pub const SOL: &str = "SOL";
 pub const USDC: &str = "USDC-SPL";
 pub const USDT: &str = "USDT-SPL";
 /// Number of newer slots after which a slot is final.
-pub const FINAL: u32 = 31;
+pub const SLOTS_UNTIL_FINAL: u32 = 31;
 /// npm package of surfpool.
 const PACKAGE: &str = "@solana/surfpool-linux-x64-gnu";
 

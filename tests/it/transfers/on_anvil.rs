@@ -102,12 +102,12 @@ impl EthMerchant {
             ahead_ms: 0,
             destinations: 0,
         };
-        merchant.sell_in_each_coin();
+        merchant.pay_invoice_in_each_coin();
         merchant
     }
 
     #[track_caller]
-    fn sell_in_each_coin(&mut self) {
+    fn pay_invoice_in_each_coin(&mut self) {
         self.till.wait_for_rate("ethereum", "ETH");
         for (at, units) in [(0, 10_u128.pow(16)), (1, 20_000_000)] {
             let asset = self.invoices[at].0;

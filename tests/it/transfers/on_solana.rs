@@ -8,7 +8,7 @@ use crate::support::Response;
 use crate::support::installation::{RunningServer, approval_body};
 use crate::support::polling;
 use crate::support::surfpool::{
-    FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
+    SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
 };
 use serde_json::{Value, json};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -52,7 +52,7 @@ impl SolanaMerchant {
             merchant.node.pay(asset, to, units);
             merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
-        merchant.mine_and_sync(FINAL + 1);
+        merchant.mine_and_sync(SLOTS_UNTIL_FINAL + 1);
         let confirmed = "select group_concat(status) from invoices";
         merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
         Some(merchant)
@@ -75,7 +75,7 @@ impl SolanaMerchant {
         let read = format!(
             "select (stepped_at > {now} and height = {height} and complete_height = {} \
              and not exists (select 1 from rescans)) || '' from chain_cursors",
-            height + 1 - FINAL
+            height + 1 - SLOTS_UNTIL_FINAL
         );
         self.till.served.wait_for_query(&read, &["1"]);
     }
@@ -204,7 +204,7 @@ fn settle_from_request(merchant: &mut SolanaMerchant, kinds: [(&str, &'static st
     for (sent, txid) in all.iter().zip(&txids) {
         assert_eq!(merchant.read_transfer(sent)["onChain"]["txid"], **txid);
     }
-    merchant.mine_and_sync(FINAL - 2);
+    merchant.mine_and_sync(SLOTS_UNTIL_FINAL - 2);
     merchant.wait_for_state(&all[1], "processing", "seen", "");
     merchant.mine_and_sync(2);
     for _ in 0..2 {
@@ -246,7 +246,7 @@ fn final_failed_transaction_is_provably_lost() {
         let refused = merchant.apply_action(sent, &json!({ "action": "fail" }));
         refused.assert_error(409, "invalid_transition", Some("force"));
     }
-    merchant.mine_and_sync(FINAL);
+    merchant.mine_and_sync(SLOTS_UNTIL_FINAL);
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "needs_review", "reverted");
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
@@ -275,7 +275,7 @@ fn destination_is_the_credited_account_or_its_owner() {
         merchant.node.pay(USDC, &to_owner.to, to_owner.units),
     ];
     merchant.enter_txid(&to_owner, &wrong);
-    merchant.mine_and_sync(FINAL + 2);
+    merchant.mine_and_sync(SLOTS_UNTIL_FINAL + 2);
     merchant.wait_for_state(&to_owner, "processing", "needs_review", "");
     merchant.enter_txid(&to_owner, &less);
     merchant.restart_and_sync();

@@ -5,7 +5,7 @@ use crate::domain::following::ChainStepOutcome;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 
 /// Creates a chain of which 100 blocks were read. Block `n` has the timestamp `NOW + n * every_ms`.
-fn create_paced_chain(asset: &str, every_ms: i64) -> Scene {
+fn create_chain_with_interval(asset: &str, every_ms: i64) -> Scene {
     let mut scene = Scene::new(asset, 0);
     let mut time = NOW;
     for _ in 1..=100 {
@@ -37,7 +37,7 @@ fn find_by_time(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
 
 #[test]
 fn search_finds_first_block_since_time_minus_margin() {
-    let mut scene = create_paced_chain("LTC", HOUR_MS);
+    let mut scene = create_chain_with_interval("LTC", HOUR_MS);
     let at = |hours: i64, more_ms: i64| NOW.plus_ms(hours * HOUR_MS + more_ms);
     for (time, expected) in [
         (at(50, 0), 48),
@@ -58,7 +58,7 @@ fn search_finds_first_block_since_time_minus_margin() {
     assert_eq!(find_by_time(&mut scene, at(63, 0)), (61, None));
     assert_eq!(find_by_time(&mut scene, at(70, 0)), (68, None));
     // Account chains have exact timestamps, so the margin is smaller.
-    let mut scene = create_paced_chain("ETH", MINUTE_MS);
+    let mut scene = create_chain_with_interval("ETH", MINUTE_MS);
     assert_eq!(height_at(&mut scene, NOW.plus_ms(50 * MINUTE_MS)), 35);
 }
 
@@ -82,7 +82,7 @@ fn decreasing_block_times_hide_no_later_block() {
 
 #[test]
 fn chain_is_followed_if_node_has_no_block_times() {
-    let mut scene = create_paced_chain("LTC", HOUR_MS);
+    let mut scene = create_chain_with_interval("LTC", HOUR_MS);
     scene.known.undated = Some(NOW);
     scene.node.pruned_below = u32::MAX;
     let step = scene.step();

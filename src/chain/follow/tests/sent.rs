@@ -44,7 +44,7 @@ fn tip_block(scene: &Scene) -> Block {
 }
 
 #[test]
-fn sent_transaction_is_found_in_the_mempool_in_its_block_and_beyond_the_horizon() {
+fn sent_transaction_is_found_and_is_final_after_200_blocks() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
     scene.known.sent = vec![tx_with_id_only(&txid)];

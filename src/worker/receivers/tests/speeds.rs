@@ -1,9 +1,9 @@
 //! Tests of queues whose speed changes while attempts are under way.
 
 use super::{
-    ACCOUNT_OTHERS_MAX, AttemptCounts, CROWD, HANGING_MS, QUEUES_FEW, QUICK_MS_MAX, QueueSpeed,
-    ReceiverStates, SHARE_FIRST, SHARE_MAX, THREADS_MAX, begin_allowed_attempts,
-    begin_attempts_of_queues, end_attempt, make_attempt, queue_names,
+    ACCOUNT_OTHERS_MAX, AttemptCounts, HANGING_MS, QUEUES_MANY, QUICK_MS_MAX, QueueSpeed,
+    ReceiverStates, SHARE_FIRST, SHARE_MAX, SHARES_LIMITED_FROM, THREADS_MAX,
+    begin_allowed_attempts, begin_attempts_of_queues, end_attempt, make_attempt, queue_names,
 };
 
 #[test]
@@ -18,9 +18,9 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     make_attempt(&mut receivers, "https://quick 2", true, 1);
     let begun: Vec<usize> =
         all.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
-    // The first queues get their maximum share, until [`CROWD`] attempts are under way. Each later queue gets at most
+    // The first queues get their maximum share, until [`SHARES_LIMITED_FROM`] attempts are under way. Each later queue gets at most
     // [`SHARE_FIRST`], until the account has half of the senders.
-    let full = CROWD / SHARE_MAX;
+    let full = SHARES_LIMITED_FROM / SHARE_MAX;
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
@@ -53,7 +53,7 @@ fn attempts_keep_their_first_speed_until_their_queue_hangs() {
         hanging += begun - 1;
         begin_allowed_attempts(&mut receivers, name);
     }
-    assert_eq!(hanging, QUEUES_FEW * (SHARE_FIRST - 1));
+    assert_eq!(hanging, QUEUES_MANY * (SHARE_FIRST - 1));
     let quick = (THREADS_MAX - hanging) / 2;
     let own = AttemptCounts { unknown: hanging, quick, slow: 0 };
     assert_eq!(receivers.accounts["1"].under_way, own);

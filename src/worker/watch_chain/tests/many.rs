@@ -23,7 +23,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 /// Highest number of outputs in a batch.
-const PART: usize = 200;
+const BATCH_OUTPUTS_MAX: usize = 200;
 
 /// A shop, its chain and the follower.
 struct BatchScene {
@@ -174,7 +174,7 @@ impl BatchScene {
 
 /// Returns a batch limit without a time limit.
 fn untimed_limit() -> BatchLimit {
-    BatchLimit::new(PART, || true)
+    BatchLimit::new(BATCH_OUTPUTS_MAX, || true)
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn batch_without_time_left_stores_one_output() {
     let sent = scene.send(&vec![(&address, 100); 30]);
     scene.mine(8);
     let mut bounds = super::start_watch(scene.service(), scene.watch.chain, &[]);
-    (bounds.outputs_max, bounds.part_ms_max) = (PART, 0);
+    (bounds.outputs_max, bounds.part_ms_max) = (BATCH_OUTPUTS_MAX, 0);
     let before = scene.recomputation_count();
     assert!(scene.follow_to_head(|_| bounds.batch_limit()) > 60);
     assert_eq!(scene.recomputation_count() - before, 60);
@@ -214,7 +214,7 @@ fn batch_without_time_left_stores_one_output() {
 fn payments_of_one_batch_share_one_event() {
     let sixty = 100_000;
     let mut told = Vec::new();
-    for at_once in [1, PART] {
+    for at_once in [1, BATCH_OUTPUTS_MAX] {
         let mut scene = BatchScene::new("BTC", "60000");
         let address = scene.create_invoice();
         let other = scene.create_invoice();
@@ -276,7 +276,7 @@ fn waiting_writer_job_runs_between_batches() {
         let (begins, service) = (begins.clone(), Arc::clone(&service));
         let (asked, mut looks) = (Arc::clone(&asked), 0);
         // The batch ends after fifty outputs, as soon as a job waits for the writer.
-        BatchLimit::new(PART, move || {
+        BatchLimit::new(BATCH_OUTPUTS_MAX, move || {
             looks += 1;
             if looks < 51 {
                 return true;
@@ -300,13 +300,13 @@ fn waiting_writer_job_runs_between_batches() {
 #[test]
 fn unbookable_payment_does_not_affect_others() {
     // Amount of a coin with a very low value. Four times this amount overflows.
-    const MUCH: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
+    const HUGE_AMOUNT: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
     let mut scene = BatchScene::new("ETH", "0.0000000001");
     let [much, little] = [scene.create_invoice(), scene.create_invoice()];
     let small = 6_000_000_000_000_000_000_000_000_000;
     let mut sent = Vec::new();
     for _ in 0..6 {
-        sent.push(scene.send(&[(&much, MUCH)]));
+        sent.push(scene.send(&[(&much, HUGE_AMOUNT)]));
         sent.push(scene.send(&[(&little, small)]));
     }
     scene.mine(60);

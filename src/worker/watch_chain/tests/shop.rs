@@ -21,7 +21,7 @@ use serde_json::json;
 use std::sync::Arc;
 
 /// Number of addresses in an imported pool.
-const POOL: usize = 100;
+const POOL_SIZE: usize = 100;
 
 /// A shop that accepts one coin.
 pub(in crate::worker::watch_chain) struct Shop {
@@ -149,7 +149,7 @@ impl Shop {
 /// Imports a pool of addresses.
 fn import_pool(service: &Arc<Service>, chain: Chain) {
     let addresses = (0..).map(|index| simulated_address(Mode::Live, chain, index));
-    let keys = addresses.filter(|address| can_sign(address)).take(POOL);
+    let keys = addresses.filter(|address| can_sign(address)).take(POOL_SIZE);
     let keys: Vec<String> = keys.collect();
     write(service, move |_, tx| {
         import(tx, NOW, "test", (chain, &keys, &|at| at.to_string())).map(drop)

@@ -10,7 +10,7 @@ use crate::domain::stale_head::{
 use crate::domain::time::{MINUTE_MS, Time};
 
 /// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.
-const OTHERS_EVERY_MS: i64 = MINUTE_MS;
+const OTHER_URLS_EVERY_MS: i64 = MINUTE_MS;
 /// Number of consecutive polls without a block that was read earlier, after which the next URL is used.
 const LOST_POLLS_MAX: u32 = 3;
 
@@ -51,7 +51,7 @@ impl HeadAge {
 /// Returns the message for a node that lacks a block that was read already.
 pub(super) fn lag_problem(lag: &NodeLag) -> String {
     let (lacks, newest) = (lag.lacks, lag.head.block.height);
-    if lag.is_lost() {
+    if lag.has_lost_block() {
         format!(
             "its node has lost block {lacks}, which was read already, and has block {newest}. Restart or repair that node, or \
              name the url of another one with --node: the chain goes on by itself"
@@ -104,7 +104,7 @@ impl FollowerState {
         if self.check_head_age(&lag.head, true) {
             return true;
         }
-        if !lag.is_lost() {
+        if !lag.has_lost_block() {
             let uptime = self.clock.uptime();
             let lags_ms = self.head_age.lags_since;
             let lags_ms = lags_ms.map_or(0, |since| uptime.since_ms(since));
@@ -129,7 +129,7 @@ impl FollowerState {
         let (uptime, now, chain) = (self.clock.uptime(), self.clock.now(), self.watch.chain);
         let unmoved_ms = self.head_age.record_head(head, lags, (uptime, now));
         let asked_at = self.head_age.others_asked_at;
-        let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHERS_EVERY_MS);
+        let is_due = asked_at.is_none_or(|at| uptime.since_ms(at) >= OTHER_URLS_EVERY_MS);
         if is_due && should_query_other_urls(chain, unmoved_ms) {
             self.head_age.others_asked_at = Some(uptime);
             if self.switch_to_url_ahead(head, now) {

@@ -2,7 +2,7 @@
 
 use super::fixtures::{Follower, UNTESTED, solana_client};
 use crate::support::rpc_proxy::RpcProxy;
-use crate::support::surfpool::{FINAL, SOL, Surfpool, address_without_key};
+use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, Surfpool, address_without_key};
 use coffer::chain::Node;
 use coffer::chain::cost::RequestCost;
 use coffer::domain::asset::Chain;
@@ -51,7 +51,7 @@ fn poll_makes_the_documented_number_of_requests() {
     node.pay(SOL, &ours[3], 1_000_000);
     follower.poll();
     let seen = cost(&follower, &liar);
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     let settled = cost(&follower, &liar);
     let payment = seen + settled + 1 - 2 * told.a_poll - told.a_final;

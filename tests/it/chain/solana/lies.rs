@@ -3,7 +3,7 @@
 use super::fixtures::{Follower, UNTESTED, solana_client, solana_client_with_tokens};
 use crate::chain::watch::error_kind;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
-use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
+use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT};
 use coffer::chain::Node;
 use coffer::chain::tokens::Tokens;
 use coffer::domain::asset::Chain;
@@ -134,7 +134,7 @@ fn false_node_responses_change_nothing() {
         let seen = follower.poll();
         assert_eq!(seen.len(), 1, "{method}: {seen:?}");
     }
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     let ours: BTreeSet<String> = ours.into_iter().collect();
     assert_eq!(follower.observed_payments(), node.received_amounts(&ours));
@@ -162,7 +162,7 @@ fn payment_hidden_at_the_head_is_seen_later() {
             *one = Value::Null;
         }
     };
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     let seen = follower.found.len();
     node.pay(USDC, &ours[1], 5);

@@ -3,7 +3,7 @@
 use super::fixtures::{Follower, UNTESTED, current_time, polled_address, solana_client};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{
-    FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
+    SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
 };
 use coffer::chain::{Lookup, Node, NodeError};
 use coffer::domain::observation::{InputSource, Observation};
@@ -42,7 +42,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     }
     assert!(follower.complete_height() < seen[0].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
-    node.mine(FINAL);
+    node.mine(SLOTS_UNTIL_FINAL);
     // The second poll returns the same payments as the first poll.
     let again = follower.poll();
     let places = |of: &[Observation]| {
@@ -57,7 +57,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
 }
 
 #[test]
-fn balance_increase_counts_only_if_paid_from_elsewhere() {
+fn balance_increase_counts_only_if_another_account_pays() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -114,7 +114,7 @@ fn balance_increase_counts_only_if_paid_from_elsewhere() {
     let seen = follower.poll();
     assert_eq!(seen[0].txid, moved);
     assert_eq!(seen[0].spends, [InputSource::Address(ours[0].clone())]);
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     assert_agrees_with_node(&node, &follower, &ours);
     for signature in swept {
@@ -153,7 +153,7 @@ fn payment_spent_before_the_next_poll_is_seen() {
     assert_eq!(follower.poll().len(), 2);
     // A client that has read an account's history requests it again only once a day.
     sweep(1);
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     assert_eq!(follower.poll().len(), 2, "the final payments again");
     follower.ours.0.push(polled_address(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
@@ -210,7 +210,7 @@ fn addresses_over_the_step_limit_are_all_read() {
     let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours);
     let last = node.pay(USDC, &ours[399], 5);
     node.pay(USDC, &ours[0], 6);
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     let begun = follower.complete_height();
     let mut steps = 0;
     while follower.complete_height() == begun {

@@ -6,7 +6,7 @@ use crate::operator::wallets::{parse_output, run_wallet_command};
 use crate::support::polling;
 use crate::support::received::booked_amounts;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
-use crate::support::surfpool::{FINAL, SOL, Surfpool, USDC, USDT};
+use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ fn final_slot_confirms_coin_and_tokens() {
         till.wait_for_event("invoice.detected", invoice);
     }
     running.process.kill();
-    node.mine(FINAL - 2);
+    node.mine(SLOTS_UNTIL_FINAL - 2);
     let read = |till: &TestnetShop| {
         let height = node.slot();
         let read = format!("select (height = {height}) || '' from chain_cursors");
@@ -97,7 +97,7 @@ fn next_node_url_replaces_one_that_hides_a_payment() {
     running.process.kill();
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(USDC, &deposit_address(&invoice), 20_000_000);
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     let mut running = till.start();
     let height = node.slot();
     let read = format!("select (height = {height}) || '' from chain_cursors");
@@ -125,7 +125,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     running.process.kill();
     let before = node.slot();
     node.pay(SOL, &deposit_address(&invoice), 200_000_000);
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     let stopped = |problem: &str| {
         let mut running = till.start();
         let said = polling::wait_until(|| {
@@ -178,7 +178,7 @@ fn transfers_within_the_shop_book_nothing() {
         json!([["token", USDC, node.payer, 20_000_000], ["close", USDC, deposit_address(&paid)]]);
     node.send(at, &sweep);
     node.send(at, &json!([["sol", deposit_address(&other), 200_000_000]]));
-    node.mine(FINAL + 2);
+    node.mine(SLOTS_UNTIL_FINAL + 2);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \

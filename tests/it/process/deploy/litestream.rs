@@ -144,7 +144,7 @@ fn invoice_ids(file: &Path) -> HashSet<String> {
 
 /// Returns the commands of `examples/deploy/README.md` for this case of recovery.
 #[track_caller]
-fn case_commands(case: &str) -> String {
+fn recovery_commands(case: &str) -> String {
     let found = guide_blocks().into_iter().find(|(kind, _)| kind == case);
     found.unwrap().1
 }
@@ -152,7 +152,7 @@ fn case_commands(case: &str) -> String {
 /// Runs the commands of `examples/deploy/README.md` for a new machine.
 #[track_caller]
 fn run_recovery(folder: &Path, file: &Path) -> Output {
-    let block = &case_commands("lost");
+    let block = &recovery_commands("lost");
     let mut command = Command::new("sh");
     command.args(["-euc", block]).current_dir(folder);
     command.env("COFFER_FILE", file).env("PATH", path_variable());
@@ -241,7 +241,8 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     };
     number("coffer", &running.process);
     number("litestream", &copying);
-    let block = case_commands("back").replace("/var/lib/coffer/copy.db", copy.to_str().unwrap());
+    let block =
+        recovery_commands("back").replace("/var/lib/coffer/copy.db", copy.to_str().unwrap());
     let first = "systemctl stop litestream\n";
     let folder = served.file.parent().unwrap();
     let does = |block: &str| {

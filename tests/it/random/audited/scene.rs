@@ -12,9 +12,9 @@ use std::process::Command;
 use std::sync::Mutex;
 
 /// Maximum number of remembered objects of a kind. Operations choose from these objects.
-const REMEMBERED: usize = 300;
+const REMEMBERED_MAX: usize = 300;
 /// Maximum number of remembered transfers. Ended transfers accept no operation, so they are soon replaced.
-const TRANSFERS_REMEMBERED: usize = 8;
+const TRANSFERS_REMEMBERED_MAX: usize = 8;
 
 /// An account, and test or live mode.
 #[derive(Clone, Debug)]
@@ -120,11 +120,11 @@ impl AuditedShop {
             shop,
             sides,
             cookie,
-            invoices: CreatedObjects::new(REMEMBERED),
-            payments: CreatedObjects::new(REMEMBERED),
-            addresses: CreatedObjects::new(REMEMBERED),
-            payouts: CreatedObjects::new(TRANSFERS_REMEMBERED),
-            refunds: CreatedObjects::new(TRANSFERS_REMEMBERED),
+            invoices: CreatedObjects::new(REMEMBERED_MAX),
+            payments: CreatedObjects::new(REMEMBERED_MAX),
+            addresses: CreatedObjects::new(REMEMBERED_MAX),
+            payouts: CreatedObjects::new(TRANSFERS_REMEMBERED_MAX),
+            refunds: CreatedObjects::new(TRANSFERS_REMEMBERED_MAX),
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Messages, each with a query that returns a row only if the invariant is broken.
-const NONE: [(&str, &str); 13] = [
+const BROKEN_INVARIANT_QUERIES: [(&str, &str); 13] = [
     (
         "a balance that is not the sum of its ledger",
         "select b.account, b.mode, b.currency from balances b where b.available <> (select sum(l.amount) from ledger l
@@ -111,7 +111,7 @@ pub fn last_payment(file: &Path) -> (String, String) {
 #[track_caller]
 pub fn assert_invariants(file: &Path, now: Time) {
     let conn = open_file(file);
-    for (wrong, sql) in NONE {
+    for (wrong, sql) in BROKEN_INVARIANT_QUERIES {
         let mut found = conn.prepare(sql).unwrap();
         let found = found.query_map([], |row| row.get::<_, rusqlite::types::Value>(0)).unwrap();
         let found: Vec<_> = found.map(Result::unwrap).collect();

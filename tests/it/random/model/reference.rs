@@ -76,7 +76,7 @@ pub type ExpectedError = (u16, &'static str);
 pub const UNAVAILABLE: ExpectedError = (400, "coin_unavailable");
 const IN_FLIGHT: ExpectedError = (400, "payment_in_flight");
 /// Expected error for a payment of zero.
-const NOTHING: ExpectedError = (400, "invalid_request");
+const ZERO_PAYMENT_ERROR: ExpectedError = (400, "invalid_request");
 const CLOSED: ExpectedError = (400, "invoice_closed");
 const NO_SUCH_STEP: ExpectedError = (409, "invalid_transition");
 const NOT_CANCELLABLE: ExpectedError = (409, "invoice_not_cancellable");
@@ -234,7 +234,7 @@ impl ExpectedState {
         seen_at: i64,
     ) -> Result<bool, ExpectedError> {
         if units == 0 {
-            return Err(NOTHING);
+            return Err(ZERO_PAYMENT_ERROR);
         }
         let (now, invoice) = (self.now, &mut self.invoices[at]);
         if !invoice.quotes.iter().any(|quoted| quoted.id == coin.id) {
@@ -280,7 +280,7 @@ impl ExpectedState {
             return Err(NO_SUCH_STEP);
         }
         if units == 0 {
-            return Err(NOTHING);
+            return Err(ZERO_PAYMENT_ERROR);
         }
         old.state = PaymentState::Dropped;
         let coin = old.coin;

@@ -4,9 +4,9 @@ use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Id of the genesis block of Nile.
-const FIRST: &str = "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc";
+const NILE_GENESIS_ID: &str = "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc";
 /// Number of newest blocks that are not final.
-const NOT_FINAL: usize = 19;
+const NOT_FINAL_BLOCKS: usize = 19;
 
 /// A chain and its pending transactions.
 pub struct Chain {
@@ -168,7 +168,7 @@ impl Transaction {
 impl Chain {
     pub fn new() -> Chain {
         let first = Block {
-            id: FIRST.to_owned(),
+            id: NILE_GENESIS_ID.to_owned(),
             // Parent id of the genesis block, the same as on the main network.
             parent: "e58f33f9baf9305dc6f82b9f1934ea8f0ade2defb951258d50167028c780351f".to_owned(),
             time_ms: 0,
@@ -189,7 +189,7 @@ impl Chain {
 
     /// Returns the number of final blocks of a chain with this many blocks.
     pub fn final_count(blocks: usize) -> usize {
-        blocks.saturating_sub(NOT_FINAL).max(1)
+        blocks.saturating_sub(NOT_FINAL_BLOCKS).max(1)
     }
 
     pub fn height(&self) -> u32 {

@@ -332,7 +332,7 @@ fn single_node_is_reported_while_it_lacks_a_block() {
 }
 
 #[test]
-fn node_lag_of_half_an_hour_clears_keeps_up() {
+fn keeps_up_is_false_after_half_an_hour_of_node_lag() {
     let mut scene = HeadScene::new(1, "main");
     for _ in 0..5 {
         scene.mine_after_minutes(1);
