@@ -82,14 +82,14 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
             let (email, hash) = (email()?, Hasher::default().hash(&read_password(of_verb)?)?);
             store.write_and_wait(move |tx| {
                 let user = users::find(tx, &email)?;
-                users::change(tx, ACTOR, user, None, Some(&hash), now)
+                users::change_user(tx, ACTOR, user, None, Some(&hash), now)
             })?
         }
         "disable" | "enable" => {
             let (email, disabled) = (email()?, verb == "disable");
             store.write_and_wait(move |tx| {
                 let user = users::find(tx, &email)?;
-                users::change(tx, ACTOR, user, Some(disabled), None, now)
+                users::change_user(tx, ACTOR, user, Some(disabled), None, now)
             })?
         }
         "second-factor" => {

@@ -215,7 +215,7 @@ mod tests {
         ] {
             assert_ne!(other, link);
         }
-        // This link was computed by `sha256sum` from the format that the guide documents.
+        // Hash that `sha256sum` computes for an entry in the format of the guide.
         assert_eq!(
             HashLink::before_first_row(ChainedLog::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"

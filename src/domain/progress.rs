@@ -7,7 +7,7 @@
 pub enum Progress<'a> {
     /// A sentence to show.
     Note(&'a str),
-    /// A part of the task, with the number of finished units.
+    /// Progress of one part of the task.
     Done {
         /// Name of the counted units, like `pages copied`.
         part: &'static str,

@@ -9,7 +9,7 @@ const OTHERS_AFTER_BLOCKS: i64 = 3;
 /// On proof-of-work chains, a warning appears if there is no new block for this many usual block times. The block
 /// times of these chains vary much.
 const WARNS_AFTER_BLOCKS_OF_WORK: i64 = 9;
-/// On other chains, a warning appears if there is no new block for this many usual block times.
+/// On chains without proof of work, a warning appears if there is no new block for this many usual block times.
 const WARNS_AFTER_BLOCKS: i64 = 3;
 /// Largest difference between a block's time and the local clock that is ignored, in milliseconds.
 const SKEW_MS_MAX: i64 = 2 * MINUTE_MS;

@@ -53,7 +53,7 @@ pub(super) struct Socket {
     slow: Option<Box<SlowReader>>,
 }
 
-/// Reading progress of a client for which the server waits or has waited.
+/// Number of bytes that a slow client has read from its response.
 #[derive(Default)]
 struct SlowReader {
     /// Bytes that the client read in each of the latest parts of the waiting time. The present part is first.

@@ -23,7 +23,7 @@ pub struct RestoreRequest<'a> {
     pub from: &'a Path,
     /// Path of the file to replace.
     pub to: &'a Path,
-    /// `true` to replace an existing file, and to restore a copy that has findings.
+    /// `true` to replace an existing file, and to restore a copy in which the audit finds errors.
     pub replace: bool,
     /// `true` to run all steps without replacing the file.
     pub dry_run: bool,

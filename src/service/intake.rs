@@ -91,7 +91,7 @@ impl Service {
             return Ok(None);
         }
         if seen.seen_at < observed.seen.seen_at {
-            observations::lower_seen_at(tx, observed.seq, seen.seen_at)?;
+            observations::set_earlier_seen_at(tx, observed.seq, seen.seen_at)?;
         }
         if let Some(block) = seen.block.as_ref()
             && observed.seen.block.as_ref() != Some(block)

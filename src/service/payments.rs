@@ -99,7 +99,7 @@ impl Service {
         invoice: &mut Invoice,
         asset: Option<&str>,
     ) -> Result<Quote, Error> {
-        // The invoice's coin takes precedence, so a simulated payment does not select another coin.
+        // A coin that the invoice has takes precedence over `asset`.
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
         let existing = |quote: &&Quote| Some(quote.asset) == own && !quote.given;

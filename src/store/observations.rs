@@ -61,7 +61,7 @@ commands! {
     pub fn move_to_free_position(tx, seq: i64) = file "sql/observations/give_way.sql";
 
     /// Sets the time at which an observation was first seen to `seen_at`, if `seen_at` is earlier.
-    pub fn lower_seen_at(tx, seq: i64, seen_at: Time) =
+    pub fn set_earlier_seen_at(tx, seq: i64, seen_at: Time) =
         "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
 
     /// Stores the block that contains an observation.

@@ -34,7 +34,7 @@ values! {
 
 /// Passes every recorded hash to `each`, oldest first: the name of the value, and its hash. The hash is `None` if the
 /// value was removed.
-pub fn each_recorded_hash(
+pub fn for_each_recorded_hash(
     db: &Reader<'_>,
     mut each: impl FnMut(String, Option<String>),
 ) -> Result<(), StoreError> {
@@ -101,7 +101,7 @@ pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreErr
         states.push((state.name, Some(state.link)));
     })?;
     let mut known: Vec<(String, i64)> = Vec::new();
-    each_recorded_hash(&db, |name, _| {
+    for_each_recorded_hash(&db, |name, _| {
         if let Some((pool, _, last)) = parse_pool_import_name(&name) {
             known.push((pool.to_owned(), last));
         }

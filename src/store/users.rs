@@ -26,8 +26,7 @@ rows! {
         Ok((User { seq, id, email, role, account, created_at, disabled_at, second_factor_at }, password_hash))
     }
 
-    /// Returns the user with this email and the password hash. Upper and lower case of the email are not
-    /// distinguished.
+    /// Returns the user with this email, and the user's password hash. The email's case does not matter.
     pub fn by_email(db, email: &str) -> Option<(User, String)> = select "from users where email = :email";
 }
 

@@ -77,7 +77,7 @@ impl ClockWatcher {
     }
 
     /// Stores the current time and the doubt.
-    async fn store_clock(&mut self, doubt: Option<ClockDoubt>) -> Result<(), Error> {
+    async fn store_clock_doubt(&mut self, doubt: Option<ClockDoubt>) -> Result<(), Error> {
         let now = self.clock.now();
         // If the write fails, the next step writes again.
         self.next = now;
@@ -100,13 +100,13 @@ impl Worker for ClockWatcher {
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
         let (doubt, changed) = self.check_clock()?;
         if changed || now >= self.next {
-            self.store_clock(doubt).await?;
+            self.store_clock_doubt(doubt).await?;
         }
         Ok(NextStep::At(self.next.min(now.plus_ms(CHECK_EVERY_MS))))
     }
 
     async fn finish(&mut self) -> Result<(), Error> {
         let doubt = self.clock.wall_clock_doubt();
-        self.store_clock(doubt).await
+        self.store_clock_doubt(doubt).await
     }
 }

@@ -12,7 +12,7 @@ use crate::chain::transfers::{Transfer, TransferFilter};
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::observation::CONTRACTS_FROM;
 
-/// Transfers of one transaction that may be payments, so that the receipt must be read.
+/// Transfers of one transaction that are payments if its receipt confirms them.
 #[derive(Debug, Default)]
 pub struct TransferHint {
     /// Hash of the block in which the node reported the transaction.

@@ -246,7 +246,7 @@ fn reorg_below_the_first_block_rolls_back() {
         matches!(&step.outcome, ChainStepOutcome::RolledBackTo(fork) if fork.height <= 270),
         "{step:?}"
     );
-    // A reorg that removes all stored blocks stops the chain.
+    // A reorg that removes all stored blocks stops the following of the chain.
     scene.remove_blocks(150);
     scene.mine(160);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));

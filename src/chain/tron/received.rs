@@ -51,8 +51,8 @@ impl TransferFilter<'_> {
         Err(invalid_answer("a block and its receipts disagree on whether a transaction succeeded"))
     }
 
-    /// Returns the payments of a successful transaction, by position. If `info` is `None`, payments by contracts are
-    /// missing.
+    /// Returns the payments of a successful transaction, by position. Without `info`, payments that a
+    /// contract makes are missing.
     fn transaction_payments(
         &self,
         transaction: &TronTransaction,

@@ -79,7 +79,7 @@ pub(super) fn compress_point(point: &ProjectivePoint) -> Option<[u8; 33]> {
 #[derive(Debug)]
 pub(super) struct KeyVersion {
     bytes: u32,
-    /// Chains whose wallets use this version: the first chain of each pool.
+    /// Chains whose wallets use this version. All EVM chains are listed as one, because they share their addresses.
     pub(super) chains: &'static [Chain],
     pub(super) network: Network,
     /// Script type of this version; `None` if the version fits several script types.

@@ -161,10 +161,11 @@ fn run_length(run: &[u64]) -> u32 {
 }
 
 impl Service {
-    /// Derives some wallet addresses of a chain that have no owner in this file. Returns `true` once all are derived.
+    /// Derives a batch of a chain's wallet addresses. Leaves out addresses that have an owner in this file. Returns
+    /// `true` once all are derived.
     ///
-    /// Passes each address to `look_for` with the distance of its index above the wallet's next index. An index below
-    /// the next index gets a larger distance than all indexes above.
+    /// Passes each address to `look_for`, with its index minus the wallet's next index. Addresses with an index below
+    /// the next index sort after all others.
     ///
     /// # Errors
     ///

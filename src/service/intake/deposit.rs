@@ -22,7 +22,7 @@ use crate::store::ledger::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 
 impl Service {
-    /// Stores a deposit as seen, with its current value. The value is final if the deposit is in a block. If no rate
+    /// Stores a new deposit, with its current value. The value is final if the deposit is in a block. If no rate
     /// of the coin was ever known, stores nothing and returns the reason.
     pub(super) fn insert_seen_deposit(
         &self,

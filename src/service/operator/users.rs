@@ -102,7 +102,7 @@ impl Service {
     /// Enables or disables a user, or changes the password by its hash.
     ///
     /// # Errors
-    /// As [`change`]; `not_found`.
+    /// As [`change_user`]; `not_found`.
     pub async fn change_user(
         self: &Arc<Self>,
         now: Time,
@@ -113,7 +113,7 @@ impl Service {
     ) -> Result<UserWithAccount, Error> {
         self.write(move |_, tx| {
             let user = find_by_id(tx, &user_id)?;
-            change(tx, &actor, user, disabled, password_hash.as_deref(), now)
+            change_user(tx, &actor, user, disabled, password_hash.as_deref(), now)
         })
         .await
     }
@@ -135,7 +135,7 @@ impl Service {
             let email = user.email.clone();
             // The old password's known clients do not count for the new password, so this client is stored again.
             remember_client(tx, &user, &password_hash, &client)?;
-            change(tx, &email, user, None, Some(&password_hash), now).map(drop)
+            change_user(tx, &email, user, None, Some(&password_hash), now).map(drop)
         })
         .await
     }
@@ -192,7 +192,7 @@ pub fn insert_user(
 /// # Errors
 ///
 /// `invalid_transition` if no operator could sign in any more.
-pub fn change(
+pub fn change_user(
     tx: &Tx<'_>,
     actor: &str,
     mut user: User,

@@ -6,8 +6,8 @@ use crate::service::{Error, Service};
 use crate::store::{Tx, chains};
 
 impl Service {
-    /// Makes a live chain lag, starting at this time, or ends the lag and judges the invoices that waited for the
-    /// chain.
+    /// Sets or clears the lag of a live chain. When the lag ends, updates the status of the invoices that waited for
+    /// the chain.
     pub fn set_chain_lag(
         &self,
         tx: &Tx<'_>,

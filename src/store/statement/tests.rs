@@ -121,7 +121,7 @@ fn watcher_statements_scan_no_table() {
         observations::insert::SQL,
         observations::of_transaction::SQL,
         observations::put_in_block::SQL,
-        observations::lower_seen_at::SQL,
+        observations::set_earlier_seen_at::SQL,
         observations::update_row::SQL,
         own_transfers::is_own_address::SQL,
         own_transfers::insert::SQL,

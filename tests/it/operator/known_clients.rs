@@ -26,7 +26,7 @@ fn known_client_signs_in_after_restart_and_flood() {
     let limits = coffer::http::PasswordLimits::default();
     let mut server = OperatorServer::with_guess_limit(limits.shared_guesses_max);
     server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);
-    server.start();
+    server.start_server();
     // The limit is 300 guesses at once, and a few more while the loop runs.
     let made = guess_until_limited(&server);
     assert!((300..320).contains(&made), "{made}");
@@ -52,7 +52,7 @@ fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
     let code = json!(server.factor_code(&owner.secret, 0));
     server.sign_in_from_address(OWN, ANNA, &code).expect(201);
     server.advance_ms(3 * STEP_MS);
-    server.start();
+    server.start_server();
     guess_until_limited(&server);
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     server.sign_in_from_address(OWN, ANNA, &json!(near[1])).expect(201);
@@ -63,7 +63,7 @@ fn client_known_by_second_factor_signs_in_after_restart_and_flood() {
         server.sign_in_from_address(&from, ANNA, &wrong).status == 401
     });
     assert_eq!(made.count(), 20);
-    server.start();
+    server.start_server();
     server.sign_in_from_address(OWN, ANNA, &json!(near[2])).expect(201);
 }
 

@@ -146,7 +146,7 @@ fn code_is_accepted_one_step_early_or_late_and_once() {
     server.advance_ms(300_000);
     let code = server.factor_code(&owner.secret, 0);
     server.sign_in(ANNA, &json!(server.factor_code(&owner.secret, 1))).expect(201);
-    server.start();
+    server.start_server();
     for code in [code, server.factor_code(&owner.secret, 1)] {
         server.sign_in(ANNA, &json!(code)).assert_error(401, "invalid_credentials", Some("code"));
     }
@@ -194,7 +194,7 @@ fn clock_correction_locks_out_no_user_and_reuses_no_code() {
         server.sign_in(ANNA, &json!(code)).expect(201);
     }
     server.shift_wall_clock_ms(-AHEAD_MS);
-    server.start();
+    server.start_server();
     refused(&server, &before);
     let next = server.factor_code(secret, 1);
     server.sign_in(ANNA, &json!(next)).expect(201);

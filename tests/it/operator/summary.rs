@@ -71,7 +71,7 @@ impl OperatorInterface {
 
     /// Sends a request as the operator and asserts success.
     #[track_caller]
-    fn send_ok(&self, method: &str, path: &str, body: Value) -> Value {
+    fn send_expecting_success(&self, method: &str, path: &str, body: Value) -> Value {
         let path = format!("/dashboard/api/{path}");
         let answer = self.send(&self.operator, method, &path, &body);
         assert!((200..300).contains(&answer.status), "{}", answer.text);
@@ -193,7 +193,7 @@ fn payouts_and_refunds_are_counted_until_final() {
             (&format!("/{kind}ToReview"), json!(1)),
         ]);
         let paid = json!({ "action": "pay", "txid": format!("tx-{kind}") });
-        interface.send_ok("POST", &format!("{kind}/{id}"), paid);
+        interface.send_expecting_success("POST", &format!("{kind}/{id}"), paid);
         interface.assert_live_summary(&[]);
         let own = interface.account_summary(&interface.account, "live");
         let none = json!({ "requested": 0, "approved": 0, "processing": 0 });
@@ -202,8 +202,10 @@ fn payouts_and_refunds_are_counted_until_final() {
     let of_test = interface.shop.fund_balance(TEST, "20.00", "EUR");
     let refund = interface.shop.create_refund(&of_test, Some("1.00"));
     interface.assert_live_summary(&[]);
-    let of_test =
-        || interface.send_ok("GET", "summary?mode=test", NULL)["refunds"]["requested"].clone();
+    let of_test = || {
+        interface.send_expecting_success("GET", "summary?mode=test", NULL)["refunds"]["requested"]
+            .clone()
+    };
     assert_eq!(of_test(), 1);
     interface.shop.apply_actions("refunds", &refund, &["reject"]);
     assert_eq!(of_test(), 0);
@@ -213,21 +215,22 @@ fn payouts_and_refunds_are_counted_until_final() {
 fn accounts_and_unmatched_payments_are_counted_until_decided() {
     let interface = OperatorInterface::open();
     interface.assert_live_summary(&[]);
-    let account = interface.send_ok("POST", "accounts", json!({ "name": "Corner Shop" }));
+    let account =
+        interface.send_expecting_success("POST", "accounts", json!({ "name": "Corner Shop" }));
     interface.assert_live_summary(&[("/accountsPending", json!(1))]);
     let path = format!("accounts/{}/status", id(&account));
-    interface.send_ok("POST", &path, json!({ "status": "active" }));
+    interface.send_expecting_success("POST", &path, json!({ "status": "active" }));
     interface.assert_live_summary(&[]);
     let body =
         json!({ "address": "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "asset": "BTC", "amount": "2" });
     let payment = interface.shop.pay(body);
     interface.assert_live_summary(&[("/unmatchedPayments", json!(1))]);
     let path = format!("unmatched-payments/{payment}");
-    interface.send_ok("POST", &path, json!({ "note": "sent back" }));
+    interface.send_expecting_success("POST", &path, json!({ "note": "sent back" }));
     interface.assert_live_summary(&[]);
-    interface.send_ok("PUT", "settings", json!({ "maintenance": true }));
+    interface.send_expecting_success("PUT", "settings", json!({ "maintenance": true }));
     interface.assert_live_summary(&[("/maintenance", json!(true))]);
-    interface.send_ok("PUT", "settings", json!({ "maintenance": false }));
+    interface.send_expecting_success("PUT", "settings", json!({ "maintenance": false }));
     interface.assert_live_summary(&[]);
 }
 
@@ -241,7 +244,8 @@ fn waiting_servers_are_counted() {
         interface.shop.send(method, &path, &token, body)
     };
     let server = id(&reseller("POST", "", &order.to_string()).expect(201).json());
-    let decide = |body: Value| interface.send_ok("POST", &format!("servers/{server}"), body);
+    let decide =
+        |body: Value| interface.send_expecting_success("POST", &format!("servers/{server}"), body);
     let one = [("/serversWaiting", json!(1))];
     interface.assert_live_summary(&one);
     let started = "update servers set status = 'provisioning', ordering = 'running'";
@@ -280,7 +284,7 @@ fn endpoint_is_failing_until_it_accepts_a_delivery() {
     };
     let count = |mode: &str| {
         let path = format!("summary?mode={mode}");
-        interface.send_ok("GET", &path, NULL)["failingEndpoints"].clone()
+        interface.send_expecting_success("GET", &path, NULL)["failingEndpoints"].clone()
     };
     assert_eq!((failing("test"), count("test")), (json!([]), json!(0)));
     let since = interface.shop.now();

@@ -303,7 +303,7 @@ impl ModelHistory {
         }
     }
 
-    /// Runs a history and counts its events and ledger entries by type.
+    /// Runs the random steps of this seed, and counts the events and ledger entries by type.
     fn run_history(seed: u64, counts: &mut BTreeMap<String, usize>) {
         let mut history = ModelHistory::start(seed);
         (0..STEPS).for_each(|_| history.run_step());

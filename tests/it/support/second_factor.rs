@@ -64,18 +64,18 @@ impl OperatorServer {
             passed_ms: std::cell::Cell::new(0),
             shared_guesses_max: guesses_of_all_max,
         };
-        operators.start();
+        operators.start_server();
         for (id, email) in [("0001", ANNA), ("0002", BEN)] {
             let sql = "insert into users (id, email, password_hash, role, created_at) values (?1, ?2, ?3, 'operator', 0)";
             let id = format!("01a1fd55-7a80-7af2-9132-00000000{id}");
-            operators.open_file().execute(sql, [&id, email, hash]).unwrap();
+            operators.open_database().execute(sql, [&id, email, hash]).unwrap();
         }
         operators
     }
 
     /// Starts or restarts the server.
     #[track_caller]
-    pub fn start(&mut self) {
+    pub fn start_server(&mut self) {
         self.server = None;
         let config = Config {
             kind: FileKind::Production,
@@ -92,7 +92,7 @@ impl OperatorServer {
         self.server = Some(Server::start(config).unwrap());
     }
 
-    pub fn open_file(&self) -> Connection {
+    pub fn open_database(&self) -> Connection {
         let conn = Connection::open(self.scratch.path("shop.db")).unwrap();
         conn.busy_timeout(std::time::Duration::from_secs(5)).unwrap();
         conn
@@ -102,7 +102,7 @@ impl OperatorServer {
     #[track_caller]
     pub fn query_text(&self, sql: &str) -> String {
         let sql = format!("select ({sql}) || ''");
-        self.open_file().query_row(&sql, [], |row| row.get(0)).unwrap()
+        self.open_database().query_row(&sql, [], |row| row.get(0)).unwrap()
     }
 
     pub fn advance_ms(&self, ms: i64) {

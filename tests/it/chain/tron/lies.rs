@@ -80,7 +80,7 @@ fn changed_fields() -> Vec<ChangedField> {
     ]
 }
 
-/// Returns replaced responses: path, fault, request, and expected error.
+/// Returns the test cases: path of the replaced response, fault, request, and expected error.
 fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> {
     let body = |body: Value| Fault::body(&body);
     let change = |to: fn(&mut Value)| Fault::change(move |_, answer| to(answer));
