@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const UNTESTED: &str = "the newest bitcoind";
 
-/// Format of the newest bitcoind: a JSON-RPC 2.0 error has the HTTP status 200, and an output has one `address`
+/// In responses of the newest bitcoind, a JSON-RPC 2.0 error has the HTTP status 200, and an output has one `address`
 /// instead of a list.
 #[test]
 fn client_reads_responses_of_the_newest_bitcoind() {

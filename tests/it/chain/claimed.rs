@@ -1,5 +1,5 @@
-//! Claims of contract payments. The node returns no traces, so the server cannot see a payment by a contract, and an
-//! operator enters the transaction id.
+//! An operator claims payments that contracts sent: the operator enters their transaction ids. The node returns no
+//! traces, so the server cannot see these payments.
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
@@ -200,7 +200,8 @@ fn claimed_contract_payment_is_booked_once() {
     let alarms = "select count(*) || '' from unexplained";
     shop.served.wait_for_query(alarms, &["0"]);
     shop.assert_audit_clean();
-    // The first claim booked the payment. The transaction has no second payment of this amount to this address.
+    // The first claim booked the payment, so the same claim is rejected. A claim for a second payment is accepted,
+    // but the transaction has no second payment of this amount to this address.
     post_claim(&running, &right).assert_error(409, "invalid_transition", None);
     let mut again = right.clone();
     again["ordinal"] = 2.into();

@@ -244,8 +244,8 @@ fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
     // The shop allows test networks, but the node is on the main network.
     assert!(!page.contains("TEST."), "{page}");
     assert_eq!(counter.operator_invoice_view(&small, "")["testNetwork"], NULL);
-    // This payment of 1.2 ETH adds 2400 EUR. The customer's unconfirmed payments are now so large that all of them
-    // need finality.
+    // This payment of 1.2 ETH adds 2400 EUR. The sum of the customer's unconfirmed payments is now so large that each
+    // payment must be final.
     node.pay(&customer, 12 * 10_u128.pow(17));
     assert_confirmed_when_final(&node, &mut counter, first, [&small, &large]);
     drop(counter);

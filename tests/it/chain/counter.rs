@@ -207,7 +207,7 @@ impl<'a> UtxoShop<'a> {
         self.payer.mine(self.confirmations_needed())
     }
 
-    /// Returns an output at a wallet address, ready to be spent.
+    /// Returns an output at a wallet address, with the private key that spends the output.
     #[track_caller]
     pub fn spendable_coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
         let script = self.node.script_of(address);

@@ -1,7 +1,7 @@
-//! Kills of the server during reorgs, while it stores a block whose payments need several database transactions.
-//! Afterwards the file has each payment once.
+//! Tests that kill the server during reorgs, while it stores a block whose payments need several database
+//! transactions. Afterwards the file has each payment once.
 //!
-//! `COFFER_KILLS` sets the number of kills within a block on each chain.
+//! `COFFER_KILLS` sets how many times the server is killed in the middle of storing a block, on each chain.
 
 pub(super) mod tron;
 
@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
 
-/// Default number of kills within a block.
+/// Default of `COFFER_KILLS`.
 const KILLS: usize = 2;
 /// Number of invoices paid in each block. Must stay below the limit for creating invoices.
 const INVOICES: usize = 90;
@@ -58,7 +58,7 @@ fn invalidate_blocks(node: &Regtest, depth: u32) {
     node.call("invalidateblock", json!([hash]));
 }
 
-/// A payer with a litecoind, which may also stand for a Dogecoin node.
+/// A payer with a litecoind. In some tests, a proxy presents the litecoind as a Dogecoin node.
 pub(super) struct LitecoindPayer {
     pub(super) node: Litecoind,
     pub(super) chain: &'static str,
@@ -182,7 +182,8 @@ impl RandomPayer for AnvilPayer {
 
     fn reorganise(&mut self, dice: &mut Dice, depth: u32) {
         let kept = self.node.reorg(depth);
-        // A random number of transactions is confirmed again, each in a separate block. The others stay lost.
+        // A random number of transactions is confirmed again, each in a separate block. The other transactions stay
+        // lost.
         for (_, raw) in &kept[..dice.roll(kept.len() + 1)] {
             let txid = self.node.call_rpc("eth_sendRawTransaction", json!([raw]));
             self.node.wait_for_receipt(&txid);
@@ -203,7 +204,7 @@ impl RandomPayer for AnvilPayer {
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {
         let came = self.node.received_amounts(to, (self.coin, (self.asset, &self.token)));
-        // The sums of the payments must equal the balances.
+        // The received amounts must add up to the balances that the node reports.
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, self.asset));
         assert_eq!(self.node.balances_of(to, &self.token), sums);
         came
@@ -215,7 +216,7 @@ fn query_number(file: &Connection, query: &str) -> u32 {
     file.query_row(query, [], |row| row.get(0)).unwrap()
 }
 
-/// Sends payments and kills the server until `COFFER_KILLS` kills happened within a block.
+/// Sends payments, and kills the server until it was killed `COFFER_KILLS` times in the middle of storing a block.
 #[track_caller]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
 fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut impl RandomPayer) {

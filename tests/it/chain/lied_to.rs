@@ -24,8 +24,8 @@ const EXTRA_MEMORY_KIB_MAX: u64 = 200 * 1024;
 
 /// A payer on a chain whose node sends false responses to the server.
 trait LyingNodePayer {
-    /// Sends a payment in a block and, if the chain has a mempool, another payment in the mempool. `time` makes the
-    /// amounts unique.
+    /// Sends a payment in a block and, if the chain has a mempool, another payment in the mempool. `time` is the
+    /// number of the test case, and makes the amounts unique.
     fn pay_in_block_and_mempool(&self, time: u64);
     /// Returns all confirmed payments.
     fn confirmed_payments(&self) -> ReceivedAmounts;
@@ -34,7 +34,8 @@ trait LyingNodePayer {
     fn confirm_all(&self) -> String;
 }
 
-/// A payer with a litecoind, which may also stand for a Dogecoin node, and an address of the shop.
+/// A payer with a litecoind, and an address of the shop. In some tests, a proxy presents the litecoind as a Dogecoin
+/// node.
 struct UtxoPayer {
     node: Litecoind,
     asset: &'static str,

@@ -27,8 +27,7 @@ fn stop_and_read_log(till: &TestnetShop, running: RunningServer) -> Vec<String> 
     }
     let of_chain = logged.lines().filter(|line| line.contains(" chain=litecoin"));
     let lines = of_chain.filter_map(|line| line.split_once("] "));
-    // The rates come from a file. This line is logged only in runs in which the chain starts before the rates are
-    // read.
+    // This line depends on timing: it is logged only if the chain starts before the server has read the rates.
     let lines = lines.filter(|(_, said)| *said != "waiting for the first rates: chain=litecoin");
     // The node chooses the position of the output at random, so the test removes the position from the log lines.
     let mut lines = lines.map(|(_, said)| match said.split_once(" position=") {

@@ -72,7 +72,7 @@ fn assert_progress_shown(running: &RunningServer) {
 
 #[track_caller]
 fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid: &str, seen: &str) {
-    // A payment to an address that this file has not assigned is stored as unmatched.
+    // A payment to an address that the server has not assigned is stored as unmatched.
     let said =
         WalletHints { script: Some(ScriptType::Wpkh), network: Some(WalletNetwork::Regtest) };
     let branch = read(Chain::Litecoin, TPUB, &said).unwrap().receiving_branch();

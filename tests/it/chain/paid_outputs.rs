@@ -1,4 +1,4 @@
-//! One sequence of payments with every outcome, on each kind of node of a UTXO chain.
+//! The same payments, with every outcome, on each kind of node of a UTXO chain.
 //!
 //! Invariant: the server is killed after each step. In the end the ledger has each output of the chain exactly once.
 
@@ -56,7 +56,7 @@ fn play_history(mut counter: UtxoShop<'_>) {
     counter.assert_ledger_matches_chain();
 }
 
-/// Sends payments that are exact, topped up, too large, several in one transaction, or repeated.
+/// Sends exact payments, top-ups, overpayments, several payments in one transaction, and repeated payments.
 #[track_caller]
 fn play_simple_payments(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(7);
@@ -117,7 +117,8 @@ fn play_replacements(counter: &mut UtxoShop<'_>) {
     let simple = dues.iter().take(5);
     let made: Vec<SignedTransaction> =
         simple.map(|due| counter.payer.pay(&[(&due.address, price)])).collect();
-    // A second transaction spends the change of the last transaction. The node drops both transactions together.
+    // The transaction for `child` spends the change of the transaction for `parent`. When the parent transaction is
+    // replaced, the node drops both transactions.
     let rest = made[4].rest.clone().unwrap();
     let on_top = counter.payer.sign_spend(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
@@ -183,7 +184,7 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     counter.mine_until_confirmed();
     counter.assert_invoices(&[(waits, "confirmed", price), (gone, "failed", 0)]);
 
-    // The first branch becomes active again, and later the second branch.
+    // Makes the first branch active again, and then the second branch.
     switch_branch(counter, &second, &first);
     counter.assert_invoices(&all("confirmed"));
     switch_branch(counter, &first, &second);
@@ -194,8 +195,8 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     ]);
 }
 
-/// Switches to the branch of block `to` and extends that branch until it is the longest. A node with an index does
-/// not switch back by itself.
+/// Invalidates the branch of block `from`, and extends the branch of block `to` until it is the longest. A node with
+/// an index does not change branches by itself.
 #[track_caller]
 fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
     let height = || counter.node.call("getblockcount", json!([])).as_u64();
@@ -229,8 +230,8 @@ fn play_late_payments(counter: &mut UtxoShop<'_>) {
     counter.node.call("setmocktime", json!([0]));
 }
 
-/// Plays transfers between addresses of the shop, which are not booked as payments. The server sees some of the first
-/// transactions in the mempool, and others only in a block.
+/// Plays transfers between addresses of the shop, which are not booked as payments. The server sees some transactions
+/// in the mempool, and others only in a block.
 #[track_caller]
 fn play_transfers_within_shop(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(3);
@@ -257,7 +258,7 @@ fn play_transfers_within_shop(counter: &mut UtxoShop<'_>) {
     counter.wait_for_query("select count(*) || '' from own_transfers", "2");
 }
 
-/// Coinbase outputs, dust, zero outputs, and payments to addresses that were not assigned confirm no invoice.
+/// Sends outputs that confirm no invoice: coinbase outputs, dust, zero outputs, and payments to unassigned addresses.
 #[track_caller]
 fn play_ignored_outputs(counter: &mut UtxoShop<'_>) {
     let dues = counter.create_invoices(2);

@@ -115,7 +115,8 @@ fn failures_are_classified() {
 /// A function that changes the responses of a batch.
 type BatchChange = fn(Vec<Value>) -> Value;
 
-/// Starts a node that returns the first parameter of each call, passed through `change`.
+/// Starts a node that returns the first parameter of each call. The function `change` modifies the responses of each
+/// batch.
 fn start_echo_node(
     change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static,
 ) -> (Receiver, Rpc) {
@@ -174,8 +175,7 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
         "batches of four, two and one, and no failure"
     );
     assert_eq!((node.requests().len(), rpc.failure_epoch()), (2 + 4, 0));
-    // The 8 batches of 4 calls make 32 requests and one more: after 32 calls without a batch, the client tries a
-    // batch of two.
+    // The client sends the 8 batches as 32 single calls. After 32 single calls, it tries one batch of two calls.
     for _ in 0..8 {
         assert!(rpc.batch::<u64>(&numbered_calls(4)).is_ok());
     }

@@ -1,7 +1,7 @@
 //! Outcomes of an invoice on each kind of chain, with the real binary. The status of each invoice is asserted, and
 //! the file must agree with the node.
 //!
-//! See `killed` for kills within a block.
+//! The tests in `killed` kill the server while it stores a block.
 
 mod payers;
 mod solana;
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 trait ScenarioPayer {
     /// Returns the chain, the id of the asset, and its symbol.
     fn chain_asset_symbol(&self) -> [&'static str; 3];
-    /// Returns the amount of 20 EUR, in base units.
+    /// Returns 20 EUR as an amount of the asset, in base units.
     fn units_of_twenty_eur(&self) -> u128;
     /// Pays all these addresses in one transaction, which the next block contains, and returns the transaction id.
     fn send_all(&self, to: &[(&str, u128)]) -> String;
@@ -41,7 +41,7 @@ trait ScenarioPayer {
     /// Sends to this address several payments that the server must ignore.
     fn send_ignored_payments(&self, to: &str);
     /// Returns the payments to these addresses, according to the node. Payments that the node cannot list are copied
-    /// from `booked`, and the balances are compared.
+    /// from `booked`, and the sums are compared with the balances of the addresses.
     fn received_by(&self, to: &BTreeSet<String>, booked: &ReceivedAmounts) -> ReceivedAmounts;
 }
 
@@ -174,7 +174,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         let count = count + 2;
         let told = self.run_server_until(&self.seen_condition(count));
         assert_eq!((&*told["more"], &*told["less"]), ("detected", "detected"));
-        // On a chain without a mempool, the lost transaction still counts until a later block is final.
+        // On a chain without a mempool, the server drops the lost transaction only when a later block is final.
         if payer.has_mempool() {
             assert_eq!(told["else"], "awaiting_payment");
         }

@@ -70,7 +70,7 @@ impl Watched for WatchList {
     }
 }
 
-/// Limits of a node that responds at once.
+/// Limits for a node that responds at once.
 pub const LIMITS: Limits = Limits {
     timeout_ms: 30_000,
     connect_timeout_ms: 10_000,

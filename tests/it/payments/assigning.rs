@@ -306,7 +306,7 @@ fn audit_finds_unassigned_payment_to_a_foreign_address() {
     let found = findings(shop.file());
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].contains("given to it by a person"), "{found:?}");
-    // The quote records that its address is foreign, and the audit checks this record.
+    // The audit accepts a foreign address in a quote only if the quote records that the address is foreign.
     let open = shop.create_invoice("60.00", json!({}));
     operator.assign_and_get_id(
         &operator.pay_foreign_address("0.001"),

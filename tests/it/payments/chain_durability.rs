@@ -1,7 +1,7 @@
-//! Kills of the server with `kill -9` while it stores transactions. The file has all outputs of a transaction or
-//! none.
+//! Tests that kill the server with `kill -9` while it stores transactions. Afterwards the file has all outputs of a
+//! transaction or none.
 //!
-//! Invariant: each kill follows a fixed number of responses, so it does not depend on timing.
+//! Invariant: the server is killed after a fixed number of responses, so the test does not depend on timing.
 
 use super::operator::FOREIGN;
 use crate::file::audit::findings;

@@ -1,5 +1,5 @@
-//! Effects on an invoice of all payments after the first: top-ups, dropped and returning payments, payments in an
-//! earlier coin.
+//! Payments after the first payment of an invoice: top-ups, dropped and returning payments, payments in a coin that
+//! was selected earlier.
 //!
 //! Every invoice is over 100.00 EUR, which is 1.25 LTC.
 

@@ -1,4 +1,5 @@
-//! Lagging chains: live invoices that can be paid on a lagging chain stay open, and all others expire.
+//! Lagging chains: live invoices that can be paid on a lagging chain stay open after their deadline, and all other
+//! invoices expire.
 
 use crate::file::audit::findings;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -145,7 +146,8 @@ fn payment_in_time_counts_however_late_it_is_seen() {
             Some("seenAt"),
         );
     }
-    // A second request keeps the start of the lag. When the lag ends, the unpaid invoice expires.
+    // A second request does not change the time to which the chain was read. When the chain has caught up, the unpaid
+    // invoice expires.
     let again = shop.set_lagging("bitcoin", json!({ "lagging": true })).expect(200).json();
     assert_eq!(again["scannedTo"], held_at);
     assert_eq!(shop.invoice_status(LIVE, &unpaid), "awaiting_payment");
@@ -189,7 +191,7 @@ fn long_lagging_chain_is_not_offered() {
     }
     let stays = shop.set_lagging("bitcoin", json!({})).expect(200).json();
     assert_eq!(stays["lagging"], false);
-    // A reset of the sandbox also ends the lag.
+    // After a reset of the sandbox, no chain lags.
     shop.set_lagging("tron", json!({ "lagging": true })).expect(200);
     shop.send("POST", "/sandbox/reset", &[], "").expect(200);
     let stays = shop.set_lagging("tron", json!({})).expect(200).json();
@@ -200,7 +202,8 @@ fn long_lagging_chain_is_not_offered() {
 fn quote_for_a_late_payment_does_not_reopen_the_invoice() {
     let shop = open_lagging_shop();
     let id = shop.create_100_eur_invoice(LIVE, None);
-    // The chain was read to a time before the deadline of the invoice, but the coin is still offered.
+    // The chain starts to lag before the deadline of the invoice. It lags for so short a time that its coin is still
+    // offered.
     shop.set_lagging("bitcoin", json!({ "lagging": false })).expect(200);
     shop.advance("19m");
     shop.set_lagging("bitcoin", json!({ "lagging": true })).expect(200);
@@ -258,15 +261,16 @@ fn earlier_seen_time_makes_a_late_payment_timely() {
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
     see(&confirmed, "confirmed", Some(&in_time), 200);
     assert_eq!(shop.invoice_status(LIVE, &confirmed), "paid_late");
-    // While the payment is dropped, an earlier seen time is reported. The payment uses this time when it is seen
-    // again.
+    // The shop reports an earlier seen time while the payment is dropped. When the payment is seen again, the earlier
+    // time counts.
     let payment = see(&gone, "gone", None, 201);
     shop.set_payment_state(&payment, "dropped");
     see(&gone, "gone", Some(&in_time), 200);
     shop.set_payment_state(&payment, "seen");
     assert_eq!(shop.invoice_status(LIVE, &gone), "detected");
     shop.assert_audit_clean();
-    // Two requests for one payment send only one event. They name the invoice instead of the payment's address.
+    // Two requests report the same payment, but only one event is sent. Both requests name the invoice instead of the
+    // payment's address.
     for (seen_at, status) in [(None, 201), (Some(&in_time), 200)] {
         let body = json!({ "invoice": by_invoice, "txid": "by-invoice", "seenAt": seen_at });
         shop.post("/sandbox/payments", None, body).expect(status);

@@ -49,7 +49,7 @@ pub const NODES: [&str; 3] = [
     "--node=polygon=http://127.0.0.1:1",
 ];
 
-/// Stores a cursor, so that the chain counts as watched up to the present.
+/// Stores a cursor at the present time, so that the chain counts as watched.
 #[track_caller]
 pub fn set_watched(shop: &ProductionFile, chain: &str) {
     let network = match chain {
@@ -83,7 +83,7 @@ pub fn run_coffer(file: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Returns the live addresses of a customer, each with its family.
+/// Returns the live addresses of a customer, as pairs of chain family and address.
 #[track_caller]
 pub fn addresses_of(shop: &ProductionFile, url: &str, reference: &str) -> Vec<(String, String)> {
     let path = format!("/v1/customers/{reference}/addresses");
@@ -115,12 +115,11 @@ fn watched_chain_with_a_wallet_hands_out_addresses() {
     assert_eq!(of("early"), [evm(0), utxo(0)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // A retired wallet hands out no address, and customers keep their addresses.
+    // A retired wallet assigns no new address. Customers keep their addresses.
     parse_output(&run_wallet_command(&shop.file(), &["retire", &bitcoin], ""));
     assert_eq!(of("bob"), [evm(2)]);
     assert_eq!(of("ada"), [evm(1), utxo(1)]);
-    // Only the wallet that was added last hands out addresses. The first wallet, added again, continues at its next
-    // index.
+    // The same wallet, added again, continues at its next index.
     let other = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
     assert_eq!(add_wallet(&shop, "bitcoin", other), bitcoin);
     assert_eq!(of("bob"), [evm(2), utxo(2)]);
@@ -168,7 +167,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     let shop = open_shop();
     let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
     let file = shop.file();
-    // Moves the next index from 5000 to 7000, as if another program had left these 2000 addresses unpaid.
+    // Moves the next index from 5000 to 7000. The wallet then has a gap of 2000 unpaid addresses.
     let args = ["add", "evm", "--yes", "--next"];
     parse_output(&run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM));
     let added = parse_output(&run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM));
@@ -236,14 +235,15 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         assert_eq!(said.contains(&why), restored > 0, "{said}");
         let added = parse_output(&output);
         assert_eq!(added[0]["nextIndex"], begins);
-        // The owner's wallet program starts its scan at index 0. Its gap limit must be at least the first assigned
-        // index.
+        // The owner's wallet program starts its scan at index 0. The program's gap limit must be at least the first
+        // assigned index.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
         let (mut server, url) = start_server(&file, &NODES);
         handed_out.extend(addresses_of(&shop, &url, "ada"));
         assert!(server.close_input());
         assert_eq!(findings(&file), Vec::<String>::new());
-        // Neither the copy nor the replaced file has the wallet. The copy also does not record the first restore.
+        // Removes the wallet from the file before the next restore. The copy has no wallet either, and does not
+        // record the first restore.
         execute(&shop, "delete from addresses; delete from wallets");
         run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }

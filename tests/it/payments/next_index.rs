@@ -1,4 +1,5 @@
-//! The next index of a wallet: its owner moves it, but never to an index that was or may have been assigned.
+//! The next index of a wallet. The owner may move the next index, but never to an index that was or may have been
+//! assigned.
 
 use super::live_addresses::{
     NODES, addresses_of, derive_address, open_shop, run_coffer, set_watched,
@@ -34,7 +35,7 @@ fn move_index(file: &Path, args: &[&str]) -> (String, u64) {
     (said, next.unwrap())
 }
 
-/// Asserts that the command is rejected with these words and changes no wallet.
+/// Asserts that the command fails with a message that contains these words, and changes no wallet.
 #[track_caller]
 fn assert_rejected(file: &Path, args: &[&str], words: &[&str]) {
     let rows = || {

@@ -1,4 +1,4 @@
-//! Pools of imported addresses: their import, and assigning each address once.
+//! Pools of imported addresses. Each imported address is assigned once.
 
 use crate::file::audit::findings;
 use crate::invoices::idempotency::concurrent_responses;
@@ -59,7 +59,7 @@ impl Shop {
     }
 }
 
-/// Returns the expected list of pools, which has only the solana pool.
+/// Returns the expected list of pools. The only pool is the solana pool.
 fn pool_list(free: u32, assigned: u32) -> Value {
     json!({ "data": [{ "object": "pool", "pool": "solana", "free": free, "assigned": assigned, "retired": 0 }] })
 }
@@ -218,7 +218,7 @@ fn server_hands_out_each_imported_address_once() {
 }
 
 impl ServedShop {
-    /// Moves all assignments and imports one minute into the past.
+    /// Sets the times of all assignments and of all imports back by one minute.
     #[track_caller]
     fn backdate_one_minute(&self) {
         let file = Connection::open(self.shop.file()).unwrap();
@@ -228,7 +228,7 @@ impl ServedShop {
     }
 
     /// Requests addresses for new customers of an account, and returns the number of customers that got one. Asserts
-    /// that the others are rejected as documented.
+    /// that each other request fails with the documented error.
     #[track_caller]
     fn request_addresses(&self, key: &str, begin: &str, count: u32) -> u32 {
         let mut made = 0;

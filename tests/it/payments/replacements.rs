@@ -68,7 +68,7 @@ fn returning_transaction_sends_no_further_event() {
     shop.advance("1h");
     let back = post_and_get_id(&shop, &new, json!({ "txid": "one" }));
     assert_eq!(back, first);
-    // The payment still counts as in time, and its absence sent no event.
+    // The payment still counts as in time. No event was sent when the payment was replaced and returned.
     shop.assert_invoice(&invoice, "detected", "created detected", "", ["0.00", "59.40"]);
     for (payment, more, param) in [
         (&first, json!({ "txid": "one" }), "txid"),

@@ -1,4 +1,4 @@
-//! Restores of older copies: no live address is assigned twice, and no transfer is paid twice.
+//! Tests that restore older copies: no live address is assigned twice, and no transfer is paid twice.
 
 use super::live_addresses::{
     NODES, addresses_of, derive_address, open_shop, run_coffer, set_watched,
@@ -108,7 +108,7 @@ impl RestoredShop {
         }
     }
 
-    /// Returns the ids of the orders that the signer received.
+    /// Returns the ids of the transfers that were given to the signer.
     fn signer_order_ids(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
         let orders = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

@@ -42,7 +42,7 @@ impl FiveOutputs {
         five
     }
 
-    /// Sends the transaction again under this id.
+    /// Sends the transaction again with this id.
     #[track_caller]
     fn resend(&self, txid: &str, status: u16) -> Value {
         let body = json!({ "txid": txid, "outputs": self.outputs });
@@ -157,8 +157,8 @@ fn zero_output_is_skipped() {
     let nothing = json!({ "invoice": open["id"], "asset": "BTC", "amount": "0" });
     let none = shop.post(PATH, None, json!({ "txid": "t", "outputs": [nothing] }));
     assert_eq!(none.expect(200).json(), json!({ "data": [] }));
-    // The zero output selects its coin for the invoice. In the next transaction, the output after the zero output has
-    // position 1.
+    // An output of zero BTC selects BTC as the coin of the invoice. In the second transaction, the output after the
+    // zero output has position 1.
     let picked = shop.get_invoice(open["id"].as_str().unwrap());
     assert_eq!((&picked["status"], &picked["asset"]), (&json!("awaiting_payment"), &json!("BTC")));
     let pays = json!({ "invoice": open["id"] });

@@ -208,7 +208,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let invoice = shop.create_invoice("92.00", json!({ "asset": "USDC-BASE" }));
     let address = &invoice["depositAddress"];
-    // All EVM chains have the same address, so the payment is proposed for the invoice that owns the address.
+    // The invoice has the same address on all EVM chains, so the invoice is proposed for a payment on another chain.
     let body = json!({ "address": address, "asset": "USDC-POLYGON", "amount": "100" });
     let wrong_chain = shop.pay(body);
     let shown = operator.read_unmatched(&wrong_chain);
@@ -221,7 +221,7 @@ fn unmatched_payment_shows_value_and_address_owner() {
     operator.assign_and_get_id(&wrong_chain, &shown["candidate"]);
     assert_eq!(shop.get_invoice(invoice_id(&invoice))["status"], "confirmed");
     assert_eq!(operator.read_unmatched(&wrong_chain)["candidate"], Value::Null);
-    // No owner is proposed for a payment to a foreign address, or for dust, which cannot be assigned.
+    // No invoice is proposed for a payment to a foreign address, or for dust, which cannot be assigned.
     let lost = operator.pay_foreign_address("0.001");
     assert_eq!(operator.read_unmatched(&lost)["candidate"], Value::Null);
     let bitcoin = shop.create_invoice("60.00", json!({ "asset": "BTC" }));

@@ -100,8 +100,8 @@ fn audit_finds_addresses_at_no_index_of_their_wallet() {
     for asset in ["BTC", "LTC", "ETH"] {
         shop.create_invoice("60.00", json!({ "asset": asset }));
     }
-    // The audit finds three errors: an index above the assigned ones, the index of another address, and an address
-    // without a wallet.
+    // The audit finds three errors: an index that was not assigned, a wallet of another pool, and an address without
+    // a wallet.
     for (change, problem) in [
         ("update wallets set next_index = 0 where seq = 3", "an index below 0"),
         ("update addresses set wallet = 2, wallet_index = 0 where seq = 3", "its pool's wallet"),

@@ -1,7 +1,7 @@
-//! Kills of the server with `kill -9` while payouts and refunds are requested, approved and sent. The file keeps
-//! every acknowledged step.
+//! Tests that kill the server with `kill -9` while payouts and refunds are requested, approved and sent. The file
+//! keeps every acknowledged step.
 //!
-//! Invariant: each kill follows a fixed number of responses, so it does not depend on timing.
+//! Invariant: the server is killed after a fixed number of responses, so the test does not depend on timing.
 
 use crate::support::process::start_sandbox;
 use crate::support::scratch::Scratch;
@@ -47,7 +47,8 @@ impl TransferClient {
         }
     }
 
-    /// Requests a new transfer if none is open, otherwise moves the open transfer by one step.
+    /// Requests a new transfer if none is open, otherwise moves the open transfer by one step. Returns the transfer;
+    /// `None` where no response arrived.
     fn advance_transfer(&self, agent: &ureq::Agent, url: &str) -> Option<Value> {
         let kind = self.kind;
         match &self.id {

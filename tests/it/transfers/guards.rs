@@ -6,7 +6,8 @@ use crate::support::installation::{Installation, RunningServer, SOLANA};
 use crate::support::polling;
 use serde_json::{Value, json};
 
-/// Address of Bitcoin's genesis block, which belongs to no shop in these tests.
+/// Asset, chain and address of a payee. The address is that of Bitcoin's genesis block, which belongs to no shop in
+/// these tests.
 const BTC: [&str; 3] = ["BTC", "bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"];
 const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
@@ -45,7 +46,7 @@ impl ApprovalShop {
         read.expect(200).json()["approval"].clone()
     }
 
-    /// Expects an approval with these fields to be rejected for `param`, and returns the message.
+    /// Asserts that an approval with these fields is rejected because of `param`, and returns the error message.
     #[track_caller]
     fn approval_error(&self, path: &str, fields: &Value, param: &str) -> String {
         let answer = self.running.operator_request("POST", path, &approve_body(fields));

@@ -1,5 +1,5 @@
-//! Kills of the server at every step of payouts and refunds on a real litecoind. Each transfer is sent once and
-//! reported once.
+//! Tests that kill the server at every step of payouts and refunds on a real litecoind. Each transfer is sent once
+//! and reported once.
 
 use super::litecoin_shop::{
     CONFIRMATIONS, LitecoinMerchant, LitecoinTransfer, ROUNDS, SentBy, start_node,

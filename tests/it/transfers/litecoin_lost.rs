@@ -72,8 +72,8 @@ fn assert_fails_when_input_spent(node: &Litecoind, mut merchant: LitecoinMerchan
     }
 }
 
-/// Spends the inputs of both transactions in `lost` elsewhere. Sends the transaction `again` a second time, and sends
-/// a new refund.
+/// Spends the inputs of both transactions in `lost` in other transactions. Broadcasts the transaction `again` a
+/// second time, and sends a new refund.
 ///
 /// Asserts that both lost transfers can fail without `force` once the spending transactions are final.
 #[track_caller]
@@ -211,8 +211,8 @@ fn reorganise_and_mine_again(
     }
 }
 
-/// Reorganises the blocks of two paid transfers, and spends the inputs of their transactions elsewhere. Reverses the
-/// amount of the first transfer, and sends the second transfer again.
+/// Reorganises the blocks of two paid transfers, and spends the inputs of their transactions in other transactions.
+/// Reverses the amount of the first transfer, and pays the second transfer again.
 #[track_caller]
 fn reorganise_and_double_spend(
     merchant: &mut LitecoinMerchant<'_>,

@@ -27,13 +27,13 @@ impl LitecoinMerchant<'_> {
         self.read_transfer(of)["status"].as_str().unwrap().to_owned()
     }
 
-    /// Waits until the transfer has this status and chain state, and returns it.
+    /// Waits until the transfer has this status and chain state, and returns the transfer.
     #[track_caller]
     pub fn wait_for_state(&self, of: &LitecoinTransfer, expected: [&str; 2]) -> Value {
         self.wait_for_problem(of, expected, "")
     }
 
-    /// Waits until the transfer has a review with this problem, and returns it.
+    /// Waits until the transfer has a review with this problem, and returns the transfer.
     #[track_caller]
     pub fn wait_for_review(&self, of: &LitecoinTransfer, status: &str, problem: &str) -> Value {
         self.wait_for_problem(of, [status, "needs_review"], problem)

@@ -52,8 +52,8 @@ struct EthTransfer {
     units: u128,
 }
 
-/// Plays a scene with transfers sent by hand, then with a signer. Asserts that the signer starts once for each
-/// transfer that it sends.
+/// Runs `scene` with transfers sent by hand, then with transfers sent by a signer. Asserts that the signer starts
+/// once for each transfer that it sends.
 #[track_caller]
 fn play_with_each_sender(untested: &str, scene: fn(&mut EthMerchant)) {
     if let Some(mut merchant) = EthMerchant::open(untested) {
@@ -363,7 +363,8 @@ impl EthMerchant {
         self.till.served.wait_for_query(&told, &[kind]);
     }
 
-    /// Resolves the only open review of a transfer by this action. Asserts that the review is of this kind.
+    /// Asserts that the first open review of a transfer is of this kind. Resolves the review by this action, and
+    /// returns the response.
     #[track_caller]
     fn resolve_review(&self, of: &EthTransfer, kind: &str, action: &str) -> Response {
         let read = self.read_transfer(of);

@@ -173,7 +173,7 @@ fn entered_txid_is_looked_up_or_found_by_rescan() {
     }
 }
 
-/// Spends both outputs of a transaction, so that a node without an index cannot find it.
+/// Spends both outputs of a transaction, so that a node without an index cannot find the transaction.
 #[track_caller]
 fn spend_outputs(
     merchant: &LitecoinMerchant<'_>,

@@ -59,7 +59,7 @@ fn payout_sent_before_the_upgrade_is_found() {
     };
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 21);
-    // The older server has read the blocks, but has not searched them for payouts.
+    // Simulates a server that has read the blocks, but has not searched the blocks for payouts.
     let height = node.call("getblockcount", json!([])).to_string();
     let hash = node.call_text("getbestblockhash", json!([]));
     let read = "update chain_cursors set height = ?1, hash = ?2, complete_height = ?1, complete_hash = ?2, head_height = ?1";

@@ -116,7 +116,7 @@ fn refund_count_limit_includes_returned_refunds() {
     }
     assert_eq!(refunded_amount(&shop, &invoice), "0.99");
     assert_eq!(shop.balance_fields(TEST, "EUR")[0], "99.01");
-    // Each invoice has its own limit.
+    // The limit counts the refunds of each invoice separately.
     let other = shop.fund_balance(TEST, "100.00", "EUR");
     shop.create_refund(&other, None);
 }

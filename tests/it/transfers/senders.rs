@@ -28,7 +28,7 @@ impl SignerShop {
     #[track_caller]
     fn open() -> SignerShop {
         let served = Installation::new();
-        // The signer never completes its first order, so later transfers stay approved.
+        // The signer never finishes its first transfer, so later transfers stay approved.
         let script = format!("echo $$ > {}; exec sleep 100000", served.path("number").display());
         let program = served.write_program("signer", &script);
         let running = served.start(&signer_settings(&program));

@@ -1,4 +1,4 @@
-//! The signer: its order, the effect of its response, and protection against sending twice.
+//! The signer command: its input, the effect of its response, and protection against sending a transfer twice.
 
 use crate::support::installation::{ETHEREUM, Installation, program_start_count, signer_settings};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 pub const STATE: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 
-/// Returns a signer that records its start, stores its order and runs a shell command. The command `answer` prints
+/// Returns a signer that records its start, stores its input and runs a shell command. The command `answer` prints
 /// the response.
 pub fn signer_with_response(served: &Installation, answer: &str) -> String {
     let script = format!(
@@ -18,7 +18,7 @@ pub fn signer_with_response(served: &Installation, answer: &str) -> String {
     served.write_program("signer", &script)
 }
 
-/// Returns a signer that records the id of each order, and waits for the response that a test writes.
+/// Returns a signer that records the id of each transfer, and waits for the response that a test writes.
 #[track_caller]
 pub fn waiting_signer(served: &Installation) -> String {
     let folder = served.path("orders");
@@ -31,13 +31,13 @@ pub fn waiting_signer(served: &Installation) -> String {
     served.write_program("signer", &script)
 }
 
-/// Writes the response of [`waiting_signer`] to an order.
+/// Writes the response of [`waiting_signer`] for a transfer.
 #[track_caller]
 pub fn write_signer_response(served: &Installation, id: &str, text: &str) {
     std::fs::write(served.path("orders").join(id), text).unwrap();
 }
 
-/// Counts the starts of [`waiting_signer`] for an order.
+/// Counts the starts of [`waiting_signer`] for a transfer.
 pub fn signer_start_count(served: &Installation, id: &str) -> usize {
     let started = served.path("orders").join("started");
     let started = std::fs::read_to_string(started).unwrap_or_default();

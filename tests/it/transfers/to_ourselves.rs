@@ -1,4 +1,5 @@
-//! Deposit addresses of the shop are not valid destinations, and destinations are not assigned as deposit addresses.
+//! A transfer cannot pay a deposit address of the shop, and the destination of a transfer is never assigned as a
+//! deposit address.
 
 use crate::chain::till::TestnetShop;
 use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
@@ -118,8 +119,7 @@ fn wallet_skips_a_payout_destination() {
     };
     let token = ("USDC-ERC20", "0x1c7D4B196Cb0C7B01d743Fbc6116a902379C7238");
     let till = TestnetShop::with_account_chain("ethereum", &node.url, token);
-    // The test stores this payout address directly. It stands for an address set when the wallet's next index was far
-    // lower.
+    // The test stores this payout address directly, as if it had been set when the wallet's next index was far lower.
     let conn = till.served.open_file();
     conn.execute(
         "insert into payout_addresses (account, chain, address, changed_at) values (1, 'base', ?1, 0)",

@@ -1,4 +1,4 @@
-//! Payments sent by contracts: the server detects them if the node returns traces, each at its own position.
+//! The server detects payments that contracts send, if the node returns traces. Each payment has a separate position.
 
 use super::fixtures::{
     EvmScene, ONE, TWO, collect_payments, error_response, payment_summary, start_changing_proxy,

@@ -150,7 +150,8 @@ pub fn payment_summary(received: &ReceivedOutput) -> (&str, &str, u32, &str, u12
     )
 }
 
-/// Starts a proxy that passes each response of the node, a `result` or an `error`, through `change`.
+/// Starts a proxy that passes each response of the node to the closure `change`, which returns the response to send.
+/// A response is a `result` or an `error`.
 #[track_caller]
 pub fn start_changing_proxy(
     node: &Anvil,

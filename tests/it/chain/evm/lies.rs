@@ -188,7 +188,7 @@ fn permanently_inconsistent_receipt_does_not_stop_the_chain() {
         let came = super::fixtures::collect_payments(read().unwrap());
         let ids: Vec<_> = came.iter().map(|came| came.asset.id).collect();
         assert_eq!(ids, ["ETH", "ETH", "ETH"], "all payments except tokens");
-        // The tenth read skipped the receipt, but the next read fetches it again.
+        // The tenth read skipped the inconsistent receipt. The next read requests the receipt again and fails.
         assert!(read().is_err());
     }
 }

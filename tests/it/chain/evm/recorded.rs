@@ -37,7 +37,7 @@ pub fn expected_payments() -> [(&'static str, usize, u32, &'static str, u128, &'
     ]
 }
 
-/// Starts a node that returns the recorded responses, each passed through `change`.
+/// Starts a node that returns the recorded responses. The closure `change` modifies each response.
 #[track_caller]
 pub fn start_recorded_node(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,

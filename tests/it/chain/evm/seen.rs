@@ -43,7 +43,8 @@ fn coin_and_token_are_seen_at_one_address() {
             assert_eq!(came, [coin, token]);
             assert_eq!(node.has_traces(), Some(true));
         } else {
-            // The shop does not accept the native coins of these chains, so only the token payment is detected.
+            // On chains other than Ethereum, the shop does not accept the native coin, so only the token payment is
+            // detected.
             assert_eq!(came, [token], "{chain}");
             assert_eq!(node.has_traces(), None);
         }

@@ -1,4 +1,4 @@
-//! Kills of the server within a block of Tron, with a simulated node.
+//! Tests that kill the server while it stores a block of Tron, with a simulated node.
 
 use super::{PAYMENTS_PER_CALL, RandomPayer, pay_and_kill};
 use crate::chain::till::TestnetShop;

@@ -206,7 +206,8 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
     ]
 }
 
-/// Returns two cases: a block above the maximum size, and a block of nearly that size.
+/// Returns two cases: a block above the maximum size of a response, and a block whose transaction ids reach nearly
+/// the maximum size.
 fn id_floods() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(BYTES_ABOVE_LIMIT)).into();
     vec![

@@ -1,4 +1,4 @@
-//! Payers: a litecoind, which may also stand for a Dogecoin node, and an anvil for each EVM chain.
+//! Payers with a litecoind or an anvil. In some tests, a proxy presents the litecoind as a Dogecoin node.
 
 use super::{ScenarioPayer, play_scenario};
 use crate::chain::till::TestnetShop;
@@ -12,7 +12,6 @@ use std::collections::BTreeSet;
 
 const FOREIGN: &str = "0x1111111111111111111111111111111111111111";
 
-/// A payer with a litecoind, which may also stand for a Dogecoin node.
 struct UtxoScenarioPayer {
     node: Litecoind,
     names: [&'static str; 3],
@@ -201,8 +200,8 @@ impl ScenarioPayer for EvmScenarioPayer {
         let coin = if chain == "ethereum" { "ETH" } else { "" };
         let mut came = self.node.received_amounts(to, (coin, (asset, &self.token)));
         came.retain(|_, (asset, _)| !asset.is_empty());
-        // The node cannot list transfers by contracts, so the test copies them from `booked` and compares the
-        // balances.
+        // The node cannot list transfers by contracts, so the test copies these transfers from `booked`. The sums
+        // must equal the balances.
         let sent = booked.iter().filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, asset));

@@ -12,7 +12,7 @@ pub(super) enum FaultyProxy {
     RpcProxy(RpcProxy, &'static [&'static str]),
     /// A simulated node that changes the responses to some paths.
     Tron(tron::Node),
-    /// A proxy that changes all responses of this server.
+    /// A proxy that changes all responses of the Electrum server.
     Electrum { liar: ElectrumProxy, _server: Electrumx },
     /// A proxy without faults.
     Honest(RpcProxy),

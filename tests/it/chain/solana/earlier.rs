@@ -21,7 +21,7 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
     let given = till.call_api(&running, "POST", "/v1/customers/ada/addresses", "{}");
     let address = given["addresses"][0]["address"].as_str().unwrap().to_owned();
     drop(running);
-    // The file is from a version without Solana.
+    // Replaces the shop's file by a copy in the format of a version without Solana.
     let older = till.served.path("older.db");
     let old = downgraded_copy(&till.served.file, &older, 27);
     let unwatched = "delete from chain_blocks; delete from chain_cursors; delete from chains where chain = 'solana'";

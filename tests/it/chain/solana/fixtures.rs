@@ -1,4 +1,4 @@
-//! A client of a Solana node that follows its chain step by step, without a file.
+//! A client of a Solana node that follows the chain step by step, without a database file.
 
 use crate::support::received::ReceivedAmounts;
 use crate::support::surfpool::{Surfpool, USDC, USDT};

@@ -156,7 +156,8 @@ fn payment_hidden_at_the_head_is_seen_later() {
     assert!(follower.poll().is_empty());
     liar.clear_faults();
     assert_eq!(follower.poll().len(), 1);
-    // Simulates a node without the account. The client finds the payment only when it reads the final slots again.
+    // The node reports that the accounts do not exist, so the client finds the payment only when it reads the final
+    // slots again.
     let nobody = |_: &Value, answer: &mut Value| {
         for one in answer["result"]["value"].as_array_mut().unwrap() {
             *one = Value::Null;

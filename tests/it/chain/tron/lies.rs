@@ -7,7 +7,7 @@ use coffer::chain::tron::Tron;
 use coffer::chain::{Node, NodeError};
 use serde_json::{Value, json};
 
-/// A function that makes one request of the client and returns only the error.
+/// A function that reads something through the client and returns only the error.
 type ClientRead = fn(&mut Tron) -> Result<(), NodeError>;
 
 fn read_head(client: &mut Tron) -> Result<(), NodeError> {
@@ -195,7 +195,7 @@ fn rate_limit_halves_the_next_range_and_hides_secrets() {
         assert_eq!(error_kind(&error), "limited", "{status}: {error}");
         assert!(!error.to_string().contains("secret"), "{error}");
         node.clear_faults();
-        // A range of eighteen blocks reached the limit, so the next range has half as many blocks.
+        // After the failure for a range of eighteen blocks, the client requests half as many blocks.
         assert_eq!(client.blocks(1, 18, &shop_accounts()).unwrap().len(), 9, "{status}");
         assert_eq!(client.blocks(1, 18, &shop_accounts()).unwrap().len(), 10, "{status}");
     }

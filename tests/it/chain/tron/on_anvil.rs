@@ -1,5 +1,4 @@
-//! Logs of a real contract on an anvil. The Tron virtual machine writes the same logs, and its nodes return them
-//! without `0x`.
+//! Logs of a real contract on an anvil. A Tron node returns the same logs, but without the prefix `0x`.
 
 use super::fixtures::{ONE, OTHER, TWO, payment_summaries, read_payments};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};

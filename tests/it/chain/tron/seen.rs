@@ -14,7 +14,7 @@ use serde_json::json;
 /// Number of blocks after which a block is final.
 const FINAL: u32 = 20;
 
-/// Sends all kinds of transactions, which enter the next block.
+/// Sends a transaction of each kind, for the next block, and returns the transaction ids.
 #[track_caller]
 fn send_all_transaction_kinds(node: &Standin) -> Vec<String> {
     let step = |to, amount| ContractStep::trx_payment(SENDER, to, amount);

@@ -12,7 +12,7 @@ use std::process::Command;
 
 const UNTESTED: &str = "payouts and refunds that the signer sends on ethereum";
 
-/// Opens a shop whose signer records each order and waits until its gate file is readable. Returns `None` if the
+/// Opens a shop whose signer records each start and waits until its gate file can be read. Returns `None` if the
 /// machine lacks anvil or the signer.
 #[track_caller]
 pub(super) fn open_with_signer() -> Option<EthMerchant> {

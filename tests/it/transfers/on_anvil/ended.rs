@@ -30,8 +30,8 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     let entered = &txids[0];
     let signed = merchant.node.call_rpc("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
-    // By hand, `other` has no transaction, and the transaction of `attached` is in the mempool. With the signer, both
-    // transfers have transactions, which are dropped below.
+    // If transfers are sent by hand, `other` has no transaction, and the transaction of `attached` is in the mempool.
+    // If the signer sends, both transfers have transactions, which are dropped below.
     let other = if is_by_hand {
         merchant.new_processing((first, USDC))
     } else {
@@ -90,8 +90,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed() {
     }
 }
 
-/// Pays one transfer of each kind by more than 1 percent too much, and a third transfer by exactly 1 percent too
-/// much.
+/// Overpays one transfer of each kind by more than 1 percent, and a third transfer by exactly 1 percent.
 #[track_caller]
 fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];

@@ -107,7 +107,7 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
-    // The transaction that pays less is proposed to the operator.
+    // The replacement that pays less is proposed to the operator.
     assert_eq!(merchant.read_transfer(&all[3])["proposals"][0]["txid"], new[3]);
     let received =
         [0, 1, 2, 3].map(|at: usize| all[at].units - merchant.destination_balance(&all[at]));
@@ -174,8 +174,8 @@ fn play_lost_paid_transactions(merchant: &mut EthMerchant) {
     }
 }
 
-/// Reorganises the blocks of three paid transfers. The first transaction returns, the second transfer is sent again,
-/// and the third is reversed.
+/// Reorganises the blocks of three paid transfers. The first transaction is broadcast again, the second transfer is
+/// paid again, and the amount of the third is reversed.
 #[track_caller]
 fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
     let before = merchant.node.call_rpc("evm_snapshot", json!([]));
@@ -196,7 +196,8 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
     merchant.resolve_review(&all[2], "gone", "adjust").expect(200);
     let adjusted = merchant.balance();
     assert_ne!(adjusted, balance);
-    // The first transaction returns. The second transfer is sent again, before the new id is entered.
+    // The first transaction is broadcast again. The second transfer is paid again, before the new transaction id is
+    // entered.
     broadcast_again(merchant, &raws[..1]);
     let other = merchant.send_amount(&all[1]);
     merchant.mine_and_sync(2);

@@ -1,4 +1,4 @@
-//! One transaction that pays several transfers: each output settles one transfer.
+//! One transaction that pays several transfers. Each payment in the transaction settles one transfer.
 
 use super::{ETH, EthMerchant, EthTransfer, FINAL, USDC};
 use crate::process::deploy::signer::CHAIN_ID;

@@ -38,7 +38,7 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
         let found = reviewed["onChain"]["problem"].as_str().unwrap();
         assert!(found.starts_with(&format!("whether transaction {txid} pays ")), "{found}");
     }
-    // A person confirms the first payment. Then a node with traces reads the final blocks again.
+    // An operator confirms the first payment. Then the server reads the final blocks again, from a node with traces.
     let counted = json!({ "action": "pay", "txid": txids[0], "reason": "its balance says so" });
     merchant.apply_action(&both[0], &counted).expect(200);
     proxy.clear_faults();
