@@ -77,7 +77,7 @@ fn list_contains(list: &str, name: &str) -> bool {
     is_in(list) || list.contains("VALUES") && is_in(VALUES)
 }
 
-/// Place where a module uses a neighboring module, by the paths of both modules.
+/// Source location of one use, by the path of the using module and the path of the used module.
 type ModuleUses = BTreeMap<(ModulePath, ModulePath), String>;
 
 /// Finds the shortest cycle of uses between top-level modules, or between modules of `http`. A module and its

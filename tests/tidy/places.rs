@@ -1,4 +1,4 @@
-//! Code and texts that are allowed in one place only, and marks of unfinished work, which are not allowed.
+//! Code and texts that are allowed in one place only, and markers of unfinished work, which are not allowed.
 
 use crate::names::UsedNames;
 use crate::scan::{Token, TokenKind, scan};
@@ -121,7 +121,7 @@ pub fn sleeps_in_tests(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Finds SQL that is outside `src/store`, or outside the macros that test it.
+/// Finds SQL outside `src/store`, or outside the macros `commands`, `values` and `rows`.
 pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust_files("src/") {
@@ -146,7 +146,7 @@ pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
     found
 }
 
-/// Finds marks of unfinished work. Clippy rejects `todo!`, `unimplemented!` and `dbg!`.
+/// Finds markers of unfinished work. Clippy rejects `todo!`, `unimplemented!` and `dbg!`.
 pub fn marks_of_unfinished_work(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust_files("") {

@@ -1,8 +1,8 @@
-//! Splits Rust source into tokens: words, marks, string literals and comments, each with its line.
+//! Splits Rust source into tokens: words, punctuation, string literals and comments, each with its line.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// A word, a number, a lifetime, a character literal or a single mark.
+    /// A word, a number, a lifetime, a character literal or a punctuation character.
     Code,
     /// The content of a string literal, as written between its quotes.
     Text,

@@ -1,5 +1,5 @@
-//! Fuzzes the parsing of fiat and coin amounts: an accepted text prints as the same amount, and no ambiguous text is
-//! accepted.
+//! Fuzzes the parsers of fiat and coin amounts. They reject ambiguous text. A parsed amount, formatted as text,
+//! parses to the same amount.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use coffer::domain::money::Cents;
 use coffer::domain::money::coin::{Rate, Units};
 use libfuzzer_sys::fuzz_target;
 
-/// Returns `true` for digits with at most one point, the only form of an amount.
+/// Returns `true` if the text consists of digits and at most one decimal point.
 fn is_plain(text: &str) -> bool {
     let points = text.bytes().filter(|byte| *byte == b'.').count();
     points <= 1 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.')
@@ -27,7 +27,7 @@ fuzz_target!(|text: &str| {
         assert!(is_plain(text), "{text:?} became {}", asset.text(units));
         assert_eq!(Units::parse(&asset.text(units), asset.decimals), Ok(units), "{text:?}");
         if let Ok(rate) = asset.fixed_rate(coffer::domain::money::Currency::Eur) {
-            // The result is a value or an overflow error, never a panic.
+            // `rate.value` may return an overflow error, but must not panic.
             let _ = rate.value(units, asset.decimals);
         }
     }

@@ -1,7 +1,7 @@
-//! Fuzzes connections and requests: any bytes, and any body and query on every route. Each input gets a response or
-//! is disconnected, without an internal error.
+//! Fuzzes connections with arbitrary bytes, and every route with arbitrary queries and bodies. The server answers
+//! each input or closes the connection, without an internal error.
 //!
-//! Uses a sandbox in this process over real connections, so that coverage of all code guides the search.
+//! The sandbox runs in this process, behind real connections, so that the fuzzer sees the coverage of all code.
 
 #![no_main]
 

@@ -163,7 +163,7 @@ fn malformed_bodies(valid: &str) -> Vec<RequestCase> {
     ]
 }
 
-/// Returns a body whose fields are invalid, except those in `named`.
+/// Returns a body in which the fields in `named` have their valid values and all other fields have invalid values.
 pub fn body_with_other_faults(
     fields: &[String],
     valid: Option<&Value>,

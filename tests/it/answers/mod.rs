@@ -29,14 +29,14 @@ fn sandbox_responses_match_golden_files() {
     assert_responses_match(|tag| tag.starts_with("Sandbox"));
 }
 
-/// Asserts that the responses of all operations with a wanted tag match their golden files.
+/// Asserts that the responses of all operations whose tag `is_wanted` accepts match their golden files.
 #[track_caller]
 fn assert_responses_match(is_wanted: fn(&str) -> bool) {
     let operations = document::operations();
     let tags: BTreeSet<&str> = operations.iter().map(|operation| operation.tag.as_str()).collect();
     let recorder = ResponseRecorder::new();
     for tag in tags {
-        // Other tests cover the tag `Process`: documents, counters and probes.
+        // Other tests cover the operations with the tag `Process`: documents, counters and probes.
         if !is_wanted(tag) || tag == "Process" {
             continue;
         }

@@ -23,7 +23,7 @@ const NAMED_COLLECTIONS: [(&str, &str); 8] = [
 
 /// Ids of the created objects.
 pub struct SeededObjects {
-    /// Id of one object of each collection that a path can name, except invoices.
+    /// Id or name of one object of each collection except invoices, by the name of the collection in paths.
     pub ids: BTreeMap<&'static str, String>,
     pub invoice_open: String,
     pub invoice_paid: String,

@@ -74,9 +74,9 @@ fn normalize(text: &str) -> String {
     for begin in ["whsec_", "\"legacy_"] {
         out = mask_after(&out, begin, |letter| letter != '"');
     }
-    // Headers of a delivery contain the real time and a signature.
+    // The headers of a delivery contain the real time and a signature.
     out = mask_after(&out, "\"headers\":{", |letter| letter != '}');
-    // A QR code contains a secret, and its path starts with `M`.
+    // The SVG path of a QR code, which starts with `M`, encodes a secret.
     mask_after(&out, "\"path\":\"M", |letter| letter != '"')
 }
 
@@ -105,7 +105,7 @@ fn mask_after(text: &str, begin: &str, is_inside: fn(char) -> bool) -> String {
     out
 }
 
-/// Returns a placeholder for a long word with letters and digits, which is random. Returns other words unchanged.
+/// Replaces a word of 20 or more characters with letters and digits by a placeholder, because such a word is random.
 fn replace_random(word: &str) -> String {
     let has = |is: fn(&char) -> bool| word.chars().any(|letter| is(&letter));
     if word.len() < 20 || !has(char::is_ascii_digit) || !has(char::is_ascii_alphabetic) {

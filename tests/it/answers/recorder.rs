@@ -1,4 +1,4 @@
-//! Sends the requests of operations in every situation and writes the golden text of the responses.
+//! Sends the requests of each operation in every situation, and formats the responses as golden text.
 
 use super::case::{RequestCase, body_with_other_faults, case_with_body, cases};
 use super::document::Operation;
@@ -69,7 +69,8 @@ const TESTED_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSand
 /// Responses of one operation, by request and situation.
 struct ResponseTable {
     heading: String,
-    /// Name of each request, with the number of its response in each situation. Numbers start at 1.
+    /// Name of each request, with the number of its response in each situation, from 1. `None` if the request was not
+    /// sent in this situation.
     rows: Vec<(String, [Option<usize>; Situation::ALL.len()])>,
     answers: Vec<String>,
 }

@@ -44,7 +44,7 @@ impl SeededSandbox {
         }
     }
 
-    /// Returns a valid body of the operation, `None` if it has no body.
+    /// Returns a valid body of the operation, `None` if the operation has no body.
     pub fn valid_body(&self, operation: &Operation) -> Option<Value> {
         let mut body = match operation.id.as_str() {
             "createUser" => {

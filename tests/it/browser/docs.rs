@@ -1,4 +1,5 @@
-//! The reference at `/docs` and the guides: complete, equal for all readers, and correct about signatures.
+//! The API reference at `/docs` and the guides: completeness, links, compression, and example programs that verify
+//! signatures.
 
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
@@ -179,7 +180,7 @@ const CHECKERS: [SignatureChecker; 3] = [
     },
 ];
 
-/// Returns `true` if the checker accepts the signature, `None` if its program is not installed.
+/// Returns `true` if the checker accepts the signature, `None` if its interpreter is not installed.
 #[track_caller]
 fn is_accepted(checker: &SignatureChecker, header: &str, secret: &str, body: &str) -> Option<bool> {
     let folder = Scratch::new();

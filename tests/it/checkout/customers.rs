@@ -11,8 +11,8 @@ fn other_site_cannot_move_the_sandbox_clock() {
     let invoice = shop.create_invoice("20.00", json!({ "asset": "LTC" }));
     let (_, token) = checkout_path_and_token(&invoice);
     let id = invoice["id"].as_str().unwrap();
-    // Because of its referrer policy, the checkout page sends `Origin: null`, as other sites can. `Sec-Fetch-Site`
-    // distinguishes them.
+    // Browsers send `Origin: null` from the checkout page because of its referrer policy. Other sites can send the
+    // same value, but with another `Sec-Fetch-Site`.
     let move_by = |headers: &[(&str, &str)]| {
         let form = ("content-type", "application/x-www-form-urlencoded");
         let (headers, path) = ([headers, &[form]].concat(), format!("/checkout/{id}/simulate"));
@@ -108,7 +108,7 @@ fn checkout_uses_the_language_of_the_customer() {
     page("&lang=%3Cb%3E", "de").assert_shows(200, &german).assert_hides(&["<b>", "name=\"lang\""]);
     let links = ["?lang=ja&#38;token=", "aria-current=\"true\">Deutsch<", "hreflang=\"zh-Hans\""];
     page("", "de").assert_shows(200, &links);
-    // The account's setting has priority over the browser. An unsupported language falls back to English.
+    // The account's language has priority over the browser's language. An unsupported language falls back to English.
     shop.execute_sql("update accounts set checkout_lang = 'pt-BR'");
     let other = shop.create_invoice("20.00", json!({}));
     get_checkout_page(&shop, &other)

@@ -1,4 +1,4 @@
-//! Error pages for customers: language, hint to the next step, and sites that may frame the page.
+//! Error pages for customers: their language, the suggested next step, and the sites that may frame them.
 
 use super::pages::checkout_path_and_token;
 use crate::support::Shop;
@@ -10,7 +10,7 @@ use serde_json::json;
 const NOWHERE: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
 const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
 
-/// Sets the allowed origins and the checkout language of the account, in the file.
+/// Writes the allowed origins and the checkout language of the account into the database.
 fn set_origins_and_language(shop: &Shop, origins: &str, language: &str) {
     shop.execute_sql(&format!(
         "update accounts set allowed_origins = '{origins}', checkout_lang = '{language}'"
@@ -41,7 +41,8 @@ fn error_page_uses_the_language_of_the_checkout() {
             .assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
         shop.get_page(page).assert_shows(404, &["lang=\"en\"", "Page not found"]);
     }
-    // The language comes from the form, otherwise from the account, otherwise from the browser.
+    // A language in the form has priority over the account's language, which has priority over the browser's
+    // language.
     set_origins_and_language(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");

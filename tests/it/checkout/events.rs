@@ -155,8 +155,8 @@ fn idle_stream_is_evicted_and_ends_with_the_server() {
         next_event(&mut stream).unwrap();
         stream
     };
-    // The server accepts four connections, and the client of `shop` already holds one. A stream above this limit
-    // evicts the stream that has been idle longest.
+    // The server accepts four connections, and the client of `shop` already holds one of them. A new stream above
+    // this limit evicts the longest idle stream.
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next_event(&mut streams.remove(0)).is_none());

@@ -92,11 +92,11 @@ fn underpaid_page_shows_the_missing_amount_and_address() {
     shop.set_payment_state(&part, "confirmed");
     let arrived = ["<h1>Send 0.2 LTC more</h1>", "0.05 LTC has arrived"];
     get_checkout_page(&shop, &invoice).assert_shows(200, &arrived);
-    // 0.24875 LTC is 99.5 % of the 0.25 LTC due. The account tolerates a missing 0.5 %.
+    // 0.24875 LTC is 99.5 % of the 0.25 LTC due. The account accepts payments that are at most 0.5 % too low.
     pay(&tolerated, "0.24875");
     get_checkout_page(&shop, &tolerated).assert_shows(200, &seen).assert_hides(&["more</h1>"]);
-    // The invoice is for 0.25 LTC. After 0.05 and 0.1 LTC, the page requests 0.1 LTC more until the deadline, and
-    // nothing after it.
+    // The invoice is for 0.25 LTC. After payments of 0.05 and 0.1 LTC, the page requests the missing 0.1 LTC only
+    // until the deadline.
     pay(&invoice, "0.1");
     get_checkout_page(&shop, &invoice)
         .assert_shows(200, &["<h1>Send 0.1 LTC more</h1>", "0.15 LTC was seen"]);

@@ -85,7 +85,7 @@ impl RunningServer {
     }
 }
 
-/// Runs the doctor on a file with these rates and returns its output.
+/// Runs `coffer doctor` on a file with this `--rates` setting, and returns its output.
 #[track_caller]
 pub(super) fn run_doctor(file: &Path, rates: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

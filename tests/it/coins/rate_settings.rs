@@ -54,7 +54,7 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     served.wait_for_query(problem, &["none"]);
 }
 
-/// A coin without a rate in the file is not on offer, and is not reported as missing.
+/// A coin without a rate in the file cannot be selected, and its rate is not reported as missing.
 #[test]
 fn coin_not_in_the_rate_file_needs_no_rate() {
     let served = Installation::new();

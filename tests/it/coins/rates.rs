@@ -7,7 +7,7 @@ use crate::support::scratch::Scratch;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
-/// One millisecond above the maximum age of a fresh rate, in milliseconds.
+/// Age of a stale rate, in milliseconds: one more than the maximum age of a fresh rate.
 const JUST_STALE: &str = "180001";
 
 impl Shop {
@@ -30,7 +30,7 @@ impl Shop {
         }
     }
 
-    /// Returns rate and rate source of a row, and the age of the rate at the time in the column `moment`, in
+    /// Returns rate, rate source and rate age of a row. The age is measured at the time in the column `moment`, in
     /// milliseconds.
     #[track_caller]
     fn rate_and_age(&self, table: &str, moment: &str, id: &str) -> String {
@@ -64,7 +64,7 @@ fn late_payment_uses_current_rate_instead_of_quoted() {
         [(TEST, false, "0"), (LIVE, false, "0"), (TEST, true, "0"), (LIVE, true, JUST_STALE)]
     {
         let id = shop.create_litecoin_invoice(key);
-        // Simulates a rate that was half of the current one when the coin was selected.
+        // Simulates that the rate was half as high when the coin was selected.
         shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'; update payments set rate = '40' where on_time");
         shop.set_rates_stale(is_stale);
         shop.advance("1m");
@@ -102,7 +102,7 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
         shop.set_payment_state(&id, "confirmed");
         shop.assert_deposit(key, &id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
         assert_eq!(shop.rate_and_age("deposits", "fixed_at", &id), "60000 fixed 0");
-        // A reorg does not change the fixed rate.
+        // A reorg does not change the rate that the first confirmation fixed.
         shop.advance("10m");
         for state in ["orphaned", "confirmed"] {
             shop.set_payment_state(&id, state);

@@ -107,7 +107,7 @@ fn simulation_pays_the_due_amount() {
     shop.set_payment_state(&almost, "confirmed");
     let id = id.as_str().unwrap();
     assert_eq!(shop.get_invoice(id)["status"], "underpaid", "0.99 of 1.00");
-    // 0.01 EUR is due, and the case `under` pays half of it, rounded up to the full cent.
+    // 0.01 EUR is still due. The case `under` pays half of this amount, rounded up to a full cent.
     assert_eq!(simulate(json!({ "case": "under" }))["status"], "confirmed");
     // The simulation pays the full price of 0.0125 although the invoice is already paid, so the total is 0.025.
     assert_eq!(simulate(json!({ "case": "exact" }))["amountReceived"], "0.025");

@@ -1,4 +1,4 @@
-//! Customer addresses: shape, stability and ownership.
+//! Customer addresses: one for each chain family, stable, unique, and bound to one account and mode.
 
 use crate::invoices::idempotency::concurrent_responses;
 use crate::support::{LIVE, Response, Shop, TEST};
@@ -24,7 +24,7 @@ impl Shop {
     }
 }
 
-/// Runs a command beside a running server and returns its output.
+/// Runs a command on the file of a running server, and returns its JSON output.
 #[track_caller]
 fn run_coffer(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

@@ -82,7 +82,7 @@ fn confirmation_fixes_the_fee() {
     assert_eq!((&deposit["feeEur"], &deposit["netEur"]), (&json!("1.20"), &json!("58.80")));
     assert_ne!(deposit["createdAt"], deposit["confirmedAt"]);
     assert_eq!(deposit["confirmedAt"], shop.now());
-    // 0.00000001 BTC at 60000 EUR is worth 0.00 EUR, so the deposit is confirmed but not booked.
+    // At 60000 EUR, 0.00000001 BTC is worth less than a cent, so the deposit is confirmed but not booked.
     let little = shop.pay(json!({ "address": address, "amount": "0.00000001" }));
     shop.set_payment_state(&little, "confirmed");
     shop.assert_deposit(TEST, &little, "confirmed", 1, "", "58.80");
@@ -114,7 +114,7 @@ fn seen_deposit_can_be_replaced() {
     let seen_at = shop.get_deposit(TEST, &id)["createdAt"].clone();
     shop.advance("1h");
     let path = format!("{PATH}/{id}");
-    // A replacement of the same amount keeps the time of the replaced payment.
+    // If a payment is replaced by a payment of the same amount, the new payment keeps the time of the old payment.
     let same = shop.post(&path, None, json!({ "state": "replaced" }));
     let same = same.expect(200).json();
     let same = same["id"].as_str().unwrap();

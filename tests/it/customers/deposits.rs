@@ -95,7 +95,8 @@ fn simulated_deposit_is_confirmed_booked_and_reported() {
     );
     let booked = "sale 60.00, fee -0.60";
     shop.assert_deposit(TEST, id, "confirmed", 1, booked, "59.40");
-    // Each call creates another deposit, with an amount as text or as number, on a chain of each family.
+    // Each call creates another deposit. The amount is a text or a number, and the coins are on chains of every
+    // family.
     for (asset, amount, gross) in [
         ("BTC", json!("0.001"), "60.00"),
         ("USDC-BASE", json!(10), "9.20"),

@@ -21,7 +21,7 @@ insert into ledger (id, account, mode, currency, amount, kind, ref_type, ref_id,
 insert into unmatched_payments (id, observation, reason) values ('u', 3, 'unknown_address');
 ";
 
-/// Statements, each with the constraint that rejects it.
+/// Statements, each with the kind of the constraint that rejects it.
 const REFUSED: [(&str, &str); 38] = [
     // A reference is unique in its account and mode.
     ("insert into customers (account, mode, ref, created_at) values (1, 'test', 'ada', 1)", "UNIQUE"),
@@ -87,8 +87,8 @@ fn customer_tables_reject_invalid_rows() {
     }
 }
 
-/// The rows of `ROWS` and valid changes of them are accepted, so that only the tested constraint rejects a statement
-/// of `REFUSED`.
+/// The database accepts the rows of `ROWS` and valid changes of these rows. A statement of `REFUSED` therefore fails
+/// only because of the tested constraint.
 #[test]
 fn customer_tables_accept_valid_rows() {
     let conn = file_with_rows("customers-taken");

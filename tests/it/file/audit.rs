@@ -34,7 +34,8 @@ pub fn shop_with_every_feature() -> Shop {
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     shop.update_account(json!({ "endpoints": [{ "url": inbox }] }));
     shop.advance("1s");
-    // The invoices are expired, cancelled, underpaid, confirmed again after a reorg, and failed after a reorg.
+    // The next statements create invoices that are expired, cancelled, underpaid, confirmed again after a reorg, and
+    // failed after a reorg.
     shop.create_invoice("10.00", json!({ "ttlSeconds": 60, "webhookUrl": inbox }));
     let cancelled = shop.create_invoice("10.00", json!({ "asset": "BTC" }));
     shop.cancel_invoice(cancelled["id"].as_str().unwrap()).expect(200);

@@ -1,4 +1,4 @@
-//! `coffer audit` of followed chains: SQL breaks each rule, and the audit reports it.
+//! `coffer audit` of the chain tables: SQL statements break each rule, and the audit reports each fault.
 
 use super::audit::findings;
 use crate::support::Shop;
@@ -57,7 +57,7 @@ const FAULTS: [(&str, &str, &str); 14] = [
 
 /// Statements that cause no finding.
 const VALID_STATEMENTS: [&str; 4] = [
-    // The cursor of a chain need not advance while a rescan is ordered or the chain is stopped.
+    // The cursor of a chain need not advance while a rescan is pending or the chain is stopped.
     "insert into rescans (chain, from_height, next_height, asked_at) values ('ethereum', 80, 80, 0);
      update chain_cursors set complete_height = 81, complete_hash = 'e81' where chain = 'ethereum'",
     "update chain_cursors set stopped = 'why', complete_hash = 'other' where chain = 'litecoin'",

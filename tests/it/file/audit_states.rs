@@ -1,5 +1,5 @@
-//! Edits of accounts, keys, users, wallets, pools, payout addresses and settings are found, because the audit log has
-//! a hash of each value.
+//! `coffer audit` finds edits of accounts, keys, users, wallets, pools, payout addresses and settings, because the
+//! audit log has a hash of each value.
 
 use super::audit::findings;
 use super::old_files::{downgraded_copy, start_on_file, text_column};

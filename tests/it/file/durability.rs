@@ -1,6 +1,6 @@
 //! Acknowledged writes survive `kill -9`: a sandbox is killed ten times while clients create ten thousand invoices.
 //!
-//! Invariant: each kill happens after a number of responses, not after a time.
+//! Invariant: the number of received responses, not a time, decides when the sandbox is killed.
 
 use crate::support::process::{Process, start_sandbox};
 use crate::support::{TEST, agent, send};
@@ -14,7 +14,7 @@ use std::sync::{Condvar, Mutex};
 
 /// Number of invoices to create.
 const INVOICES: usize = 10_000;
-/// Number of kills.
+/// Number of times that the sandbox is killed.
 const KILLS: usize = 10;
 /// Number of responses between two kills.
 const RESPONSES_PER_KILL: usize = 900;
@@ -24,7 +24,7 @@ const CLIENTS: usize = 32;
 /// Idempotency key of an acknowledged invoice, and the id in the response.
 type AcknowledgedInvoice = (String, String);
 
-/// Tells the clients, when dropped, that no further server process will start.
+/// On drop, tells the clients that no further server process will start.
 struct ClientStopGuard<'a>(&'a CurrentProcess);
 
 /// Number and URL of the current process, for clients that wait for the next process.
@@ -57,8 +57,8 @@ impl Drop for ClientStopGuard<'_> {
     }
 }
 
-/// Creates invoices until enough exist, each with its own idempotency key. If no response arrives, repeats the
-/// request at the next process.
+/// Creates invoices until enough exist, each with its own idempotency key. If no response arrives, sends the request
+/// again to the next process.
 fn create_invoices(
     next: &AtomicUsize,
     generation: &CurrentProcess,
@@ -110,7 +110,8 @@ fn try_post(
     Some(text)
 }
 
-/// Kills the process repeatedly while responses arrive, checks the file, and starts the next process.
+/// Repeatedly kills the process while responses arrive, checks the file, and starts the next process. Returns the ids
+/// of the acknowledged invoices by idempotency key.
 fn kill_repeatedly(
     file: &Path,
     generation: &CurrentProcess,

@@ -1,4 +1,4 @@
-//! Full and failing disks: acknowledged writes stay, and other writes are rejected.
+//! Full and failing disks: acknowledged writes are not lost, and further writes are rejected.
 //!
 //! A preloaded library (`support/disk.c`) makes system calls fail while a file with the name of the failure exists.
 
@@ -101,7 +101,6 @@ impl FailingDiskShop {
         send(&self.agent, "POST", &url, &headers, &body.to_string())
     }
 
-    /// Waits until the server is ready.
     #[track_caller]
     pub fn wait_until_ready(&self) {
         assert!(polling::wait_until(|| self.get("/readyz").status == 200));
@@ -174,7 +173,7 @@ fn failed_sync_stops_writes_until_a_restart() {
     let untouched = std::fs::read(shop.file()).unwrap();
     shop.start_failure("broken", "-wal");
     assert_write_rejected(&shop.create_invoice("lost"));
-    // A sync would succeed now, but the server must still reject writes.
+    // The failure is over, but the server must still reject writes.
     shop.end_failure("broken");
     for _ in 0..200 {
         assert_write_rejected(&shop.create_invoice("during"));

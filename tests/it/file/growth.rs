@@ -13,7 +13,7 @@ use std::path::Path;
 /// Maximum size of the WAL file, in bytes.
 const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Returns the number of text bytes that the file stores for delivery responses.
+/// Returns the total length of the delivery responses in the file, in bytes.
 #[track_caller]
 fn stored_response_bytes(shop: &Shop) -> i64 {
     let bytes = "select cast(ifnull(sum(length(cast(answer as blob))), 0) as text) from attempts";
@@ -60,8 +60,8 @@ fn repeated_delivery_response_is_stored_once() {
         .expect(200);
     assert_eq!(attempt_responses(&listed.json()["data"][0]), expected);
     assert_eq!(stored_response_bytes(&shop), 2 * 4 * 1024);
-    // 1908 hours later, the time is 91.5 days (2 + 10 + 79.5) after the first attempt. Attempts are deleted after 90
-    // days, so those of the first day are deleted, with the response that only they referred to.
+    // After 1908 more hours, 91.5 days (2 + 10 + 79.5) have passed since the first attempt. Attempts older than 90
+    // days are deleted, with the response that only these attempts referred to.
     shop.advance("1908h");
     assert_eq!(attempt_responses(&shop.deliveries()[0]), vec![start("a"); 12]);
     assert_eq!(stored_response_bytes(&shop), 4 * 1024);
@@ -210,8 +210,8 @@ fn repeated_selection_keeps_one_quote_for_each_coin() {
     }
     let rows = |table: &str| shop.query_text(&format!("select count(*) || '' from {table}"));
     let kept = ["invoice_steps where quote is not null", "quotes", "addresses"];
-    // Each of the three coins has one timeline entry. The first selection has one more, because it changes the status
-    // of the invoice.
+    // The timeline has one entry for each of the three coins. The first selection adds a second entry, because it
+    // changes the status of the invoice.
     assert_eq!(kept.map(rows), ["4", "3", "3"]);
     // A selection that received a payment stays in the timeline.
     let payment = shop.pay(json!({ "invoice": id, "asset": "SOL", "amount": "0.001" }));

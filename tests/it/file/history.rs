@@ -1,5 +1,5 @@
-//! The hash chain over the ledger and the audit log. The audit finds edits. A chain head that a person has kept
-//! proves all rows up to it.
+//! The hash chain over the ledger and the audit log. The audit finds edits. A chain head that was saved elsewhere
+//! proves that the rows up to it are unchanged.
 
 use super::audit::{findings, shop_with_every_feature};
 use super::old_files::{downgraded_copy, start_on_file, text_column};
@@ -182,7 +182,7 @@ fn rows_of_an_older_file_form_the_first_chain_link() {
         &format!("ledger up to {}", rows[0]),
     );
     assert_edit_found(&file, "delete from ledger", &format!("ledger up to {}", rows[0]));
-    // The hash chain of the new rows continues that of the old rows.
+    // The new rows continue the hash chain of the old rows.
     let (mut process, url) = start_on_file(&file);
     let invoice = json!({ "amount": "10.00", "currency": "EUR", "asset": "BTC" });
     let invoice = super::old_files::call(&url, "POST", "/v1/invoices", TEST, &invoice);

@@ -1,4 +1,5 @@
-//! A file that a server has open: it is locked under every name, and the server notices if the file is removed.
+//! The lock on the file of a running server applies to every name of the file. The server notices if the file is
+//! removed.
 
 use super::failing_disk::count_refusal_lines;
 use crate::support::process::{Process, start_sandbox};

@@ -1,4 +1,4 @@
-//! `coffer backup` and `coffer restore`: copies under load, killed copies, and restores of an older copy.
+//! `coffer backup` and `coffer restore`: backups under load, killed backups, and restores of an older copy.
 
 use crate::support::audit_log::record_direct_writes;
 use crate::support::process::start_sandbox;
@@ -142,7 +142,8 @@ fn concurrent_backups_to_one_name_do_not_mix() {
         create_invoice_address(&url, TEST);
     }
     let copy = scratch.path("copy.db");
-    // The test simulates another backup in progress: it holds the lock of the temporary file, so this file stays.
+    // The test holds the lock of the temporary file, like another running backup. The command must leave this file
+    // unchanged.
     let temporary = scratch.path("copy.db-copying");
     std::fs::write(&temporary, "half a copy").unwrap();
     let lock = std::fs::File::create(scratch.path("copy.db-copying-lock")).unwrap();
@@ -151,7 +152,7 @@ fn concurrent_backups_to_one_name_do_not_mix() {
     assert!(said.contains("in use by another coffer"), "{said}");
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "half a copy");
     drop(lock);
-    // If several backups write to one name, the copy is always complete, and no temporary file stays.
+    // Several backups write to one path at once. The copy is always complete, and no temporary file remains.
     for _ in 0..5 {
         let all: Vec<_> = (0..4)
             .map(|_| {

@@ -101,8 +101,8 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = TestFolders::new();
     let (copy, file) = (place.old_file("v2"), place.scratch.path("shop.db"));
     place.run_expecting(0, &["restore", path_text(&copy)], &file);
-    // The test changes the kind of the file only after the restore, because the audit reports a production file with
-    // sales at the sandbox's fixed rates.
+    // The audit reports a production file with sales at the sandbox's fixed rates. The test therefore changes the
+    // kind of the file only after the restore.
     let conn = Connection::open(&file).unwrap();
     conn.execute_batch("update file set kind = 'production'").unwrap();
     drop(conn);

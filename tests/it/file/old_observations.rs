@@ -97,8 +97,8 @@ fn assert_payments_usable(version: &str) {
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
-/// Statement that stores transaction ids that older versions accepted without normalizing them. In test mode, the ids
-/// of payments 1 and 9 on bitcoin and of payment 4 on base have the same 32 bytes.
+/// SQL that stores transaction ids without normalization, as older versions did. In test mode, the ids of payments 1
+/// and 9 on bitcoin and of payment 4 on base have the same 32 bytes.
 const STORE_UNNORMALIZED_TXIDS: &str =
     "update payments set txid = upper(hex(zeroblob(31))) || 'AB' where seq = 1;
   update payments set txid = '0x' || hex(zeroblob(31)) || 'ab' where seq = 9;
@@ -124,7 +124,7 @@ fn upgrade_normalizes_a_txid_entered_by_hand() {
     assert_eq!(findings(&file), Vec::<String>::new());
     let books = "select id || amount || kind from ledger order by seq";
     assert_eq!(text_column(&file, books), text_column(&old, books));
-    // The payment is found by every spelling of its transaction id.
+    // A request with any spelling of the transaction id returns the existing payment.
     let first = |select: &str| text_column(&file, select).remove(0);
     let paid = first(
         "select p.id || ' ' || q.address from payments p join quotes q on q.seq = p.quote where p.seq = 1",

@@ -120,8 +120,8 @@ fn payout_of_each_state_is_upgraded() {
     }
 }
 
-/// Asserts that held transfers can be released or decided, that transfers with an unknown outcome can be decided, and
-/// that final transfers do not change.
+/// Asserts that each transfer accepts only the actions of its state. Held transfers can be released, open transfers
+/// can be ended, and final transfers do not change.
 #[track_caller]
 fn assert_transfers_usable(file: &Path, ids: &[String]) {
     let (mut process, url) = start_on_file(file);

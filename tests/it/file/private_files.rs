@@ -42,7 +42,7 @@ fn run_ok(mask: &str, args: &[&str]) -> Output {
     output
 }
 
-/// Returns name and mode of each file in a folder whose name starts with `prefix`.
+/// Returns the name and the mode of each file in the folder, if the name of the file starts with `prefix`.
 fn file_modes(folder: &Path, prefix: &str) -> Vec<(String, u32)> {
     let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
     let mut modes: Vec<_> = entries

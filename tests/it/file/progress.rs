@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Progress reports by part of the work: the reported counts, in order, and the total.
+/// Reported counts, in order, and the total of each part of the work.
 #[derive(Default)]
 struct RecordedProgress(BTreeMap<&'static str, (Vec<u64>, u64)>);
 

@@ -1,4 +1,4 @@
-//! Data that is deleted after some time, and data that is kept.
+//! Old attempts, idempotency responses and sessions are deleted. Deliveries are not deleted.
 
 use crate::file::audit::findings;
 use crate::support::{Shop, TEST};

@@ -1,4 +1,4 @@
-//! Rows that the constraints of the tables reject, whichever program writes them.
+//! Constraints of the tables reject invalid rows, whichever program writes the rows.
 
 use rusqlite::Connection;
 
@@ -55,7 +55,7 @@ pub fn file_with_rows(name: &str) -> Connection {
     conn
 }
 
-/// Statements, each with the constraint that rejects it.
+/// Statements, each with the kind of the constraint that rejects it.
 const REFUSED: [(&str, &str); 75] = [
     // A confirmed invoice has a confirmation time, and other invoices have none.
     ("update invoices set status = 'confirmed', asset = 'ETH', rate = '1', amount_expected = '1',
@@ -171,8 +171,8 @@ fn tables_reject_invalid_rows() {
     }
 }
 
-/// The rows of `ROWS` and valid changes of them are accepted, so that only the tested constraint rejects a statement
-/// of `REFUSED`.
+/// The database accepts the rows of `ROWS` and valid changes of these rows. A statement of `REFUSED` therefore fails
+/// only because of the tested constraint.
 #[test]
 fn tables_accept_valid_rows() {
     let conn = file_with_rows("taken");

@@ -48,7 +48,7 @@ impl OperatorClient {
         OperatorClient { url: url.to_owned(), cookie }
     }
 
-    /// Begins a second factor and returns its secret.
+    /// Starts the setup of a second factor and returns its secret.
     #[track_caller]
     fn begin_factor(&self) -> String {
         let begun = self.request("POST", FACTOR, &NULL).expect(201).json();

@@ -26,7 +26,7 @@ fn run_ok(args: &[&str], file: &Path) -> String {
     said
 }
 
-/// Asserts that the binary rejects the command and changes no byte of the file.
+/// Asserts that the command fails with this reason and changes no byte of the file.
 #[track_caller]
 fn assert_refused(args: &[&str], file: &Path, why: &str) {
     let before = std::fs::read(file).unwrap();

@@ -76,7 +76,7 @@ fn payouts_of_one_account_do_not_limit_another() {
     };
     let paid = ["approve", "process", "pay"];
     let most = ask(&other, "10000.00").expect(201).json();
-    // The payout of `other` counts only towards the daily limit of `other`, so `LIVE` can still open payouts.
+    // Payouts of the other account do not count towards the daily limit of the account with the key `LIVE`.
     let own = ask(LIVE, "20.00").expect(201).json();
     for payout in [&most, &own] {
         shop.apply_actions("payouts", payout["id"].as_str().unwrap(), &paid);

@@ -1,4 +1,4 @@
-//! Connection limits: clients that never read, never write, or open thousands of connections.
+//! Connection limits: clients that never read, clients that never write, and clients with thousands of connections.
 
 use crate::operator::exports::insert_many_invoices;
 use crate::support::operator_interface::OperatorInterface;
@@ -87,7 +87,7 @@ pub fn assert_alive(stream: &mut TcpStream) {
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
 }
 
-/// Sends requests without reading until a write fails because the server closed the connection.
+/// Sends requests and reads no response, until a write fails because the server has closed the connection.
 #[track_caller]
 fn write_until_closed(mut stream: TcpStream, request: &str) {
     let error = loop {
@@ -99,7 +99,7 @@ fn write_until_closed(mut stream: TcpStream, request: &str) {
     assert!(closed.contains(&error.kind()), "it was never closed: {error}");
 }
 
-/// Posts to a slow inbox of the sandbox. The request is in progress when this function returns.
+/// Sends a POST request to a slow inbox of the sandbox. The request is in progress when this function returns.
 #[track_caller]
 fn keep_busy(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
     let path = format!("/sandbox/inbox/{inbox}");
@@ -219,7 +219,7 @@ fn request_in_progress_is_not_evicted() {
 #[test]
 fn new_connection_waits_when_all_are_busy() {
     let shop = shop_with_limits(ConnectionLimits { connections_max: 1, ..QUICK });
-    // The server may evict the first connection before it reads the request. In that case the test tries again.
+    // The server may evict the first connection before the request is read. In that case, the test tries again.
     let answer = (0..1000).find_map(|_| {
         let mut first = connect(&shop);
         assert_alive(&mut first);

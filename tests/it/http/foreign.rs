@@ -11,7 +11,7 @@ const OTHERS_TOKEN: &str = "rt_of_another_account";
 /// Id of one object per collection, in one mode.
 type ObjectIds = BTreeMap<&'static str, String>;
 
-/// Another account, with its keys in each mode.
+/// Another account, with its secret and public keys by mode.
 struct OtherAccount {
     account: String,
     secret: BTreeMap<&'static str, String>,
@@ -97,7 +97,8 @@ fn create_live_objects(shop: &Shop, operator: &str, account: &str, of_live: &mut
     }
 }
 
-/// Returns the collection to which the last path parameter other than `{account}` belongs.
+/// Returns the path segment before the last `{id}` or `{ref}`, which names the collection of the object. `None` if
+/// the path has no such parameter.
 fn path_collection(route: &Route) -> Option<&'static str> {
     let segments: Vec<&str> = route.path.split('/').collect();
     let named =

@@ -1,4 +1,5 @@
-//! Large responses that clients do not read: their number per account is limited over all connections.
+//! Large responses that clients do not read: an account may have only a limited number of them, over all its
+//! connections.
 
 use crate::support::polling;
 use crate::support::{Shop, TEST};
@@ -9,7 +10,8 @@ use std::net::TcpStream;
 /// Maximum number of large responses in progress per account.
 const MAX: usize = 16;
 
-/// A list larger than the socket buffers of a client that does not read.
+/// A list whose response does not fit into the socket buffers, so that it stays in progress until the client reads
+/// it.
 const LIST: &str = "/v1/invoices?limit=100";
 
 /// Requests the list, reads only the status line, and leaves the rest unread.
@@ -36,7 +38,7 @@ fn account_has_at_most_sixteen_large_responses() {
     list().assert_error(503, "overloaded", None);
     // The number of small responses is not limited.
     shop.get("/v1/invoices?limit=1", Some(TEST)).expect(200);
-    // After a connection is closed or a response is complete, the account may get another large response.
+    // When a connection is closed or a response is complete, the account may request another large response.
     drop(asking);
     for _ in 0..MAX {
         assert!(polling::wait_until(|| list().status != 503));

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Connects to the sandbox.
 fn connect(shop: &Shop) -> TcpStream {
     TcpStream::connect(shop.url().strip_prefix("http://").unwrap()).unwrap()
 }

@@ -19,7 +19,7 @@ fn routes_with_operations(subject: DocumentKind) -> Vec<(&'static Route, Value)>
     subject.routes().map(operation).collect()
 }
 
-/// Collects every value inside `value` under one of these names.
+/// Collects the values of all fields with one of these names, at every depth of `value`.
 pub(super) fn collect_values<'a>(value: &'a Value, names: &[&str], found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(fields) => {
@@ -97,7 +97,7 @@ fn error_examples_can_occur_in_their_operation() {
                 let about = response["description"].as_str().unwrap();
                 assert!(about.contains(code), "{place}: {about}");
                 assert!(!body["message"].as_str().unwrap().is_empty(), "{place}");
-                // The operation accepts the field in `param` of each example.
+                // If an example has a `param`, the operation accepts a field, parameter or header of this name.
                 if let Some(param) = body["param"].as_str() {
                     assert!(accepts_param(&operation, param), "{place}: {param}");
                 }

@@ -4,7 +4,6 @@ use crate::support::installation::{Installation, RunningServer};
 use crate::support::{Response, agent, send, with_typo};
 use serde_json::{Value, json};
 
-/// Returns a text field of a response.
 #[track_caller]
 fn text_field(of: &Value, name: &str) -> String {
     of[name].as_str().unwrap_or_else(|| unreachable!("{name} in {of}")).to_owned()

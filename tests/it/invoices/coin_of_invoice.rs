@@ -49,7 +49,7 @@ fn selection_freezes_the_rate_until_the_deadline() {
     let shop = Shop::open();
     let picked = || shop.create_invoice("100.00", json!({ "asset": "LTC" }))["id"].clone();
     let (in_time, late) = (picked(), picked());
-    // Simulates a rate that was half of the current one when the coin was selected.
+    // Simulates that the rate was half as high when the coin was selected.
     shop.execute_sql("update quotes set rate = '40'; update invoices set rate = '40'");
     let paid = |id: &serde_json::Value, amount: &str| {
         let payment = shop.pay(json!({ "invoice": id, "amount": amount }));

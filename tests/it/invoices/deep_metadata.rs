@@ -24,9 +24,9 @@ fn metadata_is_at_most_64_levels_deep() {
     assert_eq!(told["data"].as_array().unwrap().len(), 1);
 }
 
-/// Returns nested lists around an object whose field `name` is a JSON text. This text has the same structure again,
-/// down to the innermost level. The JSON library parses the field as JSON. Escaping adds five characters to each
-/// quote at each level.
+/// Returns nested lists around an object whose field `name` contains JSON as text. This JSON has the same structure,
+/// and so on to the innermost level. The JSON library parses the text in such a field. At each level, escaping adds
+/// five characters to each quote.
 fn nested_raw_value(name: &str) -> String {
     let escaped = |text: &str| text.replace('\\', "\\u005c").replace('"', "\\u0022");
     let (open, close) = ("[".repeat(110), "]".repeat(110));

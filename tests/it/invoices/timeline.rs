@@ -97,7 +97,7 @@ fn timeline_shows_every_status_change() {
         let events = shop.event_types(&invoice, TEST);
         let of_events: Vec<_> =
             events.iter().map(|kind| kind.trim_start_matches("invoice.")).collect();
-        // Every status has an event, except `awaiting_payment`.
+        // `awaiting_payment` is the only status without an event.
         let with_event: Vec<_> =
             told.iter().filter(|status| **status != "awaiting_payment").copied().collect();
         assert_eq!(with_event, of_events, "{way:?}");

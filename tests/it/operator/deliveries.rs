@@ -169,7 +169,7 @@ fn deliveries_are_listed_in_pages() {
             .cloned()
             .collect();
         assert!(!expected.is_empty(), "{fits} {query}");
-        // Pages of one delivery each contain the same deliveries as the whole list.
+        // The pages with one delivery each contain the deliveries of the whole list, in the same order.
         let (mut seen, mut before) = (Vec::new(), String::new());
         loop {
             let page = interface.get(&format!("deliveries?limit=1&{query}{before}"));

@@ -167,7 +167,7 @@ fn exports_check_access_and_name() {
 #[test]
 fn export_escapes_formulas() {
     let interface = OperatorInterface::open();
-    // Each case has a text and its cell in the CSV file, quoted if it contains a separator.
+    // Texts, each with its expected cell in the CSV file. A cell with a separator is quoted.
     let cases = [
         (";=1", "\";'=1\""),
         ("x;=1", "\"x;'=1\""),

@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 const SESSION: &str = "/dashboard/api/session";
 const OPERATOR: &str = "operator@sandbox.test";
 
-/// Returns a configuration behind a proxy: the server remembers few failures of unknown emails, and a rate-limited
-/// client waits long.
+/// Returns a configuration for a server behind a proxy. The server remembers few failures of unknown emails, and a
+/// rate-limited client waits at least 15 minutes.
 fn config_behind_proxy() -> Config {
     Config {
         trusted_proxy: vec!["127.0.0.1/32".parse().unwrap()],
@@ -36,7 +36,8 @@ fn sign_in(shop: &Shop, from: &str, email: &str, password: &str) -> Response {
     shop.send("POST", SESSION, &[("x-forwarded-for", from)], &body)
 }
 
-/// Guesses passwords until the client is rate limited. Returns the number of guesses.
+/// Sends wrong passwords from one client address until it is rate limited. Returns the number of wrong passwords
+/// before the limit.
 #[track_caller]
 fn guess_until_limited(shop: &Shop, from: &str, email: &str) -> usize {
     for made in 0..100 {
@@ -104,7 +105,7 @@ fn flood_does_not_reset_the_limit_or_reveal_users() {
         "too_many_attempts",
         None,
     );
-    // Another guesser is limited as well. A client that has not guessed can sign in.
+    // A second guesser is limited too. A client that has sent no wrong password can sign in.
     assert_eq!(guess_until_limited(&shop, "198.51.100.2", OPERATOR), 6);
     sign_in(&shop, "203.0.113.1", OPERATOR, "sandbox").expect(201);
 }
@@ -134,7 +135,7 @@ fn client_is_limited_over_all_emails() {
         let answer = sign_in(&shop, "198.51.100.1", &format!("{number}@x.test"), "wrong");
         answer.status == 429
     });
-    // The limit is 30 attempts at once, and a few more while the loop runs.
+    // The limit is 30 attempts at once. More attempts are allowed as time passes, so the loop may make a few more.
     let made = made.unwrap();
     assert!((30..40).contains(&made), "{made}");
     sign_in(&shop, "198.51.100.1", OPERATOR, "sandbox").assert_error(

@@ -11,7 +11,6 @@ fn ids(page: &Value) -> Vec<String> {
     data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns the id of an object.
 #[track_caller]
 fn id(object: &Value) -> String {
     object["id"].as_str().unwrap().to_owned()

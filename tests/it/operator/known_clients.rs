@@ -8,8 +8,8 @@ use serde_json::json;
 const OWN: &str = "203.0.113.1";
 const STRANGER: &str = "203.0.113.99";
 
-/// Guesses Anna's password from new client addresses until unknown clients are rejected. Returns the number of
-/// guesses.
+/// Sends wrong passwords for Anna, each from a new client address, until unknown clients are rejected. Returns the
+/// number of wrong passwords before the limit.
 #[track_caller]
 fn guess_until_limited(server: &OperatorServer) -> usize {
     let body = json!({ "email": ANNA, "password": "wrong" });
@@ -27,7 +27,8 @@ fn known_client_signs_in_after_restart_and_flood() {
     let mut server = OperatorServer::with_guess_limit(limits.shared_guesses_max);
     server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);
     server.start_server();
-    // The limit is 300 guesses at once, and a few more while the loop runs.
+    // The limit is 300 wrong passwords at once. More attempts are allowed as time passes, so the loop may make a few
+    // more.
     let made = guess_until_limited(&server);
     assert!((300..320).contains(&made), "{made}");
     server.sign_in_from_address(OWN, ANNA, &NULL).expect(201);

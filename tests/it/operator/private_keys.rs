@@ -154,7 +154,8 @@ impl LoggingSandbox {
     }
 }
 
-/// Returns request bodies with the secret in each field: alone, inside a text, and as a field name.
+/// Returns one request body for each field and each form of the secret: alone, inside a text, in a list or object,
+/// and as a field name.
 fn bodies_with_secret(text: &str) -> Vec<Value> {
     let good =
         Map::from_iter([("chain".to_owned(), json!("bitcoin")), ("key".to_owned(), json!(ZPUB))]);

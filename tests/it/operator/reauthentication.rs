@@ -1,4 +1,4 @@
-//! Sensitive operations require a password entered recently, measured in real time.
+//! Sensitive operations require a recently entered password. The age of the password entry is measured in real time.
 
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::{LIVE, Response, TEST};

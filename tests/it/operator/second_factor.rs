@@ -75,7 +75,7 @@ fn sign_in_requires_an_unused_code() {
         refused.assert_error(401, "invalid_credentials", None);
     }
     server.sign_in(ANNA, &json!("12")).assert_error(400, "invalid_request", Some("code"));
-    // One of these codes was used before, and the other belongs to a time step that is too old.
+    // The first code was used before, and the second code belongs to a time step that is too old.
     for used in [shown, server.factor_code(secret, -2)] {
         let refused = server.sign_in(ANNA, &json!(used));
         refused.assert_error(401, "invalid_credentials", Some("code"));

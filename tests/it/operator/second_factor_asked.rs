@@ -45,8 +45,8 @@ fn code_guesses_are_limited() {
     let body = json!({ "code": wrong });
     let off = server.request(&owner.cookie, "POST", &format!("{FACTOR}/off"), &body);
     off.assert_error(429, "too_many_attempts", None);
-    // All new clients together may guess twenty times, and then once an hour. Wrong codes in a session are counted
-    // separately.
+    // All new clients together may send twenty wrong codes, and then one an hour. Wrong codes in a session are
+    // counted separately.
     let statuses: Vec<u16> = (0..20)
         .map(|client| {
             server.sign_in_from_address(&format!("203.0.113.{client}"), ANNA, &wrong).status
@@ -155,8 +155,8 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
 fn unverified_code_does_not_make_a_client_known() {
     let server = OperatorServer::open();
     let guesser = |number: usize| format!("203.0.113.{number}");
-    // An attacker who knows the password sends a code while no second factor is on, or while a factor is on that is
-    // deactivated later.
+    // An attacker who knows the password sends a code in two situations: while no factor is on, and while a factor is
+    // on that is turned off later.
     for number in 0..4 {
         let begun = server.sign_in_from_address(&guesser(number), ANNA, &json!("000000"));
         begun.expect(201);

@@ -131,7 +131,8 @@ fn old_refunds_are_listed_filtered_and_found() {
     assert_found_by_id(&interface, &made[4], invoice["id"].as_str().unwrap());
 }
 
-/// Asserts that only permitted users find the oldest refund by its id. Ids of other lists are rejected as cursors.
+/// Asserts that only permitted users can read the oldest refund by its id, and that ids of other lists are rejected
+/// as cursors.
 #[track_caller]
 fn assert_found_by_id(interface: &OperatorInterface, refund: &str, invoice: &str) {
     let oldest = interface.get(&format!("refunds/{refund}"));

@@ -57,7 +57,8 @@ impl OperatorInterface {
         assert_eq!(summary.expect(200).json(), expected);
     }
 
-    /// Asserts the counts of test invoices: `open` of open invoices, and `recent` of invoices of the last 30 days.
+    /// Asserts the non-zero counts of test invoices by status: `open` for open invoices, `recent` for invoices of the
+    /// last 30 days.
     #[track_caller]
     fn assert_invoice_counts(&self, open: &[(&str, i64)], recent: &[(&str, i64)]) {
         let summary = self.account_summary(&self.account, "test");
@@ -79,7 +80,6 @@ impl OperatorInterface {
     }
 }
 
-/// Returns the id of an object.
 #[track_caller]
 fn id(of: &Value) -> String {
     of["id"].as_str().unwrap().to_owned()

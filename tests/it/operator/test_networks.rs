@@ -10,7 +10,7 @@ const REGTEST: &str = "bcrt1q6rz28mcfaxtmd6v789l9rrlrusdprr9pz3cppk";
 const TESTNET_P2PKH: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
 const EVM_ADDRESS: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
-/// Sets up a server file that follows bitcoin on this network, and the chain `base` on its test network.
+/// Sets up a server file with chain cursors: bitcoin on this network, and `base` on its test network.
 fn installation_following(network: &str) -> Installation {
     let served = Installation::new();
     let cursor = format!(

@@ -1,4 +1,4 @@
-//! Reseller tokens: creation, single display, revocation and detection of typing errors.
+//! Reseller tokens: they are shown once and can be revoked, and mistyped tokens are rejected.
 
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};

@@ -1,4 +1,5 @@
-//! Wallets on the command line and in the operator interface: creation, resumption, retirement and received payments.
+//! Wallets on the command line and in the operator interface: they are added, retired and added again, and their
+//! received payments are listed.
 
 use crate::file::audit::findings;
 use crate::support::operator_interface::OperatorInterface;
@@ -212,7 +213,7 @@ fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     assert_eq!(noted("own_address.add").len(), 1);
 }
 
-/// Invalid texts of a wallet, each with the field that the error reports.
+/// Invalid request bodies that add a wallet, each with the field that the error names.
 const WRONG: [(&str, &str); 11] = [
     (r#"{"key": "Z"}"#, "chain"),
     (r#"{"chain": "bitcoin"}"#, "key"),

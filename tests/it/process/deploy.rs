@@ -26,7 +26,7 @@ fn example_with_changes(name: &str, changes: &[(&str, &str)]) -> String {
     })
 }
 
-/// Returns the `sh` blocks of `examples/deploy/README.md`, each with its label, which is the text after `sh`. It
+/// Returns the `sh` blocks of `examples/deploy/README.md`, each with its label. The label is the text after `sh`, and
 /// names a terminal or a recovery case.
 fn guide_blocks() -> Vec<(String, String)> {
     let page = std::fs::read_to_string(deploy_example_path("README.md")).unwrap();

@@ -1,4 +1,4 @@
-//! `--json` of each listing or reporting command, and shell completions.
+//! The flag `--json` of commands that print a list or a report, and shell completions.
 
 use crate::operator::wallets::{ZPUB, run_wallet_command};
 use crate::support::process::start_sandbox;

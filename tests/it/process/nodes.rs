@@ -15,7 +15,7 @@ const SECRET: &str = "correct-horse";
 /// Maximum time for a server without work in progress to stop.
 const STOP_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Starts a server with a node of each chain at this URL.
+/// Starts a server with a node for each chain, all at this URL.
 #[track_caller]
 fn start_with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningServer {
     let nodes = CHAINS.map(|chain| format!("{chain}={url}"));
@@ -102,7 +102,7 @@ fn hanging_rate_sources_do_not_delay_start_and_stop() {
     let settings = ["--node", &nodes, "--rates", &rates];
     let mut running = served.start_logging_with("debug", &log, &settings);
     running.operator_request("GET", "/readyz", &Value::Null).expect(200);
-    // Each rate source and the node have received a request.
+    // The test waits until the node and each rate source have received a request.
     node.wait_for_requests(1);
     let asked = || SOURCES.iter().all(|source| exchanges.request_count(source) > 0);
     assert!(polling::wait_until(asked));

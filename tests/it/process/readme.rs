@@ -42,7 +42,7 @@ fn run_block(block: &str, coffer: &str, receiver: &str) -> (String, String) {
 fn run_payment_block(block: &str, coffer: &str) -> (Value, Vec<Value>) {
     let (out, err) = run_block(block, coffer, "");
     assert!(err.starts_with("HTTP/1.1 201 Created"), "{err}");
-    // Each of the four responses ends with a newline, so both outputs do.
+    // Each of the four responses ends with a newline, so standard output and standard error do as well.
     assert!(err.ends_with("}\n") && out.ends_with("}\n"), "{err}{out}");
     let created = serde_json::from_str(err.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let lines = out.lines().map(|line| serde_json::from_str(line).unwrap());

@@ -1,4 +1,4 @@
-//! `coffer serve` and the operator's commands beside it, with the real binary and a real file.
+//! `coffer serve`, and the operator's commands while a server runs, with the real binary and a real file.
 
 use crate::support::installation::NO_RATES;
 use crate::support::process::{Process, start_sandbox};
@@ -50,7 +50,6 @@ pub struct ProductionFile {
 }
 
 impl ProductionFile {
-    /// Returns the id of the account.
     pub fn account(&self) -> &str {
         &self.account
     }

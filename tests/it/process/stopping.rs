@@ -1,5 +1,5 @@
-//! A stopping server waits for requests in progress and for a running signer, each with its own timeout, at the same
-//! time. It starts nothing new and loses no result.
+//! A stopping server waits for requests in progress and for a running signer at the same time. Each has its own
+//! timeout. The server starts no new work and loses no result.
 
 use crate::http::connections::{assert_alive, read_response, with_timeouts};
 use crate::support::installation::{
@@ -18,8 +18,8 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Command;
 
-/// Starts a server with this signer, and `command_drain_ms` as the signer's timeout. The timeout of requests in
-/// progress is never reached.
+/// Starts a server with this signer. A stopping server waits `command_drain_ms` for the signer, and an hour for
+/// requests in progress.
 #[track_caller]
 fn start_with_signer(served: &Installation, signer: &str, command_drain_ms: u64) -> Server {
     let hour_ms = HOUR_MS.unsigned_abs();

@@ -61,7 +61,7 @@ fn dropped_log_lines_are_counted_and_reported() {
         }
     }
     assert!(dropped.is_some_and(|dropped| dropped > 0 && written + dropped <= 310));
-    // The server logs even a request shortly before its exit.
+    // The server also logs a request that arrives shortly before the exit.
     send_logged_requests(&url, 1);
     assert!(process.close_input());
     let mut rest = String::new();

@@ -269,7 +269,7 @@ fn terminal_codes_in_names_are_escaped() {
     };
     assert!(!shown.sent.contains("\x1b[2J"), "{shown:?}");
     assert!(shown.sent.contains("\u{fffd}[2J"), "{shown:?}");
-    // A pipe receives the name with its escape sequence.
+    // Output to a pipe contains the escape sequence unchanged.
     let piped = String::from_utf8(run_piped(&audit[1..]).stdout).unwrap();
     assert!(piped.contains("\x1b[2J"), "{piped}");
 }

@@ -32,7 +32,7 @@ fn time_in_2040(clock: &str) -> Time {
 }
 
 impl ClockedServer {
-    /// Starts a server at noon on a file that has recorded `seen` as its latest time.
+    /// Starts a server at noon. Its file contains `seen` as the latest recorded time.
     #[track_caller]
     fn open(seen: Time) -> ClockedServer {
         let served = Installation::new();
@@ -83,7 +83,6 @@ impl ClockedServer {
         made.expect(201).json()
     }
 
-    /// Returns the time of the server's clock.
     #[track_caller]
     fn now(&self) -> Time {
         let body = json!({ "amount": "20.00", "currency": "EUR" });

@@ -117,7 +117,8 @@ fn idempotency_key_orders_one_server() {
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
 }
 
-/// Writes a provisioner that records its start, its environment and its order, and prints this answer.
+/// Writes a provisioner that records its start, its environment and its input, and then runs the shell command
+/// `answer`.
 fn write_provisioner(served: &Installation, answer: &str) -> String {
     let (noted, read) = (served.path("noted"), served.path("read"));
     let script = format!(

@@ -20,7 +20,7 @@ fn hint_headers(answer: &Response) -> Vec<(&str, &str)> {
     names.into_iter().filter_map(header).collect()
 }
 
-/// Route and status of a simulated error, and its code and headers.
+/// A simulated error: its route and status, and the code and headers of the response.
 type SimulatedError = (&'static str, u16, &'static str, &'static [(&'static str, &'static str)]);
 
 const INVOICES: &str = "POST /v1/invoices";

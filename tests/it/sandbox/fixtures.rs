@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Number of sandboxes. Each has one invoice more than the previous one, so the test notices if sandboxes share
-/// invoices.
+/// Number of sandboxes. The first sandbox gets one invoice, and each further sandbox one more, so that shared
+/// invoices are noticed.
 const MOST: usize = 8;
 
 fn create_invoice(sandbox: &Sandbox, order: usize) -> Value {

@@ -28,7 +28,7 @@ fn file_names(folder: &Scratch) -> BTreeSet<String> {
 /// Sets the modification time of all files in a folder to several hours ago.
 fn make_files_old(folder: &Scratch) {
     for name in file_names(folder) {
-        // `touch -h` changes a symlink itself, and opens no pipe.
+        // `touch -h` changes the symlink itself, not its target, and does not open named pipes.
         let touched = Command::new("touch")
             .args(["-h", "-d", "2 hours ago"])
             .arg(folder.path(&name))
@@ -95,8 +95,8 @@ fn unrelated_files_are_not_opened_or_removed() {
     symlink(of(1, ""), of(3, "-lock")).unwrap();
     std::fs::create_dir(of(4, "-lock")).unwrap();
     std::fs::create_dir(of(4, "")).unwrap();
-    // The lock files in `crafted` have names that begin like those of the running sandbox. They must not make the
-    // next sandbox remove the running sandbox's files.
+    // The lock files in `crafted` have names similar to the running sandbox's files. The next sandbox must
+    // nevertheless not remove the running sandbox's files.
     let running = file_names(&folder);
     let running = running.iter().find(|name| {
         let is_ours = |number| of(number, "").ends_with(name);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const STREAM: &str = "/sandbox/stream";
 
-/// Opens a stream that starts at the oldest kept entry.
+/// Opens a stream that starts at the oldest stored entry.
 #[track_caller]
 fn open_stream(shop: &Shop, headers: &str) -> EventStream {
     let stream = EventStream::open(shop, STREAM, headers);
@@ -161,7 +161,7 @@ fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     assert_eq!(number(&next), number(&seen) + 1);
     let mut by_query = EventStream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
     assert!(is_call(&by_query.next().unwrap(), "/v1/ledger"));
-    // A client reconnects after more entries than the stream keeps, and learns how many it missed.
+    // A client reconnects after more entries than the stream stores. It receives the number of missed entries.
     for _ in 0..600 {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
     }
@@ -170,7 +170,7 @@ fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     assert_eq!(missed.name, "missed");
     assert_eq!(missed.data["count"], json!(601 - 512));
     assert!(is_call(&late.next().unwrap(), "/v1/merchant"));
-    // With an invalid id or an id of another process, the stream starts at the oldest kept entry.
+    // If the client sends an invalid id or an id of another process, the stream starts at the oldest stored entry.
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
         let mut stream = open_stream(&shop, &format!("Last-Event-ID: {strange}\r\n"));
         assert!(is_call(&stream.next().unwrap(), "/v1/merchant"), "{strange}");

@@ -24,7 +24,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Asserts that both signatures of a message are valid and recent, by the system clock.
+/// Asserts that both signatures of a message are valid, and that their time is recent by the system clock.
 #[track_caller]
 fn assert_signatures_valid(message: &ReceivedRequest, secret: &str, standard_key: &[u8]) {
     let header = |name: &str| message.headers[name].as_str();

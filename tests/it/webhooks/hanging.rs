@@ -12,7 +12,7 @@ const ACCOUNT_SENDERS: usize = 256;
 /// Number of delivery queues that the webhook worker reads at most in one step.
 const PAGE: usize = 4_096;
 
-/// Starts a receiver that hangs. Returns URLs of different origins that all lead to this receiver.
+/// Starts a receiver that never responds. Returns the receiver and URLs of different origins that all lead to it.
 fn start_hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
     let receiver = Receiver::start_at(SocketAddr::from(([0; 4], 0)), |_, _| Reply::Hang);
     let port = receiver.url().rsplit(':').next().unwrap().to_owned();
@@ -101,7 +101,7 @@ fn queues_beyond_one_worker_step_are_processed() {
            select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
              'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
     ));
-    // In the order of names, the queue of this URL is before the inserted queues.
+    // Sorted by name, the queue of this URL comes before the inserted queues.
     for told in 2..10 {
         shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait_for_requests(told);

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 /// Number of events in a round.
 const EVENTS: usize = 200;
-/// Number of rounds with and without the hanging receiver, alternating.
+/// Number of rounds. Each round is measured without and then with the hanging receiver.
 const ROUNDS: usize = 3;
 /// Tolerance for noise on a busy machine.
 const NOISE: Duration = Duration::from_millis(50);
 
-/// Starts a sandbox whose endpoints at these URLs get new invoices.
+/// Starts a sandbox that sends the events of new invoices to these URLs.
 #[track_caller]
 fn shop_with_endpoints(urls: &[String]) -> Shop {
     let shop = Shop::open();

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 /// A pause that does not end during a test, in milliseconds.
 const AN_HOUR_MS: u32 = 3_600_000;
 
-/// Sets up a production file whose endpoints at these URLs get new invoices.
+/// Sets up a production file with one endpoint per URL, for events of new invoices.
 fn installation_with_endpoints(urls: &[String]) -> Installation {
     let served = Installation::new();
     let insert =

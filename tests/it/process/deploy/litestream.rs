@@ -1,4 +1,4 @@
-//! Litestream beside Coffer: replication under load, kills of both processes, and recovery on another machine.
+//! Litestream replicates the file of a running server: load, killed processes, and recovery on another machine.
 
 use super::{deploy_example_path, example_with_changes, guide_blocks, path_variable};
 use crate::file::audit::findings;
@@ -53,7 +53,8 @@ impl Litestream {
         Process::start(command.arg("-log-level").arg("error"))
     }
 
-    /// Starts Litestream as if it ran in its own container, beside the container of Coffer.
+    /// Starts Litestream with the script of its container, which stops Litestream when Coffer releases the lock of
+    /// the file.
     fn start_in_container(&self) -> Process {
         let mut command = Command::new("sh");
         command.arg(deploy_example_path("litestream-beside.sh"));

@@ -70,7 +70,8 @@ impl Nginx {
         Some(Nginx { _process: process, scratch, https, http })
     }
 
-    /// Builds a `curl` command that connects to nginx from the local address `from`, under the server's public name.
+    /// Builds a `curl` command that connects from the local address `from` to nginx, and uses the server's public
+    /// name.
     fn client_command(&self, from: &str, url: &str) -> Command {
         let mut command = Command::new("curl");
         for (port, address) in [("443", &self.https), ("80", &self.http)] {

@@ -46,7 +46,7 @@ impl VmHost {
         about["virtual-size"].as_u64().unwrap()
     }
 
-    /// Runs the provisioner directly. Returns its answer if it succeeds.
+    /// Runs the provisioner without a server. Returns the parsed standard output, `None` if the provisioner fails.
     #[track_caller]
     fn run(&self, more: &[&str], order: &Value) -> Option<Value> {
         let mut command = Command::new(deploy_example_path("provision-qemu.sh"));

@@ -1,4 +1,5 @@
-//! The example signer for Ethereum: it sends each payment once, and answers every order, even if it sends nothing.
+//! The example signer for Ethereum: it sends each payment once, and answers every payment order, even if it sends
+//! nothing.
 
 use super::deploy_example_path;
 use crate::support::anvil::{ADDRESS, KEY, Node};
@@ -62,7 +63,7 @@ impl Signer {
         json!([self.python, deploy_example_path("signer-ethereum.py"), self.settings]).to_string()
     }
 
-    /// Runs the signer directly. Returns its answer if it succeeds.
+    /// Runs the signer without a server. Returns the parsed standard output, `None` if the signer fails.
     #[track_caller]
     fn run(&self, order: &Value) -> Option<Value> {
         let mut command = Command::new(&self.python);
@@ -79,7 +80,7 @@ impl Signer {
     }
 }
 
-/// Returns the order for a payout of 0.199 ETH.
+/// Returns the signer's input for a payout of 0.199 ETH.
 fn payout_order(number: u32) -> Value {
     json!({ "id": format!("0199a0c4-5f3e-7c11-8a52-{number:012x}"), "kind": "payout", "asset": "ETH",
         "chain": "ethereum", "toAddress": TO, "amount": "0.199", "amountBaseUnits": WEI.to_string() })

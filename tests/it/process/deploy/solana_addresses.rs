@@ -1,4 +1,5 @@
-//! Offline derivation of Solana addresses: they equal those of wallets, and the seed phrase is stored nowhere.
+//! Offline derivation of Solana addresses: the addresses equal those that wallets derive, and the seed phrase is not
+//! stored.
 
 use super::deploy_example_path;
 use crate::operator::wallets::{parse_output, run_subcommand};
