@@ -123,7 +123,7 @@ fn ledger(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 /// Reads the query parameters that select a page of the ledger.
 ///
 /// # Errors
-/// `invalid_request`, which cannot occur after the check of the query.
+/// `invalid_request` for an invalid value, which a parsed query does not contain.
 pub fn ledger_query(query: &Query) -> Result<LedgerQuery, Error> {
     Ok(LedgerQuery {
         before: query.text("before").map(str::to_owned),

@@ -72,7 +72,7 @@ const GET: Operation = Operation {
 /// Reads the query parameters that select a page of events.
 ///
 /// # Errors
-/// `invalid_request`, which cannot occur after the check of the query.
+/// `invalid_request` for an invalid value, which a parsed query does not contain.
 pub fn event_query(query: &Query) -> Result<EventListQuery, Error> {
     Ok(EventListQuery {
         before: query.text("before").map(str::to_owned),

@@ -1,6 +1,6 @@
-//! Operations of the service: one file for each resource, found by its path.
+//! Operations of the service: one file for each resource.
 //!
-//! Each file has the inputs, the declarations and the functions of its operations. `http` authenticates the caller,
+//! A file contains the inputs, the declarations and the functions of the operations. `http` authenticates the caller,
 //! calls the function of an operation, and sends the outcome.
 
 pub mod account;

@@ -30,11 +30,11 @@ pub struct Operation {
     pub body: Option<Body>,
     /// Successful answers, for the documents.
     pub answers: &'static [Answer],
-    /// Error codes that do not follow from the kind of caller, the body or the path.
+    /// Additional error codes. Codes for the kind of caller, the body and the path are derived from the operation.
     pub refusals: &'static [Code],
-    /// Requests that need a password confirmed in the last 15 minutes.
+    /// Rule that selects the requests that need a password confirmed in the last 15 minutes.
     pub recent_password: RecentPassword,
-    /// `true` if the rate limit of the key applies to requests.
+    /// `true` if requests count against the rate limit of the key.
     pub is_rate_limited: bool,
     /// `true` if a request may have an Idempotency-Key.
     pub is_idempotent: bool,
@@ -125,7 +125,7 @@ pub enum RecentPassword {
     Never,
     /// Every request needs a recent password.
     Always,
-    /// Requests whose body has one of these fields need a recent password.
+    /// Requests whose body has at least one of these fields need a recent password.
     ForFields(&'static [&'static str]),
 }
 

@@ -46,7 +46,7 @@ pub enum OutcomeBody {
     Shared(Arc<RawValue>),
     /// JSON text from the database, for example stored under an Idempotency-Key.
     Kept(String),
-    /// Items of one page of a list, which several answers share, and the position at which the next page starts.
+    /// Items of one page of a list, and the position at which the next page starts. Several answers share the items.
     Page(Vec<Arc<RawValue>>, Option<String>),
     /// A page of a list, made only for this answer.
     OwnPage(Page),
@@ -56,7 +56,7 @@ impl Outcome {
     /// Returns an outcome with a view as JSON.
     ///
     /// # Errors
-    /// [`Error::Failed`] if serialization fails, which no view causes.
+    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn ok(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome::resource(to_raw_value(view)?))
     }
@@ -74,7 +74,7 @@ impl Outcome {
     /// Returns an outcome with a list of views.
     ///
     /// # Errors
-    /// [`Error::Failed`] if serialization fails, which no view causes.
+    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn list(data: &[impl Serialize]) -> Result<Outcome, Error> {
         #[derive(Serialize)]
         struct List<'a, T> {
@@ -93,8 +93,8 @@ impl Outcome {
         Outcome { success: Success::Ok, body: OutcomeBody::OwnPage(page) }
     }
 
-    /// Returns the outcome of a creation with an Idempotency-Key: `Created` for the first request, `Ok` for a
-    /// repeated one.
+    /// Returns the outcome of a creation with an Idempotency-Key. The success is `Created` for the first request and
+    /// `Ok` for a repeated request.
     pub fn from_create((outcome, text): (idempotency::CreateOutcome, String)) -> Outcome {
         let success = match outcome {
             idempotency::CreateOutcome::Created => Success::Created,
@@ -106,7 +106,7 @@ impl Outcome {
     /// Returns an outcome with the view of a created resource.
     ///
     /// # Errors
-    /// [`Error::Failed`] if serialization fails, which no view causes.
+    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {
         Ok(Outcome { success: Success::Created, body: OutcomeBody::Own(to_raw_value(view)?) })
     }
@@ -124,7 +124,7 @@ impl Job {
     /// Returns a finished job with a list of views.
     ///
     /// # Errors
-    /// [`Error::Failed`] if serialization fails, which no view causes.
+    /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn list(data: &[impl Serialize]) -> Result<Job, Error> {
         Outcome::list(data).map(Job::Done)
     }
@@ -132,7 +132,7 @@ impl Job {
     /// Returns a job that awaits a future of the service.
     ///
     /// # Errors
-    /// Never fails. It returns a `Result` because every operation's function does.
+    /// Never fails. A `Result` is the return type of every operation's function.
     pub fn wait(
         step: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -142,7 +142,7 @@ impl Job {
     /// Returns a job that performs a long read.
     ///
     /// # Errors
-    /// Never fails. It returns a `Result` because every operation's function does.
+    /// Never fails. A `Result` is the return type of every operation's function.
     pub fn read(
         work: impl FnOnce(&Service) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {
@@ -152,7 +152,7 @@ impl Job {
     /// Returns a job that performs a write transaction.
     ///
     /// # Errors
-    /// Never fails. It returns a `Result` because every operation's function does.
+    /// Never fails. A `Result` is the return type of every operation's function.
     pub fn write(
         work: impl FnOnce(&Service, &Tx<'_>) -> Result<Outcome, Error> + Send + 'static,
     ) -> Result<Job, Error> {

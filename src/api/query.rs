@@ -89,7 +89,7 @@ impl Query {
     /// Returns the value of a parameter that is an enumeration.
     ///
     /// # Errors
-    /// `invalid_request`, which cannot occur after the check of the query.
+    /// `invalid_request` for an invalid value, which a parsed query does not contain.
     pub fn enum_value<T: FromStr<Err = UnknownText>>(
         &self,
         name: &str,
@@ -103,7 +103,7 @@ impl Query {
     /// Returns the value of a parameter that is a time.
     ///
     /// # Errors
-    /// `invalid_request`, which cannot occur after the check of the query.
+    /// `invalid_request` for an invalid value, which a parsed query does not contain.
     pub fn moment(&self, name: &str) -> Result<Option<Time>, Refusal> {
         let moment = self.text(name).map(str::parse).transpose();
         moment.map_err(|problem: String| Refusal::field(name, problem))

@@ -21,7 +21,7 @@ pub const INVOICE_ID: Param = Param {
     kind: ParamKind::Uuid,
 };
 
-/// Error codes of a request for a payout, besides those that follow from its body.
+/// Error codes of a request for a payout, without the codes for an invalid body.
 pub const PAYOUT_REFUSALS: &[Code] = &[
     Code::TestMode,
     Code::AccountNotActive,

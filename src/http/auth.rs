@@ -1,7 +1,7 @@
-//! Authentication of callers: one function for each kind of caller. Each function returns a type that proves the
+//! Authentication of callers. Each kind of caller has one function, which returns a value that proves the
 //! authentication.
 //!
-//! Invariant: only this module creates these types, from the credentials of a request.
+//! Invariant: only this module creates such values, from the credentials of a request.
 
 use super::front::Front;
 use super::front::sandbox::Sandbox;
@@ -45,10 +45,10 @@ pub enum Auth {
     Session(Role),
     /// A reseller's token.
     Reseller,
-    /// The token that `--metrics-token` sets. Without the option, no credentials are required.
+    /// The token from `--metrics-token`. If the option is not set, no credentials are required.
     Metrics,
-    /// No credentials. Accepts only requests from this machine, and none from pages of other sites. Exists only under
-    /// `coffer sandbox`.
+    /// No credentials, but only requests from this machine. Requests from pages of other sites are refused. Used only
+    /// under `coffer sandbox`.
     Sandbox,
 }
 
@@ -136,7 +136,8 @@ pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, E
 /// Authenticates the user of the session cookie.
 ///
 /// # Errors
-/// `unauthorized` without a valid session; `forbidden` if a page of another site requests a change.
+/// `unauthorized` without a valid session; `forbidden` if a page of another site sends a request that is not a GET
+/// request.
 pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
     if method != Method::GET {
         check_same_site(front, headers)?;
@@ -178,10 +179,10 @@ pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Err
     Err(unauthorized(message).into())
 }
 
-/// Returns the sandbox if the caller may use its controls.
+/// Returns the sandbox if the caller may control the sandbox.
 ///
 /// # Errors
-/// `not_found` if the server is not a sandbox; `forbidden` if the caller may not use its controls.
+/// `not_found` if the server is not a sandbox; `forbidden` if the caller may not control the sandbox.
 pub(super) fn admit_to_sandbox(front: &Front, headers: &HeaderMap) -> Result<Arc<Sandbox>, Error> {
     let sandbox = front.sandbox.as_ref();
     let sandbox = sandbox.ok_or_else(|| Refusal::not_found("path"))?;

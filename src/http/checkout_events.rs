@@ -1,6 +1,7 @@
 //! `/v1/public/checkouts/{id}/events`: streams the changes of an invoice to its checkout page.
 //!
-//! Invariant: a page that reconnects receives one event if its state is out of date, else none.
+//! Invariant: a page that reconnects receives one event if the invoice has changed since the page's last event, else
+//! none.
 
 use super::event_stream::{EventSource, event, reply};
 use super::front::Front;
@@ -53,7 +54,7 @@ struct CheckoutEvents {
     token: String,
     /// Version of the invoice's state that the page received last.
     sent_version: String,
-    /// `true` if the invoice's state may have changed since the page received a version.
+    /// `true` if the invoice's state may have changed since `sent_version`.
     is_stale: bool,
 }
 

@@ -8,12 +8,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// A function that returns `true` for the address of a trusted proxy.
 pub type TrustedProxyCheck = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
-/// Mask that keeps the first 64 bits of an IPv6 address, which identify a site. The owner of the site chooses the
-/// remaining 64 bits freely.
+/// Mask that keeps the first 64 bits of an IPv6 address, which identify a subnet. The owner of the subnet can choose
+/// the remaining 64 bits freely.
 const SITE_MASK: u128 = u128::MAX << 64;
 
-/// Returns the client's address. Among the peer and the entries of `X-Forwarded-For`, it is the nearest address that
-/// does not belong to a trusted proxy.
+/// Returns the client's address: the address nearest to the server that does not belong to a trusted proxy. The
+/// nearest address is the peer, followed by the entries of `X-Forwarded-For`, the last entry first.
 pub(super) fn client_address(
     peer: IpAddr,
     headers: &HeaderMap,

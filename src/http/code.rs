@@ -1,7 +1,7 @@
 //! Second-factor codes in requests.
 //!
-//! Invariant: a code counts as a wrong attempt until the check accepts the code, even if the caller disconnects. A
-//! right password does not undo the count of a wrong code. A right code that was used before does not count as wrong.
+//! Invariant: a code counts as wrong until the check has accepted the code, even if the caller disconnects. A right
+//! password does not reset the count of wrong codes. A right code that was used before does not count as wrong.
 
 use super::front::Front;
 use super::password::ClientIdentity;
@@ -12,14 +12,14 @@ use crate::service::Error;
 use crate::service::operator::members::CredentialMark;
 use std::sync::Arc;
 
-/// An attempt to give a second-factor code, which will be counted. A request without a code is not counted.
+/// An attempt to enter a second-factor code. The attempt is counted only if the request contains a code.
 pub(super) struct CodeAttempt {
-    /// Target of the attempt and key of the client, `None` for a request without a code.
+    /// Target of the attempt and key of the client, for counting. `None` for a request without a code.
     at: Option<(Target, String)>,
 }
 
 impl CodeAttempt {
-    /// Prepares the check of a code that the client sent. The check will count as an attempt.
+    /// Prepares an attempt for the code in a request. `run_counted` counts the attempt.
     pub(super) fn new(
         front: &Front,
         turn: &ClientIdentity,
@@ -37,11 +37,11 @@ impl CodeAttempt {
         Ok(CodeAttempt { at: target.map(|target| (target, turn.client.clone())) })
     }
 
-    /// Runs the work that checks the code. The code counts as wrong until the work succeeds. A disconnect stops
-    /// neither the work nor the count, because the caller may learn the result from another request.
+    /// Runs `work`, which checks the code. The code counts as wrong until `work` succeeds. A disconnect stops neither
+    /// `work` nor the count, because the caller may learn the result from another request.
     ///
     /// # Errors
-    /// `too_many_attempts` if the code is not checked; else the errors of `work`.
+    /// `too_many_attempts` if the client must wait; else the errors of `work`.
     pub(super) async fn run_counted<T: Send + 'static>(
         self,
         throttle: &Arc<Throttle>,
@@ -92,7 +92,7 @@ mod tests {
     use std::sync::Arc;
     use tokio::sync::oneshot;
 
-    /// Lets ten callers send a code and disconnect before the result. Returns how many codes were checked.
+    /// Lets ten callers send a code and disconnect before the check ends. Returns the number of checked codes.
     async fn count_codes_checked(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
@@ -116,7 +116,7 @@ mod tests {
             }
             drop(caller);
             looked_at = looked_at.saturating_add(1);
-            // Sending fails if the disconnect has stopped the work.
+            // Sending fails if the disconnect has cancelled the check.
             found.send(outcome()).ok();
             tokio::task::yield_now().await;
         }

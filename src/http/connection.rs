@@ -19,15 +19,15 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// Number of equal parts in the period over which a client's read rate is measured. A slow client is disconnected at
-/// most one part late.
+/// Number of equal parts of the period over which a client's read rate is measured. A slow client is disconnected up
+/// to one part too late.
 const SPAN_PARTS: usize = 10;
 
 /// Lowest rate at which a client must read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MinReadRate {
-    /// A tenth of the period over which the read rate is measured. Only time spent waiting for the client is
-    /// included.
+    /// A tenth of the period over which the read rate is measured. The period includes only time in which the server
+    /// waits for the client.
     part: Duration,
     /// Minimum number of bytes that a client must read in the whole period.
     bytes_min: u64,
@@ -49,26 +49,26 @@ pub(super) struct Socket {
     handover: Handover,
     seat: Arc<Seat>,
     pace: MinReadRate,
-    /// Progress of the client, `None` until the server first waits for the client.
+    /// Read rate of the client, `None` until the server first waits for the client.
     slow: Option<Box<SlowReader>>,
 }
 
-/// Number of bytes that a slow client has read from its response.
+/// Measurement of the rate at which a client reads its response.
 #[derive(Default)]
 struct SlowReader {
-    /// Bytes that the client read in each of the latest parts of the waiting time. The present part is first.
+    /// Bytes that the client read in each of the latest parts of the waiting time, the current part first.
     parts: [u64; SPAN_PARTS],
     /// Number of completed parts of the waiting time.
     over: usize,
-    /// Time spent waiting in the present part, without the wait in progress.
+    /// Waiting time in the current part, without the wait in progress.
     waited: Duration,
-    /// Start of the present wait in microseconds, and timer for the end of the present part. `None` if the server
-    /// does not wait.
+    /// Start of the wait in progress, in microseconds, and timer for the end of the current part. `None` if the
+    /// server does not wait.
     waiting: Option<(i64, Pin<Box<Sleep>>)>,
 }
 
 impl Socket {
-    /// Wraps a TCP stream. `handover` receives the answer if the answer is a live stream.
+    /// Wraps a TCP stream. If an answer is a live stream, `handover` passes the live stream to this socket.
     pub(super) fn new(
         stream: TcpStream,
         seat: Arc<Seat>,
@@ -191,7 +191,7 @@ impl Write for Socket {
         self.inner.as_ref().is_some_and(Write::is_write_vectored)
     }
 
-    /// Hyper calls this function after writing everything, so a live stream can take the socket here.
+    /// Hyper calls `poll_flush` after writing everything, so a live stream can take the socket here.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let socket = self.get_mut();
         if let Some(begun) = socket.handover.take() {
@@ -215,7 +215,7 @@ impl Write for Socket {
 impl Drop for Socket {
     fn drop(&mut self) {
         if self.slow.as_ref().is_some_and(|slow| slow.waiting.is_some()) {
-            // Discards unsent bytes. If this fails, the system keeps the bytes until its own timeout.
+            // Discards unsent bytes. If the option cannot be set, the system keeps the bytes until its own timeout.
             if let Some(stream) = &self.inner {
                 let _ = stream.inner().set_zero_linger();
             }
@@ -327,7 +327,7 @@ impl Body for TrackedBody {
             }
             _ => match &mut body.inner {
                 Some(inner) => Pin::new(inner).poll_frame(context),
-                // `Pending` lets hyper write the head. After that, the live stream takes the socket.
+                // `Pending` lets hyper write the head of the response. After that, the live stream takes the socket.
                 None => Poll::Pending,
             },
         }

@@ -53,7 +53,8 @@ struct ArrivedRequest<'a> {
     body: Result<Bytes, Refusal>,
 }
 
-/// Simulated fault of the sandbox: the work is done, but no answer is sent and the connection is closed.
+/// Error of a simulated fault that drops an answer: the operation is done, but the connection is closed without an
+/// answer.
 #[derive(Debug)]
 pub(super) struct DroppedAnswer;
 
@@ -175,7 +176,7 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
     }
 }
 
-/// Adds the headers that the answer form of the route requires on every answer.
+/// Adds the request id and the headers that the route's answer form requires.
 fn with_common_headers(
     mut reply: Reply,
     method: &Method,
@@ -195,20 +196,21 @@ fn with_common_headers(
         reply = public::add_cors_headers(reply);
     }
     if !is_whole {
-        // Part of the body is unread, so the connection cannot be used for another request.
+        // Part of the body is unread, so the connection cannot carry another request.
         reply = reply.with(CONNECTION, "close");
     }
     reply
 }
 
-/// Takes the simulated fault of this call, and waits for the fault's delay. Returns `None` if the call has no fault.
+/// Takes the simulated fault for this call, and waits for the fault's delay. Returns `None` if the call has no fault.
 async fn simulated_fault(front: &Front, route: &Route) -> Option<Fault> {
     let fault = front.sandbox.as_ref()?.faults.take_fault(route.operation_info())?;
     front.run_until_closed(tokio::time::sleep(fault.delay)).await;
     Some(fault)
 }
 
-/// Refuses foreign `Host` headers in a sandbox, because many operations of a sandbox need no key.
+/// Refuses a `Host` header that the sandbox does not accept. Without this check, other sites could call the many
+/// operations that need no key.
 fn admit_host(
     front: &Front,
     found: &RouteMatch,
@@ -244,8 +246,8 @@ async fn answer_route(
     reply
 }
 
-/// An answer in progress, and the caller whose quota the answer uses. Callers without a key or a session have no
-/// quota.
+/// An answer that a handler is creating, and the caller whose quota the answer uses. Callers without a key or a
+/// session have no quota.
 struct StartedAnswer {
     answering: ReplyFuture,
     quota_owner: Option<QuotaOwner>,

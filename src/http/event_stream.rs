@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const CONTENT_TYPE: &str = "text/event-stream";
 
-/// A comment line of the stream. It shows proxies and browsers that the stream is alive.
+/// A comment line of an event stream, which shows proxies and browsers that the connection is alive.
 const HEARTBEAT: &str = ":\n\n";
 /// Longest pause between two writes to a stream.
 const HEARTBEAT_PAUSE: Duration = Duration::from_secs(15);

@@ -1,7 +1,7 @@
 //! Static files for browsers: the table `web::ASSETS`, and the widget, which shops load from a fixed path.
 //!
 //! Invariant: the URL of a file contains the server's version, so caches may keep the file for ever. A URL with
-//! another version returns the present file uncached, so pages loaded before an update still work.
+//! another version returns the current file uncached, so pages loaded before an update still work.
 
 use super::reply::Reply;
 use super::request::Call;

@@ -30,7 +30,7 @@ use tokio::sync::watch;
 /// A boxed future, for tables of handler functions and for the traits that `app` implements.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Number of invoices that a client may create at once through payment links.
+/// Number of invoices that a client may create through payment links in a burst.
 const LINK_BURST: u32 = 10;
 
 /// Shared state that every handler can use.
@@ -192,7 +192,7 @@ impl Front {
         }
     }
 
-    /// Returns the present time of the server's clock.
+    /// Returns the current time of the server's clock.
     pub(super) fn now(&self) -> Time {
         self.clock.now()
     }

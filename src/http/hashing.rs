@@ -22,7 +22,8 @@ const BUSY_SECONDS: i64 = 1;
 
 type HashWork = Box<dyn FnOnce(&mut Hasher) + Send>;
 
-/// Handle of the queue for password hashing. Dropping the handle ends the thread after the present password.
+/// Handle of the queue for password hashing. Dropping the handle ends the thread after the current password is
+/// hashed.
 pub(super) struct HashingQueue {
     shared: Arc<HashingState>,
 }

@@ -1,7 +1,7 @@
-//! Rate limits for creating invoices, for each key or for each network of a client.
+//! Rate limits for creating invoices, for each API key or for each network of a client.
 //!
 //! Invariant: a key below its rate is never refused, and a refusal says when to try again. Memory grows only with the
-//! number of keys whose bucket is not full.
+//! number of keys whose token bucket is not full.
 
 use crate::domain::refusal::{Code, Refusal};
 use crate::domain::time::{MINUTE_MS, Time};
@@ -9,12 +9,12 @@ use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-/// Minimum number of keys before full buckets are removed.
+/// Minimum number of stored buckets before full buckets are removed.
 const SWEEP_KEYS_MIN: usize = 10_000;
 /// Factor by which the rate of a network exceeds the rate of the next narrower network.
 const NETWORK_FACTOR: u32 = 10;
 
-/// Number of invoices that a key may create at once.
+/// Number of invoices that a key may create in a burst.
 pub(super) const CREATION_BURST: u32 = 100;
 
 /// Default of `--rate-limit`: number of invoices that a key may create in a minute.
@@ -31,17 +31,17 @@ pub(super) struct Limiter {
     buckets: Mutex<Buckets>,
 }
 
-/// Token buckets by key, each stored as the time at which the bucket is full again. One creation delays this time by
+/// Token buckets by key. Each value is the time at which the bucket is full again. One creation delays the time by
 /// `MINUTE_MS / per_minute` milliseconds.
 #[derive(Default)]
 struct Buckets {
     full_at: HashMap<String, Time>,
-    /// Number of keys at which full buckets are removed the next time.
+    /// Number of stored buckets at which full buckets are removed again.
     sweep_at: usize,
 }
 
 impl Buckets {
-    /// Sets the time at which the bucket of a key is full again. Removes full buckets when the number of keys has
+    /// Sets the time at which the bucket of a key is full again. Removes full buckets when the number of buckets has
     /// doubled, so the cost per creation is small.
     fn set(&mut self, key: &str, full_at: Time, now: Time) {
         if let Some(known) = self.full_at.get_mut(key) {
@@ -67,8 +67,8 @@ pub(super) struct Verdict {
 }
 
 impl Limiter {
-    /// Creates a limiter that allows `per_minute` creations in a minute for each key, and `burst` creations at once.
-    /// If `per_minute` is 0, there is no limit.
+    /// Creates a limiter that allows `per_minute` creations in a minute for each key, and `burst` creations in a
+    /// burst. If `per_minute` is 0, there is no limit.
     pub(super) fn new(per_minute: u32, burst: u32) -> Limiter {
         Limiter { per_minute, burst, buckets: Mutex::default() }
     }
@@ -144,8 +144,8 @@ impl Verdict {
         format!("\"creations\";r={};t={}", self.remaining, self.wait_seconds)
     }
 
-    /// Returns the stricter verdict. A refusal is stricter than a permission. Of two permissions, the stricter one
-    /// leaves fewer tokens; of two refusals, the stricter one has the longer wait.
+    /// Returns the stricter of two verdicts. A refusal is stricter than a permission. Among permissions, fewer tokens
+    /// are stricter; among refusals, a longer wait is stricter.
     fn stricter(self, other: Verdict) -> Verdict {
         match (self.allowed, other.allowed) {
             (true, false) => other,
@@ -204,8 +204,8 @@ mod tests {
         assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
     }
 
-    /// Tries 20 000 creations, each from a different narrow network inside `wider`. Returns the number of allowed
-    /// creations.
+    /// Tries 20 000 creations from different narrow networks, all inside the networks `wider`. Returns the number of
+    /// allowed creations.
     fn allowed_count(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
@@ -227,11 +227,11 @@ mod tests {
         for middle in 0..20 {
             allowed_count(&limiter, 3, [&format!("m{middle}"), "c"], 0);
         }
-        // The widest network, `c`, has used its 10 × 10 × 10 = 1 000 creations.
+        // The widest network, `c`, has reached its limit of 10 × 10 × 10 = 1 000 creations.
         assert_eq!(allowed_count(&limiter, 4, ["new", "c"], 0), 0);
         assert_eq!(allowed_count(&limiter, 4, ["new", "elsewhere"], 0), 100);
-        // The middle network `m0` may create 10 × 10 = 100 invoices again, because its refused creations were not
-        // counted.
+        // Refused creations were not counted, so a minute later the middle network `m0` may create 10 × 10 = 100
+        // invoices.
         assert_eq!(allowed_count(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);

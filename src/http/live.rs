@@ -20,7 +20,8 @@ use std::task::{Context, Poll, ready};
 /// Size of the buffer for bytes that the client sends. These bytes are discarded.
 const READ_BYTES: usize = 64;
 
-/// A live stream whose head hyper is writing, with everything that the stream needs to continue without hyper.
+/// A live stream whose response head hyper is writing. The value contains everything needed to send the stream
+/// without hyper.
 pub(super) struct StartedStream {
     live: LiveStream,
     answering: AnswerGuard,
@@ -51,7 +52,7 @@ impl Handover {
 }
 
 impl StartedStream {
-    /// Continues the stream on this socket, in a new task.
+    /// Sends the stream on this socket, in a new task.
     pub(super) fn continue_on(self, socket: impl Read + Write + Unpin + Send + 'static) {
         let slot = Arc::clone(&self.slot);
         let task = tokio::spawn(async move {

@@ -89,15 +89,15 @@ impl ExportPermit {
     }
 }
 
-/// Runs `work` on a thread when the caller has a turn and a thread is free. The turn and the thread stay in use until
-/// `work` is done, even after a disconnect.
+/// Runs `work` on a thread when it is the caller's turn and a thread is free. The turn and the thread stay in use
+/// until `work` is done, even after a disconnect.
 async fn run_in_turn<T: Send + 'static>(
     running: &Arc<Semaphore>,
     permit: Permit,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<(Permit, T), Error> {
     let (answer, mut answered) = oneshot::channel();
-    // The send fails if the caller has disconnected. The result is then dropped.
+    // Sending fails if the caller has disconnected. Then the result is dropped.
     let work = Box::new(move || drop(answer.send(work())));
     let permit = run_on_thread(running, permit, work).await?;
     let done = answered.try_recv();

@@ -45,7 +45,7 @@ impl MetricsToken {
     }
 }
 
-/// Present values for the gauges on the metrics page.
+/// Current values for the gauges on the metrics page.
 pub(super) struct Gauges {
     /// Number of writes in the writer's queue.
     pub(super) writes_waiting: usize,

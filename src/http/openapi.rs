@@ -155,8 +155,7 @@ mod tests {
     use super::{DocumentKind, document, schemas};
     use serde_json::{Map, Value};
 
-    /// Returns the names of the example's wrong fields: fields unknown to the schema, and required fields that are
-    /// missing.
+    /// Returns the names of wrong fields in the example: fields unknown to the schema, and missing required fields.
     fn wrong_fields(schema: &Value, example: &Value, all: &Map<String, Value>) -> Vec<String> {
         if let Some(path) = schema.get("$ref").and_then(Value::as_str) {
             let name = path.rsplit('/').next().unwrap_or_default();

@@ -28,8 +28,8 @@ impl ClientIdentity {
         ClientIdentity { client: format!("user {}", member.user().id), is_member: true }
     }
 
-    /// Returns the kind of client: known if the user of `mark` has signed in from this client before. A member's
-    /// client is always known.
+    /// Returns the kind of client: known if the user with this credential mark has signed in from this client before.
+    /// The client of a signed-in member is always known.
     ///
     /// # Errors
     /// [`Error::Failed`] if the database cannot be read.
@@ -73,7 +73,7 @@ impl PasswordAttempt {
     }
 }
 
-/// Checks the password and returns the proven user.
+/// Checks the password and returns the verified user.
 ///
 /// # Errors
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
@@ -86,7 +86,7 @@ pub(super) async fn prove_user(
     prove_and_hash(front, turn, email, password, None).await.map(|(proven, _)| proven)
 }
 
-/// Checks the password, and returns the proven user and the hash of the new password.
+/// Checks the password, and returns the verified user and the hash of the new password.
 ///
 /// # Errors
 /// The errors of [`prove_user`]; `invalid_request` for a new password that is too short.

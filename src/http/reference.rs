@@ -70,7 +70,7 @@ fn inline_shared_answers(document: &mut Value) {
     }
 }
 
-/// A server, with the schemas in its OpenAPI documents.
+/// A server in the API reference, with the schemas of its OpenAPI documents.
 struct DocumentedServer<'a> {
     url: &'a str,
     is_sandbox: bool,

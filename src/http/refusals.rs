@@ -1,7 +1,7 @@
-//! Error codes that a route can answer with, for the documents and for simulated faults.
+//! Error codes with which a route can answer, for the documents and for simulated faults.
 //!
-//! Invariant: codes that follow from authentication, path, query or body are derived from the route. A route lists
-//! only its other codes.
+//! Invariant: codes for authentication, path, query and body are derived from the route. A route lists only its other
+//! codes.
 
 use super::auth::Auth;
 use super::error;

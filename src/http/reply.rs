@@ -117,7 +117,7 @@ impl Reply {
         Reply::from_resources(data.iter().copied(), &body)
     }
 
-    /// Returns status 200 with `body`, serialized into one buffer. `data` are the resources in `body`, whose known
+    /// Returns status 200 with `body`, serialized into one buffer. `data` are the resources in `body`. Their known
     /// sizes determine the size of the buffer.
     fn from_resources<'a>(
         data: impl Iterator<Item = &'a RawValue>,

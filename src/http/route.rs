@@ -64,11 +64,11 @@ pub struct Route {
     pub(super) form: AnswerForm,
     /// Successful answers. Empty for a page or file for browsers, which the documents omit.
     pub(super) answers: &'static [RouteAnswer],
-    /// Error codes besides the codes that follow from authentication, path, query and body.
+    /// Additional error codes. Codes for authentication, path, query and body are derived from the route.
     pub(super) refusals: &'static [Code],
-    /// `true` if the rate limit of the key applies to requests.
+    /// `true` if requests count against the rate limit of the key.
     pub(super) is_rate_limited: bool,
-    /// Requests that need a recently confirmed password.
+    /// Rule that selects the requests that need a recently confirmed password.
     pub recent_password: RecentPassword,
     /// `true` if a request may have an Idempotency-Key.
     pub(super) is_idempotent: bool,
@@ -89,8 +89,8 @@ pub(super) struct AnswerForm {
     pub(super) is_private: bool,
     /// `true` if pages of all sites may read answers.
     pub(super) is_shared: bool,
-    /// Object that customers pay on the page, `None` for other routes. The id of the object is the second segment of
-    /// the path.
+    /// Kind of object that customers pay on the page, `None` for other routes. The second segment of the path is the
+    /// id of the object.
     pub(super) payers_of: Option<Payable>,
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Payable {
 }
 
 impl AnswerForm {
-    /// Returns the properties that this form and the other form share.
+    /// Returns the properties that both forms share.
     pub(super) fn intersection(self, other: AnswerForm) -> AnswerForm {
         AnswerForm {
             page: self.page.filter(|_| other.page.is_some()),
@@ -224,7 +224,7 @@ impl Route {
     }
 }
 
-/// Form of answers that are not pages and that every cache may store.
+/// Answer form of routes that are not pages and whose answers every cache may store.
 pub(super) const FOR_ALL: AnswerForm =
     AnswerForm { page: None, is_private: false, is_shared: false, payers_of: None };
 

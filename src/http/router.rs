@@ -18,7 +18,7 @@ struct Node {
     literals: BTreeMap<&'static str, Node>,
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
-    /// Answer properties that all routes at this node and below it share.
+    /// Answer properties common to all routes at this node and below it.
     common: Option<AnswerForm>,
 }
 
@@ -110,7 +110,7 @@ impl Router {
 }
 
 impl Node {
-    /// Keeps only the common properties that the answers of `route` have as well.
+    /// Intersects the common properties with the properties of `route`.
     fn merge_form(&mut self, route: &Route) {
         let common = self.common.map_or(route.form, |form| form.intersection(route.form));
         self.common = Some(common);

@@ -30,7 +30,7 @@ pub struct ConnectionLimits {
     /// `true` if clients on this machine, for example local proxies, are limited to a quarter of the connections,
     /// like other clients.
     pub loopback_is_limited: bool,
-    /// Time limit for a header, and for the pause between two requests, in milliseconds.
+    /// Time limit for receiving the header of a request, and for the pause between two requests, in milliseconds.
     pub header_timeout_ms: u64,
     /// Time limit for receiving a body, in milliseconds.
     pub body_timeout_ms: u64,
@@ -66,10 +66,10 @@ const BUFFER_BYTES_MAX: usize = 32 * 1024;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Pause between two searches for a connection to close while all slots are used.
 const SLOT_SEARCH_PAUSE: Duration = Duration::from_millis(50);
-/// Number of searches for silent clients during their time limit. A silent client is disconnected at most a tenth of
-/// the limit late.
+/// Number of searches for silent clients within their time limit. A silent client is disconnected up to a tenth of
+/// the limit too late.
 const SILENT_SEARCHES: u64 = 10;
-/// Number of searches for waiting clients during their time limit at shutdown.
+/// Number of searches within `drain_client_ms` at shutdown, for connections that wait too long for their client.
 const DRAIN_SEARCHES: u64 = 4;
 /// Longest pause between two searches at shutdown, in milliseconds.
 const DRAIN_PAUSE_MS: u64 = 250;
@@ -90,7 +90,7 @@ struct Acceptor {
 }
 
 impl Listener {
-    /// Takes a listening socket that will serve these routes. Must be called inside the runtime that serves the
+    /// Wraps a listening socket, which will serve these routes. Must be called inside the runtime that serves the
     /// socket.
     ///
     /// # Errors
@@ -209,7 +209,7 @@ impl Acceptor {
         seat.set_task(task.abort_handle());
     }
 
-    /// Waits for answers in progress, and closes idle connections.
+    /// Waits for answers in progress. Closes idle connections, and connections that wait too long for their client.
     async fn drain(self) {
         let client_ms = self.limits.drain_client_ms;
         let pause_ms = client_ms.div_euclid(DRAIN_SEARCHES).clamp(1, DRAIN_PAUSE_MS);

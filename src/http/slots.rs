@@ -50,12 +50,12 @@ struct UsedSlots {
     next: u64,
     /// Number of connections that are being closed and still exist.
     ending: usize,
-    /// Longest-waiting connections found by the latest search, each with the start of its wait. The longest wait is
-    /// last. The list is used up before the next search, because all other connections have waited less.
+    /// Connections with the longest waits at the latest search, each with the start of its wait. The longest wait is
+    /// last. Other connections have waited less, so the next search starts only after the list is empty.
     longest: Vec<(i64, Arc<Seat>)>,
 }
 
-/// Waiting state of one connection.
+/// State of one connection, with the start of its wait for the client.
 pub(super) struct Seat {
     number: u64,
     /// Address under which the client's connections are counted, `None` for a client without a limit.
@@ -164,7 +164,7 @@ impl Slots {
         self.close_matching(wait, Seat::is_silent);
     }
 
-    /// Closes the connections for which `are_these` is true and that have waited at least this long for their client.
+    /// Closes the connections that match `are_these` and have waited at least this long for their client.
     fn close_matching(&self, wait: Duration, are_these: impl Fn(&Seat) -> bool) {
         let now_us = self.stopwatch.elapsed_us();
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
@@ -215,8 +215,8 @@ impl UsedSlots {
         ended
     }
 
-    /// Returns the longest-waiting connections among those for which `are_these` is true. The connection with the
-    /// longest wait comes last.
+    /// Returns the longest-waiting connections that match `are_these`. The connection with the longest wait comes
+    /// last.
     fn longest_waiting(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
         let these = self.seats.values().filter(|seat| are_these(seat));
         let waiting = these.filter_map(|seat| Some((seat.waits_since_us()?, seat)));
@@ -238,7 +238,7 @@ impl UsedSlots {
         }
     }
 
-    /// Removes a connection from the used slots. Returns `true` if the connection was among them.
+    /// Removes a connection from the used slots. Returns `true` if the connection used a slot.
     fn remove(&mut self, seat: &Seat) -> bool {
         let was_there = self.seats.remove(&seat.number).is_some();
         if let (true, Some(client)) = (was_there, seat.client)

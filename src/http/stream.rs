@@ -20,8 +20,7 @@ pub(super) enum ReplyBody {
     Live(LiveStream),
 }
 
-/// Future of the next piece of a live stream, together with the remaining stream. The future returns `None` at the
-/// end of the stream.
+/// Future that returns the next piece of a live stream and the remaining stream, or `None` at the end of the stream.
 pub(super) struct LiveStream(pub(super) Pin<Box<NextPiece>>);
 
 type NextPiece = dyn Future<Output = Option<(Bytes, LiveStream)>> + Send;
@@ -66,7 +65,7 @@ impl ReplyBody {
         tokio::spawn(async move {
             if let Err(error) = making.await {
                 log::error!("streamed response ended early: error={error}");
-                // The send fails if the client has disconnected.
+                // Sending fails if the client has disconnected.
                 let _ = end.send(Err(BrokenStream)).await;
             }
         });

@@ -69,8 +69,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut by_invoice = self.subscribers.lock();
-        // The receiver is dropped under the lock. If two subscriptions are dropped at once, the second drop sees no
-        // receiver and removes the entry.
+        // The lock is held while the receiver is dropped. If two subscriptions are dropped at once, the second drop
+        // counts no receiver and removes the entry.
         self.changes = None;
         let is_left = |changes: &watch::Sender<()>| changes.receiver_count() == 0;
         if by_invoice.get(&self.invoice).is_some_and(is_left) {

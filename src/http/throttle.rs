@@ -1,9 +1,8 @@
 //! Throttling of guesses at passwords, second-factor codes and the set-up token.
 //!
 //! Invariant: guesses of one client do not lock out other clients. Guesses of many clients do not lock out a known
-//! client, even if the guessers know the password. The database stores the known clients. Failures are removed only
-//! by time, by a right password, or by a new password. Time is measured by a monotonic clock, independent of the wall
-//! clock.
+//! client, even if the guessers know the password. Only time, a success or a new password removes failures. A
+//! monotonic clock measures the time.
 
 mod rate;
 mod target;
@@ -29,11 +28,11 @@ const WAIT_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// Rate of failures of one client at all emails: 30 at once, then three each minute.
 const CLIENT_RATE: Rate = Rate { burst: 30, cost_ms: 20 * SECOND_MS };
-/// Maximum number of remembered failures at unknown emails, and of remembered clients. Each entry costs a guesser one
-/// hash. At 100 hashes a second, entries expire before the maximum is reached. Above the maximum, failures at unknown
-/// emails are not counted.
+/// Maximum number of remembered failures at unknown emails, and of remembered clients. Above the maximum, failures at
+/// unknown emails are not counted. A guesser needs one hash for each entry. At 100 hashes a second, entries expire
+/// before the maximum is reached.
 const REMEMBERED_MAX: usize = 100_000;
-/// Maximum number of remembered clients that guessed the set-up token. The token is too long to guess.
+/// Maximum number of remembered clients that sent a wrong set-up token. The token is too long to guess.
 const SET_UP_MAX: usize = 10_000;
 /// Pause between two removals of expired entries, in milliseconds.
 const SWEEP_MS: i64 = MINUTE_MS;
@@ -89,8 +88,8 @@ struct Failures {
     /// Failures of one client at one target, by the hash of the target and the client. After several of these
     /// failures, the client must wait.
     per_client: HashMap<ThrottleKey, ClientFailures>,
-    /// Failures that a group of clients shares at one target, by the hash of the target and the group. The rate of
-    /// the target limits these failures.
+    /// Failures of a group of clients at one target, by the hash of the target and the group. The rate of the target
+    /// limits these failures.
     per_group: HashMap<ThrottleKey, Bucket>,
 }
 
@@ -245,10 +244,10 @@ impl FailureCounts {
     }
 
     /// Removes the failures of this client at the target. A right password also removes the failures that clients
-    /// share at the target. A right code undoes only its own count there.
+    /// share at the target. Among the shared failures, a right code undoes only the count of its own attempt.
     ///
-    /// The client's count over all targets loses only this attempt. Otherwise a guesser could reset that count by
-    /// signing in to the guesser's own account.
+    /// In the client's count over all targets, only this attempt is undone. Otherwise a guesser could reset the count
+    /// by signing in to the guesser's own account.
     fn record_success(&mut self, target: &Target, client: &str) {
         let together = target.shared_rate(client, &self.limits);
         let failures = self.failures(target);
@@ -326,7 +325,7 @@ fn key(text: &str) -> ThrottleKey {
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
-/// Returns the wait after `times` failures, in milliseconds.
+/// Returns the wait after this many failures, in milliseconds.
 fn wait_ms(times: u32, wait_ms_min: i64) -> i64 {
     match times.checked_sub(FREE_FAILURES) {
         None | Some(0) => 0,

@@ -1,7 +1,7 @@
 //! Files that the build script (`build.rs`) compressed.
 //!
-//! Invariant: the binary contains each file once, compressed. Most files are sent compressed, and the remaining files
-//! are read rarely.
+//! Invariant: the binary contains each file once, compressed. Most files are sent compressed, and all other files are
+//! rarely needed.
 
 use flate2::read::GzDecoder;
 use std::io::Read as _;

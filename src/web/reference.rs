@@ -85,7 +85,7 @@ pub struct Field {
     pub about: String,
     /// Ranges, lengths and defaults, in words.
     pub rules: Vec<String>,
-    /// Word before `values`: `one of`, `such as` or `always`.
+    /// Words that introduce `values`: `one of`, `such as` or `always`.
     pub values_are: &'static str,
     /// Allowed values or examples of values.
     pub values: Vec<String>,

@@ -70,7 +70,7 @@ pub struct LanguageLink {
     pub tag: &'static str,
     /// Name of the language, written in that language.
     pub name: &'static str,
-    /// `true` for the present language of the page.
+    /// `true` for the current language of the page.
     pub is_current: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Followed chains, and manual claims of payments on them: `/dashboard/api/chains`.
+//! Followed chains, and operators' claims that a payment exists on a chain: `/dashboard/api/chains`.
 
 use crate::api::operation::{
     Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, RecentPassword,

@@ -130,7 +130,8 @@ fn resend_since(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, service) = (context.scope(member)?, Arc::clone(context.service));
     let (now, actor) = (context.now, member.actor());
     let body = context.body_fields()?;
-    // The error for an unknown field lists the known fields in this order. The OpenAPI document has another order.
+    // The error for an unknown field lists the known fields in this order, which differs from the order in the
+    // OpenAPI document.
     Fields::new(&body).refuse_unknown(&["endpoint", "since"])?;
     let body = Resend::read(&body)?;
     Job::wait(async move {

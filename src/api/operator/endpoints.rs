@@ -174,7 +174,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let body = context.body_fields()?;
-    // A missing endpoint is reported before an error in the body, so this result is checked later.
+    // An error in the body is returned only if the endpoint exists, so this result is checked later.
     let change = check_url(context.service, &body).and_then(|()| ChangeEndpoint::read(&body));
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {

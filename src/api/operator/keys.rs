@@ -126,7 +126,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
-    // A missing or invalid key is reported before an error in the body, so this result is checked later.
+    // An error in the body is returned only if the key is valid, so this result is checked later.
     let input = RollKey::read(&context.body_fields()?);
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {

@@ -52,7 +52,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-/// Returns the secret, and records in the audit log who has read the secret.
+/// Returns the secret, and records the actor's action in the audit log.
 fn audit_and_show(
     tx: &Tx<'_>,
     actor: &str,

@@ -117,7 +117,7 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    // A missing payment link is reported before an error in the body, so this result is checked later.
+    // An error in the body is returned only if the payment link exists, so this result is checked later.
     let change = ChangePaymentLink::read(&context.body_fields()?);
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {

@@ -19,7 +19,7 @@ input! {
     }
 }
 
-/// Rule for a field with a list of addresses. The chain of the pool checks the addresses.
+/// Rule for a field with a list of addresses. The addresses are checked later, for the chain of the pool.
 struct AddressesRule;
 
 impl Rule for AddressesRule {

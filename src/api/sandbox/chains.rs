@@ -1,4 +1,4 @@
-//! Simulated chains, which can lag or catch up: `/sandbox/chains`.
+//! Switches the simulated lag of a chain on or off: `/sandbox/chains`.
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;

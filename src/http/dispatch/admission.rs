@@ -158,7 +158,7 @@ fn admit_secret_key(
     Ok(caller)
 }
 
-/// Refuses a sensitive request if the user has not confirmed the password recently.
+/// Refuses a request that needs a recently confirmed password if the user has not confirmed the password.
 fn require_recent_password(
     front: &Front,
     route: &Route,

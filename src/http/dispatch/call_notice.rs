@@ -22,7 +22,7 @@ const UNREPORTED_HEADER: &str = "x-coffer-untold";
 /// Number of last characters of an unknown key that are shown.
 const KEY_END_CHARS: usize = 4;
 
-/// A call that the sandbox's listeners will be notified of.
+/// Data of a call, for the listeners of `/sandbox/stream`.
 pub(super) struct CallNotice {
     stopwatch: Stopwatch,
     method: String,
@@ -84,8 +84,8 @@ impl CallNotice {
     }
 }
 
-/// Returns `true` for routes whose calls are not reported: pages, `/sandbox/stream`, and inboxes. A delivery to an
-/// inbox is reported when it is sent, so its receipt is not reported.
+/// Returns `true` for routes whose calls are not reported: pages, `/sandbox/stream`, and inboxes. The sender reports
+/// a delivery to an inbox, so the inbox does not report the delivery again.
 fn is_unreported(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream

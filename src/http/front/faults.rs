@@ -81,7 +81,7 @@ impl FaultState {
         self.has_faults.store(true, Ordering::SeqCst);
     }
 
-    /// Returns the simulated faults as `GET /sandbox` shows them.
+    /// Returns the simulated faults of calls together with `simulated`, as `GET /sandbox` shows them.
     pub(in crate::http) fn view(&self, simulated: Faults) -> sandbox::FaultsView {
         let faults = self.lock();
         let calls = faults.iter().map(|fault| CallFaultView {

@@ -112,7 +112,7 @@ impl Inboxes {
 }
 
 impl Inbox {
-    /// Returns the configured answer for the present message, and lowers the `times` of that answer by one.
+    /// Returns the configured answer for the current message, and lowers the answer's `times` by one.
     fn next_behaviour(&mut self) -> Behaviour {
         let Some(behaviour) = &mut self.behaviour else {
             return DEFAULT_BEHAVIOUR;
@@ -157,7 +157,7 @@ impl Message {
         InboxMessage { headers: &self.headers, body: &self.body, received_at: self.received_at }
     }
 
-    /// Returns `true` if the message is an event of this type, in the present or the legacy format.
+    /// Returns `true` if the message is an event of this type, in the current or the legacy format.
     fn has_event_type(&self, kind: &str) -> bool {
         let body = json::parse(self.body.as_bytes()).unwrap_or_default();
         ["type", "event"]

@@ -16,7 +16,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// Error message for pages of other sites.
+/// Error message for requests from pages of other sites.
 pub(in crate::http) const NOT_FOR_PAGES: &str =
     "the sandbox's controls are not for pages of other sites";
 /// Controls of a whole sandbox. `app` implements this trait, because only `app` has access to the clock, the workers
@@ -24,7 +24,7 @@ pub(in crate::http) const NOT_FOR_PAGES: &str =
 pub trait SandboxControls: Send + Sync {
     /// Moves, stops or restarts the clock. Returns when all work that became due is done.
     fn move_clock(&self, step: ClockChange) -> Boxed<'_, Result<(), Error>>;
-    /// Resets the state to the seed, and the clock to real time.
+    /// Resets the state to the seed data, and the clock to real time.
     fn reset(&self) -> Boxed<'_, Result<(), Error>>;
     /// Saves the whole state under a name.
     fn snapshot(&self, name: String) -> Boxed<'_, Result<(), Error>>;
@@ -83,7 +83,7 @@ impl Sandbox {
         }
     }
 
-    /// Subscribes to the sandbox's activity. The receiver wakes at activity after the subscription.
+    /// Subscribes to the sandbox's activity. Later activity wakes the receiver.
     pub(in crate::http) fn subscribe(&self, activity: Option<&Activity>) -> watch::Receiver<()> {
         let news = Arc::clone(&self.activity_sender);
         if let Some(activity) = activity {
@@ -112,8 +112,8 @@ impl Sandbox {
         Ok(())
     }
 
-    /// Refuses forms from pages of other sites. Our pages send no referrer, so browsers send `Origin: null` with
-    /// their forms. `Sec-Fetch-Site` then shows whether the page is ours.
+    /// Refuses forms from pages of other sites. Our own pages send no referrer, so browsers send `Origin: null` with
+    /// the forms of these pages. For such a form, `Sec-Fetch-Site` shows whether the page is ours.
     pub(in crate::http) fn admit_form(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let is = |name: &str, value: &str| headers.get(name).is_some_and(|sent| sent == value);
         match is("origin", "null") && is("sec-fetch-site", "same-origin") {

@@ -11,7 +11,7 @@ use crate::http::sandbox::state::SNAPSHOT_PATTERN;
 use crate::service::idempotency::KEY_CHARS_MAX;
 use serde_json::{Value, json};
 
-/// Pattern of the beginning of a time. Excludes years before 1970.
+/// Pattern of the year in a time. Excludes years before 1970.
 const MOMENT_PATTERN: &str = "^(19[7-9][0-9]|[2-9][0-9]{3})-";
 /// Pattern of a duration, for example `1h30m`.
 const SPAN_PATTERN: &str = "^([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?$";

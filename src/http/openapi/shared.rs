@@ -1,5 +1,5 @@
-//! Shared answers: an answer that several operations have is written once, as a component of the document. Answers
-//! without a body are short and are not shared.
+//! Shared answers: an answer that several operations have is a component of the document, and the operations refer to
+//! the component. Answers without a body are short and are not shared.
 
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ pub(super) fn share_answers(paths: &mut Map<String, Value>) -> Map<String, Value
     shared
 }
 
-/// Calls `visit` with every answer that has a body, and with the security scheme of the operation.
+/// Calls `visit` with each answer that has a body, and with the name of the operation's security scheme.
 fn visit_answers(paths: &mut Map<String, Value>, mut visit: impl FnMut(&str, &mut Value)) {
     let operations = paths.values_mut().filter_map(Value::as_object_mut);
     for operation in operations.flat_map(Map::values_mut) {

@@ -1,5 +1,4 @@
-//! Selects the components that a document needs: those that the document refers to, directly or through other
-//! components.
+//! Selects the components to which a document refers, directly or through other components.
 
 use serde_json::{Map, Value, json};
 
@@ -33,7 +32,7 @@ pub(super) fn used_components(document: &Value, components: Value) -> Value {
     Value::Object(kept)
 }
 
-/// Collects the references to components in `wanted`, and the names of security schemes in `names`.
+/// Adds the references to components to `wanted`, and the names of security schemes to `names`.
 fn collect_references(value: &Value, names: &mut Vec<String>, wanted: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -50,7 +50,7 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
 }
 
 /// Streams an export until the export is complete or the client disconnects. Between two pieces, only the position in
-/// the list is kept.
+/// the list is in memory.
 async fn stream_export(
     service: Arc<Service>,
     mut place: long_reads::ExportPermit,

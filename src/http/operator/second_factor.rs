@@ -103,8 +103,8 @@ async fn turn_off(call: Call, member: Member) -> Result<Reply, Error> {
     Ok(Reply::no_content())
 }
 
-/// Parses a body that contains only a second-factor code. Returns the code, and the [`CodeAttempt`] that counts its
-/// check as an attempt of the user.
+/// Parses a body that contains only a second-factor code. Returns the code, and an attempt of the user for counting
+/// the check of the code.
 fn read_code_attempt(
     call: &Call,
     member: &Member,

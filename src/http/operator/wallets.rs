@@ -42,7 +42,7 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     let funded = call.query.text("funded") == Some("true");
     let service = Arc::clone(&call.front.service);
     let place = call.front.long_reads.take_export_permit(operator.quota_owner())?;
-    // The first piece is read before the stream starts, because a missing wallet must be reported by the HTTP status.
+    // The first piece is read before the stream starts, because a missing wallet changes the HTTP status.
     let (place, first) = {
         let (service, id) = (Arc::clone(&service), id.clone());
         place.read_piece(move || service.wallet_addresses(&id, funded, 0)).await?

@@ -1,6 +1,6 @@
 //! The checkout page: first a choice of coins, then amount and address, then the outcome.
 //!
-//! Invariant: the page is complete without a script. Only a reader with the invoice's token sees the page.
+//! Invariant: the page is complete without a script. The page is shown only for the invoice's token.
 
 mod phrases;
 mod view;
@@ -122,8 +122,8 @@ async fn show(call: Call) -> Result<Reply, Error> {
     }
 }
 
-/// Renders the page of an invoice. Without scripts, the page reloads every `again` seconds, or never for `None`. With
-/// scripts, the page polls every `again` seconds, or every `SETTLED_SECONDS` for `None`.
+/// Renders the page of an invoice. With scripts, the page polls every `again` seconds, or every `SETTLED_SECONDS` if
+/// `again` is `None`. Without scripts, the page reloads every `again` seconds, or never if `again` is `None`.
 fn render_page(
     call: &Call,
     view: &CheckoutView<'_>,

@@ -153,8 +153,8 @@ fn comma_to_point(text: &str) -> String {
     }
 }
 
-/// Renders the page of a payment link. `named` is the amount that the customer entered, and `problem` the error in
-/// this amount.
+/// Renders the page of a payment link. `named` is the amount that the customer entered, and `problem` an error
+/// message about the amount.
 fn render_page(
     call: &Call,
     opened: &PublicLink,

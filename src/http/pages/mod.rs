@@ -123,7 +123,7 @@ fn service_frame(title: &str) -> Frame<'static> {
 /// Renders a page and adds its headers.
 ///
 /// # Errors
-/// [`Error::Failed`] if rendering fails, which no value of a field causes.
+/// [`Error::Failed`] if rendering fails. No value of a field makes rendering fail.
 fn page_reply(
     status: StatusCode,
     policy: PagePolicy<'_>,

@@ -1,6 +1,6 @@
-//! An operation as a curl command for a shell.
+//! Renders an operation as a curl command.
 //!
-//! Invariant: shell quotes are balanced for any example.
+//! Invariant: the command's shell quotes are balanced for any example.
 
 use super::DocumentedServer;
 use serde_json::Value;

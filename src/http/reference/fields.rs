@@ -46,7 +46,7 @@ impl<'a> Schemas<'a> {
         found
     }
 
-    /// Adds the fields of an object to `found`. `within` is the prefix for the names of the fields: the names of the
+    /// Adds the fields of an object to `found`. The prefix `within` of each field's name consists of the names of the
     /// outer fields.
     fn add_fields(&self, schema: &Value, within: &str, found: &mut Vec<Field>) {
         let required = schema.get("required").and_then(Value::as_array);
@@ -87,7 +87,7 @@ impl<'a> Schemas<'a> {
         };
         describe_schema(schema, &mut kinds, &mut field);
         kinds.dedup();
-        // The type null comes last.
+        // The type `null` comes last.
         kinds.sort_by_key(|kind| kind == "null");
         field.kind = kinds.join(" or ");
         field

@@ -1,7 +1,7 @@
 //! `/sandbox/stream`: streams calls, events and delivery attempts as they happen.
 //!
-//! Invariant: passwords, keys, secrets and codes are hidden (`masked`). A listener that misses items, because the
-//! items are no longer stored, receives the number of missed items.
+//! Invariant: passwords, keys, secrets and codes are hidden (`masked`). If items are removed before a listener has
+//! received them, the listener receives the number of missed items.
 
 use super::masked;
 use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
@@ -96,7 +96,7 @@ impl EventSource for ActivityListener {
     }
 }
 
-/// Returns an item of the activity in the wire format. Returns `None` if the item is an event that no longer exists.
+/// Renders an item of the activity in the wire format. Returns `None` for an event that no longer exists.
 fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Option<String>, Error> {
     match happened {
         ActivityEntry::Call(call) => event_text(number, &ActivityView::Call(call_view(call))),

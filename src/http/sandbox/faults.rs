@@ -88,8 +88,7 @@ async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Ok(Reply::no_content())
 }
 
-/// Reads from the body the fault that the next calls will have. Returns `None` if the body has no field of such a
-/// fault.
+/// Reads a fault of the next calls from the body. Returns `None` if the body describes no fault of calls.
 fn read_fault(input: SandboxFault, faults: &FaultState) -> Result<Option<Fault>, Refusal> {
     let operation = match input.route {
         None => None,

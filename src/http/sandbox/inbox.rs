@@ -51,7 +51,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 RouteAnswer::empty(200, "Received."),
                 RouteAnswer::empty(0, "Configured status."),
             ],
-            // The `Host` of a webhook is the host of its endpoint's URL, which may be any name.
+            // The `Host` header of a webhook names the host in the endpoint's URL, which may be any host.
             takes_any_host: true,
             handler: Handler::Sandbox(|call, sandbox| Box::pin(receive(call, sandbox))),
             ..PLAIN

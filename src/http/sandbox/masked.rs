@@ -30,7 +30,7 @@ const SECRET_NAME_PARTS: [&str; 9] = [
 ];
 /// Beginnings of secret keys and tokens of this service, and of links for authenticator apps.
 const SECRET_PREFIXES: [&str; 5] = ["sk_live_", "sk_test_", "rt_", "whsec_", "otpauth:"];
-/// Parts of field names. A value of such a field may look like a key (32 bytes in hexadecimal) but is not a key.
+/// Parts of field names. The values of these fields may look like keys (32 bytes in hexadecimal) but are not keys.
 const HASH_NAME_PARTS: [&str; 4] = ["txid", "hash", "block", "signature"];
 /// Names of fields that contain sentences of the service. Twelve words in such a field are not a wallet's recovery
 /// phrase.
@@ -45,8 +45,8 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
         };
     };
     mask_field("", &mut value);
-    // Without secrets, `masked` equals the text. If the text repeats a field, `masked` differs: the parser keeps only
-    // the last value.
+    // `masked` equals `text` if nothing is hidden and no field is repeated. The parser keeps only the last value of a
+    // repeated field.
     match serde_json::to_string(&value) {
         Ok(masked) if masked == text => Cow::Borrowed(text),
         Ok(masked) => Cow::Owned(masked),
@@ -101,7 +101,7 @@ fn mask_query(text: &str) -> String {
     };
     let pairs: Vec<String> = text.split('&').map(masked).collect();
     let whole = url_decode(&text.replace('+', " ")).unwrap_or_default();
-    // A wallet's phrase may be split over several values.
+    // The phrase of a wallet may be split over several parameters.
     match WalletSecret::find_in_argument(&whole) {
         Some(WalletSecret::Phrase) => HIDDEN.to_owned(),
         _ => pairs.join("&"),

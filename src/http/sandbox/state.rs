@@ -77,7 +77,7 @@ async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     state_reply(&call, &sandbox)
 }
 
-/// Returns an answer with the present state of the sandbox, like `GET /sandbox`.
+/// Returns an answer with the current state of the sandbox, like `GET /sandbox`.
 pub(super) fn state_reply(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error> {
     let (clock, service) = (&call.front.clock, &call.front.service);
     let faults = sandbox.faults.view(service.faults());

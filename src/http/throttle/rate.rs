@@ -1,15 +1,15 @@
-//! Rates of attempts: a burst of attempts at once, and then one more attempt after each interval.
+//! Rates of attempts: a burst of attempts without waiting, and then one more attempt after each interval.
 
 use crate::domain::time::Time;
 
-/// A rate: the number of attempts allowed at once, and the interval until one more attempt is allowed.
+/// A rate: the number of attempts allowed without waiting, and the interval until one more attempt is allowed.
 #[derive(Clone, Copy)]
 pub(super) struct Rate {
     pub(super) burst: i64,
     pub(super) cost_ms: i64,
 }
 
-/// A counter of attempts: the time at which the full number of attempts is allowed again.
+/// A counter of attempts, stored as the time at which a full burst is allowed again.
 #[derive(Clone, Copy)]
 pub(super) struct Bucket {
     pub(super) full_at: Time,

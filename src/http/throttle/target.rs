@@ -1,4 +1,4 @@
-//! Targets of guesses, and for each target the rate at which all clients together may fail.
+//! Targets of guesses, and the rate of failures that each target allows to all clients together.
 
 use super::rate::Rate;
 use super::{PasswordLimits, ThrottleKey, key};
@@ -9,20 +9,20 @@ use crate::service::operator::members::CredentialMark;
 /// Number of failures of all unknown clients together at one email before these clients must wait. A single client
 /// reaches its own limit earlier.
 pub(super) const SHARED_GUESSES_MAX: i64 = 300;
-/// Interval after which all unknown clients together may fail once more at an email, in milliseconds: two failures a
-/// minute.
+/// Interval after which all unknown clients together may fail once more at an email, in milliseconds. Allows two
+/// failures a minute.
 pub(super) const EMAIL_INTERVAL_MS: i64 = 30 * SECOND_MS;
-/// Rate of wrong codes for one user, of all clients together. All these clients gave the right password. A right code
-/// undoes only its own count, so a sign-in of the user does not allow a guesser more guesses.
+/// Rate of wrong codes for one user, of all clients together. All these clients sent the right password. A right code
+/// undoes only its own count, so a sign-in of the user allows a guesser no additional guesses.
 ///
-/// Three codes in a million are valid at a time, so a guess is right with a chance of 1 in 333 333. A guesser who
-/// knows the password can make 20 + 24 × 365 = 8 780 guesses in a year, from any number of clients. Such a guesser
-/// finds a right code with a chance of 8 780 / 333 333 = 2.6 % a year. The code allows only one sign-in, because the
-/// secret stays unknown.
+/// Three of a million codes are valid at a time, so a guess is right with a chance of 1 in 333 333. A guesser who
+/// knows the password can make 20 + 24 × 365 = 8 780 guesses a year, from any number of clients. The chance to guess
+/// a right code is 8 780 / 333 333 = 2.6 % a year. A right code allows only one sign-in, because the secret stays
+/// unknown.
 ///
-/// The sessions of the user together have a separate count with the same rate. So has each client that gave a right
-/// code, of which there are at most eight. A guesser with the address of such a client, or with a stolen session, can
-/// make additional guesses there: at most ten times as many in total.
+/// The sessions of a user have a separate count with the same rate. Each client that sent a right code, of which
+/// there are at most eight, has a separate count too. A guesser with the address of such a client, or with a stolen
+/// session, can make more guesses: at most ten times as many in total.
 pub(super) const CODE_RATE: Rate = Rate { burst: 20, cost_ms: HOUR_MS };
 
 /// Kind of client: known if the user has signed in from the client before.
@@ -36,11 +36,11 @@ pub(in crate::http) enum ClientKind {
 pub(in crate::http) enum Target {
     /// Password of an existing user.
     User(CredentialMark, ClientKind),
-    /// Password for an email that no user has. Upper and lower case are equal.
+    /// Password for an email that no user has. Upper and lower case are not distinguished.
     Nobody(String),
-    /// Code of the user's authenticator app, given at sign-in.
+    /// Code of the user's authenticator app, entered at sign-in.
     Code(CredentialMark, ClientKind),
-    /// Code of the user's authenticator app, given in a session of the user.
+    /// Code of the user's authenticator app, entered in a session of the user.
     OwnCode(CredentialMark),
     /// Recovery code of the user. A recovery code is too long to guess.
     RecoveryCode(CredentialMark),
@@ -48,8 +48,8 @@ pub(in crate::http) enum Target {
 }
 
 impl Target {
-    /// Returns the rate at which all clients together may fail at the target, `None` for a secret that is too long to
-    /// guess.
+    /// Returns the rate at which all clients together may fail at the target. Returns `None` for a secret that is too
+    /// long to guess.
     fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
             Target::User(..) | Target::Nobody(_) => {
@@ -60,9 +60,9 @@ impl Target {
         }
     }
 
-    /// Returns the rate that this client shares with others, and the key of the group that shares the rate. Returns
-    /// `None` if the rate is not shared. Known clients share no rate for passwords. For codes, each known client has
-    /// its own rate, which unknown clients at the same address do not share.
+    /// Returns the rate and the key of the counter that limits this client at the target. Usually all clients share
+    /// one counter for each target. For codes, each known client has its own counter. Returns `None` if no counter
+    /// applies: for passwords from known clients, and for secrets that are too long to guess.
     pub(super) fn shared_rate(
         &self,
         client: &str,
@@ -76,14 +76,14 @@ impl Target {
         }
     }
 
-    /// Returns `true` if a failure also counts against the client's rate at all targets. Codes do not count, because
-    /// the client has already given the right password.
+    /// Returns `true` if a failure also counts against the client's rate at all targets. Wrong codes do not count,
+    /// because the client has already sent the right password.
     pub(super) fn counts_for_client(&self) -> bool {
         matches!(self, Target::User(..) | Target::Nobody(_))
     }
 
-    /// Returns the key of the target for this client, or for all clients if `client` is empty. The key of a user's
-    /// target changes with the user's password.
+    /// Returns the key of the target for this client, or for all clients if `client` is empty. A new password changes
+    /// the keys of the user's targets.
     pub(super) fn key(&self, client: &str) -> ThrottleKey {
         match self {
             Target::User(mark, _) => user_target_key("user", mark, client),
@@ -99,7 +99,7 @@ impl Target {
     }
 }
 
-/// Returns the key of a target that belongs to a user. `mark` identifies the user and the present password.
+/// Returns the key of a target that belongs to a user. `mark` identifies the user and the user's current password.
 fn user_target_key(what: &str, mark: &CredentialMark, client: &str) -> ThrottleKey {
     let password = hex(&mark.password);
     key(&format!("{what} {} {password} {client}", mark.user))

@@ -18,12 +18,12 @@ fn credential_mark(password: u8) -> CredentialMark {
     CredentialMark { user: 1, password: [password; 32], factor: Some(Time(1)) }
 }
 
-/// Returns the target for a guess by an unknown client at a user's password.
+/// Returns the target of an unknown client that guesses a user's password.
 fn user_target(password: u8) -> Target {
     Target::User(credential_mark(password), ClientKind::Unknown)
 }
 
-/// Returns the target for a guess by a known client at a user's password.
+/// Returns the target of a known client that guesses a user's password.
 fn known_client_target() -> Target {
     Target::User(credential_mark(1), ClientKind::Known)
 }
@@ -32,7 +32,7 @@ fn email_target(email: &str) -> Target {
     Target::Nobody(email.to_owned())
 }
 
-/// Makes an attempt. Returns `true` if the attempt is allowed.
+/// Makes an attempt at the time `now`, in milliseconds. Returns `true` if the attempt is allowed.
 fn make_attempt(counts: &mut FailureCounts, target: &Target, client: &str, now: i64) -> bool {
     let wait_ms = counts.wait_ms(target, client, Time(now));
     if wait_ms <= 0 {
@@ -41,7 +41,7 @@ fn make_attempt(counts: &mut FailureCounts, target: &Target, client: &str, now: 
     wait_ms <= 0
 }
 
-/// Makes an attempt each second. Returns the number of attempts that are allowed.
+/// Makes one attempt each second, for `span_ms` milliseconds. Returns the number of allowed attempts.
 fn allowed_attempts(
     counts: &mut FailureCounts,
     target: &Target,
@@ -94,8 +94,7 @@ fn disconnected_attempt_is_not_counted() {
             assert!(make_attempt(&mut counts, &target, "a", 0));
         }
         assert!(!make_attempt(&mut counts, &target, "a", 0));
-        // The undone attempt does not remove the sixth failure, so the seventh failure causes a wait of 2 × 2 = 4
-        // seconds.
+        // The sixth failure still counts after the undo, so the seventh failure causes a wait of 2 × 2 = 4 seconds.
         assert!(make_attempt(&mut counts, &target, "a", 2_000));
         counts.undo_attempt(&target, "a", Time(2_000));
         assert!(make_attempt(&mut counts, &target, "a", 2_000));
@@ -142,7 +141,7 @@ fn code_guesses_are_limited_across_clients() {
     const DAY_MS: i64 = 24 * HOUR_MS;
     let code = |client: ClientKind| Target::Code(credential_mark(1), client);
     let mut counts = FailureCounts::new(limits());
-    // A guesser who knows the password uses a new client for each attempt and makes every allowed attempt.
+    // A guesser who knows the password makes an attempt from `client`. Returns 1 if the attempt is allowed, else 0.
     let guess = |counts: &mut FailureCounts, client: &str, now: i64| -> i64 {
         counts.record_success(&user_target(1), client);
         let is_known = if client == "phone" { ClientKind::Known } else { ClientKind::Unknown };
@@ -150,8 +149,8 @@ fn code_guesses_are_limited_across_clients() {
     };
     let (mut by_new, mut at_phone) = (0, 0);
     for now in (0..30 * DAY_MS).step_by(15 * 60 * 1000) {
-        // The owner signs in every day from two known clients. The guesser also uses `phone`, so only `phone` may be
-        // refused.
+        // The user signs in every day from two known clients. The guesser also uses `phone`, so only sign-ins from
+        // `phone` may be refused.
         if now % DAY_MS == 0 {
             for own in ["own", "phone"] {
                 let is_let = make_attempt(&mut counts, &code(ClientKind::Known), own, now);
@@ -218,7 +217,7 @@ fn one_client_is_limited_across_emails() {
     let mut made = 0;
     for email in 0..1_000 {
         made += i64::from(make_attempt(&mut counts, &email_target(&email.to_string()), "a", 0));
-        // A success at the guesser's own account does not raise the limit.
+        // A sign-in to the guesser's own account does not raise the limit.
         if make_attempt(&mut counts, &user_target(1), "a", 0) {
             counts.record_success(&user_target(1), "a");
         }

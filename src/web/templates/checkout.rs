@@ -20,13 +20,13 @@ pub struct LiveCheckout<Body: Template> {
     pub live: PageUpdates,
     /// Hidden fields of the form with the buttons of a test invoice.
     pub hidden: HiddenFields,
-    /// Buttons of a test invoice, `None` for another invoice.
+    /// Buttons that simulate payments, `None` if the page has none.
     pub trial: Option<SimulationButtons>,
     /// Template of the content, which depends on the state.
     pub body: Body,
 }
 
-/// Means by which a checkout page learns of changes: a polling interval and an event stream.
+/// Polling interval and event stream through which a checkout page learns of changes.
 pub struct PageUpdates {
     /// Polling interval of the script, in seconds.
     pub poll_seconds: u32,
@@ -49,7 +49,7 @@ pub struct HiddenFields {
 pub struct SimulationButtons {
     /// Id of the invoice.
     pub invoice_id: String,
-    /// Form value and label of each button.
+    /// Submitted value and label of each button.
     pub cases: Vec<(&'static str, &'static str)>,
 }
 
@@ -133,7 +133,7 @@ pub struct PaymentPage<'a> {
     pub qr: Option<Qr>,
     /// Text alternative for the QR code.
     pub qr_label: String,
-    /// Instruction beside the QR code.
+    /// Instruction to scan the QR code.
     pub scan: &'static str,
     /// Payment URI that opens a wallet, if the coin has one.
     pub uri: Option<String>,
@@ -190,7 +190,7 @@ pub struct OutcomePage<'a> {
     pub facts: Vec<(&'static str, String)>,
     /// Payments that were seen and are not confirmed.
     pub unconfirmed: Vec<UnconfirmedPayment<'a>>,
-    /// `true` if the page has advice for a customer whose payment is not shown.
+    /// `true` if the page advises customers who have paid but see no payment.
     pub asks_for_sent: bool,
     /// Link back to the shop.
     pub way_out: Option<ExitLink<'a>>,
@@ -202,8 +202,8 @@ pub struct UnconfirmedPayment<'a> {
     pub amount: String,
     /// Sentence with the number of confirmations.
     pub depth: String,
-    /// Confirmations so far and confirmations needed. `None` if the chain's finality is needed instead of a number of
-    /// blocks.
+    /// Number of confirmations so far, and number needed. `None` if the chain requires finality instead of a number
+    /// of confirmations.
     pub progress: Option<(u32, u32)>,
     /// Usual time until the payment is confirmed, in words.
     pub wait: Option<String>,

@@ -78,7 +78,7 @@ fn assert_escaped(body: impl Template, times: usize) {
     let found = page.matches(ESCAPED).count();
     assert_eq!(found, in_frame.saturating_add(times), "{page}");
     assert!(page.contains(ESCAPED_URL), "{page}");
-    // `{time}` is in one of Coffer's own texts, because the script fills this field.
+    // `{time}` is expected: one of Coffer's own texts contains this field, which the script fills.
     let ours = [STYLE, ESCAPED, "{time}"];
     let rest = page.replace(ESCAPED_URL, "\"\"");
     let rest = ours.iter().fold(rest, |rest, part| rest.replace(part, ""));

@@ -1,6 +1,7 @@
 //! The content of the checkout page in each state.
 //!
-//! Invariant: all texts are in the customer's language. Amounts to copy have a decimal point in every language.
+//! Invariant: all texts are in the customer's language. Amounts that the customer copies have a decimal point in
+//! every language.
 
 use super::phrases::{
     approx_minutes, clock_time, confirmations_text, describe_status, network_name, seconds_between,
@@ -24,7 +25,7 @@ use crate::web::templates::{
 };
 use crate::web::words::{Words, fill};
 
-/// An invoice as its customer sees it at the time `now`.
+/// View of an invoice for its customer, at the time `now`.
 pub(super) struct CheckoutView<'a> {
     /// The invoice with its coins and payments.
     pub(super) checkout: &'a Checkout,
@@ -167,7 +168,7 @@ impl<'a> CheckoutView<'a> {
         }
     }
 
-    /// Returns the coins that the customer can choose, except `picked`, the coin chosen before.
+    /// Returns the coins that the customer can choose, without `picked`, the coin that the customer chose before.
     fn coins(&self, picked: Option<&InvoiceCoin>) -> CoinOptions<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
@@ -337,7 +338,7 @@ impl<'a> CheckoutView<'a> {
         })
     }
 
-    /// Returns the link back to the shop, for a customer who does not pay. Returns `None` while a payment is being
+    /// Returns the link back to the shop, which is the invoice's cancel URL. Returns `None` while a payment is being
     /// confirmed.
     fn back_link(&self) -> Option<ExitLink<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
