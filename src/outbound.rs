@@ -58,7 +58,7 @@ pub struct OutboundResponse {
 pub struct NoResponse {
     /// Short description. It never contains an address that a name was resolved to.
     pub reason: String,
-    /// `true` if the whole header was sent. The receiver may then have seen the request.
+    /// `true` if the whole header was sent, so that the receiver may have seen the request.
     pub was_sent: bool,
 }
 

@@ -9,7 +9,7 @@ use crate::domain::time::{DAY_MS, MINUTE_MS};
 pub const FEES_EVERY_MS: i64 = 10 * MINUTE_MS;
 const FEES_A_DAY: u64 = (DAY_MS / FEES_EVERY_MS).unsigned_abs();
 
-/// Estimated numbers of requests to follow a chain.
+/// Estimated number of requests that are needed to follow a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestCost {
     /// Number of requests for each poll.
@@ -18,9 +18,9 @@ pub struct RequestCost {
     pub a_block: u64,
     /// Approximate number of blocks a day.
     blocks_a_day: u64,
-    /// Number of requests to read a range of finalized blocks a second time.
+    /// Number of requests for the second read of a range of finalized blocks.
     pub a_final: u64,
-    /// Largest number of finalized ranges read in a day. A poll reads at most one range.
+    /// Largest number of finalized ranges in a day. A poll reads at most one of these ranges.
     finals_a_day: u64,
     /// Number of requests a day for network fees.
     pub fees_a_day: u64,
@@ -28,7 +28,8 @@ pub struct RequestCost {
     pub each_transaction: bool,
     /// Number of polled addresses in this estimate; 0 for nodes that read whole blocks.
     pub addresses: u64,
-    /// Number of requests a day that do not depend on the number of polls, such as those for account histories.
+    /// Number of requests a day that do not depend on the number of polls, for example requests for account
+    /// histories.
     besides_a_day: u64,
 }
 
@@ -36,15 +37,15 @@ pub struct RequestCost {
 const ADDRESSES: u64 = 20;
 
 impl RequestCost {
-    /// Returns the cost of a chain. For EVM chains, the estimate assumes one wallet, whose next thousand addresses
-    /// are watched.
+    /// Returns the cost of following a chain. For EVM chains, the estimate assumes one wallet with a thousand watched
+    /// addresses.
     pub fn for_chain(chain: Chain) -> RequestCost {
         let (blocks_a_day, finals_a_day) = match chain {
             Chain::Bitcoin => (144, 0),
             Chain::Litecoin => (576, 0),
             Chain::Dogecoin => (1440, 0),
-            // The first number is blocks a day, the second is finalized ranges a day. A range has at most 8 blocks
-            // with transactions, or 64 headers. A range also ends where the final height changes.
+            // The tuple contains the number of blocks a day and the number of finalized ranges a day. A range has at
+            // most 8 blocks with transactions, or 64 headers. A range also ends where the final height changes.
             Chain::Ethereum | Chain::Base => (blocks_per_day(chain), 900),
             Chain::Polygon | Chain::Tron | Chain::Solana => (blocks_per_day(chain), u64::MAX),
         };
@@ -81,8 +82,8 @@ impl RequestCost {
             // A finalized range: 2 requests for blocks, 4 for the logs of 1 000 addresses, 6 for a poll of the head,
             // and 1 for the hash of the last block that was read.
             (false, false) => (8, 0, 13),
-            // A poll: 1 request more than above, for trace support, and 2 fewer for blocks. A block: 1 request for
-            // its contents and 1 for its traces, in each of two reads.
+            // A poll: 1 more request than without traces, to check trace support, and 2 fewer for blocks. A block: in
+            // each of its two reads, 1 request for its contents and 1 for its traces.
             (false, true) => (7, 4, 12),
         };
         RequestCost {
@@ -110,9 +111,9 @@ impl RequestCost {
             a_block: 0,
             blocks_a_day: 0,
             // A finalized range: 1 request for its last block, 1 for the hash of the last block that was read, the
-            // accounts, and a second poll of the head.
+            // requests for the accounts. A second poll adds its own requests.
             a_final: accounts.saturating_mul(2).saturating_add(6),
-            // One finalized range for each 600 slots of 0.4 s.
+            // A day has 360 ranges of 600 slots. A slot takes 0.4 s.
             finals_a_day: 360,
             fees_a_day: 0,
             each_transaction: false,
@@ -125,8 +126,8 @@ impl RequestCost {
     /// Returns the cost of following a chain through an Electrum server, which sends notifications of changes.
     pub fn for_electrum(chain: Chain) -> RequestCost {
         RequestCost {
-            // A poll: 2 requests for the tip header, before and after the histories are read, and 1 filler call with
-            // each. A block: 1 request for its header.
+            // A poll: 2 requests for the tip header, before and after the histories are read. Each of them adds 1
+            // filler call, which makes the server send delayed responses. A block: 1 request for its header.
             a_poll: 4,
             a_block: 1,
             each_transaction: false,
@@ -134,7 +135,7 @@ impl RequestCost {
         }
     }
 
-    /// Returns the requests a day for this number of polls a day.
+    /// Returns the number of requests a day at this number of polls a day.
     pub fn requests_per_day(&self, polls: u64) -> u64 {
         let finals = self.finals_a_day.min(polls).saturating_mul(self.a_final);
         let blocks = self.blocks_a_day.saturating_mul(self.a_block);

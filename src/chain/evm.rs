@@ -1,11 +1,11 @@
 //! Client of an EVM node over Ethereum JSON-RPC, for native coins and tokens.
 //!
-//! Invariant: a payment counts only if a receipt of the block that was read confirms it. The chain id is checked
-//! again after each failure.
+//! Invariant: a payment counts only if a receipt of the block that was read confirms the payment. The chain id is
+//! checked again after each failed request.
 //!
-//! Cost in calls: 2 for the head. If the native coin is not listed, a range costs 4: its first and last block, and 2
-//! for logs. Otherwise, a range costs 2 for each block (transactions and traces) and 2 for logs. Each transaction
-//! with a payment adds 1 call for its receipt, and at most 1 for its block.
+//! Number of calls: 2 for the head. If the native coin is not listed, 4 for a range: its first and last block, and 2
+//! for logs. Otherwise, 2 for each block of a range (transactions and traces) and 2 for logs. Each transaction with a
+//! payment adds 1 call for its receipt, and at most 1 for its block.
 
 mod answers;
 mod balances;
@@ -73,7 +73,7 @@ struct EvmIdentity {
 }
 
 impl Evm {
-    /// Creates a client. `overridden` is for test networks only.
+    /// Creates a client. `overridden` contains the token contracts of a test network.
     pub fn new(chain: Chain, rpc: Rpc, overridden: Tokens) -> Evm {
         let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
         Evm {
@@ -111,8 +111,8 @@ impl Evm {
         })
     }
 
-    /// Returns the token contracts. After a failure, requests the chain id again, and rejects the node if it is on
-    /// another network.
+    /// Returns the token contracts. After a failed request, checks the chain id again, and rejects the node if it is
+    /// on another network.
     fn verify_identity(&mut self) -> Result<Vec<(Account, &'static Asset)>, NodeError> {
         let epoch = self.rpc.failure_epoch();
         let before = match &self.known {

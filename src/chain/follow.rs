@@ -28,10 +28,11 @@ use crate::domain::time::{MINUTE_MS, Time};
 use network::check_network;
 use pool::sort_parents_first;
 
-/// Number of blocks below the head for which the first step stores hashes. Used on a chain with finality whose node
-/// does not yet report a final block.
+/// Depth below the head down to which the first step stores hashes, in blocks. Used only if the chain has finality
+/// and the node does not report a final block yet.
 const FIRST_KEPT_DEPTH: u32 = 256;
-/// Largest age of the newest block, in milliseconds, at which an account chain counts as read up to now.
+/// Largest age of the newest block of an account chain, in milliseconds. If the block is older, payments after the
+/// time of the block count as unknown.
 const HEAD_AGE_MS_MAX: i64 = 2 * MINUTE_MS;
 
 /// Options of one step.
@@ -52,9 +53,9 @@ pub struct StepOptions {
 pub enum FollowOutcome {
     /// A step to apply.
     Step(Box<ChainStep>),
-    /// The node lacks a block that was read earlier. The follower waits, or asks another node.
+    /// The node lacks a block that was read earlier. The caller waits, or asks another node.
     Lagging(NodeLag),
-    /// Reason why the chain is stopped, until the operator orders a rescan.
+    /// The chain is not followed until the operator orders a rescan. The text is the reason.
     Stopped(String),
 }
 
@@ -83,7 +84,7 @@ struct StepBuilder<'a> {
     manner: StepOptions,
 }
 
-/// Computes one step. Passes the node's newest block to `hear` as soon as the node reports it.
+/// Computes one step. Calls `hear` with the newest block of the node, as soon as the node has reported this block.
 ///
 /// # Errors
 ///
@@ -315,8 +316,8 @@ impl StepBuilder<'_> {
         kept.map(|read| read.block.clone()).collect()
     }
 
-    /// Returns the observations of payments in these blocks, in order. Within a block, parents come before their
-    /// children.
+    /// Returns the observations of payments in these blocks, in order. Within a block, a transaction comes before the
+    /// transactions that spend its outputs.
     fn observations_in(&self, blocks: &[BlockRead]) -> Vec<Observation> {
         let mut found = Vec::new();
         for read in blocks {

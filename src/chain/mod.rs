@@ -46,7 +46,8 @@ pub enum NodeError {
 }
 
 impl std::fmt::Display for NodeError {
-    /// Writes the error as a sentence without its subject, the node: "does not have that block yet".
+    /// Writes the error without the words "the node", which the caller writes before it: "does not have that block
+    /// yet".
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             NodeError::Unreachable(text) => write!(out, "cannot be asked: {text}"),
@@ -183,14 +184,14 @@ pub trait Watched {
     /// Returns `true` if these 20 bytes may be a watched address. False positives are rare, and there are no false
     /// negatives.
     fn has_account(&self, account: &[u8; 20]) -> bool;
-    /// Returns `true` if the node must report the spender of this output. True for outputs that unconfirmed payments
-    /// and sent transactions spend.
+    /// Returns `true` if the node must report the spender of this output. Unconfirmed payments, payouts or refunds
+    /// spend such an output.
     fn has_output(&self, txid: &str, position: u32) -> bool;
     /// Returns at most `max` accounts whose logs are requested: all assigned accounts, then the unassigned accounts
     /// that will be assigned next. `None` if more than `max` accounts are assigned.
     fn queried_accounts(&self, max: usize) -> Option<Vec<[u8; 20]>>;
-    /// Returns the accounts whose logs are requested for final blocks: all assigned and all unassigned accounts. May
-    /// return more than `max` accounts. `None` if the list cannot be complete.
+    /// Returns all assigned and all unassigned accounts. Their logs are requested for final blocks. May return more
+    /// than `max` accounts; `None` if the list would be incomplete.
     fn accounts_with_unassigned(&self, max: usize) -> Option<Vec<[u8; 20]>> {
         self.queried_accounts(max)
     }
@@ -206,8 +207,8 @@ pub trait Watched {
 
 /// A node of one chain. Its methods never read the clock: all times come from the node's answers.
 pub trait Node: Send {
-    /// Returns the name of the node's network, as in the table of chains. The genesis block or the chain id
-    /// determines the network.
+    /// Returns the name of the node's network, as written in the table of chains (`Chain::row`). The genesis block or
+    /// the chain id determines the network.
     ///
     /// # Errors
     ///
@@ -229,12 +230,12 @@ pub trait Node: Send {
     /// [`NodeError`].
     fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError>;
 
-    /// Returns the blocks of this range in ascending order. A limit may shorten the range at its end: the last
-    /// returned block is the last one that was read.
+    /// Returns the blocks of this range in ascending order. If a limit shortens the range, the last returned block is
+    /// the last block that was read.
     ///
     /// The result contains the first block, the last block and every block with a payment. On chains of many small
-    /// blocks, the result omits the other blocks, because each would cost a request. If two returned blocks have
-    /// consecutive heights, the first was checked to be the parent of the second.
+    /// blocks, the result omits the other blocks, because each would cost a request. Of two returned blocks with
+    /// consecutive heights, the first is the parent of the second.
     ///
     /// # Errors
     ///
@@ -325,7 +326,7 @@ pub trait Node: Send {
     ///
     /// # Errors
     ///
-    /// [`NodeError`]; [`NodeError::Behind`] if the chain moved during the call.
+    /// [`NodeError`]; [`NodeError::Behind`] if a reorg or a new block happened during the call.
     fn look_up_transaction(
         &mut self,
         _txid: &str,
@@ -370,7 +371,7 @@ pub trait Node: Send {
         Ok(None)
     }
 
-    /// Returns `true` if the node sends notifications, so that [`Node::has_notification`] is useful.
+    /// Returns `true` if the node sends notifications, which [`Node::has_notification`] detects.
     fn sends_notifications(&self) -> bool {
         false
     }

@@ -29,7 +29,7 @@ use serde_json::value::RawValue;
 use std::marker::PhantomData;
 use ureq::Agent;
 
-/// Largest number of characters kept of a node's error message.
+/// Largest length of a node's error message, in characters. A longer message is cut.
 const TEXT_CHARS_MAX: usize = 200;
 
 /// HTTP client of one node.
@@ -78,7 +78,7 @@ impl Rpc {
         }
     }
 
-    /// Returns scheme, host, port and number of the url in use.
+    /// Returns scheme, host and port of the url in use, and its number in the list of urls.
     pub fn label(&self) -> &str {
         self.endpoint().map_or("no url", Endpoint::label)
     }
@@ -88,8 +88,8 @@ impl Rpc {
         self.calls
     }
 
-    /// Returns a number that changes after each failure. Facts read before a change are no longer valid, because
-    /// another node may answer now.
+    /// Returns a number that changes after each failure. A change means that another node may answer, so cached facts
+    /// about the node are no longer valid.
     pub fn failure_epoch(&self) -> u64 {
         self.epoch
     }
@@ -124,8 +124,8 @@ impl Rpc {
         Ok(self.track_failures(parse_result(&text))?)
     }
 
-    /// Makes one call and deserializes the result with a seed while the response arrives. An error of the seed is
-    /// [`NodeError::Lied`].
+    /// Makes one call and deserializes the result with a seed while the response arrives. An error of the seed
+    /// becomes [`NodeError::Lied`].
     ///
     /// # Errors
     ///
@@ -234,7 +234,7 @@ impl Rpc {
         let answers = answers.map(|exchanged| exchanged.value);
         let outcomes = answers.and_then(|answers| order_results(first, calls.len(), answers));
         let outcomes = match outcomes {
-            // The limit is not counted as a failure, because the node may accept a smaller batch.
+            // A refused batch is not counted as a failure, because the node may accept a smaller batch.
             Err(limited @ NodeError::Limited(_)) => {
                 self.batches.shrink(calls.len());
                 return Err(self.redact_error(limited));
@@ -327,8 +327,8 @@ fn build_call<'a, P>(id: u64, method: &'a str, params: &'a P) -> RpcCall<'a, P> 
     RpcCall { jsonrpc: "2.0", id, method, params }
 }
 
-/// JSON text of a result; `None` for `null`. A later step deserializes the text, so that the streaming code is
-/// compiled only once.
+/// JSON text of a result; `None` for `null`. [`parse_result`] deserializes the text, so that the streaming code is
+/// compiled only once and not for each type.
 type ResultText = Option<Box<RawValue>>;
 
 /// Deserializes the text of a result.

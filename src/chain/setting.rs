@@ -1,6 +1,7 @@
 //! Settings of nodes: `--node`, `--node-header`, `--token` and `--test-networks`.
 //!
-//! Invariant: urls and headers may be secrets. Messages contain only scheme, host, port and number of a url.
+//! Invariant: urls and headers may be secrets. Messages contain only scheme, host and port of a url, and its number
+//! in the list.
 
 use super::Node;
 use super::cost::RequestCost;
@@ -111,13 +112,13 @@ impl Nodes {
 }
 
 impl ChainNodes {
-    /// Returns scheme, host, port and number of each url.
+    /// Returns scheme, host and port of each url, and its number in the list.
     pub fn label(&self) -> String {
         let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::label).collect();
         shown.join(", ")
     }
 
-    /// Returns scheme, host, port and number of each url as a separate text.
+    /// Returns one text for each url: scheme, host, port, and number in the list.
     pub fn url_labels(&self) -> impl Iterator<Item = &str> {
         self.endpoints.iter().map(Endpoint::label)
     }

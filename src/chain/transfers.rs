@@ -1,5 +1,4 @@
-//! Transfers from one account to another, and the selection of those that pay a watched account. Used for EVM chains
-//! and Tron.
+//! Transfers from one account to another, on EVM chains and Tron. Selects the transfers that pay a watched account.
 
 use super::evm::hex::{Account, Number};
 use super::{ReceivedOutput, Watched};

@@ -130,8 +130,8 @@ impl Tron {
         })
     }
 
-    /// Returns network and tokens. After a failure, requests both again, and rejects the node if it is on another
-    /// network.
+    /// Returns network and tokens. After a failed request, requests both again, and rejects the node if it is on
+    /// another network.
     fn verify_identity(&mut self) -> Result<TronIdentity, NodeError> {
         let epoch = self.rpc.failure_epoch();
         let before = match &self.known {

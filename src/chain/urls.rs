@@ -13,8 +13,8 @@ pub trait Connector: Send {
     /// Returns the node to use after this number of consecutive failures; `None` to keep the current node.
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>>;
 
-    /// Returns a node at another url, only to read the head of that node. The other url is `distance` places after
-    /// the current one in the list. `None` if `distance` leads back to the current url.
+    /// Returns the node at another url. The caller only reads the head of this node. The url is `distance` places
+    /// after the current one in the list. `None` if `distance` leads back to the current url.
     fn node_at_distance(&self, _distance: usize) -> Option<Box<dyn Node>> {
         None
     }

@@ -76,7 +76,7 @@ struct NetworkInfo {
 }
 
 impl Utxo {
-    /// Creates a client; `None` for a chain without outputs.
+    /// Creates a client; `None` if the chain is not a UTXO chain.
     pub fn new(chain: Chain, rpc: Rpc) -> Option<Utxo> {
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let asset = asset.filter(|_| chain.has_outputs())?;
@@ -97,7 +97,7 @@ impl Utxo {
         &self.rpc
     }
 
-    /// Returns the network. After a failure, checks again that the node has the genesis block of that network.
+    /// Returns the network. After a failed request, checks again that the node has the genesis block of that network.
     fn verify_network(&mut self) -> Result<&'static str, NodeError> {
         let epoch = self.rpc.failure_epoch();
         if let Some(network) = self.network.filter(|_| self.network_epoch == Some(epoch)) {
@@ -106,7 +106,7 @@ impl Utxo {
         let first = self.call_required::<HashText>("getblockhash", &json!([0]))?;
         self.check_genesis(&first)?;
         self.network_epoch = Some(epoch);
-        // Another node may answer now, which may return whole transactions.
+        // Another node may answer now, and that node may return whole transactions.
         self.has_full_blocks = true;
         self.network.ok_or_else(|| NodeError::Wrong(describe_genesis(&first.0)))
     }
@@ -300,7 +300,7 @@ impl Node for Utxo {
     }
 }
 
-/// Converts a failure that callers do not expect.
+/// Converts the failure of a call that must succeed.
 fn unexpected_error(method: &str, failure: CallFailure) -> NodeError {
     let error = match failure {
         CallFailure::Node(error) => return error,

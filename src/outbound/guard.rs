@@ -16,7 +16,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Creates the rules. In a sandbox, loopback is allowed, even over http. `allowed` has the ranges of
+    /// Creates the rules. In a sandbox, loopback is allowed, even over http. `allowed` contains the ranges of
     /// `--webhook-allow`.
     pub fn new(sandbox: bool, allowed: Vec<Cidr>) -> Self {
         Self { sandbox, allowed }
@@ -24,7 +24,8 @@ impl Guard {
 
     /// Checks the text of a webhook url. The error says which form is valid.
     ///
-    /// Names are looked up at each request. Then [`Guard::permits`] checks their addresses.
+    /// Host names are looked up later, at each request. [`Guard::permits`] checks the addresses that the lookup
+    /// returns.
     pub fn check_url(&self, url: &str) -> Result<(), String> {
         let site = parse_webhook_url(url)?;
         let (https, host) = (site.is_https(), site.host_text());
@@ -153,7 +154,7 @@ fn literal_address(host: Host<'_>) -> Option<IpAddr> {
     }
 }
 
-/// Returns the address to which a connection really goes. The kernel converts IPv4-mapped addresses. The network
+/// Returns the address that a connection reaches. The kernel converts IPv4-mapped addresses. A NAT64 gateway
 /// translates NAT64 addresses, by which an IPv6-only network reaches IPv4 hosts.
 ///
 /// Other IPv6 addresses that contain an IPv4 address are obsolete and never public.

@@ -8,7 +8,7 @@ use crate::domain::observation::Block;
 
 /// Largest number of headers in one response.
 const CHUNK: u32 = 2016;
-/// Largest number of headers fetched to look up one header below those in memory.
+/// Largest number of headers fetched to find one header that is below the headers in memory.
 const OLDER_MAX: u32 = 200 * CHUNK;
 /// Number of headers between two progress messages of a long fetch.
 const SAY_EVERY: u32 = 20 * CHUNK;
@@ -159,7 +159,7 @@ impl Electrum {
         }
     }
 
-    /// Fetches all headers of a range, unchecked.
+    /// Fetches all headers of a range, without checking them.
     fn fetch_range(&mut self, from: u32, to: u32) -> Result<Vec<RawHeader>, NodeError> {
         let mut headers: Vec<RawHeader> = Vec::new();
         let mut next = from;

@@ -17,27 +17,27 @@ use std::io::{ErrorKind, Read, Write};
 /// Oldest and newest supported version of the protocol.
 const VERSIONS: [&str; 2] = ["1.4", "1.6"];
 const AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
-/// Largest number of calls that wait for a response at the same time.
+/// Largest number of unanswered calls at the same time.
 const PIPELINE_MAX: usize = 500;
-/// Milliseconds of silence before a batch of calls sends a [`FILLER`] call. The filler is sent at once if the server
-/// has reported changes, or if an earlier batch needed a filler.
+/// Number of milliseconds without a line from the server after which a batch of calls sends a [`FILLER`] call. The
+/// filler is sent at once if the server has reported changes, or if an earlier batch needed a filler.
 const SILENCE_MS: u64 = 250;
 /// Header range that a filler call requests. The response has more than 1 024 bytes. A server that pads its traffic
 /// delays shorter responses by up to a second, until a packet is full (`PaddedRSTransport` of ElectrumX 2).
 const FILLER: [u32; 2] = [0, 8];
-/// Largest number of filler calls in one batch of calls, and of fillers without a response. More than one is needed
-/// if the first filler is answered before the other calls.
+/// Largest number of filler calls in one batch, and largest number of unanswered filler calls. A batch needs several
+/// fillers if the server answers a filler before the other calls.
 const FILLERS_MAX: usize = 20;
 const CHUNK_BYTES: usize = 64 * 1024;
 /// Largest number of unread notifications. An honest server does not send more.
 const NOTICES_MAX: usize = 100_000;
-/// Largest number of characters kept of a server's error message.
+/// Largest length of a server's error message, in characters. A longer message is cut.
 const TEXT_CHARS_MAX: usize = 200;
 /// Error code of aiorpcX, the library under ElectrumX, for a client that uses too many resources.
 const EXCESSIVE_RESOURCE_USAGE: i64 = -101;
 /// Error code of aiorpcX for a server that is too busy.
 const SERVER_BUSY: i64 = -102;
-/// Deadline of a poll for received lines, in milliseconds.
+/// Largest time to wait for received lines in a poll, in milliseconds.
 const POLL_MS: u64 = 1;
 
 /// Result of a call, or the error that the method returned.
@@ -60,7 +60,7 @@ pub(super) struct Connection {
     /// `true` if the server has reported changes. The next batch then sends a filler at once, to avoid the delay that
     /// padding causes.
     pub is_urgent: bool,
-    /// `true` if in an earlier batch the server responded only after it received a [`FILLER`] call.
+    /// `true` if, in an earlier batch, the server responded only after a [`FILLER`] call.
     holds_back: bool,
     /// Ids of [`FILLER`] calls without a response. No caller waits for them.
     fillers: HashSet<u64>,
@@ -351,7 +351,7 @@ fn is_limit_error(error: &MethodError) -> bool {
         || text.contains("server busy")
 }
 
-/// Converts a method error that callers do not expect.
+/// Converts the error of a method that must succeed.
 pub(super) fn unexpected_error(method: &str, error: &MethodError) -> NodeError {
     NodeError::Unreachable(format!("{method}: {} ({})", error.message, error.code))
 }

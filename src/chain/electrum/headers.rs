@@ -1,6 +1,7 @@
 //! A chain of block headers, each linked to its parent. On main networks, each header has the required proof of work.
 //!
-//! Invariant: all headers descend from a trusted block. On test networks they descend from the first header read.
+//! Invariant: all headers descend from a trusted block. On test networks, they descend from the first header that was
+//! read.
 
 use super::hex::{Hash256, double_sha256, format_hash};
 use super::work::{PERIOD, PowRules};
@@ -100,8 +101,8 @@ impl HeaderChain {
         })
     }
 
-    /// Returns the lowest height needed to check the headers above `height`: that of the last block before the
-    /// current difficulty period. The next difficulty may be computed from this block.
+    /// Returns the height of the lowest header needed to check the headers above `height`: the last header before the
+    /// current difficulty period. The next difficulty may depend on this header.
     pub(super) fn first_needed_height(height: u32) -> u32 {
         let into = height.checked_rem(PERIOD).unwrap_or(0);
         height.saturating_sub(into).saturating_sub(1)

@@ -1,4 +1,4 @@
-//! Converts bytes to and from hexadecimal text. Text of a hash has the reverse byte order.
+//! Converts bytes to and from hexadecimal text. The text of a hash lists its bytes in reverse order.
 
 use sha2::{Digest, Sha256};
 

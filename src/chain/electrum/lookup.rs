@@ -55,8 +55,8 @@ impl Electrum {
         Ok(Some(TransactionPlace { transaction, block: Some((block, block_time(&header)?)) }))
     }
 
-    /// Returns the height of a transaction, and the index of the server that reports it. The outer `None` means that
-    /// no history contains the transaction; the inner `None`, that it is in the mempool.
+    /// Returns the height of a transaction, and the index of the server that reports the height. The outer `None`
+    /// means that no history contains the transaction. The inner `None` means that the transaction is in the mempool.
     fn reported_height(
         &mut self,
         id: &Hash256,

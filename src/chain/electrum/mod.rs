@@ -36,8 +36,8 @@ use server::Server;
 use std::collections::{BTreeMap, HashMap};
 use transaction::ParsedTransaction;
 
-/// Largest number of remembered transactions that were already returned. A forgotten transaction is returned again,
-/// and is still stored only once.
+/// Number of transactions in `returned` above which the map is cleared. A cleared transaction is returned again, but
+/// is still stored only once.
 const RETURNED_MAX: usize = 200_000;
 
 /// Client of the Electrum servers of one chain.
@@ -78,7 +78,7 @@ pub struct Electrum {
 }
 
 impl Electrum {
-    /// Creates a client; `None` for a chain without outputs.
+    /// Creates a client; `None` if the chain is not a UTXO chain, or there is no url.
     pub fn new(chain: Chain, urls: Vec<ServerUrl>, limits: Limits) -> Option<Electrum> {
         let asset = ASSETS.iter().find(|asset| asset.chain == chain);
         let asset = asset.filter(|_| chain.has_outputs() && !urls.is_empty())?;

@@ -49,7 +49,8 @@ mod tests {
             let above = hex::double_sha256(pair.as_flattened());
             let proof = [parse_id(IDS[position ^ 1]), above];
             assert_eq!(merkle_root(parse_id(id), place, &proof), Some(parse_id(ROOT)));
-            // Checks a wrong position, a wrong transaction, and a branch that is shorter, longer or different.
+            // The root differs for a wrong position, for a wrong transaction, and for a branch that is shorter,
+            // longer or different.
             assert_ne!(merkle_root(parse_id(id), place ^ 1, &proof), Some(parse_id(ROOT)));
             assert_ne!(
                 merkle_root(parse_id(IDS[position ^ 1]), place, &proof),

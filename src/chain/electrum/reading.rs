@@ -14,13 +14,13 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Largest number of blocks in one result.
 const BLOCKS_MAX: u32 = 2_000;
-/// Largest number of late transactions in one result.
+/// Largest number of transactions in one result of [`Node::late_payments`].
 const LATE_MAX: usize = 50;
 /// Largest number of mempool transactions examined in one step.
 const WAITING_MAX: usize = 2_000;
 /// Milliseconds by which the time of a block may be earlier than the real time.
 const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
-/// Largest number of lookups in one step for transactions that are no longer in any history.
+/// Largest number of lookups in one step. A transaction that is no longer in any history is looked up by its id.
 const LOOKUPS_MAX: usize = 20;
 
 impl Electrum {
@@ -78,8 +78,8 @@ impl Electrum {
         untold.sort_unstable_by_key(|(_, height, _)| std::cmp::Reverse(*height));
         let times_max = self.times.len().saturating_add(LATE_MAX);
         let is_ours = |id: &Hash256| self.reports.get(id).is_some_and(|one| one.since.is_some());
-        // All possible spenders of watched outputs are examined, because their transactions are cached. The limit
-        // applies only to payments.
+        // The limit applies only to payments. All possible spenders of watched outputs are examined, because their
+        // transactions are cached.
         let (untold, mut wanted): (Vec<_>, Vec<_>) =
             untold.into_iter().partition(|(id, ..)| is_ours(id));
         let wanted_max = wanted.len().saturating_add(LATE_MAX);
@@ -139,7 +139,7 @@ impl Electrum {
         Ok(time >= earliest)
     }
 
-    /// Returns the transactions that servers report in blocks. Each has its height and the index of the server.
+    /// Returns the transactions that servers report in blocks: transaction id, height, and index of the server.
     fn confirmed_reports(
         &self,
         is_wanted: impl Fn(&Hash256, u32) -> bool,
@@ -151,7 +151,8 @@ impl Electrum {
         in_block.collect()
     }
 
-    /// Fetches and proves these transactions, in the order of the chain, and marks them as returned.
+    /// Fetches these transactions, proves that they are in their blocks, and marks them as returned. Results are in
+    /// the order of the chain.
     fn fetch_and_prove(
         &mut self,
         wanted: &[(Hash256, u32, usize)],
@@ -237,8 +238,7 @@ impl Electrum {
             if id.is_some_and(|id| self.reports.contains_key(&id)) {
                 continue;
             }
-            // The transaction may pay an address that this step does not poll, so the server is asked for the
-            // transaction itself.
+            // The transaction may pay an address that this step does not poll, so the step looks it up by its id.
             lookups = lookups.saturating_add(1);
             if lookups <= LOOKUPS_MAX && self.find_transaction(txid)?.is_none() {
                 read.vanished.push(txid.clone());

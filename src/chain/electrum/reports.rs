@@ -26,8 +26,8 @@ pub(super) struct ReportedPlace {
     pub server: usize,
     /// `true` if a server reports the transaction in its mempool.
     pub is_in_mempool: bool,
-    /// Time of the earliest assignment of a watched address that the transaction pays. `None` if the transaction pays
-    /// no watched address; it may then spend a watched output.
+    /// Earliest time at which an address that the transaction pays was assigned. `None` if the transaction pays no
+    /// watched address, but may spend a watched output.
     pub since: Option<Time>,
 }
 

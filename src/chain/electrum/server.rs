@@ -1,7 +1,7 @@
 //! One Electrum server: its connections, and the histories of watched scripts.
 //!
-//! Invariant: a history belongs to the last known status of its script. After a reconnect, every status is compared
-//! again.
+//! Invariant: a history is read again when the status of its script changes. After a reconnect, the status of every
+//! script is compared with its earlier status.
 
 mod subscriptions;
 
@@ -47,14 +47,14 @@ pub(super) struct Server {
     pub software: String,
 }
 
-/// History of a script, and its subscription.
+/// Subscription and history of a script.
 #[derive(Default)]
 struct ScriptHistory {
     /// Index of the connection on which the script is subscribed.
     connection: Option<usize>,
     /// Last status that the server sent for the script.
     last_status: Option<String>,
-    /// Status of the script when `entries` was read. The outer `None` before the first read.
+    /// Status of the script when `entries` was read. The outer `None` means that `entries` was never read.
     entries_status: Option<Option<String>>,
     entries: Vec<HistoryEntry>,
 }
@@ -162,7 +162,8 @@ impl Server {
         Ok(())
     }
 
-    /// Closes all connections. Keeps the histories; the next connections compare their status.
+    /// Closes all connections, and keeps the histories. The next connections read only histories whose status has
+    /// changed.
     pub(super) fn close(&mut self) {
         self.calls_before = self.call_count();
         self.bytes_before = self.traffic_bytes();

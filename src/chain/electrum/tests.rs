@@ -76,7 +76,7 @@ fn headers_are_checked_from_a_stored_block() {
 #[test]
 fn main_network_rejects_header_without_work() {
     let mut headers = valid_headers();
-    // The changed nonce keeps the link to the parent, but removes the proof of work.
+    // The changed nonce leaves the link to the parent valid, but the proof of work invalid.
     headers[2].replace_range(152.., "00000000");
     let mut node = create_client(headers, FIRST);
     node.head().unwrap();

@@ -5,7 +5,7 @@
 use super::hex::{Hash256, double_sha256, format_hash};
 use crate::domain::observation::InputSource;
 
-/// Largest size of a script that is kept, in bytes. The script of an address has at most 34 bytes.
+/// Largest size of a stored script, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
 /// Size in bytes of a transaction that can be confused with two hashes of a Merkle tree (CVE-2017-12842).
 const AMBIGUOUS_BYTES: usize = 64;

@@ -37,8 +37,8 @@ const BITCOIN: PowRules = PowRules {
     work: |header| Some(double_sha256(header)),
 };
 
-/// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. The measured periods overlap by one block, which prevents an
-/// attack on the timestamps: `src/pow.cpp` goes back the full period.
+/// Source: `src/chainparams.cpp`, Litecoin Core 0.21.4. Each measurement also includes the block before its period,
+/// which prevents an attack on the timestamps (`src/pow.cpp`).
 const LITECOIN: PowRules = PowRules {
     checkpoint: (2_772_730, "80cdb35c080484df5bf384b311fde3c4694d3405765bc0f596e9eb369ff286e5"),
     limit: 0x1e0f_ffff,

@@ -9,7 +9,7 @@ use std::fmt;
 /// Largest number of digits without leading zeros, for 256 bits.
 const DIGITS_MAX: usize = 64;
 
-/// Bytes of a fixed length, such as a hash or an address.
+/// Array of bytes of a fixed length, such as a hash or an address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FixedBytes<const N: usize>(pub [u8; N]);
 

@@ -135,7 +135,8 @@ impl Evm {
         if steps.iter().any(|step| step.transaction_hash != Some(txid)) {
             return Err(invalid_answer("it answers traces of another transaction"));
         }
-        // Each transaction has at least one call frame, so an empty list means that the node has no traces of it.
+        // Each transaction has at least one call frame. An empty list therefore means that the node has no traces of
+        // the transaction.
         let is_told = !steps.is_empty();
         let sent = internal_transfers(&steps, block)?;
         Ok(is_told.then_some(sent))

@@ -127,7 +127,7 @@ impl Evm {
         Ok(())
     }
 
-    /// Fetches those logs of a range that may be payments.
+    /// Fetches the logs of a range that may be payments.
     fn fetch_logs(
         &mut self,
         (from, last): (u32, u32),

@@ -21,8 +21,8 @@ const UNTRACED_BLOCKS: u32 = 256;
 const TRACED_MAX: usize = 2;
 
 impl Evm {
-    /// Adds the transfers that contracts made to watched accounts. Requests traces only for blocks fetched with their
-    /// transactions.
+    /// Adds to `hints` the transfers that contracts made to watched accounts. Requests traces only for blocks fetched
+    /// with their transactions.
     pub(super) fn add_internal_transfers(
         &mut self,
         blocks: &FetchedBlocks,
@@ -40,7 +40,7 @@ impl Evm {
             let heights = some.iter().map(|(height, _)| encode_quantity(**height));
             let calls: Vec<_> = heights.map(|height| ("trace_block", [height])).collect();
             let outcomes = match self.rpc.batch::<Option<Vec<Trace>>>(&calls) {
-                // The node has just accepted the credentials for other methods, so it refuses only this method.
+                // The node has just accepted the credentials for other methods, so the node refuses only this method.
                 Err(NodeError::Wrong(text)) => {
                     self.stop_tracing(u32::MAX, &text);
                     return Ok(());
@@ -96,9 +96,10 @@ impl Evm {
             Err(CallFailure::Method(error)) if is_trace_refusal(&error) => {
                 self.stop_tracing(u32::MAX, &error.message);
             }
-            // The node has just accepted the credentials for other methods, so it refuses only this method.
+            // The node has just accepted the credentials for other methods, so the node refuses only this method.
             Err(CallFailure::Node(NodeError::Wrong(text))) => self.stop_tracing(u32::MAX, &text),
-            // It stays unknown whether the node supports traces. The first block with a trace request decides.
+            // It stays unknown whether the node supports traces. The result of the first trace request for a block
+            // will decide.
             Err(_) => {}
         }
     }

@@ -75,8 +75,8 @@ pub fn internal_transfers(
     Ok(found)
 }
 
-/// Returns the transfer of a call frame; `None` if a frame of its kind moves no coins. `callcode` and `delegatecall`
-/// run foreign code in the calling account, so no coins move.
+/// Returns the transfer of a call frame; `None` for a kind of frame that moves no coins. `callcode` and
+/// `delegatecall` run foreign code in the calling account, so no coins move.
 fn trace_transfer(trace: &Trace) -> Option<Transfer> {
     let action = &trace.action;
     let (from, to, amount) = match trace.kind {

@@ -13,11 +13,11 @@ use crate::domain::observation::{Block, CLAIMS_FROM, CONTRACTS_FROM, Observation
 use std::collections::HashSet;
 
 impl StepBuilder<'_> {
-    /// Reads the newly final blocks a second time, and returns those whose hashes must be stored.
+    /// Reads the newly final blocks a second time, and returns the blocks whose hashes must be stored.
     ///
     /// Several nodes with different branches may answer at one URL. Final blocks are accepted only if they are on the
-    /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, but the chain
-    /// is still followed at its head.
+    /// branch that was read and extend the earlier final blocks. Otherwise no final block is accepted, but new blocks
+    /// are still read.
     pub(super) fn reread_final_blocks(
         &mut self,
         head: &Head,
@@ -56,8 +56,8 @@ impl StepBuilder<'_> {
         Ok(self.blocks_to_keep(&blocks))
     }
 
-    /// Compares `blocks` with the blocks that were read at the head. At the lowest height with different hashes,
-    /// returns the block read at the head, and the hash of the other block.
+    /// Finds the lowest height at which a block of `blocks` has another hash than the block read at the head. Returns
+    /// the block read at the head, and the other hash.
     fn find_contradiction(
         &mut self,
         blocks: &[BlockRead],
@@ -112,7 +112,8 @@ impl StepBuilder<'_> {
             return Ok((Vec::new(), restart_rescan(rescan, restarts)));
         };
         let most = behind.height.saturating_add(self.manner.blocks_max);
-        // A range that contains the last final block ends there, so that the result includes the hash of that block.
+        // If a range contains the last final block, the range ends at this block, so that the result includes its
+        // hash.
         let complete = known.complete.as_ref().map(|block| block.height);
         let complete = complete.filter(|height| *height > behind.height);
         let most = most.min(complete.unwrap_or(top));

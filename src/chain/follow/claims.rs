@@ -8,8 +8,8 @@ use crate::domain::following::{BalanceCheck, ChainPosition, ChainStepOutcome, Cl
 use crate::domain::money::coin::Units;
 
 impl StepBuilder<'_> {
-    /// Returns the step that answers a pending request for a claim, a search by date, or balances. Balances are also
-    /// requested from nodes with traces, because a trace may have been missed.
+    /// Returns the step that answers a pending request: checks a claim, finds a block by date, or reads balances.
+    /// Balances are also requested from nodes with traces, because a trace may have been missed.
     pub(super) fn answer_pending_request(&mut self) -> Option<ChainStepOutcome> {
         let known = self.known;
         if let Some((claim, sum)) = &known.claim {

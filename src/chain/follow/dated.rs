@@ -11,8 +11,8 @@ const MINED_MARGIN_MS: i64 = 2 * HOUR_MS;
 const CLOCK_MARGIN_MS: i64 = 15 * MINUTE_MS;
 
 impl StepBuilder<'_> {
-    /// Searches for the lowest block whose timestamp is not before `at` minus a margin. Blocks that the node lacks
-    /// count as earlier than `at`. Returns `None` if the node fails; a later step then retries.
+    /// Searches for the lowest block whose timestamp is at or after `at` minus a margin. Blocks that the node lacks
+    /// count as earlier than `at`. Returns `None` if the node fails; a later step tries again.
     pub(super) fn find_block_by_time(&mut self, at: Time) -> Option<ChainStepOutcome> {
         let cursor = self.known.cursor.as_ref()?;
         let margin = if self.chain().has_outputs() { MINED_MARGIN_MS } else { CLOCK_MARGIN_MS };

@@ -1,4 +1,4 @@
-//! Checks that a node is on the network that the database follows.
+//! Checks that a node is on the network of the database.
 
 use crate::chain::NodeError;
 use crate::domain::chain::Chain;

@@ -13,7 +13,7 @@ use crate::domain::observation::{Block, InputSource};
 /// Largest number of transactions that one step looks up, including candidates for a replacement.
 const LOOKUPS_MAX: u32 = 20;
 
-/// The head of the node and the blocks read, for lookups of sent transactions.
+/// Parameters of the lookups of sent transactions: the head of the node, and the blocks that were read.
 struct LookupPosition<'a> {
     head: &'a Head,
     /// The last block that was read.
@@ -128,8 +128,8 @@ impl StepBuilder<'_> {
         Ok(found)
     }
 
-    /// Returns `true` if the block has been read. If the hash at its height is stored, it must be the hash of the
-    /// block.
+    /// Returns `true` if the block has been read. If a hash is stored for the height of the block, both hashes must
+    /// be equal.
     fn is_block_read(&self, block: &Block, at: &LookupPosition<'_>) -> bool {
         let mut kept = self.known.kept.iter().chain(at.keep).chain([at.to]);
         block.height <= at.to.height

@@ -190,8 +190,8 @@ fn lower_head_is_lag_and_different_hash_is_reorg() {
             matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 21 && !at.has_lost_block())
         );
         scene.node.behind = 0;
-        // The chain replaces the newest two blocks by two others. On chains that keep all hashes, it then also
-        // replaces two blocks by only one.
+        // A branch of two blocks replaces the newest two blocks. On UTXO chains, whose block hashes are all stored, a
+        // branch of one block also replaces two blocks.
         let shorter = scene.known.chain.has_outputs().then_some(1);
         for blocks in [2].into_iter().chain(shorter) {
             scene.remove_blocks(2);
@@ -223,7 +223,8 @@ fn stuck_node_on_abandoned_branch_does_not_stop_chain() {
         scene.apply_step(&step);
     }
     scene.known.kept.retain(|block| block.height >= 20);
-    // The stuck node has another block at the height of the final block. The chain then waits and is not stopped.
+    // The stuck node has another block at the height of the final block. The step then waits, and does not stop the
+    // chain.
     std::mem::swap(&mut scene.node, &mut still);
     assert!(
         matches!(scene.try_step(), Ok(FollowOutcome::Lagging(at)) if at.head.block.height == 22 && !at.has_lost_block())
@@ -246,7 +247,7 @@ fn reorg_below_the_first_block_rolls_back() {
         matches!(&step.outcome, ChainStepOutcome::RolledBackTo(fork) if fork.height <= 270),
         "{step:?}"
     );
-    // A reorg that removes all stored blocks stops the following of the chain.
+    // After a reorg that removes all stored blocks, the chain is no longer followed.
     scene.remove_blocks(150);
     scene.mine(160);
     assert!(matches!(scene.step().outcome, ChainStepOutcome::Stopped(_)));

@@ -1,5 +1,5 @@
-//! Selects the addresses and outputs to watch. Addresses are found by a filter; outputs are those that unconfirmed
-//! payments spend.
+//! Selects the addresses and outputs to watch. A filter finds addresses. The watched outputs are those that
+//! unconfirmed payments and sent transactions spend.
 //!
 //! Invariant: a read of a block finds every payment to an address that is already in the filter.
 
@@ -18,11 +18,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub struct WatchedAddresses {
     /// Filter of scripts or accounts.
     pub filter: AddressFilter,
-    /// Assigned accounts. Kept only while they are few enough for one filter of logs.
+    /// Assigned accounts. Further accounts are not inserted once there are more than [`ACCOUNTS_MAX`].
     accounts: BTreeSet<[u8; 20]>,
     /// Unassigned accounts, each with its distance from the next index to be assigned.
     spare: HashMap<[u8; 20], u32>,
-    /// `true` if there have ever been more unassigned accounts than one filter of logs can contain.
+    /// `true` if there were ever more unassigned accounts than [`SPARE_MAX`].
     spare_is_cut: bool,
     /// Number of requests to read the database again. See [`AddressPools::request_reload`].
     changes: u64,
@@ -275,8 +275,8 @@ mod tests {
         }
         assert_eq!(named(3).unwrap().len(), 3);
         assert_eq!(all(500), None);
-        // An assigned account is in the filter of logs, even if it was too far down the list of unassigned accounts.
-        // That list was cut, and never counts as complete.
+        // An assigned account is in the filter of logs, even if it was not among the first `SPARE_MAX` unassigned
+        // accounts. The list of all accounts stays incomplete, and is never returned.
         for index in 10..=4001 {
             let address = account(index).1;
             watched.write().unwrap().insert(Chain::Base, &address);

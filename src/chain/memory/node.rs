@@ -35,9 +35,9 @@ pub(crate) struct MemoryNode {
     pub(crate) lookups: u64,
     /// `true` if the node polls addresses and does not read blocks.
     pub(crate) by_name: bool,
-    /// Polled addresses whose answers the database has stored.
+    /// Polled addresses whose payments the database has stored.
     asked: HashSet<String>,
-    /// Polled addresses whose answers the database has not stored yet.
+    /// Polled addresses whose payments were returned, but are not stored yet.
     told: HashSet<String>,
     /// Blocks and mempool at the moment when the node was stopped; `None` if the node follows the chain.
     stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,

@@ -26,7 +26,7 @@ struct BinanceError {
     msg: String,
 }
 
-/// Returns all pairs to request. For EUR and stablecoins, the only pair is the price of the euro in USDT.
+/// Returns all pairs to request: coins in EUR and in USDT, and the euro in USDT. Stablecoins are not requested in EUR.
 fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
     let in_tether = symbols().filter(|coin| *coin != "USDT");

@@ -12,7 +12,7 @@ use std::str::FromStr;
 pub struct Upstream {
     /// Name of the source.
     pub source: FigureSource,
-    /// Beginning of all urls of the source, without a trailing slash.
+    /// Base url of the source, without a trailing slash.
     pub base: String,
 }
 
@@ -30,7 +30,7 @@ pub enum RatesOrigin {
 /// Prefix of a file path in the setting.
 const FILE: &str = "fixed:";
 
-/// Returns the default beginning of a source's urls; `None` for a source without public urls.
+/// Returns the default base url of a source; `None` for a source without public urls.
 fn default_base_url(source: FigureSource) -> Option<&'static str> {
     match source {
         FigureSource::Kraken => Some("https://api.kraken.com"),

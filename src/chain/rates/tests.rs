@@ -51,7 +51,8 @@ fn answer_request(mut stream: TcpStream, asked: &Sender<String>, answer: impl Fn
     let first = lines.next().and_then(Result::ok).unwrap_or_default();
     let path = first.split(' ').nth(1).unwrap_or_default().to_owned();
     while lines.next().and_then(Result::ok).is_some_and(|line| !line.is_empty()) {}
-    // The test may not read the paths, and the client may close the connection early.
+    // The message cannot be sent if the test has dropped the receiver of the paths. The client may close the
+    // connection early.
     let _ = asked.send(path.clone());
     let _ = stream.write_all(&answer(&path));
 }
@@ -173,7 +174,7 @@ fn missing_pair_does_not_affect_others() {
         assert!(fetch_from(source, base).unwrap().len() >= 4);
         assert!(!asks.try_iter().last().unwrap().contains('?'), "{source}");
     }
-    // Every response rejects the pair, also the response to the second request, so the source fails.
+    // The server rejects the pair in both requests, so the source fails.
     let gone = http_response("200 OK", "", r#"{"error":["EQuery:Unknown asset pair"]}"#);
     let failure = fetch_with_response(FigureSource::Kraken, gone).unwrap_err();
     assert_eq!(failure.problem, "answered an error: EQuery:Unknown asset pair");

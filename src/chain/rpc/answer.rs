@@ -17,7 +17,7 @@ pub(super) struct RpcResponse<V> {
     pub outcome: Result<V, MethodError>,
 }
 
-/// Seed that reads one response. The wrapped seed reads its result.
+/// Seed that reads one response. The wrapped seed reads the result in the response.
 pub(super) struct ResponseSeed<S>(pub S);
 
 /// Seed that reads the responses of a batch, or one response for the whole batch.
@@ -115,7 +115,7 @@ impl<'de, S: DeserializeSeed<'de> + Clone> Visitor<'de> for BatchSeed<S> {
     }
 }
 
-/// Seed that reads a value, or returns the wrapped seed for `null`.
+/// Seed that reads a value. For `null`, returns the wrapped seed unused.
 struct NullableSeed<S>(S);
 
 enum Nullable<S, V> {
@@ -147,7 +147,7 @@ impl<'de, S: DeserializeSeed<'de>> Visitor<'de> for NullableSeed<S> {
     }
 }
 
-/// Error of a response, which is an object or a string.
+/// Error in a response: an object or a string.
 struct ErrorObject(MethodError);
 
 impl<'de> Deserialize<'de> for ErrorObject {

@@ -1,7 +1,7 @@
 //! Parses the url of a node into address, login and label.
 //!
-//! Invariant: messages contain only the label: scheme, host, port and number of the url. Login, path and query may be
-//! secrets.
+//! Invariant: messages contain only the label: scheme, host and port of the url, and its number in the list. Login,
+//! path and query may be secrets.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -99,7 +99,8 @@ impl Endpoint {
         self.label.split(':').next().unwrap_or_default()
     }
 
-    /// Returns scheme, host, port and number of the url. Messages may contain no other part of the url.
+    /// Returns scheme, host and port of the url, and its number in the list. Messages may contain no other part of
+    /// the url.
     pub fn label(&self) -> &str {
         &self.label
     }

@@ -53,7 +53,7 @@ impl PolledAccounts {
     }
 }
 
-/// Lamports, owner program, and start of the data of an account; `None` if the account does not exist.
+/// Lamports, owner program, and first bytes of the data of an account; `None` if the account does not exist.
 pub(super) type AccountState = Option<(u64, String, String)>;
 
 impl Solana {

@@ -36,7 +36,7 @@ pub struct BlockHeaderJson {
     pub block_time: Option<i64>,
 }
 
-/// An account with the start of its data.
+/// An account with the first bytes of its data.
 #[derive(Debug, Deserialize)]
 pub struct AccountJson {
     pub lamports: u64,

@@ -28,7 +28,8 @@ const AGAIN_MS: i64 = 6 * HOUR_MS;
 /// Depth to which the history of an account that is polled daily is read, in slots below the final slot. These slots
 /// cover more than two days.
 const DAILY: u32 = 500_000;
-/// Largest number of extra reads of a history whose account changed, but which has no new transaction.
+/// Largest number of extra reads of a history. A history is read again if its account changed, but the read found no
+/// new transaction.
 const MISSES_MAX: u8 = 10;
 
 /// Progress of reading one account's history.

@@ -31,8 +31,8 @@ pub(super) struct Identity {
 }
 
 impl Solana {
-    /// Returns network and mints. After a failure, requests both again, and rejects the node if it is on another
-    /// network.
+    /// Returns network and mints. After a failed request, requests both again, and rejects the node if it is on
+    /// another network.
     pub(super) fn verify_identity(&mut self) -> Result<Identity, NodeError> {
         let epoch = self.rpc.failure_epoch();
         let before = match &self.identity {

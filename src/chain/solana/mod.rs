@@ -41,8 +41,8 @@ use step::StepContext;
 const FINAL_STEP: u32 = 600;
 /// Smallest advance of the final height while a payout or refund waits for finality, in slots.
 const SENT_STEP: u32 = 20;
-/// Largest number of remembered transactions that were already returned. A forgotten transaction is returned again,
-/// and is still stored only once.
+/// Number of transactions in `returned` above which the map is cleared. A cleared transaction is returned again, but
+/// is still stored only once.
 const RETURNED_MAX: usize = 200_000;
 /// Error code of a node that has not reached the requested slot.
 const MIN_CONTEXT_SLOT: i64 = -32016;
@@ -60,7 +60,7 @@ pub struct Solana {
     head_time: Time,
     /// Highest final slot that the node returned.
     finalized_seen: u32,
-    /// Highest final slot that [`Node::head`] has returned to its caller.
+    /// Highest final slot in the results of [`Node::head`].
     finalized: Option<u32>,
     /// Current number of accounts in one request.
     accounts_per_request: usize,
@@ -74,7 +74,7 @@ pub struct Solana {
     histories_left: usize,
     /// Block headers read in this step.
     headers: HashMap<(u32, Commitment), SlotHeader>,
-    /// Results of the transactions read since the last completed step.
+    /// Results of the transactions that were read after the last completed step.
     carried: HashMap<(String, Commitment), TransactionCredits>,
     /// Slots of the transactions that the database already has, by signature.
     returned: HashMap<String, u32>,
@@ -84,7 +84,8 @@ pub struct Solana {
 }
 
 impl Solana {
-    /// Creates a client; `None` if Coffer lists no coin of the chain. `overridden` is for test networks only.
+    /// Creates a client; `None` if Coffer lists no coin of the chain. `overridden` contains the mints of a test
+    /// network.
     pub fn new(rpc: Rpc, overridden: Tokens) -> Option<Solana> {
         let is_native =
             |asset: &&Asset| asset.chain == Chain::Solana && asset.kind == AssetKind::Native;
@@ -142,7 +143,7 @@ impl Solana {
         let slot: u32 = self.call_required("getSlot", &of(Commitment::Confirmed))?;
         let header = self.required_header(slot, Commitment::Confirmed)?;
         let finalized: u32 = self.call_required("getSlot", &of(Commitment::Finalized))?;
-        // Two nodes behind one url may answer. A slot that is final on one node will soon be final on the other.
+        // Two nodes behind one url may answer. A slot that is final on one of them will soon be final on both.
         self.finalized_seen = self.finalized_seen.max(finalized);
         let finalized = self.finalized_seen.min(slot);
         if self.is_final_advance_due(finalized) {
@@ -171,8 +172,8 @@ impl Solana {
             || finalized > before && self.step.has_nonfinal_transaction(complete, finalized)
     }
 
-    /// Counts a failure if the outcome is [`NodeError::Lied`], and forgets transactions that may be on an abandoned
-    /// branch.
+    /// Counts a failure if the outcome is [`NodeError::Lied`]. For this outcome and for [`NodeError::Behind`], clears
+    /// `carried`, because its transactions may be on an abandoned branch.
     fn distrust_if_invalid<T>(&mut self, outcome: Result<T, NodeError>) -> Result<T, NodeError> {
         if let Err(NodeError::Lied(_) | NodeError::Behind) = &outcome {
             self.carried.clear();

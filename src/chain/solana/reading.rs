@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Number of transactions after which a range ends. The last slot of the range is always read in full.
 const TRANSACTIONS_MAX: usize = 100;
-/// Largest number of late transactions in one result.
+/// Largest number of transactions in one result of [`Node::late_payments`](crate::chain::Node::late_payments).
 const LATE_MAX: usize = 50;
 /// Largest number of cached transaction results.
 const KEPT_MAX: usize = 2_000;
@@ -127,8 +127,8 @@ impl Solana {
         looked
     }
 
-    /// Polls accounts at the finalized level. Returns the transactions of a range that the histories or the database
-    /// contain.
+    /// Polls accounts at the finalized level. Returns the transactions of a range that are in the histories or in the
+    /// database.
     fn poll_at_final_level(
         &mut self,
         accounts: &PolledAccounts,
@@ -318,8 +318,8 @@ impl Solana {
     }
 }
 
-/// Returns `true` if the transaction may be newer than the assignment of a watched address. `None` if the transaction
-/// contains no address that is watched now.
+/// Returns `Some(true)` if the transaction may be newer than the assignment of an address that it contains, otherwise
+/// `Some(false)`. `None` if the transaction contains no watched address.
 fn may_pay_assigned_address(
     histories: &AccountHistories,
     key: &SlotSignature,
@@ -332,8 +332,8 @@ fn may_pay_assigned_address(
     Some(named.time.is_none_or(|time| time >= earliest))
 }
 
-/// Cuts the list of transactions at the end of a slot, after about [`TRANSACTIONS_MAX`]. Returns the last remaining
-/// slot if the list was cut.
+/// Shortens the list to about [`TRANSACTIONS_MAX`] transactions, at the end of a slot. Also returns the last
+/// remaining slot if the list was shortened.
 fn truncate_at_slot_end(mut entries: Vec<SlotSignature>) -> (Vec<SlotSignature>, Option<u32>) {
     let last = TRANSACTIONS_MAX.checked_sub(1).and_then(|at| entries.get(at));
     let Some(last) = last.map(|(slot, _)| *slot) else {

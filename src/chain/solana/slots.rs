@@ -149,8 +149,8 @@ impl Solana {
             SlotState::TooOld if self.step.has_stored_hash(slot) => {
                 return Err(pruned_slot_error(slot));
             }
-            // A rescan from the oldest stored block also asks for the block before it, which the node may have
-            // deleted.
+            // A rescan from the oldest stored block also requests the hash of the block before, which the node may
+            // have deleted.
             SlotState::TooOld => Some(TOO_OLD.to_owned()),
         })
     }

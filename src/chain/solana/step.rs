@@ -1,4 +1,4 @@
-//! State of the database at the start of a step, limited to what affects requests.
+//! Data about the current step: the state of the database at the start of the step, and the reads done so far.
 
 use super::histories::SlotSignature;
 use crate::domain::following::{ChainState, OpenObservation};

@@ -167,8 +167,8 @@ fn has_watched_accounts(watched: &dyn Watched) -> bool {
     !watched.queried_accounts(1).is_some_and(|accounts| accounts.is_empty())
 }
 
-/// Returns the error for a missing receipt. At the head, a node behind a load balancer may lag, so the caller
-/// retries. For a final block, the node should have the receipts.
+/// Returns the error for a missing receipt: [`NodeError::Behind`] at the head, because a node behind a load balancer
+/// may lag. For a final block, returns [`NodeError::Unreachable`].
 fn missing_info_error(side: NodeApi, height: u32) -> NodeError {
     match side {
         NodeApi::Head => NodeError::Behind,

@@ -19,7 +19,7 @@ use crate::domain::observation::CONTRACTS_FROM;
 const MOVING: [&str; 3] = ["63616c6c", "637265617465", "73756963696465"];
 
 impl TransferFilter<'_> {
-    /// Returns `true` if the call data of the transaction is a transfer of a listed token to a watched account.
+    /// Returns `true` if the transaction is a call that transfers a listed token to a watched account.
     pub(super) fn has_watched_transfer_call(&self, transaction: &TronTransaction) -> bool {
         let TronAction::Call { transfers } = &transaction.action else {
             return false;
@@ -98,8 +98,8 @@ impl TransferFilter<'_> {
     }
 }
 
-/// Returns the transfer of native coins in a call. The outer `None` if the amount is zero or the call was reverted.
-/// The inner `None` if sender or recipient is unknown.
+/// Returns the transfer of native coins in a call. The outer `None` means that the call transferred no native coins.
+/// The inner `None` means that sender or recipient is unknown.
 fn internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;

@@ -84,7 +84,7 @@ impl Utxo {
         Ok(to_lookup(read, Some((block, time)), None))
     }
 
-    /// Finds a transaction without a transaction index, in the block that contains its unspent outputs.
+    /// Looks up a transaction on a node without a transaction index, in the block that contains its unspent outputs.
     fn look_up_by_unspent_outputs(
         &mut self,
         txid: &str,

@@ -12,7 +12,8 @@ use serde::Deserialize;
 use serde_json::json;
 use std::collections::{HashMap, HashSet};
 
-/// Number of transactions fetched in one batch. After each batch, its transactions are marked as scanned.
+/// Number of transactions fetched in one batch. The transactions of a batch are marked as scanned once the batch is
+/// complete.
 pub(super) const GROUP: usize = 1_000;
 /// Largest number of batches in one step. A larger mempool is read in several steps.
 const GROUPS_MAX: usize = 50;

@@ -30,7 +30,7 @@ const GENESIS_BLOCKS: &[(Chain, &str, &str)] = &[
     ),
 ];
 
-/// Returns the network of a chain with this genesis block; `None` if no network of the chain has this genesis block.
+/// Returns the network that has this genesis block; `None` if the chain has no such network.
 pub(in crate::chain) fn network_of_genesis(
     chain: Chain,
     first_block: &str,

@@ -36,7 +36,7 @@ pub(in crate::chain) struct ScannedTx {
     pub spent: Vec<(InputSource, String)>,
 }
 
-/// Payments and watched spends of a block. Contains the transaction ids if the node does not return whole
+/// Payments and watched spends of a block. Also contains the transaction ids if the node does not return whole
 /// transactions.
 pub(super) struct ScannedBlock {
     pub hash: String,

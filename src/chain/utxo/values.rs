@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 
 /// Number of decimal places of every coin on UTXO chains.
 const DECIMALS: i64 = 8;
-/// Largest size of a script that is kept, in bytes. The script of an address has at most 34 bytes.
+/// Largest size of a stored script, in bytes. The script of an address has at most 34 bytes.
 const SCRIPT_BYTES_MAX: usize = 40;
 /// Largest number of digits of a parsed number. An amount has far fewer digits.
 const DIGITS_MAX: usize = 64;

@@ -13,7 +13,7 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// A resolver that returns a different list of addresses at each lookup. The last list is returned first.
+/// A resolver that returns a different list of addresses at each lookup, beginning with the last list.
 #[derive(Debug)]
 struct ListResolver(Mutex<Vec<Vec<IpAddr>>>);
 

@@ -45,7 +45,7 @@ fn send_line(write: &mut TcpStream, line: &Value) {
     let _ = write.write_all(format!("   {line}{}\n", " ".repeat(300)).as_bytes());
 }
 
-/// Makes three calls to a server that passes the connection to `does`, and returns the results of the calls.
+/// Starts a server that passes the connection to `does`, makes three calls, and returns the results of the calls.
 fn call_three_times(
     does: impl FnOnce(&mut BufReader<TcpStream>, &mut TcpStream) + Send + 'static,
 ) -> Result<Vec<Value>, NodeError> {

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 const CONNECTIONS_MAX: usize = 8;
 /// Number of scripts that are subscribed to in one batch, before their histories are read.
 const SUBSCRIBE_GROUP: usize = 500;
-/// Largest number of rounds in one step. Each round reads the histories that changed during the previous one.
+/// Largest number of rounds in one step. Each round reads the histories that changed during the previous round.
 const ROUNDS_MAX: usize = 3;
 
 impl Server {
@@ -222,7 +222,7 @@ impl Server {
             };
             if let Some(history) = self.histories.get_mut(script) {
                 history.entries_status = Some(status.clone());
-                // If a history became too long for the server, the entries read earlier are kept.
+                // If a history has become too long for the server, the entries of the earlier read stay.
                 history.entries = entries.unwrap_or_else(|| std::mem::take(&mut history.entries));
             }
         }

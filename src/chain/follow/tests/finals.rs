@@ -53,8 +53,8 @@ fn final_block_on_another_branch_is_not_stored() {
     for reads_all_first in [true, false] {
         let (mut scene, mut both, txid) = create_split_scene();
         if reads_all_first {
-            // The first node alone answers up to block 34. Then the oldest block with a stored hash counts as the
-            // last final block.
+            // The first node alone answers up to block 34. The last final block is then set to the oldest block with
+            // a stored hash.
             scene.known.complete = None;
             while scene.step_forward().to.block.height < 34 {}
             scene.known.complete = scene.known.kept.last().cloned();
@@ -75,12 +75,12 @@ fn final_block_on_another_branch_is_not_stored() {
         }
         assert!(disputes > 1 && scene.complete_height() < 15, "{disputes}");
         assert_eq!(scene.known.cursor.as_ref().unwrap().block.height, 34);
-        // The chain is followed at its head, although the final blocks are disputed.
+        // New blocks are still read, although the final blocks are disputed.
         scene.mine(3);
         let forward = scene.step_forward_with(&mut both);
         assert_eq!(forward.to.block.height, 37);
         assert!(forward.disputed.is_some());
-        // Once the nodes agree, further final blocks are read and their payments are found.
+        // Once the nodes agree, further final blocks and their payments are read.
         let mut found = Vec::new();
         for _ in 0..6 {
             let forward = scene.step_forward();

@@ -191,8 +191,8 @@ fn descendant_of_replaced_transaction_conflicts() {
         .collect();
     expected.sort_by(|one, two| one.txid.cmp(&two.txid));
     assert_eq!(forward.conflicts, expected);
-    // Without a known unconfirmed payment, none is gone. Then a payment is added that spends the same output as
-    // `other`, so the payment is gone.
+    // The database has no unconfirmed payment, so no payment is gone. Next, a payment is added that spends the same
+    // output as `other`, so this payment is gone.
     assert!(forward.gone.is_empty());
     scene.known.open = vec![create_open_observation(&txids[1], "a")];
     scene.memory.lock().unwrap().remove_blocks(1, |_| true);

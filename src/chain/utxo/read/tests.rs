@@ -7,7 +7,7 @@ use crate::domain::observation::InputSource;
 use serde::de::DeserializeSeed;
 use serde_json::Deserializer;
 
-/// Watches these scripts, and the output that the tested transaction spends.
+/// Scripts to watch. The output that the tested transaction spends is also watched.
 struct WatchedScripts(&'static [&'static str]);
 
 const SPENT: &str = "9fb5f52556717de87f91de7b51e9d5274f21fd5f5675f3045da559b7239f201b";
