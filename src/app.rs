@@ -39,13 +39,13 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Separate address that serves only `/metrics`. `None`: `/metrics` is served with everything else.
+    /// Separate address that serves only `/metrics`. `None`: the main address also serves `/metrics`.
     pub metrics_listen: Option<SocketAddr>,
     /// Token that `/metrics` requires. `None`: no token is required.
     pub metrics_token: Option<MetricsToken>,
     /// Base of the URLs in responses. `None`: the listening address.
     pub public_url: Option<String>,
-    /// Invoices that a key may create in a minute. 0: no limit.
+    /// Invoices that an API key may create in a minute. 0: no limit.
     pub creations_per_minute: u32,
     /// Invoices that a client may create in a minute through payment links. 0: no limit.
     pub link_invoices_per_minute: u32,

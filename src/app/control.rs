@@ -18,7 +18,7 @@ use tokio::sync::{Mutex, watch};
 /// represented.
 const LATEST: Time = Time(221_845_392_000_000);
 
-/// The controls of a sandbox, and its inboxes.
+/// The clock and snapshot operations of a sandbox, and its webhook inboxes.
 pub(super) struct SandboxControl {
     controls: Arc<ControlOperations>,
     inboxes: Inboxes,
@@ -36,7 +36,7 @@ struct ControlOperations {
 }
 
 impl SandboxControl {
-    /// Creates the controls of a sandbox with these parts.
+    /// Creates the operations of a sandbox.
     pub(super) fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,

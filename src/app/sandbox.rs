@@ -22,7 +22,7 @@ use crate::service::{Error, sandbox};
 /// assert_eq!(created.status(), 201);
 /// assert!(created.body_mut().read_to_string()?.contains(r#""status":"created""#));
 ///
-/// // Time is moved as everything else is: by a call. The invoice is expired when this answers.
+/// // A request moves the clock. The response arrives after the invoice has expired.
 /// ureq::post(format!("{}/sandbox/clock", sandbox.url())).send(r#"{"advance": "20m"}"#)?;
 /// let mut listed = ureq::get(format!("{}/v1/invoices", sandbox.url()))
 ///     .header("X-API-Key", Sandbox::SECRET_TEST)

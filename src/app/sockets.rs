@@ -8,13 +8,13 @@ use rustix::net::sockopt;
 use std::net::{SocketAddr, TcpListener};
 use tokio::runtime::Runtime;
 
-/// Size of a connection's send buffer in the system, in bytes.
+/// Size of the kernel's send buffer of a connection, in bytes.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
 /// Maximum number of connections to the `/metrics` socket.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
-/// Returns a listening socket with its actual address.
+/// Binds a listening socket. Returns the socket, and the address with the actual port.
 pub(super) fn bind(
     address: SocketAddr,
     write_span_ms: u64,
@@ -47,11 +47,11 @@ pub(super) fn routes_by_socket(
     Ok(vec![(all, limits), (metrics, few)])
 }
 
-/// Limits the system memory that slow clients occupy. The system drops data that is unsent after `within_ms`, even if
+/// Limits the kernel memory that slow clients occupy. The kernel drops data that is unsent after `within_ms`, even if
 /// the connection is closed. Connections inherit this limit and the size of the send buffer from the listening
 /// socket.
 fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
-    // If the system refuses the buffer size or the time limit, its own limits apply.
+    // If the kernel refuses the buffer size or the time limit, its default applies.
     let _ = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER_BYTES);
     let within_ms = u32::try_from(within_ms).unwrap_or(u32::MAX);
     #[cfg(target_os = "linux")]

@@ -1,8 +1,8 @@
 //! The temporary file of a sandbox, in the system's temporary directory.
 //!
 //! Invariant: dropping the handle removes the file and its log, lock and snapshot files. The drop also removes files
-//! that killed processes of the same user have left. It never removes a file that is in use, or whose name no sandbox
-//! creates.
+//! that killed processes of the same user have left. It removes only files that are not in use and have the name of a
+//! sandbox file.
 
 use crate::service::{Error, random_bytes};
 use crate::store::left_behind::{self, LeftoverFile};
@@ -70,7 +70,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Returns the name of the database to which a file belongs, or `None` if no sandbox creates such a name.
+/// Returns the name of the database to which a file of a sandbox belongs, or `None` for any other file.
 fn database_name(name: &str) -> Option<&str> {
     let (digits, beside) = name.strip_prefix(PREFIX)?.split_once(SUFFIX)?;
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -78,14 +78,13 @@ fn database_name(name: &str) -> Option<&str> {
     name.strip_suffix(beside).filter(|_| is_ours)
 }
 
-/// Returns `true` if a file name may have this suffix after the database name: no suffix, or one that SQLite or
-/// Coffer uses.
+/// Returns `true` if a sandbox may create a file with this suffix after the database name. The suffix may be empty.
 fn is_known_suffix(suffix: &str) -> bool {
     if let Some(number) = suffix.strip_prefix("-new") {
         return matches!(number.as_bytes(), [b'0'..=b'9'] | [b'1'..=b'9', b'0'..=b'9']);
     }
     if let Some(name) = suffix.strip_prefix("-snapshot-") {
-        // The rest is the name of a snapshot, or of a file that exists while a snapshot is created or read.
+        // The suffix contains the name of a snapshot, or of a file that exists while a snapshot is created or read.
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
         return !name.is_empty() && name.bytes().all(plain);
     }

@@ -112,7 +112,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     print_checks(&checked, accepted, as_json)
 }
 
-/// Records in the file that the wall clock is right. Only servers outside the sandbox need this.
+/// Records in a production file that the operator trusts the wall clock.
 fn accept_wall_clock(path: &Path, wall: Time) -> Result<(), Error> {
     let opened = open_shared(path, Some(FileKind::Production), false, show_progress);
     let store = opened.map_err(|error| Error::Failed(format!("--accept-clock: {error}")))?;
@@ -183,7 +183,7 @@ fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
     Ok((about, complaint.into_iter().collect()))
 }
 
-/// Checks that files can be created beside the database, as SQLite and backups do.
+/// Checks that files can be created in the directory of the database, as SQLite and backups require.
 fn check_folder(path: &Path) -> Check {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -115,18 +115,19 @@ pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
     Ok(())
 }
 
-/// Renders the heads of the hash-chained logs for the JSON document.
+/// Renders the newest hash-chain links for the JSON document.
 fn heads_to_json(heads: &[LogHead]) -> Vec<String> {
     heads.iter().map(LogHead::to_string).collect()
 }
 
-/// Renders the heads of the hash-chained logs as text, one on each line.
+/// Renders the newest hash-chain links as text, one on each line.
 fn heads_to_text(heads: &[LogHead]) -> String {
     let lines = heads.iter().map(|head| format!("head {head}\n"));
     lines.collect()
 }
 
-/// Renders the counts of the checks as text.
+/// Renders the summary of an audit: the number of findings, the checked rows of each kind, and the addresses derived
+/// again.
 fn counts_summary(
     counts: &audit::AuditCounts,
     findings: usize,

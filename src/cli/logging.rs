@@ -153,7 +153,8 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &QueueCounts
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         let waiting = counts.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);
-        // The count of dropped lines needs a line too, so it is logged when the queue is less than half full.
+        // The line with the count of dropped lines needs space too, so it is logged when the queue is less than half
+        // full.
         if waiting < WAITING_BYTES_MAX / 2 {
             let dropped = counts.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {

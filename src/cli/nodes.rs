@@ -195,7 +195,7 @@ fn describe_requests(node: &ChainNodes) -> Check {
     (about, Vec::new())
 }
 
-/// Checks the chains that have been followed.
+/// Checks every chain that was followed. Reports stopped chains, unexplained balances and wallets of another network.
 pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
     let mut complaints = Vec::new();
     for cursor in chain_cursors::all(db)? {
@@ -255,7 +255,7 @@ fn describe_unexplained_balance(found: &UnexplainedBalance) -> FileProblem {
     }
 }
 
-/// Checks all wallets, including retired ones.
+/// Checks that no wallet is stopped, including retired wallets.
 pub(super) fn check_wallets(db: &Reader<'_>) -> Result<Check, Error> {
     let all = wallets::all(db)?;
     let stopped = all.iter().filter_map(|row| {

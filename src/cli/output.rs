@@ -1,7 +1,7 @@
 //! Writes results, lists and JSON documents to standard output.
 //!
-//! Invariant: a `--json` document is written only when complete. A closed pipe ends a list without an error, but fails
-//! a command that reports a change.
+//! Invariant: a `--json` document is written only when complete. If the reader closes the pipe, a list ends without
+//! an error, but a command that reports a change fails.
 
 use super::progress;
 use crate::config::SettingValues;

@@ -21,7 +21,7 @@ pub(super) enum Stream {
 pub(super) enum Tone {
     Good,
     Bad,
-    /// An important word without a good or bad meaning.
+    /// A highlighted word that is neither good nor bad.
     Marked,
 }
 
@@ -34,7 +34,8 @@ impl Stream {
         }
     }
 
-    /// Returns `true` if another program reads the stream. A program such as a pager may use the terminal itself.
+    /// Returns `true` if the stream is a pipe or a socket. The program that reads the stream, such as a pager, may
+    /// also write to the terminal.
     pub(super) fn is_piped(self) -> bool {
         let file = match self {
             Stream::Out => std::io::stdout().as_fd().try_clone_to_owned(),

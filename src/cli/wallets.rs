@@ -154,7 +154,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
     print_line(done.get())
 }
 
-/// Prints a note on standard error if no server has followed the chain yet. Until then, its addresses are not
+/// Prints a note on standard error if no server has followed the chain yet. Until then, no address of the chain is
 /// assigned.
 pub(super) fn print_unwatched_note(store: &Store, chain: Chain) -> Result<(), Error> {
     let Some(note) = store.read(|db| unwatched_pool_note(db, chain))? else {
@@ -269,7 +269,7 @@ fn confirm_addresses(
         said.push_str("compare them with your own wallet: are they the same? yes or no: ");
     }
     let mut out = std::io::stderr().lock();
-    // A failed write is ignored, because the user's answer decides.
+    // A failed write is ignored, because the wallet is added only if the user confirms the addresses.
     let _ = out.write_all(said.as_bytes()).and_then(|()| out.flush());
     if is_sure {
         return Ok(());

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 
 /// Largest result, in bytes of stdout.
 const ANSWER_BYTES_MAX: usize = 64 * 1024;
-/// Bytes of stderr that are logged.
+/// Maximum number of stderr bytes that are logged.
 const ERRORS_BYTES_MAX: usize = 4 * 1024;
 /// Longest wait for the rest of stderr after the command has exited.
 const ERRORS_GRACE: Duration = Duration::from_millis(200);
@@ -158,7 +158,7 @@ impl Command {
             .spawn()
     }
 
-    /// Waits until the server has been stopping for `stop_grace`.
+    /// Returns once `stop_grace` has passed since the server began to stop.
     async fn wait_for_stop_grace(&self) {
         let mut stop = self.stop.clone();
         if stop.wait_for(|stop| *stop).await.is_ok() {

@@ -1,7 +1,7 @@
-//! Runs the command of a job for each order, one at a time, and stores the results.
+//! Runs a command for each work item of a job, one at a time, and stores the results.
 //!
-//! Invariant: before the command of an order starts, the database file records that the order has begun. A result is
-//! kept in memory until it is stored in that file.
+//! Invariant: before the command for a work item starts, the database records the start. A result is kept in memory
+//! until it is stored in the database.
 
 use super::command::{Command, CommandResult};
 use super::{NextStep, Worker};
@@ -19,21 +19,21 @@ const STORE_MS_MAX: i64 = 3_000;
 /// Pause between two attempts to store the last result.
 const STORE_PAUSE: Duration = Duration::from_millis(20);
 
-/// A queue of orders that a command carries out. The job also stores the results.
+/// A queue of work items. A command processes each item, and the job stores the result.
 pub trait CommandJob: Send + Sync + 'static {
     /// Name of the job in the log.
     const NAME: &'static str;
-    /// Work for one run of the command, for example a transfer to send.
+    /// A work item, for example a transfer to send.
     type Order: Send + Sync + 'static;
 
-    /// Takes the next order and commits that its work has begun. Returns `None` if no order waits.
+    /// Takes the next work item, and commits that its processing has begun. Returns `None` if no item is waiting.
     fn begin_next_order(
         &self,
         now: Time,
     ) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
 
-    /// Returns the time at which an order falls due by itself, for example for a retry. `None` if only a wake-up
-    /// announces the next order.
+    /// Returns the next time at which a work item becomes due, for example for a retry. `None` if work items only
+    /// become due with a wake-up.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ pub trait CommandJob: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Returns the name of the order in the log, and the input of its command.
+    /// Returns the name of the work item in the log, and the input of the command.
     fn describe(order: &Self::Order) -> (String, Value);
 
     /// Stores the result of the command.
@@ -54,17 +54,17 @@ pub trait CommandJob: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Runs the command of a job, one order at a time.
+/// Runs the command of a job for one work item at a time.
 pub struct CommandRunner<J: CommandJob> {
     job: J,
     command: Command,
     clock: Arc<Clock>,
-    /// An order whose result is not stored yet.
+    /// A work item, and its result that is not stored yet.
     unstored: Option<(J::Order, CommandResult)>,
 }
 
 impl<J: CommandJob> CommandRunner<J> {
-    /// Creates a runner of this command for the orders of this job.
+    /// Creates a worker that runs this command for the work items of this job.
     pub fn new(job: J, command: Command, clock: Arc<Clock>) -> CommandRunner<J> {
         CommandRunner { job, command, clock, unstored: None }
     }
@@ -108,8 +108,8 @@ impl<J: CommandJob> Worker for CommandRunner<J> {
         Ok(NextStep::Again)
     }
 
-    /// Tries for a few seconds to store the last result. Only this process knows the result, and the write queue may
-    /// be full at first.
+    /// Retries for a few seconds to store the last result, which is only in memory. The write queue may be full at
+    /// first.
     async fn finish(&mut self) -> Result<(), Error> {
         let stopwatch = self.clock.stopwatch();
         loop {
@@ -138,7 +138,7 @@ mod tests {
     use std::time::Duration;
     use tokio::sync::watch;
 
-    /// A job that always has an order. The first attempts to store a result are refused with `overloaded`.
+    /// A job that always has a work item. The first attempts to store a result fail with `overloaded`.
     #[derive(Clone)]
     struct JobWithBusyStore {
         refusals: Arc<AtomicU32>,

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Longest wait of a stopping server for attempts under way.
+/// Maximum time that a stopping server waits for attempts under way.
 const FINISH_MAX: Duration = Duration::from_secs(3);
-/// Maximum number of queues in one step. More queues take several steps, so memory stays bounded.
+/// Maximum number of queues in one step. The limit bounds the memory of a step.
 const PAGE_QUEUES_MAX: usize = 4_096;
 
 /// The worker that sends webhooks.
@@ -41,7 +41,7 @@ pub struct DeliveryWorker {
     uptime: Stopwatch,
     /// Unfinished pass through the queues, if any.
     pass: Option<QueuePass>,
-    /// Events that the queues wait for, as of the last complete pass.
+    /// What all queues wait for, as of the last complete pass.
     seen: QueueWaits,
 }
 
@@ -54,19 +54,19 @@ struct QueuePass {
     seen: QueueWaits,
 }
 
-/// The next events that queues wait for.
+/// What a group of queues waits for: a due time, the end of a pause, or attempts under way.
 #[derive(Clone, Copy, Default)]
 struct QueueWaits {
     /// Earliest time at which a delivery of these queues falls due.
     due_at: Option<Time>,
     /// Shortest real time until a paused queue may be tried again.
     pause: Option<Duration>,
-    /// `true` if a due delivery is under way or waits for a free sender.
+    /// `true` if a due delivery is under way, or waits for a free sender or the end of a pause.
     is_awaited: bool,
 }
 
 impl QueueWaits {
-    /// Combines the waits of two groups of queues.
+    /// Combines what two groups of queues wait for.
     fn merge(self, other: QueueWaits) -> QueueWaits {
         let earlier = |one: Option<Time>, other| one.into_iter().chain(other).min();
         QueueWaits {
@@ -153,8 +153,8 @@ impl DeliveryWorker {
         Ok(gave_up)
     }
 
-    /// Starts the due deliveries of these queues. Returns the events that the queues wait for, or `None` if the
-    /// queues may have more deliveries that are due now.
+    /// Starts the due deliveries of these queues. Returns what the queues wait for, or `None` if the queues may have
+    /// more deliveries that are due now.
     async fn start_all_due_deliveries(
         &mut self,
         waiting: &[WaitingQueue],
@@ -174,7 +174,7 @@ impl DeliveryWorker {
             seen = seen.merge(QueueWaits {
                 due_at: next,
                 pause,
-                // A due delivery is under way or waits for a free sender.
+                // A paused queue also has a due delivery.
                 is_awaited: *due_at <= now,
             });
         }
@@ -281,7 +281,8 @@ impl Worker for DeliveryWorker {
         }
         self.seen = pass.seen;
         Ok(match pass.seen.due_at {
-            // A queue on an earlier page may have got a due delivery since the pass began, so another pass follows.
+            // A queue on an earlier page may have received a due delivery since the pass began, so another pass
+            // follows.
             _ if !is_whole && pass.woken != woken => NextStep::Again,
             Some(at) => NextStep::At(at),
             None => NextStep::Idle,

@@ -30,7 +30,7 @@ const BACK_OFF: Duration = Duration::from_secs(1);
 /// Longest sleep of a worker. During a sleep, the clock may be set, or the system may be suspended, which can stop
 /// timers.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
-/// Maximum number of rounds in a wait for all due work. The work of one round may make more work due.
+/// Maximum number of repetitions in [`Wakers::wait_until_settled`]. Finished work may make other work due.
 const SETTLE_ROUNDS_MAX: u32 = 10_000;
 
 /// The time at which the next step of a worker is due.
@@ -58,8 +58,8 @@ pub trait Worker: Send + 'static {
         false
     }
 
-    /// Returns the real time until the next step, independent of the clock. Returns `None` if only the clock or a
-    /// wake-up starts the next step.
+    /// Returns the time until the next step, in real time instead of the clock's time. Returns `None` if only the
+    /// clock or a wake-up starts the next step.
     fn time_until_step(&self) -> Option<Duration> {
         None
     }
@@ -151,7 +151,7 @@ impl Wakers {
         [&self.expire, &self.deliver, &self.prune]
     }
 
-    /// Wakes all workers, because the clock has moved or any data may have changed.
+    /// Wakes all workers. Called after the clock has moved, or after a commit that may have changed any data.
     pub fn wake_all(&self) {
         for waker in self.sandbox_wakers() {
             waker.wake();

@@ -1,5 +1,6 @@
 //! Deletes data with a limited lifetime: idempotency responses, delivery attempts, sessions and replaced secrets.
-//! Never deletes events or deliveries. Once a day, logs the heads of the hash-chained logs of a production file.
+//! Never deletes events or deliveries. In production, logs the newest hash-chain links of the ledger and the audit
+//! log once a day.
 
 use super::{NextStep, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};
@@ -9,11 +10,10 @@ use std::sync::Arc;
 /// The worker that deletes expired data.
 pub struct PruningWorker {
     service: Arc<Service>,
-    /// `true` if heads of the hash-chained logs are written to the log. `false` in a sandbox, whose file ends with
-    /// the process.
+    /// `true` if the newest hash-chain links are logged. `false` in a sandbox, whose file ends with the process.
     logs_heads: bool,
     next: Time,
-    /// Time at which the heads of the hash-chained logs are logged next.
+    /// Time at which the newest hash-chain links are logged next.
     next_heads: Time,
 }
 
@@ -25,7 +25,7 @@ impl PruningWorker {
 }
 
 impl PruningWorker {
-    /// Logs the heads of the hash-chained logs once a day.
+    /// Logs the newest hash-chain links of the ledger and the audit log once a day.
     fn report_log_heads_daily(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {

@@ -37,10 +37,10 @@ pub struct RateWorker {
     file: Option<RateFile>,
     answers: UnboundedSender<SourceAnswer>,
     answered: UnboundedReceiver<SourceAnswer>,
-    /// Answers that are not stored yet.
+    /// Answers of sources that are not stored yet.
     ended: Vec<SourceAnswer>,
     has_begun: bool,
-    /// Coins that had no rate at the last check, with the reason. Each of these coins has been logged.
+    /// Coins without a rate at the last check, with the reason. Each missing rate has been logged.
     without: HashMap<(&'static str, Currency), NoRateReason>,
 }
 
@@ -104,7 +104,7 @@ impl RateWorker {
         }
     }
 
-    /// Deletes the stored figures of sources that are no longer polled. Runs once.
+    /// Deletes the stored prices of sources that are no longer polled. Runs once.
     async fn delete_unpolled_figures(&mut self) -> Result<(), Error> {
         if self.has_begun {
             return Ok(());
@@ -116,7 +116,7 @@ impl RateWorker {
         Ok(())
     }
 
-    /// Stores the answers. If a write fails, the remaining answers are kept for the next step.
+    /// Stores the answers of the sources. If a write fails, the remaining answers are kept for the next step.
     async fn store_answers(&mut self) -> Result<(), Error> {
         while let Ok(answer) = self.answered.try_recv() {
             self.ended.push(answer);
@@ -143,15 +143,15 @@ impl RateWorker {
         if let Some(asked) = all.find(|asked| asked.upstream.source == source) {
             asked.record_outcome(now, failure.as_ref());
         }
-        // Missing rates are logged only after all sources have answered. Before that, some coins have too few
-        // figures.
+        // Missing rates are logged only after all sources have answered. Before that, too few sources have answered
+        // for some coins.
         if self.is_busy() {
             return Ok(());
         }
         self.log_rate_changes(now)
     }
 
-    /// Requests figures from every source that is due, each on a thread of its own.
+    /// Requests prices from every source that is due, each on a separate thread.
     fn request_due_sources(&mut self, now: Time) {
         for asked in &mut self.sources {
             if asked.is_under_way || now < asked.next_request_at(now) {
@@ -237,7 +237,7 @@ impl PolledSource {
         next_due_at(self.asked_at, self.wait_ms, now)
     }
 
-    /// Records the end of a request. Logs a new problem of the source, or that the last problem has ended.
+    /// Records the end of a request. Logs the error if it is a new one, or the recovery of the source.
     fn record_outcome(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;

@@ -28,17 +28,17 @@ const SLOW_MAX: usize = THREADS_MAX / 2;
 /// Maximum number of attempts under way in one account's slow queues.
 const ACCOUNT_SLOW_MAX: usize = THREADS_MAX / 4;
 /// Once this many attempts are under way, a queue may have at most [`SHARE_FIRST`] of them. Attempts of quick queues
-/// and of all other queues are counted separately.
+/// are counted separately.
 const SHARES_LIMITED_FROM: usize = THREADS_MAX / 6;
 /// Once an account has this many queues, a new queue begins with one attempt, so that every queue is tried soon.
 const QUEUES_MANY: usize = 16;
-/// After this many consecutive failures, a queue pauses between attempts until a success. Failures are counted for
-/// each queue, and together for all failing `webhookUrl`s of an account.
+/// After this many consecutive failures, a queue pauses between attempts until a success. A second count covers all
+/// `webhookUrl`s of an account together.
 const FAILURES_MAX: u32 = 20;
 /// Maximum number of remembered queues that have no waiting deliveries.
 const REMEMBERED_MAX: usize = 10_000;
 
-/// The state of every queue, and the sums for each account.
+/// The state of every queue, and the totals of each account.
 #[derive(Default)]
 pub(super) struct ReceiverStates {
     /// Pause between two attempts at a receiver that keeps failing, in milliseconds. 0 means no pause.
@@ -50,13 +50,13 @@ pub(super) struct ReceiverStates {
     begun: u64,
 }
 
-/// Sums over the queues of one account.
+/// Totals over the queues of one account.
 #[derive(Default)]
 struct AccountSums {
     queues: usize,
     under_way: AttemptCounts,
-    /// Number of consecutive failures of the account's `webhookUrl`s, and the time at which their common pause began.
-    /// Only an attempt of a queue whose last attempt failed restarts the pause.
+    /// Number of consecutive failures of all `webhookUrl`s of the account, and the time at which the common pause of
+    /// these queues began. Only an attempt of a queue whose last attempt failed restarts the pause.
     row: FailureStreak,
 }
 
@@ -203,8 +203,7 @@ impl ReceiverStates {
         }
     }
 
-    /// Marks a quick queue as slow if it has attempts under way, but for more than [`QUICK_MS_MAX`] no attempt has
-    /// ended.
+    /// Marks a quick queue as slow if it has attempts under way and none has ended for more than [`QUICK_MS_MAX`].
     fn mark_silent_queues_slow(&mut self, now_ms: i64) {
         if self.under_way.quick == 0 {
             return;
@@ -284,8 +283,8 @@ impl ReceiverStates {
 }
 
 /// Returns the number of attempts that an account may still begin. The account has `own` attempts under way, all
-/// accounts have `used`, and the limit for all accounts is `most`. The attempts of an account never exceed the free
-/// ones, so other accounts can always begin an attempt.
+/// accounts have `used`, and the limit for all accounts is `most`. An account may begin attempts only while it has
+/// fewer attempts under way than are free.
 fn fair_slots(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }

@@ -113,7 +113,7 @@ impl ChainWatch {
         watched.filter.len()
     }
 
-    /// Loads all watched addresses from the file. After that, each commit adds the addresses that it assigns.
+    /// Loads all watched addresses from the file. Addresses that are assigned later are added after their commit.
     ///
     /// # Errors
     ///
@@ -130,7 +130,8 @@ impl ChainWatch {
         Ok(())
     }
 
-    /// Derives some of the unassigned addresses that are also watched. Returns `true` once all of them are derived.
+    /// Derives some of the addresses that are watched before they are assigned. Returns `true` once all of them are
+    /// derived.
     ///
     /// # Errors
     ///
@@ -192,7 +193,7 @@ impl ChainWatch {
         came.map_err(StepError::Node)
     }
 
-    /// Makes one step. After a failure, the next step requests everything again that was not stored.
+    /// Makes one step. After a failure, the next step requests all data again that was not stored.
     ///
     /// # Errors
     ///

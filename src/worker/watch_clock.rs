@@ -1,4 +1,4 @@
-//! Watches the wall clock: logs doubts about its time, notices when a person accepts the time, and stores it.
+//! Watches the wall clock and stores its time. Logs when the wall clock is doubted, trusted again, or adopted.
 //!
 //! Invariant: the stored time is at most a minute old. After a restart, the time is at most a minute earlier than
 //! before.
@@ -17,19 +17,19 @@ pub struct ClockWatcher {
     service: Arc<Service>,
     clock: Arc<Clock>,
     wakers: Wakers,
-    /// Number of times that a person had accepted the wall clock, as of the last check.
+    /// Number of times that the operator has accepted the wall clock, as of the last check.
     accepted: i64,
     /// `true` if the wall clock was doubted at the last check.
     doubted: bool,
-    /// `true` if the clock was set back and the file does not record this yet.
+    /// `true` if the clock was set back and the change is not stored yet.
     set_back: bool,
     /// Time of the next write to the file.
     next: Time,
 }
 
 impl ClockWatcher {
-    /// Creates a worker for this clock. `accepted` is the number of times so far that a person has accepted the wall
-    /// clock.
+    /// Creates a worker for this clock. `accepted` is the number of times that the operator has accepted the wall
+    /// clock so far.
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
@@ -47,8 +47,8 @@ impl ClockWatcher {
         }
     }
 
-    /// Checks whether a person has accepted the wall clock, and logs changes. Returns the doubt, and `true` if the
-    /// file must be updated.
+    /// Checks whether the operator has accepted the wall clock, and logs changes. Returns the current doubt about the
+    /// wall clock, and `true` if something has changed since the last check.
     fn check_clock(&mut self) -> Result<(Option<ClockDoubt>, bool), Error> {
         let accepted = self.service.clock_accept_count()?;
         let mut changed = accepted != self.accepted;
@@ -62,7 +62,7 @@ impl ClockWatcher {
             log::warn!("wall clock adopted: set={side} seconds={seconds}");
             self.set_back |= moved_ms < 0;
             changed = true;
-            // Sleeping workers have computed their waiting time from the previous time.
+            // Sleeping workers computed their waiting time before the clock was changed.
             self.wakers.wake_all();
         }
         if doubt.is_some() != self.doubted {
@@ -76,7 +76,7 @@ impl ClockWatcher {
         Ok((doubt, changed))
     }
 
-    /// Stores the current time and the doubt.
+    /// Stores the current time, and the doubt about the wall clock.
     async fn store_clock_doubt(&mut self, doubt: Option<ClockDoubt>) -> Result<(), Error> {
         let now = self.clock.now();
         // If the write fails, the next step writes again.

@@ -46,7 +46,7 @@ impl RateFile {
         is_news || is_new
     }
 
-    /// Returns the figures of the file, dated `now`.
+    /// Returns the rates of the file, with `now` as their time.
     pub(super) fn figures_at(&self, now: Time) -> Vec<CoinFigure> {
         let mut told = self.told.clone();
         for one in &mut told {
@@ -56,7 +56,7 @@ impl RateFile {
     }
 }
 
-/// Returns `true` if both lists contain the same figures, regardless of their times.
+/// Returns `true` if both lists contain the same rates, regardless of their times.
 fn has_same_figures(one: &[CoinFigure], other: &[CoinFigure]) -> bool {
     let same = |(one, other): (&CoinFigure, &CoinFigure)| {
         one.coin == other.coin

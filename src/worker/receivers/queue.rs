@@ -9,10 +9,10 @@ pub(in crate::worker) struct QueueAttempt {
     pub(super) speed: QueueSpeed,
 }
 
-/// Numbers of attempts under way, grouped by the speed of their queue when they began.
+/// Numbers of attempts under way. Each attempt is counted under the speed that its queue had when the attempt began.
 ///
-/// If a queue becomes quick, its earlier attempts stay in their group, because they may still hang. If a queue
-/// becomes slow, all its attempts move to the slow group.
+/// If a queue becomes quick, its earlier attempts keep their speed, because they may still hang. If a queue becomes
+/// slow, all its attempts become slow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct AttemptCounts {
     pub(super) unknown: usize,
@@ -30,8 +30,8 @@ pub(super) struct QueueState {
     /// Sequence number of the queue's last attempt among all attempts. 0 if there was none.
     pub(super) turn: u64,
     pub(super) row: FailureStreak,
-    /// Time in milliseconds of uptime: the end of the last attempt, or a later start of an attempt while no quick
-    /// attempt was under way.
+    /// Start of the time without an answer from the receiver, in milliseconds of uptime. Set when an attempt ends,
+    /// and when an attempt begins while no quick attempt is under way.
     pub(super) alive_ms: i64,
 }
 
@@ -86,7 +86,7 @@ impl AttemptCounts {
         }
     }
 
-    /// Updates a sum over several queues after a change of one queue: subtracts its counts `before` and adds its
+    /// Updates the totals of several queues after one queue has changed: subtracts the counts `before` and adds the
     /// counts `after`.
     pub(super) fn update_sum(&mut self, mut before: AttemptCounts, mut after: AttemptCounts) {
         for speed in [QueueSpeed::Unknown, QueueSpeed::Quick, QueueSpeed::Slow] {
@@ -105,7 +105,7 @@ impl QueueState {
     }
 
     pub(super) fn remove_attempt(&mut self, began: QueueSpeed) {
-        // If the queue has become slow since the attempt began, the attempt is in the slow group.
+        // If the queue has become slow since the attempt began, the attempt is counted as slow.
         let speed = match *self.under_way.count_mut(began) {
             0 => QueueSpeed::Slow,
             _ => began,

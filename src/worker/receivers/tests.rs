@@ -179,7 +179,7 @@ fn new_queue_among_many_queues_begins_with_one_attempt() {
     let begun: Vec<usize> =
         hanging.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
     assert_eq!(begun, [SHARE_FIRST; QUEUES_MANY]);
-    // The account has [`QUEUES_MANY`] queues, so its new queue may begin only one attempt.
+    // The account has [`QUEUES_MANY`] queues, so a new queue may begin only one attempt.
     assert_eq!(begin_allowed_attempts(&mut receivers, "new 1"), 1);
     end_attempt(&mut receivers, "new 1", QueueSpeed::Unknown, 1);
     assert_eq!(receivers.free_slots("new 1"), SHARE_FIRST);

@@ -38,7 +38,7 @@ pub struct PollIntervals {
     pub expected: Duration,
     /// Polling interval while no money is expected.
     pub otherwise: Duration,
-    /// Longest time that the first step waits for rates, because its payments are booked at these rates.
+    /// Longest time that the first step waits for rates. Payments of the first step are booked at these rates.
     pub for_rates: Duration,
 }
 

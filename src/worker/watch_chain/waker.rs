@@ -47,7 +47,7 @@ impl ChainWaker {
         self.woken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Signals that money is newly expected.
+    /// Signals that a payment is newly expected.
     pub fn signal_money(&self) {
         self.lock_signals().money = true;
         self.changed.notify_all();
@@ -75,8 +75,8 @@ impl ChainWaker {
         std::mem::take(&mut self.lock_signals().money)
     }
 
-    /// Waits up to `most` for the first rates. Later calls do not wait. Calls `begins` if a wait is needed. Returns
-    /// `false` if the thread must end.
+    /// Waits up to `most` for the first rates. Calls `begins` first if the rates are not known yet. Later calls
+    /// return at once. Returns `false` if the thread must end.
     pub(super) fn wait_for_rates(
         &self,
         clock: &Clock,

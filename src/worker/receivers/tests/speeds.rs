@@ -24,8 +24,8 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
-    // More than a second after its last answer, a queue with attempts under way counts as hanging and gets no more
-    // attempts. Queues without attempts still get some.
+    // A queue counts as hanging if it has attempts under way and has not answered for more than a second. A hanging
+    // queue gets no more attempts. Queues without attempts under way still get some.
     receivers.refresh_queues(&[], QUICK_MS_MAX);
     assert_eq!(receivers.under_way.slow, 0);
     receivers.refresh_queues(&[], QUICK_MS_MAX + 1);

@@ -1,4 +1,4 @@
-//! Tests of the waiting time behind a thousand hanging origins, in a simulation of the worker's loop.
+//! Tests of how long a delivery waits while a thousand other origins hang. The tests simulate the worker's loop.
 
 use super::super::{QueueAttempt, ReceiverStates};
 use super::{HANGING_MS, WaitingQueue, queue_names};

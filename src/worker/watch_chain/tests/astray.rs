@@ -1,6 +1,6 @@
 //! Tests of payments to unassigned indexes of a wallet, on a chain in memory. Such a payment stops the wallet.
 //!
-//! Invariant: each payment is in exactly one observation, whatever happens to the wallet.
+//! Invariant: each payment is stored exactly once, whatever the state of the wallet.
 
 use super::{XPUB, ZPUB};
 use crate::chain::follow::WatchedAddresses;
@@ -73,7 +73,7 @@ impl WalletScene {
         till
     }
 
-    /// Requests the addition of the wallet with these further fields. Returns the message if the request is refused.
+    /// Adds the wallet with these further fields. Returns the error message if the request is refused.
     fn add_wallet(&self, besides: &Value) -> Result<Value, String> {
         let mut body = json!({ "chain": self.pool, "key": self.key });
         let more = besides.as_object().unwrap().clone();
@@ -257,7 +257,7 @@ fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
         assert_eq!(audit_log_entries(&till.service, "wallet.stop").len(), 1);
         let id = till.wallet_view()["id"].as_str().unwrap().to_owned();
         write(&till.service, move |_, tx| retire(tx, "test", &id, NOW));
-        // The wallet is stopped by a payment to index 999. It only accepts a next index above 999.
+        // The wallet is stopped by a payment to index 999. A new next index must therefore be above 999.
         for next in [json!({}), json!({ "next": 8 }), json!({ "next": 999 })] {
             let problem = till.add_wallet(&next).unwrap_err();
             assert!(problem.contains("must be at least 1000"), "{problem}");

@@ -34,7 +34,7 @@ pub(super) struct ChainHistory {
     memory: Arc<Mutex<MemoryChain>>,
     watch: ChainWatch,
     nodes: Vec<MemoryNode>,
-    /// Number of foreign outputs created so far. Each of them is spent by one payment.
+    /// Number of outputs of foreign addresses created so far. Each output is spent by one payment.
     made: u32,
     /// Transactions sent so far. Later transactions may spend or replace earlier ones.
     sent: Vec<MemoryTransaction>,
@@ -198,7 +198,7 @@ impl ChainHistory {
         self.memory.lock().unwrap().send(new);
     }
 
-    /// Removes blocks in a reorg and mines other blocks. The removed transactions are mined again, or never.
+    /// Removes blocks in a reorg and mines other blocks. Each removed transaction becomes pending again or is lost.
     fn reorganize(&mut self) {
         self.counts.forks += 1;
         let depth = 1 + self.dice.roll(4);
@@ -269,7 +269,7 @@ impl ChainHistory {
         self.catch_up();
     }
 
-    /// Reads up to the newest block, then the pending rescans and the final blocks.
+    /// Takes steps until the newest block is read and no rescan is pending. Then expires invoices.
     #[track_caller]
     pub(super) fn catch_up(&mut self) {
         let service = Arc::clone(&self.shop.service);

@@ -299,7 +299,7 @@ fn waiting_writer_job_runs_between_batches() {
 
 #[test]
 fn unbookable_payment_does_not_affect_others() {
-    // Amount of a coin with a very low value. Four times this amount overflows.
+    // Amount of a coin with a very low value. Four times this amount overflows `u128`.
     const HUGE_AMOUNT: u128 = 90_000_000_000_000_000_000_000_000_000_000_000_000;
     let mut scene = BatchScene::new("ETH", "0.0000000001");
     let [much, little] = [scene.create_invoice(), scene.create_invoice()];

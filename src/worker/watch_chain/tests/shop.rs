@@ -46,7 +46,8 @@ impl Shop {
     pub(in crate::worker::watch_chain) fn new(asset: &str) -> Shop {
         let asset = Asset::find(asset).unwrap();
         let file = TempFile::new();
-        // Production refuses the published keys of a sandbox, so the caller comes from a sandbox.
+        // The caller is authenticated in a sandbox, because a production service refuses the published keys of the
+        // sandbox.
         let merchant = live_caller(&seeded_service().0);
         let service = production_service(&file, &[asset.chain]);
         if asset.chain.row().imported {

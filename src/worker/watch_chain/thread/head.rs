@@ -11,7 +11,7 @@ use crate::domain::time::{MINUTE_MS, Time};
 
 /// Minimum time between two requests to the other URLs while the newest block does not change, in milliseconds.
 const OTHER_URLS_EVERY_MS: i64 = MINUTE_MS;
-/// Number of consecutive polls without a block that was read earlier, after which the next URL is used.
+/// The next URL is used after this many consecutive polls at which the node had lost a block that was read.
 const LOST_POLLS_MAX: u32 = 3;
 
 /// The age of the newest block of a node. All times are uptimes.

@@ -109,7 +109,7 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
     follower.ask_to_stop();
     assert!(!follower.ends_within(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);
-    // The node's request now ends, and then the thread ends.
+    // The request to the node ends now, and then the thread ends.
     drop(answer);
     assert!(follower.ends_within(Duration::MAX));
 }

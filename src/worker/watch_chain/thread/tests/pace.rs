@@ -131,8 +131,8 @@ impl PaceScene {
         self.following.watch.chain
     }
 
-    /// Makes steps until the thread pauses. Returns the length of the pause in seconds, without and with expected
-    /// money. The second is `None` if expected money does not shorten the pause.
+    /// Makes steps until the thread pauses. Returns two pause lengths in seconds: without expected money, and with
+    /// expected money. The second is `None` if expected money does not shorten the pause.
     fn run_until_idle(&mut self) -> (u64, Option<u64>) {
         loop {
             let pause = self.following.run_step().unwrap();
