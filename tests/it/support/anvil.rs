@@ -97,7 +97,7 @@ impl Node {
         self.call_rpc("anvil_mine", json!([format!("{blocks:#x}")]));
     }
 
-    /// Runs `sends`. Then mines one block with all transactions that `sends` has sent.
+    /// Calls `sends`, then mines one block with all transactions that were sent during the call.
     #[track_caller]
     pub fn mine_in_one_block<T>(&self, sends: impl FnOnce() -> T) -> T {
         self.set_mining_paused(true);

@@ -29,7 +29,8 @@ pub fn record_direct_writes(file: &Path) {
     }
 }
 
-/// Returns an entry for the audit log that records all addresses of a pool as one import: its name and its hash link.
+/// Returns two texts for an audit log entry that covers all addresses of a pool: the name of the value and its hash
+/// link.
 fn hash_link_of_pool(conn: &Connection, pool: &str) -> (String, String) {
     let sql = "select seq, address from pool_addresses where pool = ?1 order by seq";
     let mut rows = conn.prepare(sql).unwrap();

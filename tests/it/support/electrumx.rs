@@ -1,7 +1,7 @@
 //! A real ElectrumX server on a regtest node.
 //!
-//! Invariant: the process and its folder are removed when the handle is dropped. The module `tools` describes what
-//! happens without ElectrumX.
+//! Invariant: dropping the handle kills the process and removes its folder. The module `tools` describes what happens
+//! without ElectrumX.
 
 use super::process::Process;
 use super::regtest::Regtest;

@@ -158,8 +158,8 @@ impl Installation {
         self.create_approved_payout_to(running, SOLANA)
     }
 
-    /// Creates an approved payout like [`Installation::create_approved_payout`], but to this payee and of 0.199
-    /// coins.
+    /// Creates an approved payout of 0.199 coins to this payee, and returns its id. An adjustment by the operator
+    /// funds the balance.
     #[track_caller]
     pub fn create_approved_payout_to(&self, running: &RunningServer, payee: [&str; 3]) -> String {
         let id = self.request_payout_to(running, payee);
@@ -255,7 +255,7 @@ pub fn signer_settings(program: &str) -> [&str; 4] {
     ["--signer", program, "--node", "ethereum=http://127.0.0.1:1"]
 }
 
-/// Returns how often a program was started. The program writes one line into this file at each start.
+/// Returns how often a program was started. The program writes one line into the file `noted` at each start.
 pub fn program_start_count(noted: &Path) -> usize {
     std::fs::read_to_string(noted).map_or(0, |text| text.lines().count())
 }

@@ -18,7 +18,7 @@ impl Shop {
         self.assert_invoice_for_key(TEST, id, status, told, booked, balance);
     }
 
-    /// Asserts the same as [`Shop::assert_invoice`], for the mode and account of this key.
+    /// Asserts the state of an invoice like [`Shop::assert_invoice`]. The key selects the account and the mode.
     #[track_caller]
     pub fn assert_invoice_for_key(
         &self,

@@ -7,8 +7,8 @@ use serde_json::Value;
 /// Id of the second account.
 pub const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
-/// A sandbox and the id of its account. Also has the session cookies of the operator, of the account's user, and of
-/// the other account's user.
+/// A sandbox, the id of its account, and three session cookies: of the operator, of the account's user, and of the
+/// other account's user.
 pub struct OperatorInterface {
     pub shop: Shop,
     pub account: String,
@@ -107,8 +107,8 @@ impl OperatorInterface {
     }
 
     /// Asserts the access rules of an operation. The status is 401 without a session, and 404 for an unknown account.
-    /// Another account's user gets 404, or 403 if only the operator may call the operation. The account's own user
-    /// gets 403 if only the operator may call it.
+    /// If `operator_only` is `true`, the users of both accounts get 403. Otherwise, the user of the other account
+    /// gets 404.
     #[track_caller]
     pub fn assert_access(&self, operation: &str, method: &str, rest: &str, operator_only: bool) {
         let path = self.path(rest);

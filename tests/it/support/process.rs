@@ -83,7 +83,7 @@ impl Process {
 
     /// Waits until the process exits by itself. Returns `true` if the exit code is 0.
     pub fn wait_for_success(&mut self) -> bool {
-        // `wait` closes standard input, and closing it ends the process. So the input is taken out of the handle
+        // `Child::wait` closes standard input, which ends the process. The input is therefore taken out of the handle
         // first.
         let input = self.child.stdin.take();
         let ended = self.child.wait().unwrap().success();

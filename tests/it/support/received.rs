@@ -1,4 +1,5 @@
-//! Payments that addresses have received, as read from a node without Coffer's code and as read from Coffer's file.
+//! Payments received by addresses, read from Coffer's file or from a node. Coffer's code is not used to read from a
+//! node.
 
 use super::anvil;
 use super::regtest::Regtest;
@@ -98,7 +99,7 @@ impl anvil::Node {
         came
     }
 
-    /// Returns the sums of the coin balances and of the token balances of these addresses.
+    /// Returns two sums over these addresses: the coin balances and the token balances.
     #[track_caller]
     pub fn balances_of(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
         let coins = addresses.iter().map(|address| self.balance(address));

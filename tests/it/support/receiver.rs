@@ -31,7 +31,7 @@ pub enum Reply {
     Close,
 }
 
-/// A request that the receiver has got.
+/// A request that the receiver has read.
 #[derive(Clone, Debug)]
 pub struct ReceivedRequest {
     pub at: Instant,
@@ -71,7 +71,8 @@ impl Receiver {
         Receiver::start_scripted(move |_, _| does.clone())
     }
 
-    /// Starts a receiver with a script that gets the number of the request, from 0.
+    /// Starts a receiver that calls `script` for each reply. The first argument of `script` is the number of the
+    /// request, from 0.
     #[track_caller]
     pub fn start_scripted(
         script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static,

@@ -1,7 +1,7 @@
 //! A real litecoind or bitcoind in regtest, without a wallet.
 //!
-//! Invariant: the process and its folder are removed when the handle is dropped. The module `tools` describes what
-//! happens without the program.
+//! Invariant: dropping the handle kills the process and removes its folder. The module `tools` describes what happens
+//! without the program.
 
 use super::process::Process;
 use super::scratch::Scratch;

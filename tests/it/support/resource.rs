@@ -48,8 +48,8 @@ impl ResourceShape {
         }
     }
 
-    /// Asserts that each nullable field had both null and another value in the checked objects, and each flag both
-    /// true and false.
+    /// Asserts that the checked objects contained both null and another value for each nullable field, and both true
+    /// and false for each flag.
     #[track_caller]
     pub fn assert_nulls_and_flags_seen(&self) {
         for field in &self.fields {
@@ -64,7 +64,7 @@ impl ResourceShape {
         }
     }
 
-    /// Asserts that the checked objects had each value of this enumeration.
+    /// Asserts that the checked objects contained each value of this enumeration.
     #[track_caller]
     pub fn assert_values_seen(&self, name: &str) {
         let field = self.fields.iter().find(|field| field.name == name).unwrap();

@@ -22,7 +22,7 @@ const FLOOD: &str = r#"{"flood":0}"#;
 /// Fault in the responses of a method.
 #[derive(Clone)]
 pub enum RpcFault {
-    /// Changes the response.
+    /// Passes the response to a function that modifies it.
     Change(Arc<ResponseChange>),
     /// Reverses the order of the responses in a batch.
     Reversed,
@@ -38,14 +38,14 @@ pub enum RpcFault {
     Flood(Option<&'static str>, Arc<str>),
     /// Returns this body.
     Body(String),
-    /// Returns a "not found" error without asking the node.
+    /// Returns a "not found" error. The node does not receive the request.
     NotFound,
     /// Never responds.
     Hang,
 }
 
 impl RpcFault {
-    /// Builds a fault in which this function changes each response.
+    /// Builds a fault that passes each response to the closure `change`, which modifies it.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
         RpcFault::Change(Arc::new(change))
     }

@@ -27,8 +27,8 @@ impl Scratch {
         }
     }
 
-    /// Copies a database of an older version into this folder. The original in the repository is never opened,
-    /// because SQLite would create files beside it.
+    /// Copies a database of an older version into this folder. The original is never opened, because SQLite would
+    /// create files in the repository.
     #[track_caller]
     pub fn copy_old_file(&self, version: &str, name: &str) -> PathBuf {
         let files = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/files");

@@ -1,8 +1,9 @@
-//! A local Solana node (surfpool) with the chain's own programs, a payer and tokens, hosted by `surfpool/host.js`.
+//! A local Solana node (surfpool) with the standard programs of Solana, a payer and tokens, hosted by
+//! `surfpool/host.js`.
 //!
 //! A block is made only for a transaction. Unlike other nodes, surfpool divides block times by 1 000 and ignores the
 //! requested commitment. `host.js` corrects two more faults. With `minContextSlot`, surfpool returns a shortened
-//! history. After a block with transactions, it names a wrong parent of the next block.
+//! history. After a block with transactions, surfpool names a wrong parent of the next block.
 
 use super::process::Process;
 use super::received::ReceivedAmounts;
@@ -71,8 +72,8 @@ impl Surfpool {
         self.mints[token].as_str().unwrap()
     }
 
-    /// Sends a transaction with these steps from the payer, or from the pool owner with index `from`. Returns the
-    /// signature of the transaction.
+    /// Sends a transaction that performs these steps. The sender is the payer, or the pool owner with index `from`.
+    /// Returns the signature of the transaction.
     #[track_caller]
     pub fn send(&self, from: Option<u32>, steps: &Value) -> String {
         let sent = self.send_control("send", json!({ "steps": steps, "from": from }));
@@ -137,7 +138,7 @@ pub fn address_without_key(number: u32) -> String {
     }
 }
 
-/// Returns the steps that pay an amount of a listed asset.
+/// Returns the steps of a transaction that pays an amount of a listed asset.
 pub fn payment_steps(asset: &str, to: &str, units: u64) -> Value {
     if asset == SOL {
         json!([["sol", to, units]])

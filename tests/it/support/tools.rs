@@ -29,8 +29,8 @@ pub fn tool_output(tool: &str, arguments: &[&str], untested: &str) -> Option<Str
     Some(String::from_utf8(output.stdout).unwrap().trim().to_owned())
 }
 
-/// Returns the program that an environment variable names, or else the program `tool`. The program is in no package,
-/// so it may be missing in CI.
+/// Returns the program that the environment variable `variable` names, or else the program `tool`. No package
+/// contains the program, so it may be missing in CI.
 #[track_caller]
 pub fn find_program(variable: &str, tool: &str, untested: &str) -> Option<OsString> {
     let named = std::env::var_os(variable).filter(|program| !program.is_empty());

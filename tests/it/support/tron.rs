@@ -37,7 +37,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Starts a node on a chain with the genesis block of Nile and 30 more blocks, so that some blocks are final.
+    /// Starts a node on a chain with the genesis block of the test network Nile and 30 more blocks, so that some
+    /// blocks are final.
     #[track_caller]
     pub fn start() -> Node {
         Node::start_with_clock_behind(0)
@@ -101,7 +102,7 @@ impl Node {
         self.chain().height()
     }
 
-    /// Sends a transaction and returns its id. The next block contains it.
+    /// Sends a transaction and returns its id. The next block contains the transaction.
     pub fn send(&self, act: Action) -> String {
         self.chain().send(act, true)
     }

@@ -109,7 +109,7 @@ fn pay_dust(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// Pays another coin than the selected coin to the deposit address.
+/// Pays a coin other than the selected coin to the deposit address.
 fn pay_other_coin(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let path = format!("/v1/invoices/{invoice}");
@@ -129,7 +129,7 @@ fn pay_other_coin(caller: &mut Caller) -> Option<Response> {
     (answer.status >= 300 || answer.json()["state"] == "unmatched").then_some(answer)
 }
 
-/// Creates a payment while the payment's chain lags, and then reports an earlier time for the payment.
+/// Creates a payment while its chain lags, and then reports an earlier time for the payment.
 fn pay_with_earlier_time(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let lagging = json!({ "lagging": true });

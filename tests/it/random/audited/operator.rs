@@ -62,7 +62,7 @@ fn resend_events(caller: &mut Caller) -> Option<Response> {
 }
 
 fn import_addresses(caller: &mut Caller) -> Option<Response> {
-    // The third address is one of only 100, so it may have been imported before.
+    // The third address is chosen from only 100 addresses, so it may have been imported before.
     let mut address =
         |sides: usize| address_without_key(u32::try_from(caller.dice.roll(sides)).unwrap());
     let body = json!({ "addresses": [address(1 << 30), address(1 << 30), address(100)] });

@@ -13,7 +13,8 @@ use std::sync::Mutex;
 
 /// Maximum number of remembered objects of a kind. Operations choose from these objects.
 const REMEMBERED_MAX: usize = 300;
-/// Maximum number of remembered transfers. Ended transfers accept no operation, so they are soon replaced.
+/// Maximum number of remembered transfers. The number is small so that new transfers soon replace ended ones, which
+/// accept no operation.
 const TRANSFERS_REMEMBERED_MAX: usize = 8;
 
 /// An account, and test or live mode.
@@ -48,7 +49,7 @@ impl CreatedObjects {
         }
     }
 
-    /// Returns a random object.
+    /// Returns a random object: the index of its [`AccountMode`], and its id or address.
     pub(super) fn pick_random(&self, dice: &mut Dice) -> Option<(usize, String)> {
         let things = self.known.lock().unwrap();
         (!things.is_empty()).then(|| things[dice.roll(things.len())].clone())
@@ -67,7 +68,7 @@ pub(super) struct AuditedShop {
     pub(super) refunds: CreatedObjects,
 }
 
-/// Runs a command beside the server and returns its output.
+/// Runs a `coffer` command while the server is running. Returns the JSON output.
 #[track_caller]
 fn command_output(file: &Path, args: &[&str]) -> Value {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));

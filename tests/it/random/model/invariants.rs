@@ -140,8 +140,7 @@ fn payments(conn: &Connection, invoice: i64) -> Vec<PaymentFacts> {
     rows.unwrap().map(Result::unwrap).collect()
 }
 
-/// Asserts that each stored status equals the status computed for the time `now`, or for the time `tick` of the last
-/// tick.
+/// Asserts that each stored status is right at the current time `now` and at `tick`, the last tick time in the file.
 fn assert_statuses(conn: &Connection, now: Time, tick: Time) {
     let sql = "select seq, status, amount, under_bps, over_bps, expires_at, cancelled_at, picked_quote is not null,
         confirmed_at is not null from invoices";

@@ -5,7 +5,7 @@
 pub struct Coin {
     pub id: &'static str,
     pub decimals: u32,
-    /// Pool of the coin. Coins of one pool share one address of an invoice.
+    /// Pool of the coin. An invoice has one address for all coins of a pool.
     pub pool: &'static str,
     min: i128,
     /// Price of one coin, in EUR cents.

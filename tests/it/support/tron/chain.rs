@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Id of the genesis block of Nile.
+/// Id of the genesis block of the test network Nile.
 const NILE_GENESIS_ID: &str = "0000000000000000d698d4192c56cb6be724a558448e2684802de4d6cd8690dc";
 /// Number of newest blocks that are not final.
 const NOT_FINAL_BLOCKS: usize = 19;
@@ -46,7 +46,7 @@ pub enum Action {
         from: [u8; 20],
         contract: [u8; 20],
         data: String,
-        /// Account, topics and data of each log, in hexadecimal without `0x`.
+        /// Address, topics and data of each log, in hexadecimal without `0x`.
         logs: Vec<(String, Vec<String>, String)>,
         steps: Vec<ContractStep>,
     },
@@ -62,7 +62,7 @@ pub struct ContractStep {
     pub amount: u64,
     pub note: &'static str,
     pub is_rejected: bool,
-    /// Id of a TRC-10 token, if the step moves one.
+    /// Id of the TRC-10 token that the internal transaction transfers, if any.
     pub token: Option<&'static str>,
 }
 

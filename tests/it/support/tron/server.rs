@@ -16,7 +16,7 @@ type ResponseChange = dyn Fn(&Value, &mut Value) + Send + Sync;
 /// Fault in the responses for a path.
 #[derive(Clone)]
 pub enum Fault {
-    /// Changes the response.
+    /// Passes the response to a function that modifies it.
     Change(Arc<ResponseChange>),
     /// Replies with this status and body.
     Status(u16, String),
@@ -27,7 +27,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Builds a fault in which this function changes each response.
+    /// Builds a fault that passes each response to the closure `change`, which modifies it.
     pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
         Fault::Change(Arc::new(change))
     }
