@@ -168,7 +168,7 @@ pub fn set_server_quota(
     audit_log::record(tx, now, actor, "account.change", seq, id, &detail)
 }
 
-/// Saves an account whose status was `before`. Records an event if the account became active or suspended.
+/// Saves an account whose previous status was `before`. Records an event if the account became active or suspended.
 pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) -> Result<(), Error> {
     accounts::update(tx, account)?;
     let Some(kind) = account.status.event_of_change_from(before) else {

@@ -17,10 +17,10 @@ const LIMITS_WITHOUT_LISTENER: ActivityLimits = ActivityLimits { entries: 64, by
 /// Limits after the first listener has registered.
 const LIMITS_WITH_LISTENER: ActivityLimits =
     ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
-/// Maximum size of a kept body, in bytes. For a longer body, only its length is kept.
+/// Maximum size of a stored body, in bytes. Of a longer body, only the length is stored.
 const BODY_BYTES_MAX: usize = 128 * 1024;
 
-/// Maximum count and maximum total size, in bytes, of the kept entries.
+/// Maximum count of the stored entries, and maximum of their total size in bytes.
 #[derive(Clone, Copy)]
 struct ActivityLimits {
     entries: usize,
@@ -115,14 +115,14 @@ pub struct RecordedAttempt {
 /// A request or response body.
 #[derive(Default)]
 pub struct RecordedBody {
-    /// The complete body. Empty if the body is too long to keep.
+    /// The complete body. Empty if the body is too long to store.
     pub bytes: Vec<u8>,
     /// Length of the body, in bytes.
     pub length: usize,
 }
 
 impl RecordedBody {
-    /// Returns a body for the record: its length, and its bytes unless the body is too long to keep.
+    /// Returns the length of a body, and its bytes unless the body is too long to store.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> RecordedBody {
         let kept: &[u8] = match bytes.len() {
@@ -199,7 +199,7 @@ impl Activity {
 
     /// Returns the item after entry number `last`. `None` if there is no later entry.
     ///
-    /// A `last` above the newest number comes from an earlier process. The listener then starts at the oldest kept
+    /// A `last` above the newest number comes from an earlier process. The listener then starts at the oldest stored
     /// entry.
     pub fn item_after(&self, last: u64) -> Option<ListenerItem> {
         let kept = self.lock();
@@ -215,7 +215,7 @@ impl Activity {
         Some(ListenerItem::Happened(last.saturating_add(1), Arc::clone(&entry.happened)))
     }
 
-    /// Returns the number of the oldest kept entry, minus one.
+    /// Returns the number of the oldest stored entry, minus one.
     pub fn number_before_oldest(&self) -> u64 {
         let kept = self.lock();
         let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);

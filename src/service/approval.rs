@@ -1,4 +1,4 @@
-//! Approves transfers: finds the market rate, network fee and limit, and decides who sends the transfer.
+//! Approves transfers: determines the rate, the network fee and the sender of a transfer.
 //!
 //! The rules are in `domain::transfer::approval` and `domain::transfer::sender`.
 
@@ -51,14 +51,14 @@ impl Service {
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
 
-    /// Returns the new sender of a released transfer: the requested sender, if any.
+    /// Returns the sender that a transfer gets when an operator releases the transfer: the requested sender, if any.
     ///
-    /// Without a requested sender, a transfer that was assigned to the signer gets the sender that an approval would
-    /// choose now.
+    /// Without a requested sender, a transfer assigned to the signer gets the sender that a new approval would
+    /// choose. `None` leaves the sender unchanged.
     ///
     /// # Errors
     ///
-    /// `invalid_request` if `sentBy` is given before approval, or if the requested signer must not send the transfer.
+    /// `invalid_request` if `sentBy` is set before approval, or if the requested signer must not send the transfer.
     pub(super) fn sender_after_release(
         &self,
         tx: &Tx<'_>,
@@ -141,8 +141,8 @@ impl Service {
         })
     }
 
-    /// Sets the sender of transfers that were approved before senders were stored. Returns the number of these
-    /// transfers.
+    /// Sets the sender of approved transfers that an older version stored without a sender. Returns the number of
+    /// changed transfers.
     ///
     /// A server calls this function at start, before it runs any command.
     pub async fn set_missing_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {

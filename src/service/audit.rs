@@ -29,8 +29,8 @@ pub use derived::check_addresses;
 
 /// Number of invoices in one batch.
 const PAGE: u32 = 1000;
-/// Maximum time for which an invoice may stay open after its deadline, in milliseconds. After a pause the expiry
-/// worker may be behind.
+/// Maximum time for which an invoice may stay open after its deadline, in milliseconds. The expiry worker may be late
+/// after the server was stopped.
 const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
 /// Message from a part of the audit.
@@ -56,8 +56,8 @@ const MESSAGE_QUEUE_MAX: usize = 1024;
 /// Checks everything except the addresses, and reports each finding. [`check_addresses`] checks the addresses.
 ///
 /// Returns the counts of the checked rows, and the newest hash-chain links (heads) of the ledger and the audit log.
-/// `noted` contains heads that a person wrote down earlier. Each of them must be in the history. `tell` receives the
-/// progress.
+/// `noted` contains heads that a person wrote down earlier. Each noted head must be in the history. `tell` receives
+/// the progress.
 ///
 /// The parts run in parallel, each on its own snapshot of the file.
 ///
@@ -103,7 +103,7 @@ fn thread_result<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error
     joined.unwrap_or_else(|_| Err(Error::Failed("a check of the audit failed".to_owned())))
 }
 
-/// Runs a part of the audit and sends its messages to `teller`.
+/// Runs a part of the audit and sends its messages to the channel `teller`.
 fn run_part(
     db: &Reader<'_>,
     check: AuditPart,
@@ -204,7 +204,7 @@ fn check_invoice(
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
     told::check_invoice(db, &stored, (&payments, &quotes), report)?;
-    // `right` is the invoice as computed again for `tick`, the last time at which a worker updated statuses.
+    // The expected invoice: recomputed for the time `tick`, at which a worker last updated statuses.
     let mut right = stored.clone();
     compute_invoice(&mut right, &payments, &quotes, scanned, tick)?;
     let deadline = stored.terms().deadline();

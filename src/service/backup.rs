@@ -36,8 +36,7 @@ pub struct RestoreRequest<'a> {
 /// Changes that a restore made to the data, so that a server can continue with the restored file.
 #[derive(Debug)]
 pub struct RestoreOutcome {
-    /// Changes that were made to the copy before its restore, for example held transfers and changed next indexes of
-    /// wallets.
+    /// Changes that the restore made to the copy, for example held transfers and new next indexes of wallets.
     pub held: CopyChanges,
     /// Id of each wallet and its new gap limit.
     ///

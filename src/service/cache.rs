@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// Maximum number of entries: about 4 MB of rendered invoices. A full cache is emptied, which is simple.
+/// Maximum number of entries: about 4 MB of rendered invoices. A full cache is emptied.
 const ENTRIES_MAX: usize = 4096;
 
 /// A bounded map from keys to values read from the file.
@@ -32,8 +32,8 @@ impl<K, V> Default for Cache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> Cache<K, V> {
-    /// Returns the cached value. If there is none, returns the current generation. The caller passes this generation
-    /// to [`Cache::put`] with the value that it reads.
+    /// Returns the cached value, or else the current generation. The caller passes the generation to [`Cache::put`]
+    /// with the value that the caller then reads.
     pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Result<V, Generation>
     where
         K: Borrow<Q>,

@@ -1,4 +1,4 @@
-//! State of the followed chains, and rescan orders for the workers that follow them.
+//! State of the followed chains, and requests to rescan them.
 //!
 //! `apply` applies a step. Workers query the nodes.
 //!
@@ -117,8 +117,8 @@ pub fn order_rescan(tx: &Tx<'_>, now: Time, chain: Chain, from: u32) -> Result<(
     Ok(rescans::insert(tx, chain, from, now)?)
 }
 
-/// Returns a note if no server has followed a chain of this pool yet. Until then, no address of the pool is handed
-/// out. Otherwise returns `None`.
+/// Returns a note for the operator if no server has followed a chain of this pool yet. Until a server follows one, no
+/// address of the pool is handed out. Otherwise returns `None`.
 pub fn unwatched_pool_note(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
     let pool = chain.address_pool();
     let cursors = chain_cursors::all(db)?;
@@ -147,7 +147,8 @@ fn load_chain_state(
     if let Some(cursor) = &cursor
         && !chain.has_outputs()
     {
-        // On a chain without outputs, a node is asked again about confirmed observations above the last final block.
+        // On an account-based chain, the node is queried again about confirmed observations above the last final
+        // block.
         let next = cursor.complete.height.saturating_add(1);
         let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));

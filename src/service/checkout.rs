@@ -72,8 +72,7 @@ pub struct PayableCoin {
 const UNCONFIRMED_MAX: u32 = 5;
 
 impl Service {
-    /// Checks that a page of this origin may use the caller's public key. Requests from outside a browser have no
-    /// origin.
+    /// Checks that a page of this origin may use the caller's public key.
     ///
     /// # Errors
     ///

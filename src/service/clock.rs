@@ -10,8 +10,7 @@ use std::sync::Arc;
 /// Longest wait between two attempts of a delivery, with a margin, in milliseconds.
 const DELIVERY_WAIT_MS_MAX: i64 = 11 * HOUR_MS;
 
-/// Records in a file that the operator accepts the wall clock. A running server that has the file open also reads
-/// this record.
+/// Records in a file that the operator accepts the wall clock. A running server reads this record from the file.
 pub fn accept_clock(store: &Store, wall: Time) -> Result<(), Error> {
     store.write_and_wait(move |tx| Ok(file::accept_clock(tx, wall)?))
 }

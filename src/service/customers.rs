@@ -14,7 +14,7 @@ use crate::store::{Reader, Tx, accounts, addresses, chains, customers};
 use std::sync::Arc;
 
 impl Service {
-    /// Returns a customer's addresses, one for each family, and creates those that are missing.
+    /// Returns a customer's addresses, one for each family. Creates the missing addresses.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
 //! Reads deposits, and simulates one.
 //!
-//! `intake` has the steps of a deposit.
+//! `intake` stores and books deposits.
 //!
 //! Invariant: the same code handles simulated deposits and deposits on a chain.
 

@@ -40,7 +40,7 @@ impl From<StoreError> for Error {
                 "too many writes are waiting; try again",
             )),
             StoreError::TooLarge => Overflow.into(),
-            // The cause of the failure is only in the log, because the caller cannot fix it.
+            // Only the log has the cause of the failure, because the caller cannot remove the cause.
             StoreError::Refusing(_) => Error::Refused(Refusal::new(
                 Code::Overloaded,
                 "nothing can be written at the moment; try again",

@@ -23,7 +23,7 @@ pub(super) struct EventSubject<'a> {
     pub(super) id: &'a str,
     /// The object as JSON, as the GET route of the object returns it.
     pub(super) object: &'a RawValue,
-    /// URL of an additional receiver: the invoice's own `webhookUrl`.
+    /// URL of an additional receiver: the `webhookUrl` of the invoice.
     pub(super) own_url: Option<&'a str>,
 }
 

@@ -58,14 +58,13 @@ fn stored_response(
 }
 
 impl Service {
-    /// Runs `check` before the request waits for the writer, to refuse a wrong request early. The transaction would
-    /// refuse the same request.
+    /// Runs `check` before the transaction, so that a wrong request is refused without waiting for the writer.
     ///
-    /// If a response is already stored under this key, returns the response instead.
+    /// Returns the response that is already stored under this key, if any, and then does not run `check`.
     ///
     /// # Errors
     ///
-    /// Same as [`run_once`], with `check` as the work.
+    /// `idempotency_conflict` if the key was used with another body. Also the errors of `check`.
     pub(super) fn check_before_write(
         &self,
         now: Time,
@@ -89,7 +88,8 @@ fn conflict_refusal(field: &str) -> Refusal {
     Refusal::for_param(Code::IdempotencyConflict, field, message)
 }
 
-/// Returns the first top-level field that differs between two request bodies. Fields of the later body come first.
+/// Returns the first top-level field that differs between two request bodies. Compares the fields of the later body
+/// first.
 fn first_difference<'a>(
     before: &'a Map<String, Value>,
     now: &'a Map<String, Value>,

@@ -38,14 +38,14 @@ pub(super) enum ObservationChange<'a> {
     Confirmed,
     /// The observation is gone from its chain.
     Dropped,
-    /// Another transaction replaced the observed one. This observation of the new transaction replaces the old
-    /// observation.
+    /// Another transaction replaced the observed transaction. This observation of the new transaction replaces the
+    /// old observation.
     ReplacedBy(&'a Observation),
 }
 
 impl Service {
-    /// Stores an observation and its owner: a payment, a deposit, a transfer of the operator's own, or an unmatched
-    /// payment.
+    /// Stores an observation and its owner: a payment, a deposit, a transfer between the operator's addresses, or an
+    /// unmatched payment.
     ///
     /// Returns the owner, even if the observation is already stored. Returns `None` if the amount is zero.
     ///
@@ -72,8 +72,10 @@ impl Service {
         Ok(outcome)
     }
 
-    /// Updates the stored observation with the key of `seen`, and returns its owner. Returns `None` if no such
-    /// observation is stored, or if it was dropped because its asset, address or amount changed.
+    /// Updates the stored observation with the key of `seen`, and returns its owner.
+    ///
+    /// Returns `None` if no such observation is stored. Also returns `None` if the asset, address or amount changed,
+    /// so that the stored observation was dropped.
     ///
     /// Stores the new block, and the new time if it is earlier than the stored time. The first block fixes the value
     /// of a deposit.
@@ -274,7 +276,7 @@ impl Service {
             }
         }
         let outcome = match self.update_stored_observation(tx, now, seen)? {
-            // The transaction reappeared, so its dropped observation becomes seen again.
+            // The transaction reappeared, so the state of its dropped observation becomes `Seen` again.
             Some(known) if known.state() == PaymentState::Dropped => IntakeOutcome::already_stored(
                 self.change_owned_observation(tx, now, known, PaymentState::Seen)?,
             ),

@@ -86,7 +86,7 @@ impl Caller {
         self.class
     }
 
-    /// Returns the id of the key. Limits count the requests of each key.
+    /// Returns the id of the key. Each key has a separate rate limit.
     pub fn key_id(&self) -> &str {
         &self.key
     }
@@ -96,7 +96,7 @@ impl Caller {
 #[derive(Clone)]
 pub struct CachedKey {
     caller: Arc<Caller>,
-    /// Expiry of a rolled key. A cached key must not be used after its expiry.
+    /// Time at which a rolled key expires. A cached key must not be used after this time.
     expires_at: Option<Time>,
     /// Time of the last recorded use of the key, in Unix milliseconds.
     touched_at: Arc<AtomicI64>,

@@ -1,7 +1,7 @@
 //! The use cases: requests and jobs of workers, in the terms of the API.
 //!
 //! Invariant: each use case receives `now`, and writes in one transaction. Each query contains the caller's account
-//! and mode, so nobody reads the data of another account by mistake.
+//! and mode, so no caller reads another account by mistake.
 //!
 //! HTTP, the clock and SQL statements are in other modules.
 //!
@@ -89,12 +89,12 @@ pub struct Service {
     upcoming: upcoming::UpcomingAddresses,
     live: LiveMode,
     activity: Option<Arc<activity::Activity>>,
-    /// Number of times that any invoice was recomputed.
+    /// Number of times that invoices were recomputed, of all invoices together.
     #[cfg(test)]
     pub(crate) recomputed: std::sync::atomic::AtomicUsize,
 }
 
-/// Cached rows of the file, which avoid reads.
+/// Caches of rows of the file, which save reads.
 #[derive(Default)]
 pub struct Caches {
     keys: cache::Cache<[u8; 32], keys::CachedKey>,
@@ -149,7 +149,6 @@ impl Service {
         }
     }
 
-    /// Returns the kind of the file.
     pub(crate) fn file_kind(&self) -> FileKind {
         self.kind
     }
@@ -277,13 +276,14 @@ pub fn new_secret(prefix: &str) -> Result<String, Error> {
     Ok(format!("{prefix}{}", crate::domain::signature::base64(&random_bytes::<32>()?)))
 }
 
-/// Begins to initialize a file for this kind of server, and runs `fill`, which adds the data required at each start.
+/// Starts a transaction that initializes a file for this kind of server. `fill` adds the data that each start
+/// requires.
 ///
-/// Returns a function that waits for the end of the write.
+/// Returns a function that waits for the end of the transaction.
 ///
 /// # Errors
 ///
-/// A message for the operator if the file is for the other kind of server. The file then stays unchanged.
+/// A message for the operator if the file belongs to the other kind of server. The file then stays unchanged.
 pub fn init_file(
     store: &Store,
     kind: FileKind,

@@ -12,8 +12,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Returns a page of at most `limit` of the entries, given as id and JSON, newest first. If there are more than
-    /// `limit` entries, older ones exist.
+    /// Returns a page of at most `limit` entries. `entries` has the id and the JSON of each entry, newest first. An
+    /// entry beyond `limit` means that older entries exist.
     pub(super) fn from_entries(
         entries: impl Iterator<Item = Result<(String, Json), Error>>,
         limit: u32,

@@ -1,6 +1,6 @@
 //! Simulates payments of a test invoice, and computes the amount due.
 //!
-//! `intake` has the steps of a payment.
+//! `intake` stores and books payments.
 //!
 //! Invariant: the same code handles simulated payments and payments on a chain.
 
@@ -99,7 +99,7 @@ impl Service {
         invoice: &mut Invoice,
         asset: Option<&str>,
     ) -> Result<Quote, Error> {
-        // A coin that the invoice has takes precedence over `asset`.
+        // The coin of the invoice, if any, takes precedence over `asset`.
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
         let quotes = quotes::of_invoice(tx, invoice.seq)?;
         let existing = |quote: &&Quote| Some(quote.asset) == own && !quote.given;
@@ -122,7 +122,7 @@ impl Service {
     }
 }
 
-/// Returns the amount that is still due after payments of these values. If nothing is due, returns the whole price.
+/// Returns the amount that is still due after payments with these values. If nothing is due, returns the whole price.
 pub(super) fn amount_still_due(
     invoice: &Invoice,
     counting: impl IntoIterator<Item = Cents>,

@@ -1,4 +1,4 @@
-//! Requests payouts. Their later steps are in `transfers` and `sending`.
+//! Requests payouts. `transfers` and `sending` perform the later steps.
 //!
 //! Invariant: the checks run in the documented order. An account has at most one open payout. The schema also
 //! enforces this limit.
@@ -31,7 +31,7 @@ pub enum Requester<'a> {
 }
 
 impl Service {
-    /// Requests a payout, or returns the one that was already requested with this Idempotency-Key.
+    /// Requests a payout, or returns the payout that was already requested with this Idempotency-Key.
     ///
     /// # Errors
     ///
@@ -169,7 +169,7 @@ fn payout_address(
     Ok(still.map_err(|problem| no_address(format!("the payout address {problem}")))?)
 }
 
-/// Returns the amount if it reaches the minimum and the balance covers it.
+/// Returns the amount if it is at least the minimum and at most the balance.
 fn check_amount(
     db: &Reader<'_>,
     account: &Account,

@@ -180,8 +180,8 @@ pub fn import(
     Ok(to_raw_value(&PoolImportView { pool, added, duplicates, free })?)
 }
 
-/// Returns the reason why an address must not be imported, if any: nobody has a private key for a program-derived
-/// address.
+/// Returns the reason why an address must not be imported, or `None`. A program-derived address of Solana must not be
+/// imported, because such an address has no private key.
 pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
     let is_key = chain != Chain::Solana || address::can_sign(address);
     (!is_key).then_some(

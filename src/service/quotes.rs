@@ -240,8 +240,8 @@ impl Service {
         rendered.map(|asset| Ok(render::currency(asset)?)).collect()
     }
 
-    /// Returns the coins that can be selected in this mode, independent of an invoice. Each coin needs a rate in EUR,
-    /// the currency that each account has.
+    /// Returns the coins that can be selected in this mode, independent of an invoice. Only coins with a rate in EUR,
+    /// the currency that every account has, are returned.
     pub(super) fn listed_coins(
         &self,
         db: &Reader<'_>,
@@ -280,7 +280,6 @@ impl Service {
     }
 }
 
-/// Returns the coin with this id.
 fn find_coin(asset: &str) -> Result<&'static Asset, Refusal> {
     Asset::find(asset).ok_or_else(|| coin_unavailable(format!("{asset:?} is not an asset id")))
 }
@@ -293,7 +292,7 @@ fn no_address_refusal(asset: &Asset) -> Refusal {
 fn check_selectable(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
-        // Judges the invoice by the clock, even if a chain is behind.
+        // The check uses the current time even if a chain lags behind the clock.
         judgment_time(invoice, &LaggingChains::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts_for_invoice());

@@ -1,6 +1,6 @@
 //! The only source of rates: current price of a coin, its source, and its time.
 //!
-//! Each use case decides what it does without a rate.
+//! Each use case decides how to proceed without a rate.
 //!
 //! Invariant: no other module reads the table of fixed rates, and the table never prices real money. Live mode uses
 //! the rate on which public sources agree, or the rate in the operator's file.
@@ -87,7 +87,7 @@ impl Service {
         now: Time,
     ) -> Result<RateQuote, Error> {
         let is_stale = mode.is_live() && self.faults().rates_stale;
-        // The age of a rate that is simulated as stale is one millisecond above the limit.
+        // The age of a rate that is simulated as stale: one millisecond above the limit.
         let age_ms = if is_stale { FRESH_MS_MAX.saturating_add(1) } else { 0 };
         let at = now.plus_ms(age_ms.saturating_neg());
         Ok(RateQuote::fixed(asset.fixed_rate(currency)?, at))

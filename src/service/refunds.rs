@@ -1,4 +1,4 @@
-//! Requests refunds. Their later steps are in `transfers` and `sending`.
+//! Requests refunds. `transfers` and `sending` perform the later steps.
 //!
 //! Invariant: when a refund is requested, the refunds of its invoice do not exceed the confirmed amount. Failed,
 //! rejected and cancelled refunds do not count.
@@ -30,7 +30,7 @@ pub(super) const REFUNDS_MAX: u32 = 1000;
 const SANDBOX_LABEL: &str = "coffer sandbox refund";
 
 impl Service {
-    /// Requests a refund of one of the caller's invoices, or returns the one already requested with this
+    /// Requests a refund of one of the caller's invoices, or returns the refund that was already requested with this
     /// Idempotency-Key.
     ///
     /// `person` is the email of the signed-in user.

@@ -1,6 +1,6 @@
-//! The reseller interface: authenticates resellers by token, and has their use cases.
+//! The reseller interface: authenticates resellers by token, and orders, reads and removes their servers.
 //!
-//! `servers` has the later steps of an order.
+//! `servers` performs the later steps of an order.
 //!
 //! Invariant: a reseller accesses only the servers of the token's account.
 
@@ -55,7 +55,7 @@ impl Service {
         Ok(Scope::new(token.account, Mode::Live))
     }
 
-    /// Orders a server, or returns the one already ordered with this Idempotency-Key.
+    /// Orders a server, or returns the server that was already ordered with this Idempotency-Key.
     ///
     /// # Errors
     ///

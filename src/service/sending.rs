@@ -120,8 +120,8 @@ impl Service {
         .await
     }
 
-    /// Records that the signer sent nothing, with the signer's reason. An operator must decide. With `retry`, the
-    /// signer runs again after 10 minutes instead.
+    /// Records that the signer sent nothing, with the signer's reason. With `retry`, the signer runs again after 10
+    /// minutes. Otherwise an operator must decide.
     ///
     /// # Errors
     ///
@@ -227,7 +227,6 @@ fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transf
     Ok(running)
 }
 
-/// Returns the refusal 409 `invalid_transition`.
 fn invalid_transition(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

@@ -19,7 +19,7 @@ use crate::store::{
 };
 use serde_json::value::RawValue;
 
-/// Reason to settle an invoice.
+/// Reason why an invoice is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SettleCause {
     /// A payment was confirmed. An event is recorded even if the status stays the same.
@@ -67,8 +67,8 @@ impl Service {
         Ok((invoice, Some(object)))
     }
 
-    /// Runs `work`, which may request to settle an invoice many times, and then settles each requested invoice once.
-    /// Settling an invoice reads all of its payments.
+    /// Runs `work`, which may request several times to settle the same invoice. Then settles each requested invoice
+    /// once, because settling reads all payments of the invoice.
     ///
     /// `work` must save its changes to invoices, otherwise they are lost.
     ///
@@ -148,7 +148,7 @@ impl Service {
     }
 }
 
-/// Returns the chains that are behind. In test mode there are none.
+/// Returns the chains that lag behind the clock, which exist only in live mode.
 pub(super) fn lagging_chains(db: &Reader<'_>, mode: Mode) -> Result<LaggingChains, Error> {
     if mode.is_live() { Ok(chains::lagging_chains(db)?) } else { Ok(LaggingChains::default()) }
 }
@@ -168,7 +168,7 @@ pub(super) fn compute_invoice(
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
     invoice.status = invoice.status_at(payments, at);
     let picked = quotes.iter().find(|quote| Some(quote.seq) == invoice.picked_quote);
-    // An open invoice asks for payment at an address of its own, even if payments came to other addresses.
+    // An open invoice requests payment at an address that it owns, even if payments arrived at other addresses.
     let current = quote::current_quote(quotes, payments, invoice.picked_quote)
         .filter(|quote| !(quote.given && invoice.status.is_open()))
         .or(picked);
@@ -179,12 +179,12 @@ pub(super) fn compute_invoice(
     Ok(())
 }
 
-/// Returns the time at which to judge an invoice.
+/// Returns the time for which the status of an invoice is computed.
 ///
 /// For an expired or failed invoice, the time is never before the invoice's deadline. A late request or a clock that
 /// was set back therefore does not reopen the invoice.
 ///
-/// While a chain that the invoice waits for is behind, the time does not advance for the invoice.
+/// While an invoice waits for a lagging chain, returns the time up to which the chain has been scanned.
 pub(super) fn judgment_time(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
     let deadline = invoice.terms().deadline();
     match invoice.status {

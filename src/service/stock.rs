@@ -113,7 +113,7 @@ impl AddressStock {
         if let Some(in_stock) = in_stock {
             return Ok(in_stock);
         }
-        // Another process may have moved the index past the stock. Then the address is derived here.
+        // Another process may have moved the next index past the stock, so the address is not in stock.
         let derived = wallet
             .receiving_branch()
             .and_then(|branch| branch.derive_address(index))

@@ -74,7 +74,7 @@ fn sandbox_with_commit_callback(on_commit: OnCommit) -> (Arc<Service>, TempFile)
     (service, file)
 }
 
-/// Same as [`seeded_service`], with a callback for each chain on which money becomes expected.
+/// Same as [`seeded_service`], with a callback that runs for each chain on which the service starts to expect money.
 pub(crate) fn sandbox_with_expect_callback(
     tell: impl Fn(Chain) + Send + Sync + 'static,
 ) -> (Arc<Service>, TempFile) {
@@ -139,7 +139,6 @@ fn open_service(
 /// Faults that make the rates stale.
 pub(crate) const STALE: Faults = Faults { pool_empty: false, rates_stale: true };
 
-/// Returns the coin bitcoin.
 #[track_caller]
 pub(crate) fn bitcoin() -> &'static Asset {
     Asset::find("BTC").unwrap()
@@ -247,7 +246,7 @@ pub(crate) fn request_refund(
     made.get("id").and_then(Value::as_str).unwrap().to_owned()
 }
 
-/// Changes a transfer directly, as only a signer, a restore or an upgrade does.
+/// Changes a transfer directly, to a state that otherwise only a signer, a restore or an upgrade produces.
 #[track_caller]
 pub(crate) fn change_transfer(
     service: &Arc<Service>,

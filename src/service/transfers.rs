@@ -1,7 +1,7 @@
-//! Steps that payouts and refunds share, starting with the request.
+//! Steps that payouts and refunds have in common, starting with the request.
 //!
-//! `payouts` and `refunds` check requests, `operator::transfers` has the operator's actions, and `sending` has the
-//! worker's reports.
+//! `payouts` and `refunds` check requests, `operator::transfers` has the operator's actions, and `sending` records
+//! the results of the signer.
 //!
 //! Invariant: each step books its amounts in its own transaction. A request moves the amount from `available` to
 //! reserved. The reservation ends when the transfer is closed. The amount returns to `available` if the transfer is
@@ -197,7 +197,7 @@ fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Er
     refresh_refunded_amount(tx, transfer)
 }
 
-/// Returns the fields that all ledger entries of a transfer share.
+/// Returns the fields that are equal in all ledger entries of a transfer.
 fn booking(transfer: &Transfer) -> Booking<'_> {
     Booking {
         account: transfer.account,

@@ -33,7 +33,7 @@ pub struct OutgoingDelivery {
     pub body: String,
     /// All headers, including the signatures.
     pub headers: Vec<(&'static str, String)>,
-    /// Format and signatures of the request, in the form that the attempt stores.
+    /// Format and signatures of the request, for the stored attempt.
     pub signed: AttemptSignatures,
 }
 
@@ -65,7 +65,7 @@ fn origin(url: &str) -> String {
     SiteUrl::parse(url).map_or_else(|_| url.to_owned(), |site| site.origin())
 }
 
-/// Returns body and headers of a delivery, signed with the real time of the attempt.
+/// Returns the body and the headers of a delivery, signed with the real time of the attempt.
 ///
 /// # Errors
 ///
@@ -106,8 +106,8 @@ pub(super) fn request_body(
     })
 }
 
-/// Returns the headers of an attempt. `signatures` holds two signatures, and the first contains the time of the
-/// attempt.
+/// Returns the headers of an attempt. `signatures` is a text with two signatures, of which the first includes the
+/// time of the attempt.
 pub(super) fn request_headers(event: &str, signatures: &str) -> Vec<(&'static str, String)> {
     let (own, standard) = signatures.split_once(' ').unwrap_or((signatures, ""));
     let at = own.split([',', '=']).nth(1).unwrap_or_default();
@@ -157,7 +157,7 @@ impl Service {
         .await
     }
 
-    /// Gives up deliveries whose endpoint is gone, or whose format does not include the event.
+    /// Marks deliveries as failed whose endpoint is removed, or whose format does not include the event.
     pub async fn give_up_deliveries(self: &Arc<Self>, orphans: Vec<String>) -> Result<(), Error> {
         self.write(move |_, tx| {
             Ok(orphans.iter().try_for_each(|delivery| deliveries::mark_failed(tx, delivery))?)
@@ -197,7 +197,7 @@ impl Service {
 
     /// Returns a page of deliveries of all accounts, with their attempts, oldest first.
     ///
-    /// The page has the newest deliveries older than `before`, at most `limit`.
+    /// The page contains the newest deliveries before `before`, at most `limit`.
     ///
     /// # Errors
     ///

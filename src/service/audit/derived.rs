@@ -17,7 +17,8 @@ const ADDRESSES_PER_THREAD: usize = 1024;
 
 /// Source of the addresses of one wallet.
 enum AddressSource {
-    /// A wallet of live mode: its current branch, and the branches that it may have had before it was added again.
+    /// The current branch of a live wallet, and its possible earlier branches: a wallet that was added again may have
+    /// changed its network or script type.
     Branches(Vec<ReceivingBranch>),
     /// The simulated wallet of a mode and chain.
     Simulated(Mode, Chain),

@@ -44,10 +44,10 @@ pub fn check_history(
 /// Verifier of one log, which reads the log row by row.
 struct LogVerifier {
     log: ChainedLog,
-    /// State for verifying the rows older than the hash chain: the hash computed so far, the `seq` of the last of
-    /// these rows, and their stored hash. `None` once these rows are verified.
+    /// State for the rows from before the hash chain: their hash so far, the `seq` of the last such row, and their
+    /// stored hash. `None` after the rows are verified.
     start: Option<(HashChainStart, i64, HashLink)>,
-    /// `seq` of the last row older than the hash chain, 0 if there is none, and the link from which the hash chain
+    /// `seq` of the last row from before the hash chain (0 if there is none), and the link from which the hash chain
     /// starts.
     first: (i64, HashLink),
     /// `seq` of the last row that was read, 0 before the first.
@@ -64,7 +64,7 @@ impl LogVerifier {
         Ok(LogVerifier { log, start, first, seq: 0, link: first.1 })
     }
 
-    /// Returns `true` if a head is the start of the log, before its first chained row.
+    /// Returns `true` if a head is the start of the hash chain.
     fn is_log_start(&self, head: &LogHead) -> bool {
         (head.seq, head.link) == self.first
     }

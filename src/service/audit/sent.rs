@@ -7,8 +7,8 @@ use crate::domain::transfer::{SettledBy, Transfer};
 use crate::service::transfers::read_facts;
 use crate::store::{Reader, transfers};
 
-/// Checks rule 2 of the audit: a transfer that was settled by its chain has confirmed outputs of at least its amount,
-/// or a review because outputs were lost.
+/// Checks rule 2 of the audit: a transfer that was settled by its chain has confirmed outputs of at least its amount.
+/// A review is also sufficient if outputs were lost.
 pub(super) fn check_outputs(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
     let mut after = 0;
     loop {

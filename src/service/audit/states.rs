@@ -5,8 +5,8 @@ use crate::store::Reader;
 use crate::store::states::{self, ValueKind};
 use std::collections::HashMap;
 
-/// Checks rule 10 of the audit: each value has the hash of the newest audit log row about it. Memory grows with the
-/// number of values.
+/// Checks rule 10 of the audit: the hash of each value equals the hash in the newest audit log row about the value.
+/// Memory grows with the number of values.
 pub(super) fn check_value_hashes(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),

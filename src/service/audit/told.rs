@@ -33,7 +33,7 @@ const DEPOSIT_FIELDS: [&str; 11] = [
 /// Object in the body of an event.
 type EventObject = Map<String, Value>;
 
-/// Checks rule 4 of the audit: the newest event of a payout or refund has the stored values in all fields.
+/// Checks rule 4 of the audit: all fields in the newest event of a payout or refund equal the stored values.
 pub(super) fn check_transfers(
     db: &Reader<'_>,
     report: &mut dyn FnMut(Finding),
@@ -84,8 +84,9 @@ pub(super) fn check_deposits(
     }
 }
 
-/// Checks rule 4 of the audit: the newest event of an invoice has the invoice's constant fields. It also has one of
-/// the invoice's quotes, and a sum of some of the invoice's payments.
+/// Checks rule 4 of the audit: the newest event of an invoice has the stored values of the constant fields.
+///
+/// The event also has one of the invoice's quotes, and the sum of some of the invoice's payments.
 pub(super) fn check_invoice(
     db: &Reader<'_>,
     invoice: &Invoice,
@@ -161,7 +162,7 @@ fn is_possible_sum(payments: &[Payment], quote: &Quote, received: &str) -> bool 
     sums.contains(&received.0)
 }
 
-/// Returns the object with this id, as its newest event contains it.
+/// Returns the object with this id, as the newest event contains the object.
 fn newest_event_object(
     db: &Reader<'_>,
     account: i64,

@@ -75,7 +75,7 @@ impl Service {
         })
     }
 
-    /// Applies the items of a step, starting at an index. Moves the cursor after the last item.
+    /// Applies a batch of the items of a step, starting at an index. Moves the cursor after the last item.
     fn apply_items(
         &self,
         tx: &Tx<'_>,

@@ -28,7 +28,7 @@ impl Service {
             return Ok(false);
         };
         if index < row.next_index {
-            // The address is in use, so the wallet must never be set back to this index.
+            // The address is in use, so the wallet's next index must never be set back to this index.
             wallets::raise_least_index(tx, row.seq, index)?;
             return Ok(true);
         }

@@ -1,5 +1,5 @@
-//! Compares the balances of our addresses with the amounts that were seen. Contracts can send coins without a log,
-//! and some nodes do not report these transfers.
+//! Compares the balances of our addresses with the amounts of the observed payments. Contracts can send coins without
+//! an event log, and some nodes do not report these transfers.
 //!
 //! Invariant: nothing is booked from a balance.
 

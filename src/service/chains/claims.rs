@@ -135,7 +135,7 @@ impl Service {
     }
 }
 
-/// Reads a claim from a request. Checks each field against the chain before the next one is read.
+/// Reads a claim from a request. Checks each field against the chain before the next field is read.
 fn read_claim(
     fields: Fields<'_>,
     now: Time,
@@ -239,7 +239,7 @@ fn find_claimed_observation(db: &Reader<'_>, claim: &Claim) -> Result<Option<i64
     Ok(equal.nth(before).map(|observed| observed.seq))
 }
 
-/// Returns the native coin of a chain whose contracts can send it without a log.
+/// Returns the native coin of a chain whose contracts can send this coin without an event log.
 pub(super) fn native_coin(chain: Chain) -> Result<&'static Asset, Refusal> {
     let is_native = |asset: &&Asset| asset.chain == chain && asset.kind == AssetKind::Native;
     let found = ASSETS.iter().find(is_native);
@@ -266,8 +266,7 @@ fn write_claim_audit_entry(
     audit_log::record(tx, now, &claim.asked_by, action, None, Some(&claim.id), &detail)
 }
 
-/// Returns `true` if the address belongs to this file. The address filter of a scan also lets a few other addresses
-/// pass.
+/// Returns `true` if the file has this address. A scan's address filter has false positives, so the file is checked.
 pub(super) fn is_our_address(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
     Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
         || pool_addresses::has(db, chain, address)?)

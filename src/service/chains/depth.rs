@@ -1,4 +1,4 @@
-//! Confirmations of payments and deposits, and the number that each needs.
+//! Computes the current and the needed number of confirmations of payments and deposits.
 //!
 //! Invariant: both numbers are computed on reading, from the same data that decides about confirmation. A new block
 //! causes no writes for these numbers.
@@ -16,8 +16,8 @@ use crate::store::{Reader, confirmation_tiers, observations};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Computes how many confirmations are needed. Reads the amount at stake of each payer and the tiers of each coin
-/// once.
+/// Computes how many confirmations are needed. Caches the tiers of each coin, and the amount of each payer that
+/// selects a tier.
 #[derive(Default)]
 pub(super) struct NeededConfirmations {
     stakes: HashMap<Payer, Cents>,
@@ -25,8 +25,8 @@ pub(super) struct NeededConfirmations {
 }
 
 impl NeededConfirmations {
-    /// Returns the number of confirmations that a payment in this coin needs. Without a payer there is no amount at
-    /// stake.
+    /// Returns the number of confirmations that a payment in this coin needs. The payer's amount at stake selects the
+    /// tier. `payer` is `None` if there is no such amount.
     pub(super) fn needed_confirmations(
         &mut self,
         db: &Reader<'_>,

@@ -20,7 +20,7 @@ use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors};
 use std::sync::{Mutex, PoisonError};
 
-/// Time without an answer after which a node counts as hanging, in milliseconds.
+/// Maximum time for which a node may leave a request unanswered, in milliseconds.
 const ANSWER_MS_MAX: i64 = 5 * SECOND_MS;
 
 /// Settings of a chain that is followed.
@@ -212,7 +212,7 @@ impl Service {
         self.live.update_state(chain, |said| said.fee_estimate = Some(estimate));
     }
 
-    /// Adds to the number of requests to a chain's nodes.
+    /// Adds `more` to the number of requests to a chain's nodes.
     pub fn report_request_count(&self, now: Time, chain: Chain, more: u64) {
         self.live.update_state(chain, |said| said.requests.add(now, more));
     }
@@ -301,7 +301,7 @@ impl Service {
         if self.is_simulated(mode) {
             return Ok(None);
         }
-        // A chain that was never followed is assumed to be its main network.
+        // A chain that was never followed is assumed to be on its main network.
         let followed_on = chain_cursors::of_chain(db, chain)?.map(|cursor| cursor.network);
         let network = followed_on.as_deref().unwrap_or(chain.row().networks.0);
         Ok(chain.explorer_url(network, txid))
@@ -339,8 +339,8 @@ impl Service {
         Ok(cursor.is_some_and(|cursor| cursor.stopped.is_none()))
     }
 
-    /// Returns the network for transfers by hand: the one on which the chain is followed. If the chain has no node
-    /// and test networks are not allowed, returns the main network.
+    /// Returns the network for transfers by hand, which is the network on which the chain is followed. If the chain
+    /// has no node and test networks are not allowed, returns the main network.
     pub(in crate::service) fn network_for_sending(
         &self,
         db: &Reader<'_>,

@@ -40,7 +40,7 @@ pub(super) struct PolledAddresses {
 /// Addresses of one pool that every step queries at the node.
 #[derive(Debug, Default)]
 struct OpenPoolAddresses {
-    /// `seq` of the last address that was read.
+    /// `seq` of the last address that was loaded into `open`.
     last: i64,
     open: Vec<LiveAddress>,
 }
@@ -82,7 +82,7 @@ impl PolledAddresses {
         let mut derive = |index| {
             let branch = branch.get_or_insert_with(|| row.wallet.receiving_branch());
             let derived = branch.as_ref().and_then(|branch| branch.derive_address(index));
-            // Derivation fails for one index in 2^127.
+            // Derivation fails with a probability of 2^-127.
             derived.map(|derived| derived.address).unwrap_or_default()
         };
         let kept = &mut of_wallet.1;
@@ -112,8 +112,7 @@ impl Service {
         observations_on_chain::each_unsettled_address(db, chain, complete, |address| {
             named.push(address, now, false);
         })?;
-        // `looked_at` is the time of the last forward step, because other steps query no addresses. During a rescan,
-        // all addresses are due.
+        // `looked_at` is the time up to which new blocks have been scanned. During a rescan, all addresses are due.
         let looked_at = chains::lagging_chains(db)?.scanned_to(chain);
         let looked_at = looked_at.filter(|_| known.rescan.is_none());
         let due = DueMinutes::since_previous_step(looked_at, now);

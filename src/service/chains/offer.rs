@@ -45,8 +45,10 @@ impl LiveMode {
         Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
     }
 
-    /// Returns the reasons why no coin is on offer, or `None` if a coin is on offer. `besides` returns a further
-    /// reason, if any, for a coin that the settings and the file allow.
+    /// Returns the reasons why no coin is on offer, or `None` if a coin is on offer.
+    ///
+    /// `besides` checks each coin that the settings and the file allow. The callback returns a reason why the coin is
+    /// not on offer, or `None`.
     ///
     /// # Errors
     ///

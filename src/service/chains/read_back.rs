@@ -1,9 +1,9 @@
 //! Orders rescans of blocks from before a chain was watched, for approved payouts and refunds and for addresses of
 //! customers.
 //!
-//! `chain::follow` finds the block of a time.
+//! `chain::follow` finds the height of the chain at a given time.
 //!
-//! Invariant: a chain is read back once for transfers and once for addresses. The limit is 30 days if every block has
+//! Invariant: a chain is rescanned once for transfers and once for addresses. The limit is 30 days if every block has
 //! to be read.
 
 use super::order_rescan;

@@ -29,7 +29,7 @@ const LOGGED_ADDRESSES_MIN: usize = 20_000;
 #[derive(Debug, Default)]
 pub(super) struct SpareAddresses {
     all: Mutex<Vec<WalletFingerprints>>,
-    /// Lock that is held while addresses are derived, so that chains of one pool take turns.
+    /// Lock that is held while addresses are derived, so that only one chain of a pool derives them at a time.
     filling: Mutex<()>,
     secret: RandomState,
 }
@@ -46,7 +46,8 @@ struct WalletFingerprints {
     next: u32,
     /// First index that is neither derived nor in `missing`.
     to: u32,
-    /// Indexes still to derive, last range first: those above the next index are likely to be paid sooner.
+    /// Ranges of indexes to derive. The last range is derived first, because addresses above the next index are
+    /// likely to be paid sooner.
     missing: Vec<Range<u32>>,
     /// Fingerprints of consecutive addresses, with the index of the first.
     runs: Vec<(u32, Vec<u64>)>,
@@ -61,7 +62,7 @@ impl SpareAddresses {
         self.secret.hash_one(address)
     }
 
-    /// Returns the `seq` of the wallet that has this address, and its index.
+    /// Returns the `seq` of the wallet that has this address, and the index of the address.
     pub(super) fn find_index(&self, chain: Chain, address: &str) -> Option<(i64, u32)> {
         let wanted = self.fingerprint(address);
         let all = self.lock();
@@ -161,11 +162,11 @@ fn run_length(run: &[u64]) -> u32 {
 }
 
 impl Service {
-    /// Derives a batch of a chain's wallet addresses. Leaves out addresses that have an owner in this file. Returns
-    /// `true` once all are derived.
+    /// Derives a batch of a chain's wallet addresses. Omits addresses that have an owner in this file. Returns `true`
+    /// once all are derived.
     ///
-    /// Passes each address to `look_for`, with its index minus the wallet's next index. Addresses with an index below
-    /// the next index sort after all others.
+    /// Passes each address to `look_for` with a number to sort by: the index minus the wallet's next index. An index
+    /// below the next index gets a larger number than all others.
     ///
     /// # Errors
     ///
@@ -188,7 +189,7 @@ impl Service {
             let branch = row.wallet.receiving_branch();
             let derive = |index: u32| {
                 let derived = branch.as_ref().and_then(|branch| branch.derive_address(index));
-                // Derivation fails for one index in 2^127.
+                // Derivation fails with a probability of 2^-127.
                 let address = derived.map(|derived| derived.address).unwrap_or_default();
                 let next = row.next_index;
                 let distance =

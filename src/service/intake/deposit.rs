@@ -1,7 +1,7 @@
 //! Deposits, which are payments to a customer's address: stores, prices and books them, and records their events.
 //!
-//! Invariant: sale and fee of a deposit are booked once, at the rate of the time when the deposit was first in a
-//! block. Each confirmation records an event.
+//! Invariant: sale and fee of a deposit are booked once, at the rate from when the deposit was first in a block. Each
+//! confirmation records an event.
 
 use super::ObservationOwner;
 use super::payment::{PaymentChange, book_change, fiat_value};
@@ -91,8 +91,8 @@ impl Service {
 
     /// Sets the current rate and value of a deposit and makes them final, unless they are already final.
     ///
-    /// Keeps the earlier value if no rate is known now, or if the new value cannot be booked. Received money must not
-    /// be refused.
+    /// Keeps the earlier value if no rate is known now, or if the new value cannot be booked: a received deposit must
+    /// not be refused.
     fn price_deposit(&self, tx: &Tx<'_>, now: Time, deposit: &mut Deposit) -> Result<(), Error> {
         if deposit.fixed_at.is_some() {
             return Ok(());

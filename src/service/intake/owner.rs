@@ -111,7 +111,7 @@ pub(super) enum Recipient {
     Invoice(Box<Invoice>, Quote),
     /// A customer, who owns the paid address.
     Customer(Customer),
-    /// The operator, whose own address sent the money.
+    /// The operator: the money comes from an address of the operator.
     Own,
     /// A payout or refund: the transfer of exactly this amount. `None` if the transaction is already attached to a
     /// transfer.
@@ -123,7 +123,8 @@ pub(super) enum Recipient {
 /// `seq` of the account that owns an address, and `seq` of its invoice if the address belongs to one.
 pub(super) type OwnerIds = (Option<i64>, Option<i64>);
 
-/// Returns `true` if the money comes from an address of this file, or from a declared own address.
+/// Returns `true` if the money comes from an address of this file, or from an address that was declared as the
+/// operator's.
 fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Error> {
     let (mode, chain) = (seen.mode, seen.asset.chain);
     for spent in &seen.spends {
@@ -159,9 +160,9 @@ fn is_mined_before_chain_was_watched(db: &Reader<'_>, seen: &Observation) -> Res
 
 /// Returns the recipient of an observation and the owner of its address.
 ///
-/// Money to an address that is not ours belongs to the payout or refund that pays the address. Money of the operator
-/// has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the
-/// coin. The output of a coinbase transaction has no recipient.
+/// An output to an address that is not ours belongs to the payout or refund with this destination. Money from the
+/// operator has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the coin. The
+/// output of a coinbase transaction has no recipient.
 pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,

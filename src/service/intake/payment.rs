@@ -80,8 +80,7 @@ impl Service {
         Ok(Ok(payment))
     }
 
-    /// Moves the time of a payment that was never confirmed to an earlier one, and decides again whether the payment
-    /// is on time.
+    /// Sets an earlier time of a payment that was never confirmed, and decides again whether the payment is on time.
     ///
     /// A payment that was on time stays on time. A late payment that is now on time is valued at the rate of its
     /// quote.
@@ -111,7 +110,8 @@ impl Service {
         Ok(ObservationOwner::Payment(Box::new((invoice, payment))))
     }
 
-    /// Stores a payment as seen and settles its invoice. Returns the reason if the observation cannot be a payment.
+    /// Stores a payment in the state `Seen` and settles its invoice. Returns the reason if the observation cannot be
+    /// a payment.
     pub(super) fn record_seen_payment(
         &self,
         tx: &Tx<'_>,

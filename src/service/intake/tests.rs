@@ -90,7 +90,6 @@ fn late_payment_uses_newest_rate_or_else_its_quote() {
     }
 }
 
-/// Returns the bitcoin address of a customer in live mode.
 #[track_caller]
 fn address_of_customer(service: &Arc<Service>) -> String {
     write(service, |service, tx| {

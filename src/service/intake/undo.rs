@@ -94,7 +94,6 @@ fn already_booked_error(what: &str) -> Error {
     ))
 }
 
-/// Returns a refusal with code `invalid_transition`.
 fn invalid_transition(message: &str) -> Error {
     Refusal::new(Code::InvalidTransition, message).into()
 }

@@ -36,9 +36,10 @@ struct PreparedInvoice {
 }
 
 impl Service {
-    /// Creates an invoice, or returns the existing one for its orderId or idempotency key.
+    /// Creates an invoice, or returns the existing invoice with the same orderId or idempotency key.
     ///
     /// # Errors
+    ///
     /// Documented at `POST /v1/invoices`.
     pub async fn create_invoice(
         self: &Arc<Self>,
@@ -233,7 +234,8 @@ impl Service {
     }
 }
 
-/// Refuses to create an invoice if the status of the account or a maintenance forbids new invoices.
+/// Refuses to create an invoice if the account's status forbids new invoices. During maintenance, live invoices are
+/// refused.
 pub(in crate::service) fn check_may_create(
     db: &Reader<'_>,
     account: &Account,

@@ -16,9 +16,10 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 impl Service {
-    /// Books a correction, or returns the existing one for its idempotency key.
+    /// Books a correction, or returns the correction that was already booked with this idempotency key.
     ///
     /// # Errors
+    ///
     /// `invalid_request`, `idempotency_conflict`.
     pub async fn create_adjustment(
         self: &Arc<Self>,

@@ -1,7 +1,7 @@
 //! Webhook deliveries in the operator interface: lists them, shows a delivery as it was sent, and sends deliveries
 //! again.
 //!
-//! Invariant: sending again starts a new round of attempts and keeps earlier attempts.
+//! Invariant: sending a delivery again adds attempts and keeps the earlier attempts.
 
 use crate::domain::event::{DeliveryState, WebhookFormat};
 use crate::domain::fields::rule::described;
@@ -121,7 +121,8 @@ impl Service {
             let delivery = found.ok_or_else(nothing)?;
             let attempts = delivery_pages::attempts(db, &id)?;
             let source = delivery_pages::content(db, &id)?.ok_or_else(nothing)?;
-            // The format of the newest attempt is used, because the endpoint's format may have changed since.
+            // Uses the format of the newest attempt, because the endpoint's format may have changed after that
+            // attempt.
             let mut newest = attempts.iter().rev();
             let newest = newest.find_map(|(_, attempt)| attempt.signed.as_ref());
             let format = newest.map(|signed| signed.format).or(source.format);
@@ -183,8 +184,8 @@ impl Service {
         render_with_attempts(&delivery, &attempts)
     }
 
-    /// Sends again all deliveries of events since a time, to one endpoint or to all existing endpoints. Returns the
-    /// number of deliveries.
+    /// Sends deliveries again: those of events created at or after a given time, to one endpoint or to all existing
+    /// endpoints. Returns the number of deliveries.
     ///
     /// Works in batches, oldest first. After a failure, the batches before the failure remain sent.
     ///
@@ -233,7 +234,7 @@ impl Service {
         Ok(to_raw_value(&ResentView { count })?)
     }
 
-    /// Returns the query that a request body describes, and the position after which the deliveries start.
+    /// Returns the query that a request body describes, and the position before the first delivery.
     fn read_resend_query(
         &self,
         scope: &Scope,
@@ -261,7 +262,7 @@ impl Service {
     }
 }
 
-/// Starts a new round of attempts, to the endpoint's current URL.
+/// Starts further attempts of a delivery, to the endpoint's current URL.
 fn restart_delivery(
     tx: &Tx<'_>,
     account: i64,

@@ -1,6 +1,6 @@
 //! Webhook endpoints in the operator interface: creates, changes and removes them and their secrets.
 //!
-//! Invariant: each display of a secret is in the audit log.
+//! Invariant: each time that a secret is shown, the audit log gets an entry.
 
 use crate::domain::account::WebhookEndpoint;
 use crate::domain::refusal::Refusal;
@@ -105,7 +105,7 @@ pub fn show_secret(
     render_secret(&endpoint.secret, until.filter(|until| now < *until))
 }
 
-/// Replaces an endpoint's secret. The old secret also signs for a day.
+/// Replaces an endpoint's secret. For a day, deliveries are signed with both secrets.
 ///
 /// # Errors
 ///
@@ -147,7 +147,7 @@ fn write_audit_entry(
     audit_log::record(tx, now, actor, action, Some(account), Some(&endpoint.id), detail)
 }
 
-/// Returns a secret for the response, and the time until which the previous secret also signs.
+/// Returns a secret as JSON, with the time until which the previous secret also signs.
 fn render_secret(text: &str, until: Option<Time>) -> Result<Json, Error> {
     Ok(to_raw_value(&SigningSecretView { secret: text, previous_until: until })?)
 }

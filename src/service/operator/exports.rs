@@ -20,8 +20,10 @@ pub struct ExportLinesQuery {
 }
 
 impl Service {
-    /// Returns the next lines of an export after a `seq` (0: from the start), and the `seq` of the last line. Returns
-    /// `None` at the end. Needs a thread that can block.
+    /// Returns the lines of an export that follow the row `after`, and the `seq` of the last line. `after` is a
+    /// `seq`, 0 for the start.
+    ///
+    /// Returns `None` at the end. The caller needs a thread that can block.
     pub fn next_export_lines(
         &self,
         scope: &Scope,

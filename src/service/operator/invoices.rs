@@ -18,7 +18,7 @@ use serde_json::json;
 /// Limits on the number and size of the invoices that one search reads, so that other requests do not wait long.
 const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope { count: 50_000, bytes: 2 << 20 };
 
-/// Search without criteria that returns at most one invoice.
+/// Search for the newest invoice, without criteria.
 const ONE_INVOICE_SEARCH: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
     status: None,
     currency: None,

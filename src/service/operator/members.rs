@@ -33,7 +33,7 @@ pub struct Member {
     account_id: Option<String>,
     /// SHA-256 of the session cookie.
     session: [u8; 32],
-    /// Wall-clock time at which the password was last given.
+    /// Wall-clock time at which the user last entered the password.
     password_at: Time,
 }
 
@@ -48,10 +48,11 @@ impl Member {
         self.user.email.clone()
     }
 
-    /// Refuses a sensitive action unless the password was given in the last minutes. A wall clock that was set back
-    /// far also causes a refusal.
+    /// Refuses a sensitive action unless the user entered the password in the last 15 minutes. A wall clock that was
+    /// set back by more than a minute also causes a refusal.
     ///
     /// # Errors
+    ///
     /// `reauthentication_required`.
     pub fn check_recent_password(&self, real_now: Time) -> Result<(), Refusal> {
         let age_ms = real_now.since_ms(self.password_at);
@@ -92,8 +93,8 @@ pub struct Credentials {
     found: Option<(User, String)>,
 }
 
-/// Identity of a user with the current password and second factor. Failed sign-in attempts are counted for each
-/// identity.
+/// A user together with the current password and second factor. Failed sign-in attempts are counted for each
+/// combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CredentialMark {
     /// `seq` of the user.
@@ -113,7 +114,7 @@ impl CredentialMark {
         }
     }
 
-    /// Returns the hash of a client from which the user gave this password and second factor.
+    /// Returns the hash of a client together with the user, the password and the second factor.
     fn client_hash(&self, client: &str) -> [u8; 32] {
         let (password, factor) = (hex(&self.password), self.factor.map(|at| at.0));
         apikey::hash(&format!("{} {password} {factor:?} {client}", self.user))
@@ -150,7 +151,7 @@ impl Credentials {
     }
 }
 
-/// A user who has just given the right password.
+/// A user who has just entered the right password.
 #[derive(Clone)]
 pub struct VerifiedUser {
     user: User,
@@ -158,7 +159,7 @@ pub struct VerifiedUser {
 }
 
 impl VerifiedUser {
-    /// Returns the [`CredentialMark`] of the user, with the password that was given.
+    /// Returns the [`CredentialMark`] of the user, with the verified password.
     pub fn mark(&self) -> CredentialMark {
         CredentialMark::new(&self.user, &self.password_hash)
     }
@@ -207,24 +208,22 @@ fn is_enabled(user: &User) -> bool {
     user.disabled_at.is_none()
 }
 
-/// Returns the refusal of wrong credentials.
 fn wrong_credentials() -> Refusal {
     let message = "the email or the password is wrong";
     Refusal::new(Code::InvalidCredentials, message)
 }
 
-/// Returns the refusal of an ended session.
 fn session_ended() -> Refusal {
     Refusal::new(Code::Unauthorized, "the session has ended; sign in again")
 }
 
 /// A new session.
 pub struct NewSession {
-    /// Value of the session cookie, which is not stored.
+    /// Value of the session cookie. The database does not store this value.
     pub cookie: String,
     /// Signed-in user.
     pub member: Member,
-    /// End of the session.
+    /// Time at which the session ends.
     pub expires_at: Time,
 }
 
@@ -263,7 +262,7 @@ impl Service {
         Ok(NewSession { member: member.await?, cookie, expires_at })
     }
 
-    /// Records that a member has given the password again.
+    /// Records that a member has entered the password again.
     ///
     /// # Errors
     ///
@@ -303,12 +302,11 @@ impl Service {
         self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?)).await
     }
 
-    /// Returns the scope of an account. An operator may use every account. Other users may use only their own
-    /// account.
+    /// Returns the scope of an account. An operator may access every account, other users only their own.
     ///
     /// # Errors
     ///
-    /// `not_found` if the account does not exist or the member may not use the account.
+    /// `not_found` if the account does not exist or the member may not access the account.
     pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Scope, Error> {
         let own = member.user.account;
         let account = match id::parse(account_id) {

@@ -23,9 +23,11 @@ pub struct NewSecret {
 }
 
 impl Service {
-    /// Creates a secret, which replaces an unconfirmed one. Codes are not required until the secret is confirmed.
+    /// Creates a secret, which replaces an earlier unconfirmed secret. Codes are not required until the secret is
+    /// confirmed.
     ///
     /// # Errors
+    ///
     /// `invalid_transition` if the second factor is on.
     pub async fn begin_second_factor(
         self: &Arc<Self>,
@@ -178,7 +180,6 @@ fn delete_second_factor(tx: &Tx<'_>, actor: &str, user: &User, now: Time) -> Res
     record_user_change(tx, actor, "user.second_factor_off", user, now)
 }
 
-/// Reads the user from the file again.
 fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
     let found = users::by_id(db, &user.id)?;
     Ok(found.ok_or_else(|| Refusal::not_found("user"))?)

@@ -50,8 +50,8 @@ impl Service {
         })
     }
 
-    /// Returns the work that waits for an operator, over all accounts. Counts that depend on the mode are for this
-    /// mode.
+    /// Returns the work that waits for an operator, over all accounts. Objects that have a mode are counted only in
+    /// this mode.
     pub fn summary(&self, now: Time, mode: Mode) -> Result<Json, Error> {
         self.read_snapshot(|db| {
             let to_review = self.transfers_to_review(db, now, mode)?;

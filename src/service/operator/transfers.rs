@@ -36,7 +36,6 @@ pub struct TransferListFilter {
 }
 
 impl TransferListFilter {
-    /// Returns the query for one page.
     fn query(&self, page: PageBounds) -> transfers::TransferQuery<'_> {
         transfers::TransferQuery {
             kind: self.kind,

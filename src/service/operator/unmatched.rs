@@ -64,7 +64,7 @@ impl Service {
         })
     }
 
-    /// Records the outcome of a payment. The same outcome can be recorded again with another note.
+    /// Records the outcome of a payment. Can be repeated with the same outcome, to change the note.
     ///
     /// # Errors
     ///
@@ -141,7 +141,7 @@ impl Service {
 
 /// Returns the owner of the address as a likely recipient, if the payment can be booked.
 ///
-/// The payment may be on another chain than the quoted one, because a key has the same address on several chains.
+/// The same key has the same address on several chains. The payment may therefore be on another chain than the quote.
 fn likely_recipient(
     db: &Reader<'_>,
     payment: &UnmatchedPayment,

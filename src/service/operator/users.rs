@@ -99,9 +99,10 @@ impl Service {
         self.write(move |_, tx| insert_user(tx, &actor, &new, &password_hash, now)).await
     }
 
-    /// Enables or disables a user, or changes the password by its hash.
+    /// Enables or disables a user, or replaces the password hash.
     ///
     /// # Errors
+    ///
     /// As [`change_user`]; `not_found`.
     pub async fn change_user(
         self: &Arc<Self>,
@@ -118,7 +119,7 @@ impl Service {
         .await
     }
 
-    /// Changes the user's own password to the one with this hash. Ends all sessions of the user.
+    /// Replaces the password hash of the user who makes the request. Ends all sessions of the user.
     ///
     /// # Errors
     ///
@@ -133,7 +134,7 @@ impl Service {
             let client = given.client.clone();
             let user = given.verify(tx, now)?;
             let email = user.email.clone();
-            // The old password's known clients do not count for the new password, so this client is stored again.
+            // A client is known only for one password, so this client is stored again for the new password.
             remember_client(tx, &user, &password_hash, &client)?;
             change_user(tx, &email, user, None, Some(&password_hash), now).map(drop)
         })
@@ -141,10 +142,10 @@ impl Service {
     }
 }
 
-/// Refuses a token of a set-up link that cannot be used. Compares hashes, so the time reveals nothing about the
+/// Refuses a token of a set-up link that cannot be used. Compares hashes, so the duration reveals nothing about the
 /// token.
 fn check_setup_token(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
-    // The link also ends when an operator is created on the command line.
+    // The link also becomes invalid when an operator is created on the command line.
     let found = file::setup_link(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
     let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash(token) && now < end);
     if is_right {

@@ -39,8 +39,8 @@ pub struct AddressReceipt {
     pub index: u32,
     /// Address that was handed out.
     pub address: String,
-    /// ID of the coin, and the received amount as a plain decimal, without amounts that were taken back. `None` if
-    /// nothing was received.
+    /// ID of the coin, and the received amount as a plain decimal, without dropped payments. `None` if nothing was
+    /// received.
     pub came: Option<(&'static str, String)>,
 }
 
@@ -106,7 +106,6 @@ pub fn addresses(
     Ok(Some((all, behind)))
 }
 
-/// Returns `true` if the row is about this address and this coin.
 fn has_index_and_coin(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
     next.index == index && next.came.is_some_and(|(other, _)| other == asset)
 }

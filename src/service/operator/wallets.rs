@@ -1,6 +1,7 @@
 //! Wallets in the operator interface and on the command line: adds, lists and retires them.
 //!
-//! Invariant: a private key is refused before any other check, and is neither stored, logged nor repeated.
+//! Invariant: a private key is refused before any other check. The key is not stored, not logged, and not part of the
+//! response.
 
 use crate::domain::asset::Chain;
 use crate::domain::id;

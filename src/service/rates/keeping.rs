@@ -66,7 +66,7 @@ impl Service {
 
 /// Stores the current rate as the newest known one, if public sources agree on it.
 ///
-/// A rate from the operator's file is not stored here, because the rate must end when the file is removed.
+/// A rate from the operator's file is not stored here, because the rate must become unknown when the file is removed.
 fn store_known_rate(tx: &Tx<'_>, now: Time, coin: &str, currency: Currency) -> Result<(), Error> {
     let figures = rate_figures::of_coin(tx, coin, currency)?;
     if let Ok(quoted) = agreed_rate(&figures, now)

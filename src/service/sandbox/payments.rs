@@ -1,4 +1,4 @@
-//! Simulated chains of the sandbox: adds transactions, confirms, drops, reorganises and replaces them.
+//! Simulated chains of the sandbox: adds, confirms, drops, reorganises and replaces transactions.
 //!
 //! Invariant: a simulated transaction goes through the same code as a transaction on a real chain.
 
@@ -53,8 +53,8 @@ impl Service {
         .await
     }
 
-    /// Adds one payment to a chain. Uses the output of the transaction that already has this address and coin, or
-    /// else adds an output after the others.
+    /// Adds one payment to a chain. If an output of the transaction already has this address and coin, uses this
+    /// output. Otherwise adds an output after the existing ones.
     fn add_payment(
         &self,
         tx: &Tx<'_>,

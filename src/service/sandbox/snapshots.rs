@@ -60,15 +60,16 @@ pub fn snapshot_clock(of: &Path, name: &str) -> Result<(Time, bool), Error> {
 impl Service {
     /// Restores a snapshot. Needs a thread that can block.
     ///
-    /// The clock must show the snapshot's time before the call. Otherwise the restored data would be judged at
-    /// another time.
+    /// The caller must set the clock to the snapshot's time before the call. Otherwise deadlines in the restored data
+    /// would be compared with another time.
     ///
     /// # Errors
+    ///
     /// [`Error::Failed`] if the snapshot cannot be read.
     pub fn restore_snapshot(self: &Arc<Self>, of: &Path, name: &str) -> Result<(), Error> {
         overwrite(&snapshot_path(of, name), of)?;
-        // Before each batch, the writer checks whether another process has written, and if so drops its caches. This
-        // empty write triggers the check.
+        // Before each batch, the writer checks whether another process has written, and clears its caches in that
+        // case. This empty write triggers the check.
         self.write_and_wait(|_, _| Ok(()))
     }
 }

@@ -1,7 +1,8 @@
 //! Finds the target of a payment on a simulated chain: coin, address and amount.
 //!
-//! `intake` finds the owner of the address later. Invariant: if nothing is due at an address, coin and amount must be
-//! given.
+//! `intake` finds the owner of the address later.
+//!
+//! Invariant: if nothing is due at an address, the request must contain coin and amount.
 
 use crate::domain::address::{Network, parse_on_any_network};
 use crate::domain::asset::{Asset, Chain, Mode};
@@ -24,7 +25,7 @@ pub(super) struct PaymentTarget {
     pub(super) mode: Mode,
     pub(super) asset: &'static Asset,
     pub(super) address: String,
-    /// Amount due, or `None` if the amount must be given.
+    /// Amount due. `None` if the request must contain the amount.
     due: Option<Units>,
     /// Invoice whose coin was just selected and that is not stored yet.
     pub(super) picked: Option<Invoice>,
@@ -43,11 +44,11 @@ impl PaymentTarget {
         })
     }
 
-    /// Returns the given amount, or the amount due.
+    /// Returns the requested amount, or else the amount due.
     ///
     /// # Errors
     ///
-    /// `invalid_request` if there is neither.
+    /// `invalid_request` if no amount was requested and none is due.
     pub(super) fn amount_or_due(&self, told: Option<String>) -> Result<Units, Refusal> {
         let told = parse_amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
@@ -174,8 +175,8 @@ fn address_owner(
 
 /// Returns the target at an invoice's address.
 ///
-/// The coin is the given one, else the invoice's coin, else the first coin quoted at this address. A coin that was
-/// never quoted at this address needs an amount. `is_told` is `true` if an amount is given.
+/// Uses the coin `asset`, else the invoice's coin, else the first coin quoted at this address. A coin that was never
+/// quoted at this address needs an amount. `is_told` is `true` if the request contains an amount.
 fn target_of_invoice(
     db: &Reader<'_>,
     invoice: i64,

@@ -1,4 +1,4 @@
-//! Arrivals at the destinations of payouts and refunds.
+//! Payments that arrive at the destinations of payouts and refunds.
 //!
 //! Invariant: an arrival is stored as an observation only if it belongs to an attached transaction, or has exactly
 //! the amount of one transfer. All other arrivals are stored as proposals.
@@ -61,7 +61,7 @@ pub(in crate::service) fn classify_arrival(
     Ok(Arrival::Proposed(proposed))
 }
 
-/// Returns `true` if an arrival spends an input that the transaction of a transfer spends.
+/// Returns `true` if an arrival spends one of the inputs of a transfer's transaction.
 fn is_replacement(db: &Reader<'_>, of: &Transfer, seen: &Observation) -> Result<bool, Error> {
     let (Some(txid), TransferStatus::Processing) = (&of.txid, of.status) else {
         return Ok(false);
@@ -197,8 +197,8 @@ impl Service {
     }
 }
 
-/// Opens a review of an arrival after the end of a transfer, unless there was already one with this problem: the same
-/// transaction can be seen again.
+/// Opens a review of an arrival after the end of a transfer, unless any review of the transfer already has this
+/// problem. The same transaction can be reported several times.
 pub(super) fn open_arrival_review(
     tx: &Tx<'_>,
     now: Time,
@@ -212,7 +212,7 @@ pub(super) fn open_arrival_review(
     open_review(tx, now, of, (ReviewKind::Arrived, problem))
 }
 
-/// Opens a review of a transfer, unless one of that kind is open.
+/// Opens a review of a transfer, unless the transfer has an open review of this kind.
 pub(super) fn open_review(
     tx: &Tx<'_>,
     now: Time,

@@ -18,7 +18,7 @@ use crate::store::{
 use serde_json::json;
 
 impl Service {
-    /// Attaches a transaction to a transfer, instead of its previous one.
+    /// Attaches a transaction to a transfer, in place of its previous transaction, if any.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl Service {
         self.assign_outputs(tx, now, (mode, chain, txid))
     }
 
-    /// Assigns the outputs of a transaction to its transfers, and judges each transfer.
+    /// Assigns the outputs of a transaction to its transfers. Then settles each transfer or opens a review.
     ///
     /// If the chain attached the transaction to a transfer that gets no output, the transaction is detached.
     pub(super) fn assign_outputs(
@@ -202,8 +202,8 @@ impl Service {
         Ok(())
     }
 
-    /// Follows a replacement of `txid` by `by`: attaches `by` to each transfer that waits for `txid`, if `by` was
-    /// seen to pay enough.
+    /// Handles a replacement of the transaction `txid` by `by`. Attaches `by` to each transfer that waits for `txid`,
+    /// if the known outputs of `by` pay enough.
     pub(super) fn follow_replacement(
         &self,
         tx: &Tx<'_>,

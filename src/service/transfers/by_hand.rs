@@ -16,8 +16,8 @@ use crate::store::Tx;
 impl Service {
     /// Performs the requested step.
     ///
-    /// While the signer sends a transfer, only the result of the signer may change the transfer. Otherwise a person
-    /// could fail a transfer whose amount is being sent.
+    /// While the signer sends a transfer, only the signer's result may change the transfer. Otherwise a person could
+    /// fail a transfer whose amount is being sent.
     ///
     /// # Errors
     ///

@@ -52,8 +52,8 @@ impl StoredTransferFacts {
         open.find(|review| review.kind == kind)
     }
 
-    /// Returns `true` if a person booked the amount back after the transaction was gone, and has not decided on a
-    /// later arrival.
+    /// Returns `true` if a person booked the amount back because the transaction disappeared. Later arrivals on which
+    /// no person has decided do not change the result.
     fn is_booked_back(&self) -> bool {
         let decided = |review: &&TransferReview| match review.kind {
             ReviewKind::Gone => true,
@@ -216,7 +216,7 @@ impl Service {
 
     /// Refuses to fail a transfer that may have been sent.
     ///
-    /// A transfer may fail before it was handed over, or if the signer signed nothing. It may also fail if its
+    /// A transfer may fail if it never became `processing`, or if the signer signed nothing. It may also fail if its
     /// transaction is proved gone, or if the person sets `force`.
     ///
     /// # Errors
@@ -248,7 +248,7 @@ impl Service {
     }
 
     /// Returns `true` if the attached transaction can never be confirmed. The transaction reverted, or another
-    /// transaction used its inputs or its nonce, in a block that is final or beyond the horizon.
+    /// transaction used its inputs or its nonce, in a block that is final or too deep for a reorg.
     fn is_transaction_proved_gone(&self, db: &Reader<'_>, of: &Transfer) -> Result<bool, Error> {
         let chain = of.asset.chain;
         let Some(txid) = &of.txid else {
@@ -266,7 +266,7 @@ impl Service {
         Ok(height.is_some_and(|height| height <= last))
     }
 
-    /// Ends a review for a person, with a reason or with an adjustment of the balance.
+    /// Ends a review by the decision of a person: a reason, or an adjustment of the balance.
     pub(super) fn end_review(
         &self,
         tx: &Tx<'_>,

@@ -106,8 +106,8 @@ impl Service {
         Ok(())
     }
 
-    /// Simulates a transaction that does not pay the destination: it is in the mempool and pays another address, or
-    /// it is gone.
+    /// Simulates a transaction that does not pay the destination. The transaction is in the mempool and pays another
+    /// address, or the transaction disappeared.
     fn simulate_nonpaying_transaction(
         &self,
         tx: &Tx<'_>,

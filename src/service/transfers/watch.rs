@@ -190,7 +190,7 @@ fn missing_trace_problem(txid: &str, balances: &[BalanceChange]) -> Option<Strin
     ))
 }
 
-/// Orders a rescan starting at the approval, for a transaction that a node cannot look up by ID.
+/// Orders a rescan from the height at the time of the approval, for a transaction that a node cannot look up by ID.
 fn order_rescan_from_approval(
     tx: &Tx<'_>,
     now: Time,
@@ -245,7 +245,7 @@ pub(in crate::service) fn oldest_approval_without_height(
     Ok(approved.min())
 }
 
-/// Returns the height of a chain's newest block that is final or beyond the horizon, or 0 if the chain was never
+/// Returns the height of a chain's newest block that is final or too deep for a reorg, or 0 if the chain was never
 /// read.
 pub(super) fn final_height(db: &Reader<'_>, chain: Chain) -> Result<u32, StoreError> {
     let cursor = chain_cursors::of_chain(db, chain)?;

@@ -158,7 +158,8 @@ impl Service {
                             );
                             return Ok(None);
                         }
-                        // The replacement was refused, so the new observation is stored on its own.
+                        // The replacement was refused, so the new observation is stored without replacing another
+                        // one.
                         Ok(_) | Err(Error::Refused(_)) => {}
                         Err(failed) => return Err(failed),
                     }

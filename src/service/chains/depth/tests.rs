@@ -60,7 +60,7 @@ impl TestShop {
         write(service, move |_, tx| Ok(invoices::by_id(tx, &id)?.unwrap()))
     }
 
-    /// Pays this value of an invoice, in the block at `HEIGHT`.
+    /// Pays this many cents of an invoice, in the block at `HEIGHT`.
     #[track_caller]
     fn pay(&mut self, invoice: &Invoice, cents: i64) {
         self.sent = self.sent.saturating_add(1);

@@ -46,7 +46,6 @@ fn unwrap_payment(owned: ObservationOwner) -> Payment {
     }
 }
 
-/// Audits the file and returns the findings.
 fn audit_findings(service: &Arc<Service>) -> Vec<String> {
     let mut found = Vec::new();
     let audited = service.read(|db| {

@@ -58,7 +58,8 @@ pub(super) fn read_inputs(db: &Reader<'_>, fields: Fields<'_>) -> Result<Vec<Inp
     ids.iter().map(spent).collect()
 }
 
-/// Returns the time of the transaction: now, or a given time that is not before the latest scan of its chain.
+/// Returns the time of the transaction: now, or the requested time. The requested time must not be before the latest
+/// scan of the chain.
 pub(super) fn read_seen_at(
     db: &Reader<'_>,
     now: Time,
@@ -83,7 +84,7 @@ pub(super) fn read_seen_at(
     }
 }
 
-/// Returns the position of an output: the given one, or its index in the list.
+/// Returns the position of an output: the requested position, or else the output's index in the list.
 pub(super) fn position_or_index(position: Option<i64>, at: usize) -> Result<u32, Refusal> {
     let position = match position {
         Some(position) => u32::try_from(position).ok(),
