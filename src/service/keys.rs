@@ -92,7 +92,7 @@ impl Caller {
     }
 }
 
-/// A key that was read from the file, as the cache keeps it.
+/// An entry of the cache of API keys.
 #[derive(Clone)]
 pub struct CachedKey {
     caller: Arc<Caller>,

@@ -62,8 +62,7 @@ impl Service {
         Ok(last_known_rate(db, asset.symbol, currency, &figures)?.ok_or(NoRate))
     }
 
-    /// Returns the figures of a coin from the rate sources, and the rates computed from these figures, for an
-    /// operator.
+    /// Returns the prices of a coin at the rate sources, and the rates computed from these prices, for an operator.
     pub(super) fn coin_market(
         &self,
         db: &Reader<'_>,
@@ -100,7 +99,7 @@ impl Service {
     }
 }
 
-/// Returns the figures of a coin from the rate sources in live mode, and the rates computed from these figures.
+/// Returns the prices of a coin at the rate sources in live mode, and the rates computed from these prices.
 fn coin_market(
     db: &Reader<'_>,
     coin: &str,
@@ -112,7 +111,7 @@ fn coin_market(
     Ok(CoinMarket::new(figures, known, now))
 }
 
-/// Returns the newest known rate of a coin if none of its figures is fresh.
+/// Returns the newest known rate of a coin if no source has a fresh price.
 ///
 /// Uses the last rate from the operator's file while the file is configured, else the last rate on which public
 /// sources agreed.

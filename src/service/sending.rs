@@ -1,7 +1,7 @@
 //! Sends transfers with a signer command: records each start of the command and its outcome.
 //!
 //! Invariant: the start of a command is committed before the command runs, so a crash never starts it twice. No outcome
-//! of the command makes a transfer `failed`. `worker` runs the command, and `transfers` has steps by hand.
+//! of the command makes a transfer `failed`. `worker` runs the command, and `transfers` has the manual steps.
 //!
 //! ```text
 //! approved ──begin_sending──→ processing, running ──sent────→ processing, its transaction attached

@@ -102,7 +102,7 @@ impl Service {
         Ok(BatchStart::Confirm(0))
     }
 
-    /// Takes back the confirmation of all observations in blocks above a height.
+    /// Reverts the confirmation of all observations in blocks above a height.
     fn unconfirm_blocks_above(
         &self,
         tx: &Tx<'_>,
@@ -113,8 +113,8 @@ impl Service {
         let above = observations_on_chain::confirmed_above(tx, chain, height)?;
         self.change_observations(tx, now, chain, above, ObservationChange::Seen)?;
         self.unconfirm_transfers_above(tx, chain, height)?;
-        // An observation whose confirmation could not be taken back is also removed from its block. Each later step
-        // tries to take the confirmation back again.
+        // An observation whose confirmation could not be reverted is also removed from its block. Each later step
+        // tries to revert the confirmation again.
         Ok(observations_on_chain::remove_from_blocks_above(tx, chain, height, now)?)
     }
 
@@ -137,7 +137,7 @@ impl Service {
         })
     }
 
-    /// Takes back the confirmation of observations that are no longer in their blocks.
+    /// Reverts the confirmation of observations that are no longer in their blocks.
     fn unconfirm_observations(
         &self,
         tx: &Tx<'_>,

@@ -161,8 +161,8 @@ fn is_mined_before_chain_was_watched(db: &Reader<'_>, seen: &Observation) -> Res
 /// Returns the recipient of an observation and the owner of its address.
 ///
 /// An output to an address that is not ours belongs to the payout or refund with this destination. Money from the
-/// operator has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of the coin. The
-/// output of a coinbase transaction has no recipient.
+/// operator has the recipient `Own`. Otherwise the owner of the address is the recipient. An invoice needs a quote of
+/// the coin. The output of a coinbase transaction has no recipient.
 pub(super) fn find_recipient(
     db: &Reader<'_>,
     now: Time,

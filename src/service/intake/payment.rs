@@ -201,7 +201,7 @@ pub(super) struct PaymentChange {
     pub(super) next: PaymentState,
 }
 
-/// Books a change: sale and fee on the first confirmation, then an adjustment whenever the confirmation is taken back
+/// Books a change: sale and fee on the first confirmation, then an adjustment whenever the confirmation is reverted
 /// or restored.
 pub(super) fn book_change(
     tx: &Tx<'_>,

@@ -88,7 +88,7 @@ impl Member {
     }
 }
 
-/// User found by email, with the stored password hash. Empty if no user has the email.
+/// The user with an email, and the stored password hash. Empty if no user has the email.
 pub struct Credentials {
     found: Option<(User, String)>,
 }

@@ -1,7 +1,7 @@
-//! Stores the figures of rate sources for the worker that queries the sources.
+//! Stores the prices that rate sources report, for the worker that queries the sources.
 //!
-//! Invariant: a source's figures replace its earlier ones. The newest known rate of each coin is updated in the same
-//! transaction. Rates from the operator's file are deleted with the file.
+//! Invariant: the new prices of a source replace its earlier prices. The newest known rate of each coin is updated in
+//! the same transaction. Rates from the operator's file are deleted with the file.
 
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateSource, agreed_rate};
@@ -16,7 +16,7 @@ impl Service {
         self.read(|db| Ok(keys::has_live_key(db, now)?))
     }
 
-    /// Deletes sources that are no longer queried, with their figures. Rates on which public sources agreed stay
+    /// Deletes sources that are no longer queried, with their prices. Rates on which public sources agreed stay
     /// known.
     pub async fn delete_sources_except(
         self: &Arc<Self>,
@@ -33,7 +33,7 @@ impl Service {
         .await
     }
 
-    /// Stores the figures of a source that was queried at `asked_at`.
+    /// Stores the prices of a source that was queried at `asked_at`.
     pub async fn store_figures(
         self: &Arc<Self>,
         now: Time,
@@ -52,7 +52,7 @@ impl Service {
         .await
     }
 
-    /// Stores a failure of a source that was queried at `asked_at`. The earlier figures of the source are kept.
+    /// Stores a failure of a source that was queried at `asked_at`. The earlier prices of the source stay.
     pub async fn store_source_failure(
         self: &Arc<Self>,
         source: FigureSource,

@@ -17,7 +17,7 @@ struct CoinRateState {
     coin: &'static str,
     /// Currency of the rate.
     currency: Currency,
-    /// Figures of the sources, and the rates computed from these figures.
+    /// Prices of the coin at the sources, and the rates computed from these prices.
     market: CoinMarket,
 }
 

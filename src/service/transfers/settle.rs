@@ -22,7 +22,7 @@ use crate::store::{
 };
 use serde_json::json;
 
-/// Stored facts about a transfer.
+/// The stored data that decides how a transfer is settled.
 pub(in crate::service) struct StoredTransferFacts {
     is_watched: bool,
     transaction: Option<AttachedTransaction>,
@@ -33,7 +33,7 @@ pub(in crate::service) struct StoredTransferFacts {
 }
 
 impl StoredTransferFacts {
-    /// Returns the verdict on a transfer that follows from these facts.
+    /// Returns the verdict on a transfer that follows from the data.
     pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
         let open: Vec<TransferReview> = self.reviews.iter().filter(is_open).cloned().collect();
         let facts = TransferFacts {
@@ -76,8 +76,8 @@ fn is_open(review: &&TransferReview) -> bool {
     review.ended_at.is_none()
 }
 
-/// Reads the stored facts about a transfer. `is_real` is `true` if the chain of the transfer is not simulated, and
-/// `has_node` if the chain has a node.
+/// Reads the data that decides how a transfer is settled. `is_real` is `true` if the chain of the transfer is not
+/// simulated, and `has_node` if the chain has a node.
 pub(in crate::service) fn read_facts(
     db: &Reader<'_>,
     now: Time,
@@ -109,7 +109,7 @@ pub(in crate::service) fn read_facts(
 }
 
 impl Service {
-    /// Reads the stored facts about a transfer.
+    /// Reads the data that decides how a transfer is settled.
     pub(super) fn transfer_facts(
         &self,
         db: &Reader<'_>,
@@ -135,7 +135,7 @@ impl Service {
         Ok(found)
     }
 
-    /// Settles a transfer or opens a review, as the stored facts require.
+    /// Settles a transfer or opens a review, as its verdict requires.
     pub(in crate::service) fn judge_transfer(
         &self,
         tx: &Tx<'_>,

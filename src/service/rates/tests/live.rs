@@ -58,7 +58,7 @@ fn observe_bitcoin(
     outcome.unwrap().owned
 }
 
-/// Returns the rate, source, age in minutes, spread and number of figures as one text.
+/// Returns the rate, source, age in minutes, spread and number of source prices as one text.
 fn describe_quote(quoted: &RateQuote, now: Time) -> String {
     let figures: Value = serde_json::from_str(quoted.evidence.as_str()).unwrap();
     let age = now.since_ms(quoted.at) / MINUTE_MS;
