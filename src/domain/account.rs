@@ -89,7 +89,7 @@ impl AccountStatus {
         ))
     }
 
-    /// Returns the event of a change from `before` to this status.
+    /// Returns the event to send when the status changes from `before` to `self`; `None` if the change has no event.
     pub fn event_of_change_from(self, before: AccountStatus) -> Option<EventType> {
         match self {
             AccountStatus::Active if before != self => Some(EventType::AccountApproved),
@@ -115,7 +115,7 @@ pub struct Account {
     pub status: AccountStatus,
     /// Fee that the service takes from each payment, in basis points.
     pub fee: Bps,
-    /// `true` if settlement is enabled. The service only stores and returns this setting.
+    /// `true` if settlement is enabled. The service stores and returns this setting, and does not use it.
     pub settlement_enabled: bool,
     /// `true` if the account may have customers with static addresses.
     pub customers_enabled: bool,
@@ -129,11 +129,11 @@ pub struct Account {
     pub payout_daily_max: Cents,
     /// Largest sum that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub signer_max: Option<Cents>,
-    /// Largest shortfall that still counts as paid, in basis points of the price.
+    /// Largest underpayment with which an invoice still counts as paid, in basis points of the price.
     pub under: Bps,
-    /// Largest excess that does not count as overpaid, in basis points of the price.
+    /// Largest overpayment with which an invoice does not count as overpaid, in basis points of the price.
     pub over: Bps,
-    /// Basis points by which the account's rates are lowered, so that customers pay more of a coin.
+    /// Reduction of the account's exchange rates, in basis points. At a lower rate, a customer pays more of a coin.
     pub spread: Bps,
     /// Default time that a customer has to pay an invoice, in seconds.
     pub ttl_seconds: i64,
@@ -149,7 +149,7 @@ pub struct Account {
     pub branding: Branding,
     /// Language of the checkout as an HTML `lang` value, or `auto` for the language of the customer's browser.
     pub checkout_lang: String,
-    /// Largest number of servers that the account may have at the same time; 0 if it may order none.
+    /// Largest number of servers that the account may have at the same time; 0 if the account may not order servers.
     pub server_quota: i64,
     /// Origins whose pages may use the account's public keys, like `https://shop.example`; empty for all.
     pub allowed_origins: Vec<String>,
@@ -165,8 +165,8 @@ pub struct Branding {
 }
 
 impl Account {
-    /// Returns `true` if a page of this origin may use the account's public keys. `None` is always allowed: a program
-    /// sends no origin.
+    /// Returns `true` if a page of this origin may use the account's public keys. `None` is always allowed, because
+    /// programs outside a browser send no origin.
     pub fn allows_origin(&self, origin: Option<&str>) -> bool {
         let is_same = |allowed: &str, origin: &SiteUrl<'_>| {
             SiteUrl::parse(allowed).is_ok_and(|allowed| allowed.is_same_origin(origin))
@@ -178,9 +178,10 @@ impl Account {
         self.allowed_origins.is_empty() || origin.is_none_or(is_listed)
     }
 
-    /// Returns the price of an invoice if the account allows it. `None` stands for a price that overflows.
+    /// Returns `amount` if it is a price that the account allows. An `amount` of `None` is a price that overflows.
     ///
     /// # Errors
+    ///
     /// `amount_too_large` if the price is above the account's maximum or overflows.
     pub fn check_price(&self, amount: Option<Cents>) -> Result<Cents, Refusal> {
         let max = self.invoice_max;
@@ -242,7 +243,7 @@ pub struct WebhookEndpoint {
     pub secret: String,
     /// Format of the delivered bodies.
     pub format: WebhookFormat,
-    /// Event types that the endpoint receives, as named in the API or in the endpoint's format; `None` for all.
+    /// Event types that the endpoint receives, by their names in the API or in the endpoint's format; `None` for all.
     pub types: Option<Vec<EventType>>,
     /// `true` if the endpoint receives events.
     pub enabled: bool,

@@ -1,7 +1,7 @@
-//! Addresses: the valid texts on each chain, and the simulated addresses of test mode.
+//! Parses addresses of all chains, and generates the simulated addresses of test mode.
 //!
-//! Invariant: [`parse`] returns the canonical text. Two spellings of one address become equal, and parsing the result
-//! changes nothing.
+//! Invariant: [`parse`] returns the same canonical text for all spellings of an address. It returns a canonical text
+//! unchanged.
 
 use std::fmt;
 
@@ -32,14 +32,14 @@ pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
 /// Longest accepted address, in bytes. The longest real address, a taproot address on regtest, has 64.
 const TEXT_BYTES_MAX: usize = 128;
 
-/// Length of the longest base58check address, in bytes. A longer text is read as a segwit address, which has at least
-/// 42.
+/// Length of the longest base58check address, in bytes. A longer text is parsed as a segwit address, which has at
+/// least 42 bytes.
 const BASE58CHECK_BYTES_MAX: usize = 35;
 
 /// Version byte of every address on Tron (<https://developers.tron.network/docs/account>).
 const TRON_VERSION: u8 = 0x41;
 
-/// Main or test network. Address formats differ between the two on utxo chains only.
+/// Main or test network. Only utxo chains have different address formats on the two networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Network {
     /// Main network.
@@ -55,7 +55,7 @@ pub struct AddressError {
     reason: AddressProblem,
 }
 
-/// Reason why a text is not an address. It ends a sentence like "not an address on bitcoin: …".
+/// Reason why a text is not an address, as the end of a message like "not an address on bitcoin: …".
 type AddressProblem = &'static str;
 
 const CHECKSUM: AddressProblem = "its checksum does not match; copy it again";
@@ -76,8 +76,8 @@ impl std::error::Error for AddressError {}
 
 /// Returns a deposit address without a private key, for test mode.
 ///
-/// This is a valid encoding of SHA-256(label ‖ index), with the index in eight bytes, big-endian. The three EVM chains
-/// share one address, as they do in live mode.
+/// The address encodes SHA-256(label ‖ index), on most chains the first 20 bytes of the digest. The index is hashed
+/// as eight bytes, big-endian. All EVM chains share one address, as in live mode.
 pub fn test_mode_address(chain: Chain, label: &str, index: u64) -> String {
     let digest: [u8; 32] =
         Sha256::new().chain_update(label).chain_update(index.to_be_bytes()).finalize().into();
@@ -93,16 +93,18 @@ pub fn test_mode_address(chain: Chain, label: &str, index: u64) -> String {
     }
 }
 
-/// Returns the address at an index of a simulated wallet. Each mode has one such wallet for each address pool.
+/// Returns the address at an index of a simulated wallet. Each mode has one simulated wallet for each address pool.
 pub fn simulated_address(mode: Mode, chain: Chain, index: u64) -> String {
     let label = format!("coffer {mode} {}", chain.address_pool());
     test_mode_address(chain, &label, index)
 }
 
-/// Reads an address of `chain` on the first of `networks` where the text is valid. Returns this network and the
+/// Parses an address of `chain` on the first of `networks` where the text is valid. Returns the network and the
 /// canonical text.
 ///
-/// # Errors [`AddressError`] with the form of an address on the first network.
+/// # Errors
+///
+/// [`AddressError`] with the expected form of an address on the first network.
 pub fn parse_on_any_network(
     chain: Chain,
     networks: &[Network],
@@ -119,9 +121,10 @@ pub fn parse_on_any_network(
     Err(problem)
 }
 
-/// Reads an address of `chain` and returns its canonical text.
+/// Parses an address of `chain` on this network. Returns the canonical text.
 ///
 /// # Errors
+///
 /// [`AddressError`] with the expected form of an address on this network.
 pub fn parse(chain: Chain, network: Network, text: &str) -> Result<String, AddressError> {
     read_address(chain, network, text).map_err(|reason| AddressError { chain, reason })
@@ -140,8 +143,8 @@ fn read_address(chain: Chain, network: Network, text: &str) -> Result<String, Ad
     }
 }
 
-/// Reads a segwit or base58check address. The length of the text selects the encoding, since a base58 address may
-/// start with `LTC1…`.
+/// Parses a segwit or base58check address. The length of the text selects the encoding, because a base58check address
+/// may begin like a segwit address, with `LTC1…`.
 fn read_utxo(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     if text.len() > BASE58CHECK_BYTES_MAX {
         read_segwit(prefixes, text)
@@ -157,10 +160,10 @@ fn read_p2pkh_or_p2sh(prefixes: &UtxoPrefixes, text: &str) -> Result<String, Add
     known.map(|(_, written)| write_base58check(*written, &hash)).ok_or(prefixes.expected)
 }
 
-/// Reads P2WPKH, P2WSH or P2TR: segwit versions 0 (BIP-173, bech32) and 1 (BIP-350, bech32m).
+/// Parses a P2WPKH, P2WSH or P2TR address: segwit version 0 (BIP-173, bech32) or 1 (BIP-350, bech32m).
 ///
-/// Later versions are refused, although BIP-350 allows them. Until such a version is in use, anybody can spend its
-/// outputs.
+/// Later versions are refused, although BIP-350 allows them. As long as no consensus rules exist for a version,
+/// anybody can spend its outputs.
 fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressProblem> {
     let address = SegwitHrpstring::new(text).map_err(|error| segwit_problem(&error, prefixes))?;
     let known = prefixes.hrps.contains(&address.hrp());
@@ -185,7 +188,7 @@ fn write_p2wpkh(prefix: Hrp, hash: &[u8]) -> String {
     program.with_checksum::<Bech32>(&prefix).with_witness_version(Fe32::Q).chars().collect()
 }
 
-/// Reads an EVM address. Letters of mixed case must be its EIP-55 checksum. Letters of one case have no checksum
+/// Parses an EVM address. Mixed case is checked as an EIP-55 checksum. A text in one case has no checksum
 /// (<https://eips.ethereum.org/EIPS/eip-55>).
 fn read_evm(text: &str) -> Result<String, AddressProblem> {
     let digits = text.strip_prefix("0x").unwrap_or_default();

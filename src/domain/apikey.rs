@@ -1,5 +1,4 @@
-//! API keys and resellers' tokens: their text, their classes, and detection of typing errors without a database
-//! query.
+//! Generates and checks API keys and resellers' tokens. A checksum detects typing errors without a database query.
 //!
 //! Invariant: a key is stored as its SHA-256 only, and a generated key ends in its own CRC-32.
 
@@ -63,7 +62,7 @@ pub fn generate_token(random: &mut dyn FnMut() -> u8) -> String {
     generate_with_checksum(TOKEN_PREFIX, random)
 }
 
-/// Returns a text of the prefix, random characters, and a checksum of these two parts.
+/// Returns one text: the prefix, random characters, and a checksum of both.
 fn generate_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> String {
     let mut text = prefix.to_owned();
     text.push_str(&random_text(RANDOM_CHARS, random));
@@ -72,7 +71,7 @@ fn generate_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> Strin
     text
 }
 
-/// Returns `true` if the text may be a generated key or an imported legacy key; `false` for a typing error.
+/// Returns `true` if the text has the prefix and the checksum of a generated key, or the form of a legacy key.
 pub fn is_plausible(text: &str) -> bool {
     let made = [KeyClass::Secret, KeyClass::Public]
         .into_iter()
@@ -86,7 +85,7 @@ pub fn is_plausible(text: &str) -> bool {
     has_valid_checksum(text)
 }
 
-/// Returns `true` if the text may be a generated reseller's token; `false` for a typing error.
+/// Returns `true` if the text has the prefix and the checksum of a reseller's token.
 pub fn is_plausible_token(text: &str) -> bool {
     text.starts_with(TOKEN_PREFIX) && has_valid_checksum(text)
 }
@@ -97,8 +96,9 @@ fn has_valid_checksum(text: &str) -> bool {
     body.is_some_and(|(body, check)| check == checksum(body))
 }
 
-/// Returns `true` if the text is a legacy key that can be imported: `<id>.<secret>` with a long secret, and without
-/// the prefix of another class.
+/// Returns `true` if the text is a legacy key that can be imported.
+///
+/// It must be `<id>.<secret>` with a secret of at least 16 characters, and must not begin like another kind of key.
 pub fn is_importable(text: &str) -> bool {
     let plain = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')

@@ -40,7 +40,7 @@ text_enum! {
 }
 
 impl AssetKind {
-    /// Returns `true` for a token whose contract or mint has an address on its chain.
+    /// Returns `true` for a token. A token has the address of a contract or mint, and a chain's own coin has none.
     pub const fn has_contract(self) -> bool {
         !matches!(self, AssetKind::Native)
     }
@@ -61,13 +61,13 @@ pub struct Asset {
     pub kind: AssetKind,
     /// Number of decimal places of the coin: one whole coin is 10^decimals base units.
     pub decimals: u32,
-    /// Smallest amount of a quote, in base units.
+    /// Smallest amount that a quote can have, in base units.
     pub min_amount: Units,
-    /// Fixed rate of the coin in simulations, in EUR per whole coin.
+    /// Fixed rate of the coin for simulated money, in EUR per whole coin.
     fixed_rate_eur: &'static str,
 }
 
-/// Fixed exchange rate of simulations: 1.08 USD for one EUR.
+/// Fixed exchange rate for simulated money: 1.08 USD for one EUR.
 const FIXED_USD_PER_EUR: Decimal = Decimal::from_parts(108, 0, 0, false, 2);
 
 impl Asset {
@@ -81,9 +81,10 @@ impl Asset {
         ASSETS.iter().map(|asset| asset.id).collect()
     }
 
-    /// Returns the fixed rate of simulated money: fiat per whole coin. Only `service::rates` calls this.
+    /// Returns the rate of the coin for simulated money, in fiat per whole coin.
     ///
     /// # Errors
+    ///
     /// [`Overflow`]. A test of every coin proves that this error does not occur.
     pub fn fixed_rate(&self, currency: Currency) -> Result<Rate, Overflow> {
         let eur: Rate = self.fixed_rate_eur.parse()?;

@@ -1,6 +1,6 @@
-//! The supported chains and their differences.
+//! The supported chains and their properties.
 //!
-//! Invariant: the row of a chain in `CHAINS` holds everything that differs between chains. A new chain is one row.
+//! Invariant: the rows of `CHAINS` contain everything that differs between chains. A new chain is one new row.
 
 use super::address::encoding::{self, Encoding};
 use super::money::coin::Units;
@@ -8,10 +8,10 @@ use super::text_enum::text_enum;
 use crate::domain::fields::{Schema, ViewField, schema};
 use serde::{Serialize, Serializer};
 
-/// Number of blocks that make a payment final.
+/// Depth of a block in its chain: a number of confirmations, or finality.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// This many blocks, including the payment's own block.
+    /// This number of confirmations. The block itself is the first confirmation.
     Blocks(u32),
     /// The chain itself reports that the block is final.
     Final,
@@ -33,7 +33,7 @@ impl Serialize for Depth {
 }
 
 text_enum! {
-    /// A family: chains on which a customer has one shared address.
+    /// A group of chains on which a customer has the same address.
     pub enum ChainFamily {
         /// Solana.
         Solana = "solana",
@@ -56,11 +56,11 @@ pub struct ChainRow {
     pub pool: &'static str,
     /// Encoding of the chain's addresses.
     pub(super) encoding: Encoding,
-    /// Family under which customers have an address on the chain; `None` if they have none.
+    /// Family of the chain; `None` if customers have no addresses on the chain.
     pub customer_family: Option<ChainFamily>,
     /// `true` if the operator imports the chain's addresses, because no public key can derive them.
     pub imported: bool,
-    /// Main network, then the test networks, by the names that the chain's nodes use.
+    /// Name of the main network, and names of the test networks, as the chain's nodes use them.
     pub networks: (&'static str, &'static [&'static str]),
     /// Depth up to which a payment is watched for reorgs.
     pub horizon: Depth,
@@ -72,13 +72,13 @@ pub struct ChainRow {
     pub has_gaps: bool,
     /// Largest number of heights that one step along the chain reads.
     pub step_blocks_max: u32,
-    /// Usual number of seconds from one block to the next, and from a block to its finality.
+    /// Usual time between two blocks, and usual time until a block is final, in seconds.
     pub usual_seconds: [u32; 2],
     /// Built-in network fees, in base units: for a transfer of the chain's own coin, and for a transfer of a token.
     pub fixed_fees: [Units; 2],
     /// Id of the coin that pays fees; `None` if no rate source has that coin.
     pub gas_coin: Option<&'static str>,
-    /// `true` if a transaction has a cost that the gas price does not include.
+    /// `true` if a transaction pays a data fee in addition to the gas price.
     pub charges_for_data: bool,
 }
 
@@ -258,15 +258,16 @@ impl Chain {
         matches!(self.row().encoding, Encoding::Utxo(_))
     }
 
-    /// Returns `true` if nodes of the chain are queried by address. Reading blocks without payments then costs nearly
-    /// nothing.
+    /// Returns `true` if payments are found by querying nodes for the transactions of an address, instead of reading
+    /// blocks.
     pub const fn is_queried_by_address(self) -> bool {
         self.row().has_gaps
     }
 
-    /// Returns a transaction id in the stored form of this chain.
+    /// Returns a transaction id in the form in which it is stored.
     ///
-    /// 32 bytes in hexadecimal become lower case, with `0x` on EVM chains only. Any other text stays as it is.
+    /// An id of 64 hex digits becomes lower case, with the prefix `0x` on EVM chains only. Any other text is returned
+    /// unchanged.
     pub fn canonical_txid(self, text: &str) -> String {
         let prefix = match self.row().encoding {
             Encoding::Utxo(_) | Encoding::Tron => "",
@@ -282,7 +283,7 @@ impl Chain {
         }
     }
 
-    /// Returns the explorer page of a transaction; `None` on test networks, which the explorer does not cover.
+    /// Returns the URL of a transaction in the explorer; `None` on test networks, which the explorer does not cover.
     pub fn explorer_url(self, network: &str, txid: &str) -> Option<String> {
         let row = self.row();
         (network == row.networks.0).then(|| format!("{}{txid}", row.explorer))

@@ -1,7 +1,7 @@
-//! Claims of payments that a contract sent. The node does not report such payments, so a person names the
+//! Claims of payments that a contract sent. Some nodes do not report such payments, so an operator enters the
 //! transaction.
 //!
-//! Invariant: a claim ends once, with an outcome.
+//! Invariant: a claim gets exactly one outcome, which never changes.
 
 use super::asset::Asset;
 use super::fields::input;
@@ -19,7 +19,7 @@ pub const OPEN_MAX: i64 = 100;
 text_enum! {
     /// Outcome of a claim.
     pub enum ClaimOutcome {
-        /// The claimed payment was recorded, like any other observation.
+        /// The claimed payment was recorded as an observation.
         Recorded = "recorded",
         /// The claimed payment had already been recorded.
         Known = "known",
@@ -62,7 +62,7 @@ pub struct Claim {
     pub address: String,
     /// Amount of the payment.
     pub amount: Units,
-    /// Number that tells equal payments of one transaction apart: 1 for the first payment of this amount to this
+    /// Number of the payment among equal payments of the transaction: 1 for the first payment of this amount to this
     /// address.
     pub ordinal: u32,
     /// Email address of the operator who made the claim.

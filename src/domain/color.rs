@@ -1,6 +1,6 @@
-//! Colors of a shop's checkout: the text color for a background color, and the CSP hash of the style.
+//! Selects the text color for a shop's background color, and computes the CSP hash of the checkout's style.
 //!
-//! Invariant: the text is readable on the chosen background: its contrast is at least 4.5 (WCAG 2.2).
+//! Invariant: the contrast between the text and the background is at least 4.5 (WCAG 2.2).
 
 #![expect(
     clippy::disallowed_types,
@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 /// Possible text colors: black and white.
 const TEXTS: [&str; 2] = ["#000000", "#ffffff"];
 
-/// Returns the text color with more contrast on this background color (`#` and six hex digits); `None` if `ground` is
-/// not a color.
+/// Returns the text color with more contrast on the background color `ground` (`#` and six hex digits); `None` if
+/// `ground` is not a color.
 pub fn text_color_on(ground: &str) -> Option<&'static str> {
     let ground = luminance(ground)?;
     let contrast = |text: &str| luminance(text).map_or(0.0, |text| contrast(text, ground));

@@ -1,6 +1,6 @@
-//! Confirmations of a payment: the present number, the needed number, and the usual time until confirmation.
+//! Confirmations of a payment: the current number, the needed number, and the usual time until confirmation.
 //!
-//! Invariant: a payment with enough displayed confirmations becomes confirmed in the next step along its chain.
+//! Invariant: a payment that is shown with enough confirmations becomes confirmed in the next step along its chain.
 
 mod tiers;
 
@@ -23,7 +23,7 @@ view! {
 }
 
 impl OnChain {
-    /// Returns a text with the present and the needed confirmations; `None` once the payment is confirmed or dropped.
+    /// Returns a text with the current and the needed confirmations; `None` once the payment is confirmed or dropped.
     pub fn progress_text(&self) -> Option<String> {
         let count = self.confirmations?;
         Some(match self.confirmations_needed? {
@@ -47,7 +47,8 @@ impl OnChain {
     }
 }
 
-/// Returns the number of confirmations of a payment in a block at this height. The block itself is the first.
+/// Returns the number of confirmations of a payment in a block at this height. The block itself is the first
+/// confirmation.
 ///
 /// `cursor` is the height up to which the chain has been read. The result is zero if `cursor` is below `height`.
 pub fn block_confirmations(height: u32, cursor: u32) -> u32 {
@@ -55,9 +56,10 @@ pub fn block_confirmations(height: u32, cursor: u32) -> u32 {
     more.map_or(0, |more| more.saturating_add(1))
 }
 
-/// Returns `true` if a payment in a block of this height is confirmed.
+/// Returns `true` if a payment in a block at this height is confirmed.
 ///
-/// `complete` is the last final height on chains with accounts.
+/// `cursor` is the height up to which the chain has been read. `complete` is the height of the last final block, on
+/// chains with accounts.
 pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<u32>) -> bool {
     if complete.is_some_and(|complete| height <= complete) {
         return true;
@@ -142,7 +144,8 @@ mod tests {
         let six = Some(Depth::Blocks(6));
         assert_eq!(wait(Some(0), six, Chain::Bitcoin), Some(3_600));
         assert_eq!(wait(Some(5), six, Chain::Bitcoin), Some(600));
-        // The payment has enough confirmations and is not booked yet. It waits for one more block: 600 s.
+        // The payment has enough confirmations, but is not confirmed yet. The wait is the usual time of one block:
+        // 600 s.
         assert_eq!(wait(Some(9), six, Chain::Bitcoin), Some(600));
         let last = Some(Depth::Final);
         assert_eq!(wait(Some(3), last, Chain::Ethereum), Some(900));

@@ -1,16 +1,16 @@
-//! A merchant's customers, and families of chains. A customer has one address for each family.
+//! A merchant's customers. A customer has one address for each family of chains.
 //!
-//! Invariant: an address that belongs to a customer belongs to that customer forever.
+//! Invariant: an address of a customer never becomes an address of another customer.
 
 use super::asset::{ASSETS, Asset, Mode};
 use super::chain::{CHAINS, Chain, ChainFamily, ChainRow};
 use super::refusal::Refusal;
 use super::time::Time;
 
-/// Pattern of a reference, for the API description.
+/// Pattern of a customer's reference, for the API description.
 pub const REF_PATTERN: &str = "^[A-Za-z0-9._:-]{1,120}$";
 
-/// Longest reference, in characters.
+/// Longest customer's reference, in characters.
 pub const REF_CHARS_MAX: usize = 120;
 
 impl ChainFamily {
@@ -51,10 +51,11 @@ pub struct Customer {
     pub created_at: Time,
 }
 
-/// Checks a reference: 1 to 120 letters, digits, `.`, `_`, `:` and `-`.
+/// Checks a customer's reference: 1 to 120 letters, digits, `.`, `_`, `:` and `-`.
 ///
 /// # Errors
-/// `invalid_request` for anything else.
+///
+/// `invalid_request` for any other text.
 pub fn check_reference(text: &str) -> Result<(), Refusal> {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b':' | b'-');

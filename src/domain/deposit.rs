@@ -1,6 +1,6 @@
 //! Deposits: payments to a customer's address.
 //!
-//! Invariant: a deposit has a rate and a value from its first sighting. The first block fixes the rate and the value.
+//! Invariant: a deposit has a rate and a value as soon as it is seen. The first block fixes the rate and the value.
 //! The first confirmation fixes the fee.
 
 use super::asset::{Asset, Mode};
@@ -12,7 +12,7 @@ use super::text_enum::text_enum;
 use super::time::Time;
 
 text_enum! {
-    /// Status of a deposit. The steps between statuses are those of a payment.
+    /// Status of a deposit. It changes like the state of a payment.
     ///
     /// ```text
     /// detected ──→ confirmed ──→ detected (orphaned: its block was reorganized away)
@@ -22,7 +22,7 @@ text_enum! {
     pub enum DepositStatus {
         /// On the chain or in its mempool, and not final yet.
         Detected = "detected",
-        /// Final by the confirmation rule of the coin.
+        /// Has the confirmations that the coin needs.
         Confirmed = "confirmed",
         /// Gone: replaced, double-spent or reorganized away.
         Dropped = "dropped",
@@ -30,7 +30,8 @@ text_enum! {
 }
 
 impl DepositStatus {
-    /// Returns `true` if the state machine has a step to `next`. Deposits have the same steps as payments.
+    /// Returns `true` if this status may change to `next`. The status of a deposit changes like the state of a
+    /// payment.
     pub const fn may_become(self, next: DepositStatus) -> bool {
         self.payment_state().may_become(next.payment_state())
     }
@@ -82,8 +83,8 @@ pub struct Deposit {
     pub position: u32,
     /// Amount that was sent.
     pub amount: Units,
-    /// Rate in EUR per whole coin. It is the rate at the first sighting, until the first block replaces it by the
-    /// rate at that time.
+    /// Rate in EUR per whole coin: the rate when the deposit was first seen, and from the first block on the rate at
+    /// the time of this block.
     pub quoted: RateQuote,
     /// Time at which the first block fixed the rate; `None` before the first block.
     pub fixed_at: Option<Time>,
@@ -95,7 +96,8 @@ pub struct Deposit {
     pub status: DepositStatus,
     /// `true` if the deposit has ever been confirmed.
     pub was_confirmed: bool,
-    /// Time of the first sighting. If the deposit replaces another deposit, this is the time of the replaced deposit.
+    /// Time when the deposit was first seen. A deposit that replaces another deposit has the time of the replaced
+    /// deposit.
     pub created_at: Time,
     /// Time of confirmation; `None` while the deposit is not confirmed.
     pub confirmed_at: Option<Time>,

@@ -5,9 +5,9 @@
 /// Longest label of a host name, in characters.
 const LABEL_CHARS_MAX: usize = 63;
 
-/// Returns `true` for one email address by the rule of HTML's `<input type=email>`.
+/// Returns `true` if the text is one email address by the rule of HTML's `<input type=email>`.
 ///
-/// Non-ASCII letters, digits and combining marks count as letters (RFC 6531).
+/// Letters, digits and combining marks outside ASCII are allowed too (RFC 6531).
 pub fn is_email(text: &str) -> bool {
     let is_local = |c: char| c.is_ascii_graphic() && !r#"()<>[],;:\"@"#.contains(c) || is_letter(c);
     text.split_once('@').is_some_and(|(local, host)| {
@@ -27,9 +27,9 @@ fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
-/// Returns `true` for a mark that is part of a letter, although Unicode does not count it as alphabetic.
+/// Returns `true` for a mark that is part of a letter, although Unicode does not classify the mark as alphabetic.
 ///
-/// Examples are accents, and signs of Indic, Thai, Lao, Burmese and Khmer writing.
+/// Examples are accents, and marks of the Indic, Thai, Lao, Burmese and Khmer scripts.
 fn is_combining_mark(c: char) -> bool {
     matches!(c,
         '\u{300}'..='\u{36f}'

@@ -36,7 +36,7 @@ text_enum! {
         RefundPaid = "refund.paid",
         /// The refund failed.
         RefundFailed = "refund.failed",
-        /// The account was activated.
+        /// The operator approved the account, or ended its suspension.
         AccountApproved = "account.approved",
         /// The account was suspended.
         AccountSuspended = "account.suspended",
@@ -82,7 +82,7 @@ impl EventType {
         }
     }
 
-    /// Returns the event type in a body of this format; `None` if the format has no such event.
+    /// Returns the type that the event has in a body of this format; `None` if the format has no such event.
     pub const fn in_format(self, format: WebhookFormat) -> Option<EventType> {
         match format {
             WebhookFormat::Event => Some(self),
@@ -90,7 +90,7 @@ impl EventType {
         }
     }
 
-    /// Returns the event type in the legacy body; `None` if the legacy format has no such event.
+    /// Returns the type that the event has in the legacy body; `None` if the legacy format has no such event.
     const fn legacy_type(self) -> Option<EventType> {
         match self {
             EventType::InvoiceOverpaid => Some(EventType::InvoiceConfirmed),

@@ -1,6 +1,6 @@
-//! Exports: the columns of each kind, and the CSV text of a row (RFC 4180).
+//! Writes exports as CSV (RFC 4180), and defines the columns of each kind of export.
 //!
-//! An apostrophe before a formula keeps spreadsheets from calculating it.
+//! An apostrophe before a formula prevents spreadsheets from evaluating the formula.
 //!
 //! Invariant: a CSV parser returns the original text of each cell, except for these apostrophes.
 
@@ -203,11 +203,11 @@ fn format_cell(form: CellFormat, cell: &Cell, asset: Option<&Asset>) -> String {
     }
 }
 
-/// Characters other than the comma at which a spreadsheet may split a row, depending on the country. Such a
+/// Characters at which a spreadsheet may split a row instead of at commas, depending on its regional settings. Such a
 /// spreadsheet may ignore our quotes.
 const SEPARATORS: [char; 5] = [';', '\t', '\r', '\n', '|'];
 
-/// Puts an apostrophe before each start of a formula: at the start of the text, and after each separator.
+/// Puts an apostrophe before each formula, at the start of the text and after each separator.
 fn escape_formulas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(SEPARATORS) {

@@ -1,8 +1,8 @@
-//! Reads a JSON object field by field, and declares request and response bodies.
+//! Reads the fields of JSON objects, and declares request and response bodies.
 //!
 //! An error names the field and the valid values.
 //!
-//! Invariant: a field that is null counts as absent.
+//! Invariant: a field with the value null counts as absent.
 
 mod camel_case;
 mod input;
@@ -246,8 +246,7 @@ pub fn check_one_line(name: &str, text: &str) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the value of a JSON number that is whole, read from its digits without rounding; `None` if it has a
-/// fraction.
+/// Parses a whole JSON number from its digits, without rounding; `None` if the number has a fraction.
 fn parse_whole_number(number: &Number) -> Option<i64> {
     let text = number.as_str();
     let digits = match text.split_once('.') {

@@ -1,4 +1,4 @@
-//! The state of a followed chain, and the outcome of one step along it.
+//! The state of a followed chain, and the outcome of one step along the chain.
 //!
 //! Invariant: a step is stored only if the block from which it continues is still the cursor.
 
@@ -90,14 +90,14 @@ pub struct ChainState {
     pub stopped: Option<String>,
     /// The rescan in progress.
     pub rescan: Option<Rescan>,
-    /// The next claim to check, and the sum of the payments to its address that are known from final blocks.
+    /// The next claim to check, with the sum of the known payments to the claim's address in final blocks.
     pub claim: Option<(Claim, Units)>,
-    /// Addresses whose balances are due for a check. Set only for nodes that do not report transfers by contracts.
+    /// Addresses whose balances are due for a check. `None` for nodes that report transfers by contracts.
     pub walk: Option<BalanceBatch>,
     /// Transactions of payouts and refunds that are not settled, the least recently checked first.
     pub sent: Vec<UnsettledTransaction>,
     /// Approval time of a transfer, if the height of the chain at that time is unknown. The next step searches for
-    /// this height.
+    /// the height.
     pub undated: Option<Time>,
     /// Addresses to poll in this step, for nodes that are queried by address. Empty for other nodes.
     pub named: Vec<PolledAddress>,
@@ -143,7 +143,7 @@ pub struct ForwardStep {
     /// Message that the node's final blocks differ from the blocks that were read before; `None` if no difference was
     /// found.
     pub disputed: Option<String>,
-    /// Observations in the order of the blocks; those of the mempool are last.
+    /// Observations in the order of their blocks. Observations in the mempool are last.
     pub found: Vec<Observation>,
     /// Ids of transactions that came back to the mempool after they had vanished or were dropped.
     pub present: Vec<String>,
@@ -174,7 +174,7 @@ pub struct RescanStep {
     pub to: Option<ChainPosition>,
     /// `true` if the rescan is complete.
     pub is_last: bool,
-    /// `true` if the chain is stopped. It is then followed again from the last block of the rescan.
+    /// `true` if the chain was stopped. It is then followed again from the last block of the rescan.
     pub restarts: bool,
     /// Observations in the blocks that this step read.
     pub found: Vec<Observation>,
@@ -187,7 +187,7 @@ pub struct RescanStep {
 /// The answer of a node about the transaction of a claim.
 #[derive(Clone, Debug)]
 pub struct ClaimCheck {
-    /// The claim, by its `seq`.
+    /// `seq` of the claim.
     pub claim: i64,
     /// The final block in which the transaction succeeded, or the reason why the claim is not confirmed.
     pub found: Result<ChainPosition, String>,
@@ -211,7 +211,7 @@ pub struct BalanceBatch {
 pub struct BalanceCheck {
     /// The addresses that were checked.
     pub walk: BalanceBatch,
-    /// Balance of each address; `None` if the node did not report the balances.
+    /// Balance of each address in `walk`, in the same order; `None` if the node did not report the balances.
     pub held: Option<Vec<Units>>,
     /// Height of the block at which the balances were read.
     pub height: u32,
@@ -220,7 +220,7 @@ pub struct BalanceCheck {
 /// The outcome of one step along a chain.
 #[derive(Clone, Debug)]
 pub enum ChainStepOutcome {
-    /// The first step: following the chain starts at its newest block.
+    /// The first step. The chain is followed from its newest block on.
     Started {
         /// The newest block.
         to: ChainPosition,
@@ -245,7 +245,8 @@ pub enum ChainStepOutcome {
     HeightFound {
         /// The time for which the height was searched.
         at: Time,
-        /// Height of the first block at or after `at`, less a margin. The cursor's height if all blocks are earlier.
+        /// Height of the first block whose time is not before `at` minus a margin. The cursor's height if all blocks
+        /// are earlier.
         height: u32,
         /// Time from which the node has all blocks, if it lacks the block before `height`; `None` if it has that
         /// block.

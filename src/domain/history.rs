@@ -1,6 +1,6 @@
-//! Hash chain over the ledger and the audit log, and hashes of values for rows of the audit log.
+//! Hash chains over the ledger and the audit log. Rows of the audit log also contain hashes of changed values.
 //!
-//! Each row stores SHA-256 of its named fields and of the link of the row before. Editing, adding or removing a row
+//! Each row stores the SHA-256 of its named fields and of the previous row's link. Editing, adding or removing a row
 //! changes all later links.
 
 use super::export::Cell;
@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use std::fmt;
 use std::str::FromStr;
 
-/// Version of the hashed format. The text of a link begins with this number.
+/// Version of the format of the text that is hashed. A link of the hash chain begins with this number, for example
+/// `1:9f86…`.
 pub const VERSION: u8 = 1;
 
 text_enum! {
@@ -23,10 +24,10 @@ text_enum! {
     }
 }
 
-/// A link of a hash chain: a hash with the version of the hashed format.
+/// A link of a hash chain: a hash, and the version of the format of the text that is hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashLink {
-    /// Version of the hashed format.
+    /// Version of the format of the text that is hashed.
     pub version: u8,
     /// SHA-256 of the row and of the previous link.
     pub hash: [u8; 32],
@@ -43,7 +44,7 @@ impl HashLink {
         HashChainStart::new(log).into_link()
     }
 
-    /// Returns the link of `row`, the next row after the row of this link.
+    /// Returns the link of `row`, which follows the row of this link.
     pub fn next_link(self, log: ChainedLog, row: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer {log} {VERSION}\n{}\n", hex(&self.hash)), row)
     }
@@ -61,7 +62,7 @@ impl fmt::Display for HashLink {
     }
 }
 
-/// Hasher over the rows that were written before the hash chain began, in their order.
+/// Hasher of the rows that were written before the hash chain began. Rows are added in their order.
 pub struct HashChainStart(Sha256);
 
 impl HashChainStart {
@@ -103,7 +104,7 @@ impl<'a> From<&'a Cell> for HashedValue<'a> {
     }
 }
 
-/// Named fields in the hashed format: the name, kind and value of each. The length of a text precedes the text.
+/// Text that is hashed: the name, kind and value of each field. The length of a text value precedes the value.
 #[derive(Clone, Debug, Default)]
 pub struct HashedFields(Vec<u8>);
 
@@ -127,7 +128,7 @@ impl HashedFields {
 
 /// Link of the newest row of a log at one moment.
 ///
-/// With a copy of this link, a person can prove later that all rows up to this row are unchanged.
+/// With a copy of the link, anybody can check later that all rows up to this row are unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogHead {
     /// The log.
@@ -144,7 +145,7 @@ impl fmt::Display for LogHead {
     }
 }
 
-/// Error: the text is not the text of a [`LogHead`].
+/// Error: the text cannot be parsed as a [`LogHead`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MalformedLogHead;
 
@@ -215,7 +216,7 @@ mod tests {
         ] {
             assert_ne!(other, link);
         }
-        // Hash that `sha256sum` computes for an entry in the format of the guide.
+        // The expected hash was computed with `sha256sum`, as the guide describes.
         assert_eq!(
             HashLink::before_first_row(ChainedLog::Ledger).to_string(),
             "1:a859d1184422bee02cb0ee21a0f42793b08c31402d1e4d475a3b63fcab9a3b2f"

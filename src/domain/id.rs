@@ -1,7 +1,7 @@
 //! Public ids of objects.
 //!
-//! Invariant: an id is a UUID of version 7 (RFC 9562). Later ids sort later, which keeps database indexes compact. No
-//! code relies on the order of ids.
+//! Invariant: an id is a UUID of version 7 (RFC 9562). Newer ids sort after older ids, which keeps database indexes
+//! compact. No code relies on the order of ids.
 
 use super::time::Time;
 use uuid::{NoContext, Timestamp, Uuid};
@@ -27,7 +27,7 @@ pub fn new_event(now: Time, number: u64) -> String {
 
 /// Returns the id in its stored form; `None` if the text is not a hyphenated UUID.
 pub fn parse(text: &str) -> Option<String> {
-    // The parser also accepts UUIDs without hyphens. Those have another length.
+    // The parser also accepts UUIDs without hyphens, which have another length.
     let is_one = text.len() == 36 && Uuid::try_parse(text).is_ok();
     is_one.then(|| text.to_ascii_lowercase())
 }

@@ -69,7 +69,7 @@ pub struct Invoice {
     pub redirect_url: Option<String>,
     /// Page to which the customer returns without payment.
     pub cancel_url: Option<String>,
-    /// URL that receives the events of the invoice, besides the account's endpoints.
+    /// URL that receives the events of the invoice, in addition to the account's endpoints.
     pub webhook_url: Option<String>,
     /// JSON object from the merchant, stored as received.
     pub metadata: Box<RawValue>,
@@ -77,11 +77,11 @@ pub struct Invoice {
     pub customer_email: Option<String>,
     /// Id of the payment link that created the invoice.
     pub payment_link_id: Option<String>,
-    /// Sum of all refunds, except failed, rejected and cancelled ones.
+    /// Sum of all refunds, except failed, rejected and cancelled refunds.
     pub refunded: Option<Cents>,
-    /// Largest shortfall that still counts as paid, in basis points of the price.
+    /// Largest underpayment with which the invoice still counts as paid, in basis points of the price.
     pub under: Bps,
-    /// Largest excess that does not count as overpaid, in basis points of the price.
+    /// Largest overpayment with which the invoice does not count as overpaid, in basis points of the price.
     pub over: Bps,
     /// Time of creation.
     pub created_at: Time,
@@ -91,8 +91,8 @@ pub struct Invoice {
     pub confirmed_at: Option<Time>,
     /// Time of cancellation.
     pub cancelled_at: Option<Time>,
-    /// Live chains on which the invoice can be paid in time. The invoice does not expire while one of these chains
-    /// lags.
+    /// List of the live chains on which the invoice can be paid in time. The invoice does not expire while one of
+    /// these chains lags.
     pub waits_for: String,
 }
 

@@ -1,14 +1,14 @@
-//! Reads JSON from callers.
+//! Parses JSON from callers.
 //!
-//! Invariant: a value is at most 128 levels deep, the limit of `serde_json`. Walking through a value or dropping it
-//! cannot exhaust a thread's stack.
+//! Invariant: a value is at most 128 levels deep, the limit of `serde_json`. Visiting or dropping a value cannot
+//! overflow a thread's stack.
 
 use serde_json::Value;
 use std::borrow::Cow;
 
 /// Prefix of the names that `serde_json` uses internally to mark special objects.
 ///
-/// `serde_json` also accepts these names in its input. It then parses the following string again as JSON, without a
+/// `serde_json` also accepts these names in its input. It then parses the string after the name as JSON, without a
 /// depth limit.
 const RESERVED: &[u8] = b"$serde_json::private::";
 
@@ -30,8 +30,7 @@ fn has_reserved_name(text: &[u8]) -> bool {
     plain.windows(RESERVED.len()).any(|part| part == RESERVED)
 }
 
-/// Replaces every escape `\u00XX` by its byte. A reserved name contains no character with a short escape such as
-/// `\n`.
+/// Replaces every escape `\u00XX` by its byte. Other escapes, such as `\n`, cannot occur in a reserved name.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {
@@ -42,7 +41,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Returns the byte of an escape `\u00XX` at the start of the text, and the text after it.
+/// Returns the byte of the escape `\u00XX` at the start of the text, and the rest of the text.
 fn parse_escape(text: &[u8]) -> Option<(u8, &[u8])> {
     let (digits, after) = text.strip_prefix(b"\\u00")?.split_at_checked(2)?;
     let digits = std::str::from_utf8(digits).ok()?;

@@ -77,7 +77,7 @@ fn browser_language(accepted: &str) -> Language {
     best.1
 }
 
-/// Reads a weight from `0` to `1` with at most three decimals. Returns thousandths.
+/// Parses a weight from `0` to `1` with at most three decimals. Returns the weight in thousandths.
 fn parse_weight(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if !matches!(whole, "0" | "1") || decimals.len() > 3 {

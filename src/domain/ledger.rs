@@ -1,6 +1,6 @@
 //! Ledger entries for payments that were confirmed, that disappeared, or that came back.
 //!
-//! The store updates the balance in the same database transaction as the entry.
+//! The store inserts an entry and updates the balance in one database transaction.
 //!
 //! Invariant: an entry never changes. A later entry may reverse an earlier one.
 
@@ -63,7 +63,7 @@ pub struct LedgerEntry {
     pub ref_type: RefType,
     /// Id of the object that the entry refers to.
     pub ref_id: Option<String>,
-    /// Fee rate, on entries of kind `fee` only.
+    /// Fee rate in basis points, on entries of kind `fee` only.
     pub fee_bps: Option<Bps>,
     /// Explanation, for entries that need one.
     pub memo: Option<String>,
@@ -78,9 +78,9 @@ pub struct Posting {
     pub kind: LedgerKind,
     /// Amount; negative if money leaves the balance; never zero.
     pub amount: Cents,
-    /// Fee rate, on entries of kind `fee` only.
+    /// Fee rate in basis points, on entries of kind `fee` only.
     pub fee_bps: Option<Bps>,
-    /// Fee rate, on entries of kind `sale` only. It is present even if the fee rounds to zero.
+    /// Fee rate in basis points, on entries of kind `sale` only. It is present even if the fee rounds to zero.
     pub sale_fee_bps: Option<Bps>,
     /// `seq` of the entry that this entry reverses.
     pub reverses: Option<i64>,
@@ -109,9 +109,9 @@ pub fn confirmation_postings(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>,
     Ok([sale, fee].into_iter().filter(|posting| posting.amount != Cents::ZERO).collect())
 }
 
-/// Returns one opposite adjustment for each entry that is not yet reversed.
+/// Returns one adjustment with the opposite amount for each of these entries, which are not reversed yet.
 ///
-/// Each entry is given as its `seq` and amount. Reversing the adjustments in the same way restores the original
+/// An entry is given as its `seq` and amount. Reversing the adjustments in the same way restores the original
 /// amounts.
 pub fn reversals(
     unreversed: &[(i64, Cents)],

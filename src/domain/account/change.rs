@@ -1,4 +1,5 @@
-//! Changes of an account: settings, which merchants and operators change, and terms, which only operators change.
+//! Request body that changes an account. Merchants and operators may change the settings. Only operators may change
+//! the terms.
 
 use super::Account;
 use crate::domain::asset::Asset;
@@ -14,7 +15,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::url::SiteUrl;
 use serde_json::{Number, Value, json};
 
-/// Largest number of servers that an account can be allowed.
+/// Largest server quota that an account can have.
 pub const SERVER_QUOTA_MAX: i64 = 100_000;
 /// Largest number of origins that an account can list.
 const ORIGINS_MAX: usize = 50;
@@ -83,7 +84,7 @@ input! {
 }
 
 impl ChangeAccount {
-    /// Names of the fields that only operators change.
+    /// JSON names of the fields that only operators may change.
     pub const TERMS: [&'static str; 11] = [
         "feeBps",
         "maxInvoiceAmount",
@@ -162,7 +163,7 @@ impl Rule for BpsRule {
     }
 }
 
-/// Rule for an amount of money, as a string or a number.
+/// Rule for a positive amount of money, as a string or a number. Zero is allowed if `takes_zero`.
 pub(super) struct LimitRule {
     pub(super) takes_zero: bool,
 }
@@ -313,7 +314,7 @@ fn is_language(text: &str) -> bool {
         })
 }
 
-/// Reads an origin. Returns its scheme, host and port as a browser sends them.
+/// Parses an origin. Returns its scheme, host and port in the form that browsers send.
 fn read_origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
     let site = text.filter(|text| text.len() <= ORIGIN_CHARS_MAX);
     let site = site.and_then(|text| SiteUrl::parse(text).ok());
@@ -342,7 +343,7 @@ mod tests {
         let read = |text| read_origin("allowedOrigins", Some(text)).ok();
         assert_eq!(read("https://Shop.Example").as_deref(), Some("https://shop.example"));
         assert_eq!(read("http://localhost:3000").as_deref(), Some("http://localhost:3000"));
-        // A browser omits the default port of the scheme.
+        // Browsers omit the default port of a scheme from an origin.
         assert_eq!(read("http://[::1]:80").as_deref(), Some("http://[::1]"));
         for wrong in [
             "*",

@@ -73,8 +73,8 @@ const LIMIT: DescribedRule<LimitRule> = described(
     }),
 );
 
-/// Rule for webhook endpoints. It returns an error as its value, so that an error of the payout address can be
-/// reported first.
+/// Rule for a list of webhook endpoints. Its value may be an error, so that the caller can report an error of the
+/// payout address first.
 struct EndpointsRule;
 
 impl Rule for EndpointsRule {

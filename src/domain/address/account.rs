@@ -1,13 +1,13 @@
-//! Account addresses on EVM chains and Tron, as their twenty bytes.
+//! Converts account addresses of EVM chains and Tron to their twenty bytes and back.
 //!
-//! Invariant: text and bytes determine each other, so a chain can be searched by the bytes alone.
+//! Invariant: an account has one canonical address and one byte value, so the bytes are enough to search a chain.
 
 use super::{Chain, Encoding, Network, TRON_VERSION, lower_hex, parse, read_base58check};
 use super::{write_base58check, write_evm};
 
-/// Returns the bytes of an account's address.
+/// Returns the twenty bytes of an account's address.
 ///
-/// `None` for a text that is not an address of this chain, and on chains without such accounts.
+/// `None` for a text that is not an address of this chain, and on chains other than EVM chains and Tron.
 pub fn account_bytes(chain: Chain, address: &str) -> Option<[u8; 20]> {
     let canonical = parse(chain, Network::Main, address).ok()?;
     match chain.row().encoding {
@@ -19,7 +19,7 @@ pub fn account_bytes(chain: Chain, address: &str) -> Option<[u8; 20]> {
 
 /// Returns the canonical address of an account.
 ///
-/// `None` on chains without such accounts, and for the account of all zeros, which belongs to nobody.
+/// `None` on chains other than EVM chains and Tron, and for the all-zero account, which belongs to nobody.
 pub fn account_address(chain: Chain, account: &[u8; 20]) -> Option<String> {
     if account.iter().all(|byte| *byte == 0) {
         return None;
@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn account_and_address_convert_both_ways() {
         for (chain, address, last) in [
-            // These are the test cases of EIP-55, and the contract of USDT on Tron.
+            // Test cases of EIP-55, and the USDT contract on Tron.
             (Chain::Base, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", [0x1b, 0xea, 0xed]),
             (Chain::Ethereum, "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", [0xc8, 0xc6, 0xfb]),
             (Chain::Tron, "TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t", [0xde, 0xd1, 0x3c]),

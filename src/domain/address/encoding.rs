@@ -23,11 +23,11 @@ pub(in crate::domain) enum Encoding {
 pub(in crate::domain) struct UtxoEncoding {
     pub(super) main: &'static UtxoPrefixes,
     pub(super) test: &'static UtxoPrefixes,
-    /// Encoding of addresses in test mode.
+    /// Encoding of the simulated addresses of test mode.
     pub(super) simulated: TestEncoding,
 }
 
-/// Encoding of a test mode address.
+/// Encoding of the simulated addresses of test mode on a utxo chain.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TestEncoding {
     /// Segwit with this human-readable part.
@@ -60,7 +60,8 @@ pub(in crate::domain) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
 /// Address prefixes of a utxo chain on one of its networks.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UtxoPrefixes {
-    /// Accepted base58check versions, each with the version of the canonical text.
+    /// Accepted base58check version bytes, each with the version byte of the canonical address. The first entry is
+    /// for keys, all others are for scripts.
     pub(super) versions: &'static [(u8, u8)],
     /// Human-readable parts of the network's segwit addresses.
     pub(super) hrps: &'static [Hrp],
@@ -83,10 +84,10 @@ const BITCOIN_TEST: UtxoPrefixes = UtxoPrefixes {
 
 /// Versions and prefixes from `src/chainparams.cpp` of Litecoin Core.
 ///
-/// The old version of script addresses, which equals Bitcoin's, is read and written as the new version. Litecoin Core
-/// does the same in `src/key_io.cpp`.
+/// Older script addresses have the same version byte as Bitcoin's. They are accepted, and their canonical text has
+/// the newer version byte. Litecoin Core does the same in `src/key_io.cpp`.
 ///
-/// Extension block addresses (`ltcmweb1…`) are refused: payments to them cannot be seen from outside.
+/// MWEB addresses (`ltcmweb1…`) are refused, because payments to them cannot be seen on the chain.
 const LITECOIN_MAIN: UtxoPrefixes = UtxoPrefixes {
     versions: &[(0x30, 0x30), (0x32, 0x32), (0x05, 0x32)],
     hrps: &[Hrp::parse_unchecked("ltc")],

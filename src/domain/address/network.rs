@@ -1,13 +1,15 @@
-//! Reads addresses of one network, given the name that its nodes use.
+//! Parses addresses on a network that is given by name, for example `signet`.
 
 use super::{AddressError, Encoding, Network, parse};
 use crate::domain::chain::Chain;
 use bech32::Hrp;
 
-/// Reads an address of `chain` on the network with this name and returns its canonical text.
+/// Parses an address of `chain` on the network with this name. Returns the canonical text.
 ///
 /// # Errors
-/// [`AddressError`] with the expected form, also if the prefix belongs to another test network.
+///
+/// [`AddressError`] with the expected form of an address. It is also returned if the prefix belongs to another test
+/// network.
 pub fn parse_on_named_network(
     chain: Chain,
     network: &str,
@@ -22,7 +24,7 @@ pub fn parse_on_named_network(
         Encoding::Utxo(utxo) => utxo.test.hrps,
         Encoding::Evm | Encoding::Tron | Encoding::Solana => &[],
     };
-    // Test networks have two segwit prefixes. The second is for regtest, and the first is for all others.
+    // Regtest has the second of the two segwit prefixes. All other test networks have the first.
     let is_with = |hrp: &Hrp| canonical.starts_with(&format!("{hrp}1"));
     let reason = match segwit.iter().position(is_with) {
         Some(0) if network == REGTEST => {

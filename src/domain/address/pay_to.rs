@@ -25,7 +25,7 @@ pub enum PayTo {
 
 /// Returns the address of a payment target; `None` if the chain has no such address.
 ///
-/// `is_regtest` selects between the segwit prefixes of the test networks.
+/// `is_regtest` selects the segwit prefix of regtest instead of the prefix of the other test networks.
 pub fn write_address(
     chain: Chain,
     network: Network,
@@ -61,7 +61,7 @@ pub fn write_address(
     }
 }
 
-/// Encodes a hash with the base58check version at index `place`: 0 for keys, 1 for scripts.
+/// Encodes a hash in base58check. `place` is 0 for the hash of a key, and 1 for the hash of a script.
 fn write_base58_address(prefixes: &UtxoPrefixes, place: usize, hash: &[u8]) -> Option<String> {
     let (_, version) = prefixes.versions.get(place)?;
     Some(write_base58check(*version, hash))

@@ -1,6 +1,6 @@
-//! Scripts of outputs that pay to an address, on chains with transaction outputs.
+//! Converts an address to the script of its outputs and back, on utxo chains.
 //!
-//! Invariant: an address determines its script, and a script of an address determines the address.
+//! Invariant: a canonical address has one script, and a script has at most one canonical address on a network.
 
 use super::{Chain, Encoding, UtxoEncoding, read_base58check, write_base58check};
 use bech32::primitives::decode::SegwitHrpstring;
@@ -11,7 +11,7 @@ use bech32::{Fe32, segwit};
 const TO_KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
 /// P2SH script before and after the hash: OP_HASH160 and a push of twenty bytes; then OP_EQUAL.
 const TO_SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
-/// Value of the opcode OP_1, less one. The opcode of witness version n is this value plus n, except for version 0.
+/// Opcode OP_1, minus 1. The opcode of a witness version n above 0 is this value plus n.
 const BEFORE_ONE: u8 = 0x50;
 
 /// Returns the canonical address to which a script pays. `network` is the name that nodes use.
@@ -44,12 +44,12 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
     if usize::from(*length) != program.len() {
         return None;
     }
-    // On test networks, the second prefix is for regtest, and the first is for all others.
+    // Regtest has the second prefix. All other networks have the first.
     let prefix = prefixes.hrps.get(usize::from(network == "regtest"))?;
     segwit::encode(*prefix, Fe32::try_from(version).ok()?, program).ok()
 }
 
-/// Returns the script of an output that pays to an address, as nodes store it.
+/// Returns the bytes of the script with which an output pays to this address.
 ///
 /// `None` on chains without scripts, and for a text that is not an address of this chain.
 pub fn output_script(chain: Chain, address: &str) -> Option<Vec<u8>> {
@@ -75,7 +75,7 @@ fn segwit_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<V
     Some([version, length].into_iter().chain(program).collect())
 }
 
-/// Returns the script of a base58check address. The version of the address decides between P2PKH and P2SH.
+/// Returns the script of a base58check address. The version byte of the address selects P2PKH or P2SH.
 fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let (version, hash) = read_base58check(address, "").ok()?;
     let place = [utxo.main, utxo.test]
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn output_script_matches_its_address() {
         for (chain, address, expected) in [
-            // These are examples of BIP-173 and BIP-350.
+            // Examples of BIP-173 and BIP-350.
             (
                 Chain::Bitcoin,
                 "bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4",
@@ -114,7 +114,7 @@ mod tests {
                 "bc1p0xlxvlhemja6c4dqv22uapctqupfhlxm9h8z3k2e72q4k9hcz7vqzk5jj0",
                 "512079be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798",
             ),
-            // These are the address of Bitcoin's first block, and the example of the wiki page "Pay to script hash".
+            // The address of Bitcoin's first block, and the example of the wiki page "Pay to script hash".
             (
                 Chain::Bitcoin,
                 "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",

@@ -1,4 +1,4 @@
-//! Accounts of Solana: those that can sign, and the token account of an owner and a mint.
+//! Solana addresses: whether an address can sign, and the token account of an owner for a mint.
 //!
 //! Sources: <https://solana.com/docs/core/pda>, <https://www.solana-program.com/docs/associated-token-account>.
 
@@ -9,16 +9,15 @@ use sha2::{Digest, Sha256};
 /// Address of the SPL token program. Token-2022 is another program.
 pub const TOKEN_PROGRAM: &str = "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA";
 const ASSOCIATED_PROGRAM: &str = "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL";
-/// Suffix of the bytes that are hashed to a program-derived address.
+/// Suffix of the bytes whose SHA-256 is a program-derived address.
 const DERIVED: &[u8] = b"ProgramDerivedAddress";
 
-/// Returns `true` if an address of Solana is a public key. Any other address is derived by a program and cannot sign.
+/// Returns `true` if a Solana address is a public key. All other addresses are derived from programs and cannot sign.
 pub fn can_sign(address: &str) -> bool {
     decode_key(address).is_some_and(|key| is_on_curve(&key))
 }
 
-/// Returns the account that holds the tokens of a mint for an owner, both in base58; `None` if `owner` or `mint` is
-/// not an address.
+/// Returns the token account of an owner for a mint, in base58; `None` if `owner` or `mint` is not an address.
 pub fn token_account(owner: &str, mint: &str) -> Option<String> {
     let [owner, mint] = [decode_key(owner)?, decode_key(mint)?];
     let [tokens, associated] = [decode_key(TOKEN_PROGRAM)?, decode_key(ASSOCIATED_PROGRAM)?];
@@ -37,7 +36,7 @@ pub fn token_account(owner: &str, mint: &str) -> Option<String> {
     found.next().map(|key| bs58::encode(key).into_string())
 }
 
-/// Returns `true` if the text is a signature of 64 bytes in base58, which is the id of a transaction.
+/// Returns `true` if the text is a transaction id: a signature of 64 bytes in base58.
 pub fn is_signature(text: &str) -> bool {
     let mut bytes = [0; 64];
     bs58::decode(text).onto(&mut bytes) == Ok(64)
@@ -61,7 +60,7 @@ mod tests {
     const USDC: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
     const USDT: &str = "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB";
 
-    /// Owners with their accounts of USDC and USDT, computed with `@solana/spl-token` 0.4.
+    /// Each owner with its token accounts for USDC and USDT, computed with `@solana/spl-token` 0.4.
     const ACCOUNTS: [[&str; 3]; 3] = [
         [
             "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",

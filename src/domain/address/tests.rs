@@ -1,4 +1,4 @@
-//! Tests of addresses that other libraries made (`vectors`), and of texts that are not addresses.
+//! Tests of addresses that other libraries generated (`vectors`), and of texts that are not addresses.
 
 mod simulated;
 mod vectors;
@@ -49,7 +49,8 @@ fn address_is_valid_only_on_its_own_networks() {
     }
 }
 
-/// Replaces each character by every other printable character. All addresses except Solana's have a checksum.
+/// Replaces each character of an address by every other printable character. Solana addresses have no checksum and
+/// are left out.
 #[test]
 fn one_wrong_character_is_refused() {
     for (homes, text) in valid_addresses().filter(|(homes, _)| *homes != SOLANA) {
@@ -81,7 +82,7 @@ fn one_missing_or_doubled_character_is_refused() {
     }
 }
 
-/// Encodes one hash with both base58check versions of every chain: the version of keys, and the version of scripts.
+/// The addresses contain the same hash, and differ in the base58check version byte.
 #[test]
 fn base58check_version_decides_the_chain() {
     assert_accepted(

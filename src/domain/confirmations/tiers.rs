@@ -10,12 +10,12 @@ use crate::domain::refusal::Refusal;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Upper bounds of the default tiers: 250.00, 2 500.00, and none for the last tier.
+/// Upper bounds of the default tiers, in the currency of the invoice: 250.00, 2 500.00, and none for the last tier.
 const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
 /// Largest number of tiers of a coin.
 const TIERS_MAX: usize = 10;
-/// Largest number of confirmations that a tier may need on a chain that reports finality. Blocks of such a chain
-/// become final earlier.
+/// Largest number of confirmations in a tier, on a chain that reports finality. A block of such a chain becomes final
+/// with fewer confirmations.
 const CONFIRMATIONS_MAX: u32 = 100_000;
 
 /// One tier: the confirmations that a coin needs below a value.
@@ -52,8 +52,9 @@ impl ConfirmationTiers {
         &self.0
     }
 
-    /// Returns the needed confirmations for an amount at stake. A payment without a price needs the confirmations of
-    /// the last tier.
+    /// Returns the confirmations that a payment needs if this amount is at stake.
+    ///
+    /// `None` stands for a payment without a price, which needs the confirmations of the last tier.
     pub fn needed_depth(&self, at_stake: Option<Cents>) -> Depth {
         let takes = |tier: &&ConfirmationTier| match (tier.below, at_stake) {
             (None, _) => true,
@@ -193,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Reads tiers and returns them as JSON, or the name of the wrong field.
+    /// Reads tiers and returns them as JSON. The error is the name of the wrong field.
     fn read_to_json(id: &str, value: &Value) -> Result<Value, Option<String>> {
         let asset = Asset::find(id).unwrap_or(&ASSETS[0]);
         let tiers = ConfirmationTiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;

@@ -1,6 +1,6 @@
-//! Bodies of events: the JSON that webhooks deliver, and the legacy form.
+//! Renders the bodies of events: the JSON that webhooks deliver, and the legacy body.
 //!
-//! Invariant: the body of an event is rendered once.
+//! Invariant: the body of an event is rendered once and then stored.
 
 use super::EventType;
 use crate::domain::fields::view::OmittedIfNone;
@@ -29,7 +29,7 @@ pub fn render(
     })
 }
 
-/// Parts of a stored body that are needed for the legacy body.
+/// Fields of a stored event from which the legacy body is rendered.
 #[derive(Deserialize)]
 struct StoredEvent {
     id: String,
@@ -46,13 +46,14 @@ struct StoredEventData {
     object: Map<String, Value>,
 }
 
-/// Renders the legacy body of a stored event; `None` for event types without one.
+/// Renders the legacy body of a stored event; `None` if the event type has no legacy body.
 ///
 /// `invoice` is the JSON of the refunded invoice, for an event whose object is a refund.
 ///
 /// `invoice.overpaid` becomes `invoice.confirmed`, with `overpaid: true` and `status: confirmed` in its invoice.
 ///
 /// # Errors
+///
 /// The error of serde_json if a stored text is not an event or not an object.
 pub fn render_legacy(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
     let event: StoredEvent = serde_json::from_str(stored)?;

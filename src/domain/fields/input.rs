@@ -2,15 +2,18 @@
 
 /// Declares the body of a request: a struct, its reader and its schema. Each field is written once.
 ///
-/// The kind of a field says what happens if the field is absent. `required` refuses the body. `filled` lets the rule
-/// supply a value. `optional` gives `None`. `expected` gives `None`, and the operation refuses it. `or(…)` gives the
-/// default in the parentheses. `change` gives `None`, while null gives `Some(None)`.
+/// The kind of a field decides what an absent field means. `required`: the body is refused. `filled`: the rule
+/// supplies a value. `optional`: the value is `None`. `expected`: the value is `None`, and the operation refuses the
+/// body. `or(…)`: the value is the default in the parentheses. `change`: the value is `None`, and for null
+/// `Some(None)`.
 ///
-/// The documentation of a field is its description. Its rule is a value of [`Rule`](super::rule::Rule). The JSON
-/// after the rule, if any, is in the example of the body.
+/// The documentation of a field is its description. The rule of a field is a value that implements
+/// [`Rule`](super::rule::Rule). The JSON after the rule, if any, is the value of the field in the example of the
+/// body.
 ///
-/// The schema has the order of the fields. `checked` gives the order in which the fields are read. Unknown fields are
-/// `refused`, `ignored`, or ignored and listed by the function `unknown_fields` (`named`).
+/// The schema lists the fields in the order of their declaration. `checked` lists the fields in the order in which
+/// they are read. Unknown fields are refused (`refused`), ignored (`ignored`), or ignored and returned by the
+/// function `unknown_fields` (`named`).
 macro_rules! input {
     (
         $(#[doc = $about:literal])*
@@ -70,9 +73,10 @@ macro_rules! input {
             }
 
             $(
-                /// Reads this field alone.
+                /// Reads only this field.
                 ///
                 /// # Errors
+                ///
                 /// `invalid_request` that names this field.
                 $vis fn $field(
                     fields: $crate::domain::fields::Fields<'_>,

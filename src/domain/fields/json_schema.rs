@@ -1,4 +1,4 @@
-//! JSON Schemas of declarations, with their examples and the components to which they refer.
+//! Converts declarations to JSON Schemas, and returns their examples and the components to which they refer.
 
 use super::schema::{Component, Keywords, Object, Property, Schema};
 use serde_json::{Value, json};
@@ -42,7 +42,8 @@ impl Schema {
         }
     }
 
-    /// Returns the example of the object or component in the schema; `None` if there is neither.
+    /// Returns the example of the object or component that the schema contains; `None` if it contains no object or
+    /// component.
     pub fn example(&self) -> Option<Value> {
         match self {
             Schema::Object(object) => Some(Value::Object(object.example())),
@@ -73,7 +74,7 @@ impl Schema {
 }
 
 impl Property {
-    /// Returns the object whose fields are part of the outer object; `None` for an ordinary field.
+    /// Returns the object whose fields replace this property in the outer object; `None` for an ordinary field.
     fn flattened_object(&self) -> Option<&'static Object> {
         match self.schema {
             Schema::Object(object) if self.is_flattened => Some(object),
@@ -148,8 +149,7 @@ impl Object {
 }
 
 impl Component {
-    /// Returns the schema of a value: a reference to this component, or the whole schema if the component has no
-    /// name.
+    /// Returns a reference to this component. A component without a name is returned as its whole schema.
     fn reference(&self) -> Keywords {
         match self {
             Component::Inline(object) => object.keywords(),
@@ -240,7 +240,7 @@ impl Component {
     }
 }
 
-/// Returns the schema of an object in which all of these fields are required.
+/// Returns the schema of an object with exactly these fields, all required.
 fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     let mut schema = keywords([("type", json!("object"))]);
@@ -279,7 +279,7 @@ fn either_or_null(all: Keywords) -> Keywords {
     keywords([("oneOf", json!([all, { "type": "null" }]))])
 }
 
-/// Parses JSON text of a declaration as an object. A test proves that every declaration is valid.
+/// Parses the JSON text of a declaration as an object. A test proves that the text of every declaration is valid.
 fn parse_keywords(text: &str) -> Keywords {
     serde_json::from_str(text).unwrap_or_default()
 }

@@ -49,13 +49,13 @@ pub const fn choice<T: TextEnum>() -> ChoiceRule<T> {
 }
 
 impl<T> ChoiceRule<T> {
-    /// Makes the field required. `problem` is the message if it is absent.
+    /// Makes the field required. `problem` is the message for an absent field.
     pub const fn required_or(mut self, problem: &'static str) -> ChoiceRule<T> {
         self.problem_if_absent = Some(problem);
         self
     }
 
-    /// Describes the field by `oneOf` in the schema.
+    /// Describes the field by `oneOf` instead of `enum` alone.
     pub const fn described_by_one_of(mut self) -> ChoiceRule<T> {
         self.is_one_of = true;
         self
@@ -102,7 +102,7 @@ impl<R: Rule> Rule for OrNull<R> {
     }
 }
 
-/// Rule for the id of a coin. The field is required.
+/// Rule for a required coin id. The value is the text, which may be an unknown id.
 pub struct AssetRule;
 
 impl Rule for AssetRule {
@@ -120,13 +120,14 @@ impl Rule for AssetRule {
     }
 }
 
-/// Rule for a JSON object whose fields another `input!` declares.
+/// Rule for a JSON object that another `input!` declares.
 pub struct ObjectRule<T> {
     read: fn(&Map<String, Value>) -> Result<T, Refusal>,
     object: &'static Object,
 }
 
-/// Returns the rule for an object that another `input!` declares. Errors in the object name the outer field.
+/// Returns the rule for an object that another `input!` declares, with its reader and declaration. An error inside
+/// the object names the outer field.
 pub const fn object<T>(
     read: fn(&Map<String, Value>) -> Result<T, Refusal>,
     object: &'static Object,
@@ -152,7 +153,7 @@ impl<T> Rule for ObjectRule<T> {
     }
 }
 
-/// Rule for the id of a coin. The value is the coin.
+/// Rule for the id of a supported coin. The value is the coin.
 pub struct CoinRule;
 
 impl Rule for CoinRule {
@@ -175,7 +176,7 @@ impl Rule for CoinRule {
 /// A rule whose schema is replaced by another schema.
 pub struct DescribedRule<R>(R, Schema);
 
-/// Returns a rule that reads like `rule` and is described by `schema`.
+/// Returns a rule that reads a field like `rule`, but has this schema.
 pub const fn described<R: Rule>(rule: R, schema: Schema) -> DescribedRule<R> {
     DescribedRule(rule, schema)
 }
@@ -198,8 +199,7 @@ pub struct ChoicesRule<T> {
     kind: PhantomData<T>,
 }
 
-/// Returns the rule for a list of texts of an enumeration. `problem` is the message for an entry that is not one of
-/// these texts.
+/// Returns the rule for a list of texts of an enumeration. `problem` is the message for an item that is not a string.
 pub const fn choices<T: TextEnum>(problem: &'static str) -> ChoicesRule<T> {
     ChoicesRule { problem, kind: PhantomData }
 }
@@ -223,7 +223,7 @@ impl<T: TextEnum> Rule for ChoicesRule<T> {
     }
 }
 
-/// Rule for a JSON object whose entries the operation checks.
+/// Rule for any JSON object. The operation checks the entries.
 pub struct MapRule;
 
 impl Rule for MapRule {
@@ -238,7 +238,7 @@ impl Rule for MapRule {
     }
 }
 
-/// Rule for a JSON array whose items the operation checks.
+/// Rule for any JSON array. The operation checks the items.
 pub struct ListRule;
 
 impl Rule for ListRule {

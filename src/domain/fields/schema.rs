@@ -1,12 +1,12 @@
-//! JSON Schemas as constants, so that a declared field needs no code at run time.
+//! JSON Schemas of declared fields, as constants.
 
 use crate::domain::asset::{Asset, Chain};
 use serde_json::{Map, Value};
 
-/// The keywords of a JSON Schema, or of a part of one.
+/// Keywords of a JSON Schema with their values, for example `type` and `pattern`.
 pub type Keywords = Map<String, Value>;
 
-/// A rule that describes a field. The trait does not depend on the type of the field's value.
+/// Source of the JSON Schema of a field. Unlike `Rule`, the trait does not depend on the type of the field's value.
 pub trait FieldSchema: Sync {
     /// Returns the JSON Schema of the field.
     fn schema(&self) -> Keywords;
@@ -19,7 +19,7 @@ pub enum Schema {
     Text(&'static str),
     /// One of these texts.
     Choice(&'static [&'static str]),
-    /// A text of a list that may grow. The present texts are given as examples.
+    /// A text from a list that may grow. The examples are the current texts.
     Example(fn() -> Vec<&'static str>),
     /// A value or null.
     Nullable(&'static Schema),
@@ -29,9 +29,9 @@ pub enum Schema {
     List(&'static Schema),
     /// A list with at most this number of items.
     ListUpTo(u32, &'static Schema),
-    /// An object with any names, and with values of this schema.
+    /// An object with any field names, in which each value has this schema.
     Map(&'static Schema),
-    /// An object. The schema contains the schema of the object, not a reference.
+    /// An object. Its schema is included, not referred to by name.
     Object(&'static Object),
     /// A reference to a component.
     Component(&'static Component),
@@ -43,7 +43,7 @@ pub enum Schema {
     OneOf(&'static [&'static Component]),
 }
 
-/// Makes a schema of this JSON object.
+/// Builds a [`Schema`] from a JSON object.
 macro_rules! schema {
     ($json:tt) => {
         $crate::domain::fields::Schema::Text(stringify!($json))
@@ -73,7 +73,7 @@ impl Schema {
     pub const PRICE: Schema = schema!({ "type": "string", "pattern": "^[0-9]+\\.[0-9]{2}$" });
 }
 
-/// An object whose fields are declared.
+/// A JSON object that is declared with all its fields.
 pub struct Object {
     /// Description, from the documentation comment.
     pub about: &'static str,
@@ -83,11 +83,11 @@ pub struct Object {
     pub properties: &'static [Property],
     /// Further keywords of the schema, as JSON text.
     pub besides: &'static str,
-    /// JSON text of fields in the object's example. These values replace the examples of the properties.
+    /// JSON text of fields that replace examples of the properties in the object's example.
     pub differs: &'static str,
 }
 
-/// A field of an object, or an object whose fields are part of this object.
+/// A field of an object, or an object whose fields become fields of the outer object.
 pub struct Property {
     /// Name in JSON.
     pub name: &'static str,
@@ -134,11 +134,11 @@ pub enum Component {
         /// Schema of `nextBefore` if it is not null.
         before: &'static Schema,
     },
-    /// Another component with a different example.
+    /// A component with the schema of another component, but a different example.
     Exemplified {
         /// Component that has the schema.
         component: &'static Component,
-        /// JSON text of fields in the example. These values replace the values in the component's example.
+        /// JSON text of fields that replace fields of the component's example.
         differs: &'static str,
     },
     /// An object without a name. Its schema is repeated in each place that uses it.

@@ -21,13 +21,14 @@ pub const fn text(chars: RangeInclusive<usize>) -> TextRule {
 }
 
 impl TextRule {
-    /// Adds two checks of the operation to the schema: the smallest number of characters, and a regular expression.
+    /// Adds a smallest number of characters and a regular expression to the schema. The operation checks them, not
+    /// this rule.
     pub const fn with_pattern(mut self, chars_min: usize, pattern: &'static str) -> TextRule {
         self.form = Some((chars_min, pattern));
         self
     }
 
-    /// Makes the field required. `problem` is the message if it is absent.
+    /// Makes the field required. `problem` is the message for an absent field.
     pub const fn required_or(mut self, problem: &'static str) -> TextRule {
         self.problem_if_absent = Some(problem);
         self

@@ -110,12 +110,13 @@ impl<T: Serialize> Serialize for OmittedIfNone<T> {
 
 /// Declares a resource: a struct, its JSON and its schema. Each field is written once.
 ///
-/// The documentation of a field is its description. The JSON after its type is in the example. The schema follows
-/// from the type, unless brackets give another schema.
+/// The documentation of a field is its description. The JSON after `=` is the value of the field in the example. The
+/// schema follows from the type, unless brackets after the type contain another schema.
 ///
-/// A resource may begin with the field `object`, its kind. A `[flatten]` field is replaced by the fields of its view.
+/// A resource may begin with the field `object`, which names the kind of the resource. A `[flatten]` field is
+/// replaced by the fields of its value.
 ///
-/// A view without a name in the OpenAPI document is described in each place that uses it. The struct derives
+/// A resource without a name in the OpenAPI document is described in each place that uses it. The struct derives
 /// `Serialize` and the listed traits.
 macro_rules! view {
     (

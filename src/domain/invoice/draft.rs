@@ -24,9 +24,9 @@ text_enum! {
     }
 }
 
-/// Largest nesting of metadata. The metadata object itself is level 1.
+/// Largest number of nested levels in metadata. The metadata object itself is level 1.
 ///
-/// JSON parsers have a depth limit, and metadata is deeper in an event than in a request.
+/// JSON parsers limit the depth, and metadata is nested deeper in an event than in a request.
 const METADATA_LEVELS_MAX: usize = 64;
 
 input! {

@@ -1,7 +1,7 @@
 //! Text search over the fields of one invoice.
 //!
-//! Invariant: the case of ASCII letters makes no difference. A number in the metadata matches by its digits, exactly
-//! as written.
+//! Invariant: the search ignores the case of ASCII letters, except in `key=value`. A number in the metadata is
+//! compared as text, exactly as written.
 
 use super::Invoice;
 use serde_json::Value;
@@ -38,12 +38,12 @@ impl SearchText<'_> {
         value.to_ascii_lowercase().contains(&self.lower)
     }
 
-    /// Returns `true` if the text matches this value, or this key and value together.
+    /// Returns `true` if the search text is in this value, or is this key, `=` and this value.
     fn matches_value(&self, key: Option<&str>, value: &Value) -> bool {
         match value {
             Value::Null => false,
             Value::Bool(value) => self.matches_pair(key, if *value { "true" } else { "false" }),
-            // A number is compared by its digits, without conversion to a float.
+            // A number is compared as text, without conversion to a float.
             Value::Number(value) => self.matches_pair(key, &value.to_string()),
             Value::String(value) => self.matches_pair(key, value),
             Value::Array(values) => values.iter().any(|value| self.matches_value(None, value)),

@@ -21,7 +21,7 @@ fn test_addresses_are_canonical_and_distinct() {
     }
 }
 
-/// The address of a label and an index must never change. The expected texts were computed in Python.
+/// The address for a label and an index must never change. The expected addresses were computed in Python.
 #[test]
 fn test_addresses_never_change() {
     let evm = "0x8C5284132c3C174Ef8896A2Ce0260E7522cD8f65";

@@ -1,4 +1,4 @@
-//! Addresses that other libraries made, and the networks on which each is valid.
+//! Addresses that other libraries generated, and the networks on which each is valid.
 //!
 //! Sources: BIP-173, BIP-350, EIP-55, and the well-known test mnemonic. The mnemonic's addresses come from bip_utils,
 //! and were checked against bitcoinlib, eth-account, ethers, tronpy, solders and litecoind.
@@ -27,7 +27,7 @@ pub(super) const UTXO: &[ChainNetwork] = &[
     (Dogecoin, Test),
 ];
 
-/// Addresses with all networks on which they are valid. On the first network, the text is canonical.
+/// Networks with the addresses that are valid on all of them. The addresses are canonical on the first network.
 #[rustfmt::skip]
 pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
     // P2PKH of Bitcoin (BIP-44).
@@ -35,7 +35,7 @@ pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
         1LqBGSKuX5yYUonjxT5qGfpUsXKYYWeabA 1Ak8PffB2meyfYnbXZR9EGfLfFZVpzJvQP 1MNF5RSaabFwcbtJirJwKnDytsXXEsVsNb
         1J3J6EvPrv8q6AC3VCjWV45Uf3nssNMRtH
     "),
-    // P2SH of Bitcoin (BIP-49). Old P2SH addresses of Litecoin look the same.
+    // P2SH of Bitcoin (BIP-49). Older P2SH addresses of Litecoin have the same version byte.
     (&[(Bitcoin, Main), (Litecoin, Main)], "
         37VucYSaXLCAsxYyAPfbSi9eh4iEcbShgf 3LtMnn87fqUeHBUG414p9CWwnoV6E2pNKS 3B4cvWGR8X6Xs8nvTxVUoMJV77E4f7oaia
         34K56kSjgUCUSD8GTtuF7c9Zzwokbs6uZ7
@@ -79,7 +79,7 @@ pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
         rltc1qxdyjf6h5d6qxap4n2dap97q4j5ps6ua8vmutcu QeUq3JyfqViWTmAdp5PVPm4VJB8TvCpz3h
         QjaGCvuXNyU3f6B2aCWsnT52BqMTgAxvGA QaWpDSKMs5gbrH6HtS8eMw8ZSaxhNbS3ag
     "),
-    // P2PKH of Litecoin's testnet. P2PKH addresses of Bitcoin's testnet look the same.
+    // P2PKH of Litecoin's testnet. P2PKH addresses of Bitcoin's testnet have the same version byte.
     (&[(Litecoin, Test), (Bitcoin, Test)], "
         mzYpQmSAGYWWyTLiLGbGaG8T3rHdjNcV11 mqhB5Q36hdgWv2hLhyDk79zzi7MxjRYfHn mkC8Nz9nnBc8RpgeKDMZLHavrHsTG3EhMA
     "),
@@ -104,15 +104,15 @@ pub(super) const VECTORS: &[(&[ChainNetwork], &str)] = &[
     (&[], "bitcoincash:qqyx49mu0kkn9ftfj6hje6g2wfer34yfnq5tahq3q6"),
 ];
 
-/// Valid vectors of BIP-173 and BIP-350 whose output type is in use.
+/// Valid test vectors of BIP-173 and BIP-350 with an output type that is in use.
 pub(super) const SEGWIT: &str = "
     tb1qrp33g0q5c5txsp9arysrx4k6zdkfs4nce4xj0gdcccefvpysxf3q0sl5k7
     tb1qqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesrxh6hy
     tb1pqqqqp399et2xygdj5xreqhjjvcmzhxw4aywxecjdzew6hylgvsesf3hn0c
 ";
 
-/// Vectors that BIP-350 calls valid, but whose version or length belongs to no output type in use. We added the last
-/// two.
+/// Test vectors that BIP-350 calls valid, with a version or length that no output type in use has. The last two are
+/// our own.
 pub(super) const SEGWIT_UNUSED: &str = "
     bc1pw508d6qejxtdg4y5r3zarvary0c5xw7kw508d6qejxtdg4y5r3zarvary0c5xw7kt5nd6y
     BC1SW50QGDZ25J
@@ -121,7 +121,8 @@ pub(super) const SEGWIT_UNUSED: &str = "
     bc1p33fggyev8st5a7yfdgkwqfsww53vmrm9mnv8zk
 ";
 
-/// Vectors that BIP-173 or BIP-350 calls invalid. We added the last two: valid checksums with unknown prefixes.
+/// Test vectors that BIP-173 or BIP-350 calls invalid. The last two are our own: valid checksums with unknown
+/// prefixes.
 pub(super) const SEGWIT_INVALID: &str = "
     tc1qw508d6qejxtdg4y5r3zarvary0c5xw7kg3g4ty
     bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t5
@@ -150,7 +151,7 @@ pub(super) const SEGWIT_INVALID: &str = "
     doge1q33fggyev8st5a7yfdgkwqfsww53vmrm9xtyfp6
 ";
 
-/// Vectors of EIP-55. The first two lines are all upper case and all lower case.
+/// Test vectors of EIP-55. The first line is all upper case, and the second line is all lower case.
 pub(super) const EIP_55: &str = "
     0x52908400098527886E0F7030069857D2E4169EE7 0x8617E340B3D01FA5F11F306F4090FD50E238070D
     0xde709f2102306220921060314715629080e2fb77 0x27b1fdb04752bbc536007a920d24acb045561c26
