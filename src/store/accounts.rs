@@ -115,7 +115,7 @@ pub fn update(tx: &Tx<'_>, account: &Account) -> Result<(), StoreError> {
     update_row(tx, account)
 }
 
-/// Replaces the legacy secret of an account. Until `until`, the previous secret is used for signing as well.
+/// Replaces the legacy secret of an account. The previous secret is also used for signing until the time `until`.
 pub fn roll_legacy_secret(
     tx: &Tx<'_>,
     seq: i64,

@@ -56,8 +56,8 @@ rows! {
         Ok(LiveAddress { seq, address, since, expires_at })
     }
 
-    /// Passes live addresses to `each`, in the order of insertion: those of a chain's pool that have an owner and a
-    /// `seq` greater than `after`.
+    /// Passes to `each` the live addresses of a chain's pool that have an owner and a `seq` greater than `after`, in
+    /// the order of insertion.
     pub fn each_live_after(db, chain: Chain, after: i64) -> each LiveAddress =
         select "from addresses left join invoices on invoices.seq = addresses.invoice \
             left join customers on customers.seq = addresses.customer \
@@ -67,7 +67,8 @@ rows! {
 }
 
 values! {
-    /// Passes to `each` the imported addresses of a chain's pool that have no owner, with `seq` and time of import.
+    /// Passes to `each` every imported address of a chain's pool without an owner, with its `seq` and its time of
+    /// import.
     pub fn each_unassigned(db, chain: Chain) -> each (seq: i64, address: String, since: Time) =
         "select seq, address, imported_at as since from pool_addresses where pool = :pool and state <> 'assigned'"
         with { pool: chain.address_pool() };

@@ -132,8 +132,8 @@ const CHECKS: [(u8, Query<Violation>); 22] = [
     (8, REQUESTS),
 ];
 
-/// Runs every check except those of [`check_integrity`]. Also compares the schema with that of a new file. `tell`
-/// gets the progress.
+/// Runs every check except those of [`check_integrity`], and compares the schema with that of a new file. Reports the
+/// progress to `tell`.
 ///
 /// # Errors
 /// [`StoreError`] if the file cannot be read.

@@ -89,7 +89,7 @@ pub fn page(
     }
 }
 
-/// Inserts an entry, together with the hashes of the values that the transaction has changed.
+/// Inserts an entry with the hashes of the values that the transaction has changed.
 pub fn insert(tx: &Tx<'_>, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), StoreError> {
     let states = tx.take_hashes()?;
     tx.run_on_conn(|conn| insert_on_conn(conn, entry, states.as_deref(), now))

@@ -1,4 +1,4 @@
-//! Copies of a whole file: copies a file that is in use, and prepares a copy for a restore.
+//! Backups: copies a file that may be in use, and prepares a copy for a restore.
 //!
 //! Invariant: a file gets its final name only when it is complete and synced. The name never refers to a mixture of
 //! two files.
@@ -28,14 +28,14 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Number of derivation indexes that a restore skips. It is more than a shop hands out between two backups, and small
-/// enough for a wallet to find the addresses after the gap.
+/// Number of derivation indexes that a restore skips. A shop hands out fewer addresses between two backups, and a
+/// wallet still finds the addresses after such a gap.
 pub const GAP: u64 = 1000;
 
 /// Maximum time to wait until another process ends its write.
 const BUSY: Duration = Duration::from_secs(5);
-/// Number of attempts that together take as long as [`BUSY`], with a pause of [`BUSY_PAUSE`] between them. Used where
-/// SQLite itself does not wait.
+/// Number of attempts that together take as long as [`BUSY`], with a pause of [`BUSY_PAUSE`] between them. For
+/// operations in which SQLite itself does not wait.
 const BUSY_TRIES: u32 = 5000;
 /// Maximum time to wait for other readers of a file that is to be replaced.
 const ALONE: Duration = Duration::from_secs(1);
@@ -49,19 +49,19 @@ commands! {
     STAMP = "update file set snapshot_at = :now";
 }
 
-/// A backup copy with a temporary name beside its destination. If the copy did not get its final name, dropping this
-/// value removes the copy.
+/// A backup copy with a temporary name beside its destination. Dropping this value removes the copy unless the copy
+/// has its final name.
 pub struct BackupCopy {
     temporary: PathBuf,
     to: PathBuf,
     version: usize,
     kind: Option<FileKind>,
-    /// Lock on the temporary name, so that no other backup to this destination removes this copy.
+    /// Lock on the temporary name. It prevents another backup to this destination from removing this copy.
     _alone: Lock,
 }
 
-/// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file cannot be read in
-/// its place, a copy in a temporary folder is read instead, and `tell` gets a message.
+/// Copies a snapshot of a file, which may be in use, to a temporary name beside `to`. If the file cannot be read
+/// directly, reads a copy in a temporary folder and passes a message to `tell`.
 pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<BackupCopy, StoreError> {
     let source = SourceFile::open(from, tell)?;
     // The target of a symbolic link is replaced, not the link.
@@ -144,7 +144,8 @@ impl BackupCopy {
         }
     }
 
-    /// Upgrades the copy to the newest version. Fails if its schema is not that of the migrations.
+    /// Upgrades the copy to the newest version. Fails if the schema of the copy is not the schema that the migrations
+    /// create.
     pub fn bring_up_to_date(&self, tell: &mut ProgressSink<'_>) -> Result<(), StoreError> {
         let mut conn = Connection::open(&self.temporary)?;
         configure(&conn)?;
@@ -205,7 +206,7 @@ impl BackupCopy {
             let owner = std::fs::metadata(&self.to).map_err(named)?;
             checkpoint_file(&self.to)?;
             self.remove_logs().map_err(named)?;
-            // The copy gets the owner of the replaced file, so that the server can still open the file. Only root may
+            // The copy gets the owner of the replaced file, so that the server can open the copy. Only root may
             // change owners.
             let kept = chown(&self.temporary, Some(owner.uid()), Some(owner.gid()));
             if let Err(error) = kept {

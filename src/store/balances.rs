@@ -15,8 +15,8 @@ rows! {
         })
     }
 
-    /// Returns the balances of an account in one mode, without `pending`. Leaves out currencies without ledger
-    /// entries.
+    /// Returns the balances of an account in one mode. Sets `pending` to zero, and leaves out currencies without
+    /// ledger entries.
     pub fn of_account(db, account: i64, mode: Mode) -> Vec<Balance> =
         select "from balances where account = :account and mode = :mode";
 }

@@ -20,11 +20,11 @@ pub struct ChainCursor {
     pub reached: ChainPosition,
     /// Newest block that is never read again, as a reorg can no longer replace it.
     pub complete: Block,
-    /// Height of the node's newest block at the last step.
+    /// Height of the node's newest block at the last step of the follower.
     pub head_height: u32,
     /// Time of the node's newest block.
     pub head_time: Time,
-    /// Time of the last step, in Unix milliseconds.
+    /// Time of the last step of the follower, in Unix milliseconds.
     pub stepped_at: Time,
     /// Reason why the chain is no longer followed; `None` while it is followed.
     pub stopped: Option<String>,

@@ -1,4 +1,4 @@
-//! The table `chains`: chains that lag, each with the time up to which it was scanned.
+//! The table `chains`: lagging chains, each with the time up to which it was scanned.
 //!
 //! Invariant: a chain without a row is scanned up to the current time.
 
@@ -25,12 +25,13 @@ commands! {
     fn remove(tx, mode: Mode, chain: Chain) = "delete from chains where mode = :mode and chain = :chain";
 }
 
-/// Returns the live chains that lag, each with the time up to which it was scanned.
+/// Returns the lagging live chains, each with the time up to which it was scanned.
 pub fn lagging_chains(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
     lagging(db, Mode::Live).map(LaggingChains::new)
 }
 
-/// Records that a live chain was scanned only up to `at`. If the chain lags already, the recorded time stays.
+/// Records that a live chain lags and was scanned only up to `at`. If the chain lags already, its recorded time
+/// stays.
 pub fn mark_lagging(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     insert(tx, Mode::Live, chain, at)

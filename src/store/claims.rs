@@ -1,4 +1,4 @@
-//! The table `claims`: payments that a person reports although no node does.
+//! The table `claims`: payments that were reported by a person and not by a node.
 //!
 //! Invariant: the outcome of a claim never changes.
 
@@ -33,8 +33,8 @@ values! {
     pub fn count_open(db, chain: Chain) -> (count: i64) =
         "select count(*) as count from claims where chain = :chain and outcome is null";
 
-    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. The ordinal
-    /// numbers equal payments in a transaction.
+    /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. An ordinal counts
+    /// equal payments in one transaction.
     pub fn has_equal_open_claim(db, claim: &Claim) -> (found: bool) =
         "select exists (select 1 from claims where chain = :chain and txid = :txid and asset = :asset \
             and address = :address and amount = :amount and ordinal = :ordinal and outcome is null) as found"
@@ -44,7 +44,7 @@ values! {
         };
 
     /// Returns the `seq` of the accepted claim of a payment, and the position of the claim's observation. Prefers a
-    /// claim that a node has reported at the position of `seen`.
+    /// claim whose payment a node has reported at the position of `seen`.
     fn find_accepted(db, seen: &Observation) -> Option<(seq: i64, position: u32)> =
         file "sql/claims/accepted.sql"
         with {

@@ -6,10 +6,10 @@ use rusqlite::{Connection, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
-/// Maximum time that a write of a server waits for a write of another process.
+/// Maximum time for which a write of a server waits for a write of another process.
 pub(super) const WRITER_BUSY: Duration = Duration::from_secs(1);
 
-/// Maximum time that any other statement waits for a write of another process.
+/// Maximum time for which any other statement waits for a write of another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Flags of a read-only connection. Only one thread at a time uses the connection.
@@ -24,8 +24,8 @@ const MMAP_BYTES_MAX: i64 = 1 << 28;
 pub(super) fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
-    // Without this option the planner looks at the value of a bound `limit`, and SQLite prepares the statement anew
-    // for every execution.
+    // Without this option the planner uses the value of a bound `limit`, and SQLite prepares the statement again for
+    // every execution.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     for (config, on) in [
         (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),

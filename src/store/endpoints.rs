@@ -91,7 +91,7 @@ pub fn update(tx: &Tx<'_>, endpoint: &WebhookEndpoint) -> Result<(), StoreError>
     update_row(tx, endpoint, event_types_to_json(endpoint)?)
 }
 
-/// Replaces the secret of an endpoint. Until `until`, the previous secret is used for signing as well.
+/// Replaces the secret of an endpoint. The previous secret is also used for signing until the time `until`.
 pub fn roll_secret(tx: &Tx<'_>, seq: i64, secret: &str, until: Time) -> Result<(), StoreError> {
     tx.note_account_change();
     let params = named_params! { ":seq": seq, ":secret": secret, ":until": until };

@@ -9,7 +9,7 @@ pub enum StoreError {
     Overloaded,
     /// A balance would exceed the range of its column.
     TooLarge,
-    /// Writes are refused for this reason. Nothing was changed.
+    /// The store refuses writes for this reason. Nothing was changed.
     Refusing(WriteRefusal),
     /// Another error, with its message.
     Failed(String),
@@ -42,7 +42,7 @@ impl From<rusqlite::Error> for StoreError {
         if code == Some(rusqlite::ffi::SQLITE_CONSTRAINT_DATATYPE) {
             return StoreError::TooLarge;
         }
-        // After the error of a full disk nothing was written. A failed disk may have written something.
+        // An error of a full disk means that nothing was written. A failed disk may have written something.
         match WriteRefusal::from_error(&error) {
             Some(why @ (WriteRefusal::DiskFull | WriteRefusal::Locked)) => {
                 StoreError::Refusing(why)

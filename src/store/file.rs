@@ -114,7 +114,7 @@ pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     Ok(found.flatten())
 }
 
-/// Returns how often a server has continued from a restored copy.
+/// Returns how many times a server has continued from a restored copy.
 pub fn restore_count(db: &Reader<'_>) -> Result<i64, StoreError> {
     Ok(RESTORED.first(db, &[])?.unwrap_or_default())
 }

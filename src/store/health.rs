@@ -89,7 +89,7 @@ impl Health {
         self.refusal().is_some_and(WriteRefusal::is_final)
     }
 
-    /// Refuses writes from now on if this error of the writer's connection requires it.
+    /// Refuses writes from now on if this error of the writer's connection requires a refusal.
     pub(super) fn refuse_after_error(&self, error: &rusqlite::Error) {
         if let Some(why) = WriteRefusal::from_error(error) {
             self.refuse_writes(why, &error.to_string());
@@ -107,7 +107,7 @@ impl Health {
         }
     }
 
-    /// Refuses writes, because the file is not in its place. Called by the thread that notices this first.
+    /// Refuses writes, because the file is not in its place. Called by the thread that first notices the move.
     pub(super) fn refuse_moved_file(&self) {
         self.refuse_writes(WriteRefusal::FileMoved, "its name is no longer its own");
     }

@@ -23,7 +23,6 @@ values! {
         from sqlite_schema";
 }
 
-/// The identity of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// An empty database.
@@ -83,7 +82,7 @@ type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
 
 /// Returns the differences between the schema of a file and that of a new file of the same version.
 ///
-/// A foreign trigger or view would run with our statements, and a changed table could contain invalid rows.
+/// A trigger or view of another program would run with our statements. A changed table could contain invalid rows.
 pub(super) fn schema_differences(
     conn: &Connection,
     version: usize,

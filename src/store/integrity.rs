@@ -1,4 +1,4 @@
-//! Checks of the pages and references of a file, and the findings of all checks.
+//! Checks the pages and the references of a file, and defines the findings of all checks.
 
 use super::statement::rows;
 

@@ -18,7 +18,7 @@ commands! {
             (select seq from known_clients where user = :user order by seq desc limit :limit)";
 }
 
-/// Adds a client as the newest of a user, and keeps the newest `limit` of the user's clients.
+/// Adds a client of a user, and deletes all but the newest `limit` clients of the user.
 pub fn add(tx: &Tx<'_>, user: i64, client: &[u8; 32], limit: u32) -> Result<(), StoreError> {
     insert(tx, user, client)?;
     keep_newest(tx, user, limit)

@@ -22,11 +22,11 @@ pub struct Booking<'a> {
     pub ref_type: RefType,
     /// Id of the referenced object.
     pub ref_id: &'a str,
-    /// Row that the entry books.
+    /// Payment, deposit or transfer that the entry books, if any.
     pub source: BookingSource,
 }
 
-/// The row that a ledger entry books. A row has at most one entry of each kind.
+/// The payment, deposit or transfer that a ledger entry books. Each of them has at most one entry of each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BookingSource {
     /// A payment of an invoice, by its `seq`.
@@ -35,7 +35,7 @@ pub enum BookingSource {
     Deposit(i64),
     /// A payout or a refund, by its `seq`.
     Transfer(i64),
-    /// No row: an adjustment by the operator.
+    /// None of them: an adjustment by the operator.
     Operator,
 }
 

@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Minimum age of a leftover file, compared with a file of this process. The creator of a younger file may be about
-/// to lock it.
+/// Age by which a leftover file must exceed a file of this process. The creator of a younger file may be about to
+/// lock it.
 const AFTER: Duration = Duration::from_secs(600);
 
 /// A directory entry that may be a leftover file. The entry has not been opened, and a link has not been followed.
@@ -35,7 +35,8 @@ impl LeftoverFile {
     }
 }
 
-/// Returns the entries of a directory that belong to this process's user and whose names match.
+/// Returns the entries of a directory that belong to this process's user and for whose names `is_named_so` returns
+/// `true`.
 pub fn find_own_files(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<LeftoverFile> {
     let user = geteuid().as_raw();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

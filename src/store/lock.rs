@@ -34,11 +34,11 @@ type FileId = (u64, u64);
 /// Database files that this process has open. The map is global because POSIX locks belong to the process.
 static DESCRIPTORS: Mutex<BTreeMap<FileId, Descriptor>> = Mutex::new(BTreeMap::new());
 
-/// Our descriptor of a database file, with the number of its users.
+/// The descriptor of a database file that all uses in this process share, with the number of the uses.
 struct Descriptor {
     file: File,
     users: usize,
-    /// Whether a user in this process has an exclusive lock on the file.
+    /// Whether one of the uses has an exclusive lock on the file.
     locked: bool,
 }
 
@@ -58,7 +58,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Locks the `-lock` file against other servers. If the database exists, [`Lock::lock_file`] must follow.
+    /// Locks the `-lock` file against other servers. If the database exists, the caller must call [`Lock::lock_file`]
+    /// next.
     ///
     /// # Errors
     /// [`StoreError`] if another process has locked the `-lock` file.
@@ -125,7 +126,7 @@ impl Lock {
         Ok(is_free.then_some(lock))
     }
 
-    /// Returns a lock that lets this process use a file beside a server.
+    /// Returns a lock that lets this process use a file, even while a server uses the file.
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file under another name, because SQLite would keep a log for each name.

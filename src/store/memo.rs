@@ -1,7 +1,7 @@
-//! The writer's cache of accounts and endpoints. Nearly every write reads them, and few change them.
+//! The writer's cache of accounts and endpoints, which nearly every write reads and few writes change.
 //!
-//! Invariant: the cache equals the rows. A change of such a row, a rollback, or a write of another process clears the
-//! cache.
+//! Invariant: the cached values equal the rows. A change of such a row, a rollback, or a write of another process
+//! clears the cache.
 
 use super::{StoreError, Tx};
 use crate::domain::account::{Account, WebhookEndpoint};

@@ -58,7 +58,7 @@ const HISTORY_SINCE: usize = 26;
 const STATES_SINCE: usize = 28;
 
 /// Upgrades a file to the newest version, in one transaction. A reference to a missing row rolls back the
-/// transaction. `tell` gets the progress of each step, and is not called if the file is up to date.
+/// transaction. Reports the progress of each step to `tell`, unless the file is up to date.
 pub(super) fn migrate(
     conn: &mut Connection,
     tell: &mut ProgressSink<'_>,
@@ -68,7 +68,7 @@ pub(super) fn migrate(
     if version == NEWEST {
         return Ok(());
     }
-    // Some migrations create a referenced table anew, so foreign keys are checked only at the end. The pragma
+    // Some migrations recreate a referenced table, so foreign keys are checked only at the end. The pragma
     // `foreign_keys` cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, procedure of
     // 12 steps).
     let enforced: bool =
@@ -283,8 +283,8 @@ mod tests {
         WAITS_FOR(waits_for: String) = "select waits_for from invoices order by seq";
     }
 
-    /// Inserts an invoice with its quotes. `of` is the mode, and the time of the cancellation if the invoice is
-    /// cancelled.
+    /// Inserts an invoice with its quotes. `of` is the mode, and the time at which the invoice was cancelled or
+    /// `None`.
     fn insert_quoted_invoice(
         conn: &Connection,
         seq: usize,

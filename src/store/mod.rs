@@ -178,10 +178,10 @@ impl Store {
         self.shared.readers.read(work)
     }
 
-    /// Runs `work` as [`Store::read`], with one snapshot for all its statements.
+    /// Runs `work` like [`Store::read`], with one snapshot for all its statements.
     ///
     /// # Errors
-    /// As [`Store::read`].
+    /// The errors of [`Store::read`].
     pub fn read_snapshot<T, E: From<StoreError>>(
         &self,
         work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -206,13 +206,13 @@ impl Store {
         answer(self.submit_unrepeatable(work)?.await)
     }
 
-    /// Writes as [`Store::write`], with `work` that may run twice.
+    /// Writes like [`Store::write`], but may run `work` twice.
     ///
     /// If another write of the same batch fails, the rows of this write may be rolled back, and `work` runs again.
-    /// Writes of this kind need no savepoint of their own, so frequent writes use this function.
+    /// Such a write needs no savepoint of its own, so frequent writes use this function.
     ///
     /// # Errors
-    /// As [`Store::write`].
+    /// The errors of [`Store::write`].
     pub async fn write_repeatable<T, E>(
         &self,
         work: impl Fn(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -224,10 +224,10 @@ impl Store {
         answer(self.shared.writer.submit(true, work)?.await)
     }
 
-    /// Writes as [`Store::write`], and blocks the calling thread.
+    /// Writes like [`Store::write`], and blocks the calling thread.
     ///
     /// # Errors
-    /// As [`Store::write`].
+    /// The errors of [`Store::write`].
     pub fn write_and_wait<T, E>(
         &self,
         work: impl FnOnce(&Tx<'_>) -> Result<T, E> + Send + 'static,
@@ -239,7 +239,7 @@ impl Store {
         answer(self.submit_unrepeatable(work)?.blocking_recv())
     }
 
-    /// Submits a write as [`Store::write`], and returns a function that blocks until the result is known.
+    /// Submits a write like [`Store::write`], and returns a function that blocks until the result is known.
     ///
     /// # Errors
     /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.
@@ -255,7 +255,7 @@ impl Store {
         Ok(|| answer(submitted.blocking_recv()))
     }
 
-    /// Submits a write as [`Store::write`], without waiting for its result.
+    /// Submits a write like [`Store::write`], without waiting for its result.
     ///
     /// # Errors
     /// [`StoreError::Overloaded`] or [`StoreError::Refusing`] if the write is not accepted.

@@ -71,7 +71,7 @@ commands! {
         with { seq, height: block.height, hash: block.hash };
 }
 
-/// Moves an observation from the state `before` to `state`. Deletes the record that the next state change cannot be
+/// Moves an observation from the state `before` to `state`. Clears the mark that the next state change cannot be
 /// booked.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The table `observations` as the followers of chains use it, by block.
+//! Queries of the table `observations` for the followers of chains, by block.
 //!
 //! Invariant: every query reads live mode only, and leaves out observations whose position another output has taken.
 
@@ -142,7 +142,7 @@ values! {
 }
 
 commands! {
-    /// Records for all observations in blocks above this height that they are in no block, after a reorg.
+    /// After a reorg, removes the observations in blocks above this height from their blocks.
     pub fn remove_from_blocks_above(tx, chain: Chain, height: u32, now: Time) =
         "update observations set block_height = null, block_hash = null, \
             vanished_at = ifnull(vanished_at, :now) \
@@ -167,7 +167,7 @@ commands! {
             and state = 'seen' and vanished_at is not null";
 }
 
-/// Returns the unconfirmed observations of a chain, and the newest ones that vanished at `since` or later.
+/// Returns the unconfirmed observations of a chain, and the newest observations that vanished at `since` or later.
 pub fn list_open(
     db: &Reader<'_>,
     chain: Chain,

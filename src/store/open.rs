@@ -37,7 +37,7 @@ text_enum! {
 
 enum_as_text!(FileKind);
 
-/// Size of a new `-shm` file, in bytes. SQLite cannot open a file without it.
+/// Size of a new `-shm` file, in bytes. SQLite cannot open a database without this file.
 const BESIDE_BYTES: u64 = 32 * 1024;
 
 /// Failures that a commit survives.
@@ -59,7 +59,7 @@ pub struct StoreOptions {
     pub durability: Durability,
     /// Whether to create the file if it does not exist.
     pub create: bool,
-    /// Whether to lock the file against other servers. Commands that run beside a server do not lock it.
+    /// Whether to lock the file against other servers. Commands that may run while a server runs do not lock it.
     pub exclusive: bool,
     /// Function that gets the progress of an upgrade.
     pub tell: fn(Progress<'_>),
@@ -94,8 +94,8 @@ impl Store {
         };
         let mut conn = open_writer(path)?;
         bring_up_to_date(&mut conn, opening)?;
-        // The writer checkpoints by itself, because SQLite hides errors of automatic checkpoints. A command beside a
-        // server leaves checkpoints to the server, which knows whether its disk has failed.
+        // The writer checkpoints by itself, because SQLite hides errors of automatic checkpoints. A command that runs
+        // while a server runs leaves checkpoints to the server, which knows whether its disk has failed.
         conn.pragma_update(None, "wal_autocheckpoint", 0)?;
         // SQLite truncates the log to this size when the log restarts.
         conn.pragma_update(None, "journal_size_limit", LOG_BYTES_MAX)?;

@@ -47,7 +47,7 @@ rows! {
 }
 
 values! {
-    /// Returns the values of an invoice's payments, without dropped ones.
+    /// Returns the values of an invoice's payments that are not dropped.
     pub fn undropped_values(db, invoice: i64) -> Vec<(value: Cents)> =
         "select p.value from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice and o.state <> 'dropped'";
@@ -101,7 +101,7 @@ pub fn update(
     record_state_change(tx, payment, state, now)
 }
 
-/// Stores the time from which a payment counts, whether the payment is in time, and its rate and value.
+/// Stores `seen_at`, `on_time`, the rate and the value of a payment.
 ///
 /// # Errors
 /// [`StoreError`] if the payment was confirmed before.

@@ -24,7 +24,8 @@ rows! {
 }
 
 values! {
-    /// Returns the `seq` of a quote if it exists only for an assigned payment, and no payment refers to it any more.
+    /// Returns the `seq` of a quote that exists only for an assigned payment, if no payment refers to the quote any
+    /// more.
     fn seq_if_unused(db, seq: i64) -> Option<(seq: i64)> =
         "select q.seq from quotes q where q.seq = :seq and q.by_person = 1 \
             and not exists (select 1 from payments p where p.quote = q.seq)";
@@ -52,7 +53,7 @@ pub fn next_seq(tx: &Tx<'_>) -> Result<i64, StoreError> {
     NEXT_SEQ.only(tx, &[])
 }
 
-/// Deletes a quote that exists only for an assigned payment, if no payment refers to it any more.
+/// Deletes a quote that exists only for an assigned payment, if no payment refers to the quote any more.
 pub fn remove_unused(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
     if seq_if_unused(tx, seq)?.is_some() {
         invoice_steps::remove_of_quote(tx, seq)?;

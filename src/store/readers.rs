@@ -59,7 +59,7 @@ impl Readers {
 
     /// Takes an idle connection out of the pool.
     fn take_idle(&self) -> Option<PooledConnection<ConnectionOpener>> {
-        // With a timeout of zero, the call does not wait, but makes the pool add a connection for later reads.
+        // With a timeout of zero, the call does not wait. It makes the pool add a connection for later reads.
         let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
         let newest = self.pool.try_get().or_else(ask_for_more)?;
         if newest.sqlite.is_none() {

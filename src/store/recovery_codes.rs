@@ -1,4 +1,5 @@
-//! The table `recovery_codes`: codes for users without their authenticator app. Only the SHA-256 of a code is stored.
+//! The table `recovery_codes`: codes with which users sign in without their authenticator app. Only the SHA-256 of a
+//! code is stored.
 
 use super::statement::{commands, values};
 

@@ -167,7 +167,7 @@ impl FromSql for &'static Asset {
     }
 }
 
-/// Transactions whose outputs a transaction spends, read from JSON. Empty if the column is null.
+/// Sources of the money of a transaction, read from JSON. Empty if the column is null.
 pub(super) struct InputSources(pub(super) Vec<InputSource>);
 
 impl FromSql for InputSources {
@@ -180,7 +180,7 @@ impl FromSql for InputSources {
     }
 }
 
-/// Transactions whose outputs a transaction spends, to be stored as JSON. Null if empty.
+/// Sources of the money of a transaction, to be stored as JSON. Null if empty.
 pub(super) struct InputSourcesRef<'s>(pub(super) &'s [InputSource]);
 
 impl ToSql for InputSourcesRef<'_> {

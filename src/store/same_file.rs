@@ -1,4 +1,4 @@
-//! Further connections to the file of a [`Reader`].
+//! Opens further connections to the file of a [`Reader`].
 
 use super::connection::open_reader;
 use super::{Reader, StoreError};

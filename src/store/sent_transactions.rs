@@ -24,8 +24,8 @@ rows! {
 
     /// Returns live transactions that a node should be asked about, the least recently asked first.
     ///
-    /// A mined transaction is asked about only if it is reverted, or after [`ask_again`]. A transaction of a paid
-    /// transfer is asked about while a person has to review its disappearance.
+    /// A node is asked about a mined transaction only if it is reverted, or after [`ask_again`]. For a paid transfer,
+    /// a node is asked while a review of the missing transaction is open.
     pub fn transactions_to_ask_for(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
         select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
             and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \
@@ -57,7 +57,7 @@ commands! {
     pub fn save_asked_at(tx, chain: Chain, txid: &str, now: Time) =
         "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
 
-    /// Makes the worker ask a node about a transaction again, because another destination is watched.
+    /// Makes the worker ask a node about a transaction again, because a further destination is watched now.
     pub fn ask_again(tx, mode: Mode, chain: Chain, txid: &str) =
         "update sent_transactions set asked_at = 0, is_read_back = 0 \
             where mode = :mode and chain = :chain and txid = :txid";

@@ -1,8 +1,8 @@
-//! Reads a file that may not be readable in its place: a file of an older version, or in a read-only folder. Then the
-//! file is copied to a temporary folder, and the copy is read.
+//! Reads a file that SQLite may not be able to read directly: a file of an older version, or in a read-only folder.
+//! Such a file is copied to a temporary folder, and the copy is read.
 //!
-//! Invariant: the file is not changed. Only this user can read the copy, which is removed after reading. If the
-//! process is killed, a later process removes the copy.
+//! Invariant: the file itself is not changed. Only this user can read the copy, which is removed after reading. If
+//! the process is killed, a later process removes the copy.
 
 use super::FileKind;
 use super::connection::configure;
@@ -105,7 +105,7 @@ fn remove_leftover_folders(folder: &Path, ours: &Metadata) {
 }
 
 impl SourceFile {
-    /// Opens a file for reading. If SQLite cannot write beside the file, a copy is opened, and `tell` gets a message.
+    /// Opens a file for reading. If SQLite cannot write beside the file, opens a copy and passes a message to `tell`.
     ///
     /// # Errors
     /// [`StoreError`] with a message for the operator: the file does not exist, belongs to another program, or is
@@ -240,7 +240,7 @@ impl SourceFile {
 
 /// Runs `work` on a snapshot of a file of this or an older version. A server may be using the file.
 ///
-/// If the file cannot be read in its place, a copy is read, and `tell` gets a message.
+/// If the file cannot be read directly, reads a copy and passes a message to `tell`.
 ///
 /// # Errors
 /// The error of `work`, or [`StoreError`] with a message for the operator: the file does not exist, or is newer than
@@ -256,7 +256,7 @@ pub fn read_any_version<T, E: From<StoreError>>(
     work(&Reader::new(&source.conn))
 }
 
-/// Returns `true` if the error means that SQLite cannot write beside the file.
+/// Returns `true` if the error means that SQLite cannot create its files beside the database.
 fn cannot_write_beside(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),

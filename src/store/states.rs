@@ -41,8 +41,8 @@ pub fn for_each_recorded_hash(
     NOTED.each(db, &[], |(name, link)| each(name, link))
 }
 
-/// Returns the name of an import of pool addresses in the audit log. `first` and `last` are the `seq` of the first
-/// and last imported address.
+/// Returns the name under which the audit log records an import of pool addresses. `first` and `last` are the `seq`
+/// of the first and last imported address.
 pub fn pool_import_name(pool: &str, first: i64, last: i64) -> String {
     format!("pool {pool} {first}-{last}")
 }
@@ -73,7 +73,7 @@ fn hashes_to_json(states: impl IntoIterator<Item = (String, Option<HashLink>)>) 
     Value::Object(states).to_string()
 }
 
-/// Records the hash of each value of an older file, one audit log entry for each.
+/// Records the hashes of all values in the upgrade of an older file, with one audit log entry for each hash.
 pub(super) fn insert_hashes_of_all(conn: &Connection) -> Result<(), StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();
@@ -92,8 +92,8 @@ pub(super) fn insert_hashes_of_all(conn: &Connection) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Returns the hashes of the values that a restore may change: those of all wallets, and those of added pool
-/// addresses.
+/// Returns the hashes of the values that a restore may change: of all wallets, and of the pool addresses that it
+/// added.
 pub(super) fn hashes_after_restore(conn: &Connection) -> Result<String, StoreError> {
     let db = Reader::new(conn);
     let mut states = Vec::new();

@@ -75,7 +75,7 @@ commands! {
         "delete from transfer_proposals where txid = :txid \
             and transfer in (select seq from transfers where mode = :mode and chain = :chain)";
 
-    /// Records for all proposed payments in blocks above this height that they are in no block, after a reorg.
+    /// After a reorg, removes the proposed payments in blocks above this height from their blocks.
     pub fn remove_from_blocks_above(tx, chain: Chain, height: u32) =
         "update transfer_proposals set block_height = null, block_hash = null where block_height > :height \
             and transfer in (select seq from transfers where mode = 'live' and chain = :chain)";

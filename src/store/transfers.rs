@@ -82,7 +82,7 @@ rows! {
     /// Returns live transfers that the signer should send, oldest first.
     ///
     /// These are approved transfers without a proposed payment of exactly their amount, and transfers whose retry is
-    /// due. The query repeats the condition of the index, because SQLite uses the index only then.
+    /// due. The query repeats the condition of the partial index, so that SQLite uses the index.
     pub fn list_sendable(db, now: Time, limit: u32) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
@@ -127,8 +127,8 @@ rows! {
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.mode = :mode order by t.seq";
 
-    /// Returns a chain's approved and processing live transfers without a stored first block to watch, in the order
-    /// of approval.
+    /// Returns a chain's approved and processing live transfers for which no first block to watch is stored, in the
+    /// order of approval.
     pub fn without_first_block(db, chain: Chain) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \

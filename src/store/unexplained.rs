@@ -1,12 +1,12 @@
-//! The tables `unexplained` and `balance_walks`: addresses with a higher balance than their known payments, and the
-//! progress of the search for such addresses.
+//! The tables `unexplained` and `balance_walks`: addresses whose balance is higher than the sum of their known
+//! payments, and the progress of the search for such addresses.
 
 use super::statement::{commands, rows, sql_limit, values};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
 use crate::domain::time::Time;
 
-/// An address with a higher balance than its known payments.
+/// An address whose balance is higher than the sum of its known payments.
 #[derive(Clone, Debug)]
 pub struct UnexplainedBalance {
     /// Coin of the balance.

@@ -14,7 +14,7 @@ use crate::store::open::open_unshared;
 use crate::store::statement::{commands, values};
 use rusqlite::{Connection, named_params};
 
-/// A next index that the operator gives for the live wallets of a chain.
+/// A next index that the operator has chosen for the live wallets of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NextIndex {
     /// First chain of the wallets' pool, by which the pool is identified.
@@ -210,7 +210,7 @@ fn move_next_indexes(
 }
 
 /// Returns two indexes of a wallet: the lowest index that it may ever hand out, and the index that it hands out next.
-/// They are equal unless the operator has given a higher next index.
+/// They are equal unless the operator has chosen a higher next index.
 fn least_and_next_index(
     mode: Mode,
     pool: &str,

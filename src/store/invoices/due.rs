@@ -1,4 +1,4 @@
-//! Open invoices that expire, and the time of the next expiry.
+//! Finds open invoices that expire, and the time of the next expiry.
 //!
 //! Invariant: invoices that wait for the same chains are looked up together, by deadline. Invoices that wait for a
 //! lagging chain are not read.
@@ -50,7 +50,8 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
     let mut next: Option<Time> = None;
     for waits_for in awaited_chain_lists(db)? {
         let first = first_expiry_after(db, &waits_for, Time(i64::MIN))?;
-        // If no chain lags, there is no scanned time, and the first deadline is the next one.
+        // If none of these chains lags, there is no scan time to search after, and the first deadline is the next
+        // one.
         let beyond_scan = match scanned.earliest_scanned_to(&waits_for) {
             Some(to) => first_expiry_after(db, &waits_for, to)?,
             None => None,

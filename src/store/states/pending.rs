@@ -8,7 +8,7 @@ use std::cell::RefCell;
 /// A changed value whose new hash must be added to the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ChangedValue {
-    /// Values of a kind with this key. The name is given if the value may have been removed.
+    /// Values of a kind with this key. The text is the name of the value if it may have been removed.
     Value(ValueKind, ValueKey, Option<String>),
     /// An import of pool addresses, by the pool and the `seq` of the first and last address.
     Pool(String, i64, i64),

@@ -18,7 +18,7 @@ pub enum ValueKind {
     User,
     /// A wallet of live mode.
     Wallet,
-    /// Address of an account's payouts on a chain.
+    /// Payout address of an account on a chain.
     PayoutAddress,
     /// Whether live invoices and payouts are paused.
     Maintenance,

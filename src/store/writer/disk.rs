@@ -34,8 +34,7 @@ const PROBE: &str = "begin immediate;
   commit";
 
 values! {
-    /// Whether Litestream copies the file: then the file has a table that Litestream creates at its first start and
-    /// never removes.
+    /// Whether Litestream copies the file. Litestream creates the table at its first start and never removes it.
     IS_COPIED(found: bool) = "select exists (select 1 from sqlite_schema where name = '_litestream_lock') as found";
 }
 

@@ -21,7 +21,7 @@ pub(super) trait Job: Send {
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-/// Work with the result of its last run, and the channel for its answer.
+/// A submitted write: its work, the result of the last run, and the channel for the answer.
 pub(super) struct SubmittedJob<W, T, E> {
     pub(super) work: W,
     pub(super) is_repeatable: bool,

@@ -36,7 +36,7 @@ impl TempFile {
         TempFile(std::env::temp_dir().join(name))
     }
 
-    /// Opens the file. The channel gets the changes of every commit.
+    /// Opens the file. The returned channel receives the changes of every commit.
     fn open(&self) -> (Store, Receiver<Changes>) {
         let (tell, told) = channel();
         let opening = StoreOptions {
@@ -92,7 +92,7 @@ fn account_names(store: &Store) -> Vec<String> {
 
 type AnswerReceiver = oneshot::Receiver<Result<(), StoreError>>;
 
-/// Submits a job that runs once.
+/// Submits a job that is not repeatable.
 fn submit(
     store: &Store,
     work: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,
@@ -123,7 +123,7 @@ impl BlockingJob {
         held
     }
 
-    /// Submits a job that runs `before` and then blocks. The channel gets a message when the job blocks.
+    /// Submits a job that runs `before` and then blocks. The returned channel receives a message when the job blocks.
     fn submit(
         store: &Store,
         before: impl FnOnce(&Tx<'_>) -> Result<(), StoreError> + Send + 'static,

@@ -1,4 +1,4 @@
-//! Tests errors that end a transaction: the whole batch fails, no change is passed on, and the next batch succeeds.
+//! Tests errors that end a transaction: the whole batch fails, no changes are reported, and the next batch succeeds.
 
 use super::super::{Changes, Writer};
 use super::{

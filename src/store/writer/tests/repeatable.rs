@@ -124,7 +124,7 @@ fn rollback_clears_the_cache() {
     let [before, renames, after] = answers_and_runs(jobs).map(|(answer, _)| answer.is_ok());
     assert_eq!((before, renames, after), (true, false, true));
     assert_eq!(wait_for_answer(attempts), Ok(()));
-    // This job is alone in its batch.
+    // This job is the only job of its batch.
     assert!(
         wait_for_answer(submit(&store, move |tx| rename(tx, "d").and_then(|()| fail()))).is_err()
     );
@@ -160,7 +160,7 @@ fn failed_attempt_rolls_back_its_own_rows_only() {
         "the second was done again in a savepoint of its own"
     );
     assert_eq!(account_names(&store), ["a", "b", "d", "e"]);
-    // The same job runs alone in its batch, and then as a job that runs once.
+    // The same work runs as the only job of a batch, and then in jobs that are not repeatable.
     let alone = submit_counted(&store, |tx| insert_around_failed_attempt(tx, ["f", "g", "h"]));
     assert_eq!(answers_and_runs([alone]), [(Ok(()), 1)]);
     let held = BlockingJob::submit_and_wait(&store, |_| Ok(()));
@@ -179,8 +179,8 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| {
-            // The job ignores the error of the attempt. The attempt cannot be rolled back alone, so the job runs
-            // twice.
+            // The job ignores the error of the attempt. In a shared savepoint the attempt cannot be rolled back by
+            // itself, so the job runs twice.
             let _ = tx.attempt(|| insert_account(tx, "b").and_then(|()| fail()));
             insert_account(tx, "c")
         }),
