@@ -1,4 +1,4 @@
-//! Reads the system clocks; nothing else does. Provides wall time, time since boot, stopwatches, and the adjustable
+//! The only code that reads the system clocks. Provides wall time, time since boot, stopwatches, and the adjustable
 //! clock of a sandbox.
 //!
 //! Invariant: outside the sandbox the offset is zero and the clock never stops. `now` does not follow jumps of the
@@ -133,8 +133,8 @@ impl Clock {
         }
     }
 
-    /// Creates a clock that ignores jumps of the wall clock. It does not start before `seen`, the latest time in the
-    /// database.
+    /// Creates a clock that ignores jumps of the wall clock. Its time starts no earlier than `seen`, the latest time
+    /// in the database.
     pub fn steady(source: TimeSource, seen: Time) -> Clock {
         let (boot_us, wall_us) = (source.boot_us(), source.wall_us());
         let steady = SteadyClock::start(boot_us, wall_us, seen.0.saturating_mul(1000));

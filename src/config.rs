@@ -34,8 +34,8 @@ pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
 impl Setting {
     /// Returns the name of the environment variable; `None` for settings that only a flag can set.
     ///
-    /// Some settings have no variable, so that an inherited one cannot make a sandbox use the file of a server, or
-    /// change the output format of a list.
+    /// Some settings have no variable. An inherited variable could make a sandbox use the file of a server, or change
+    /// the output format of a list.
     pub fn env_name(&self) -> Option<String> {
         if self.is_keyed() {
             return self.keyed_env_name();

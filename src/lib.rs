@@ -25,15 +25,16 @@
 //! | `build` | the build script: compresses the files for browsers, and turns guides into pages | |
 //! | `packages` | the folder `src/packages`: packages besides the crate, for Debian, npm and Python | |
 //!
-//! A short statement is in the module of its table, a long one is a file, `sql/<module>/<verb>.sql`. `sql/migrations`
-//! is the schema, `sql/template.db` the result of all migrations. `tests/it` drives the real server from outside,
-//! `tests/browser` its pages. `tests/golden` holds documents and recorded answers, `tests/tidy` the house rules,
-//! `src/web/guides` the guides, `examples` what users copy and run.
+//! A short SQL statement is in the module of its table. A long statement is a file, `sql/<module>/<verb>.sql`. The
+//! files in `sql/migrations` create the schema, and `sql/template.db` is the result of all migrations. `tests/it` tests
+//! the real server from outside, and `tests/browser` tests its pages. `tests/golden` contains expected documents and
+//! responses, and `tests/tidy` checks the rules of the source tree. `src/web/guides` contains the guides, and
+//! `examples` contains projects that users can copy and run.
 //!
 //! # Five basic designs
 //!
-//! 1. The status of an invoice is computed, never set: [`domain::status`]. Every path ends in the same step: load,
-//!    recompute, save changes, record the event.
+//! 1. The status of an invoice is computed, never set: [`domain::status`]. Every change of an invoice ends in the same
+//!    step: load the invoice, recompute the status, save the changes, record the event.
 //! 2. One writer, group commit: [`store::Store::write`] returns after the commit.
 //! 3. One table describes all routes: [`http::routes`] feeds the router, authentication, documents, metrics and tests.
 //! 4. The type of a handler or of `api::operation::OperationFn` decides who may call. Every query has a scope: an

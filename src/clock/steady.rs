@@ -1,8 +1,8 @@
 //! Time that ignores jumps of the wall clock.
 //!
 //! Invariant: time never goes back, except when it is set to the wall clock. A small difference to the wall clock is
-//! corrected slowly. After a large one, the time is set to the wall clock an hour later, or when the operator accepts
-//! the wall clock. A server does not start before the latest time in its database.
+//! corrected slowly. After a large difference, the time is set to the wall clock an hour later, or when the operator
+//! accepts the wall clock. The time of a server starts no earlier than the latest time in its database.
 
 /// One second, in microseconds.
 const SECOND: i64 = 1_000_000;
@@ -123,7 +123,8 @@ impl SteadyClock {
         (self.drift_us, self.off, self.unpassed_us) = (0, None, None);
     }
 
-    /// Trusts the wall clock. A difference above a minute is adopted now, a smaller one is corrected slowly.
+    /// Trusts the wall clock. A difference above a minute is adopted now, and a smaller difference is corrected
+    /// slowly.
     pub(super) fn accept_wall_clock(&mut self, boot_us: i64, wall_us: i64) {
         self.now(boot_us, || wall_us);
         if wall_us.saturating_sub(self.now_us).saturating_abs() > MINUTE {

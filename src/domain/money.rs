@@ -16,7 +16,7 @@ text_enum! {
     }
 }
 
-/// Error: a result does not fit into its type. The operation changes nothing.
+/// Error of a calculation whose result does not fit into its type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
@@ -31,7 +31,7 @@ impl std::error::Error for Overflow {}
 /// Reason why a text is not a valid amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AmountError {
-    /// The text is zero, or it is not a plain number with at most two decimals.
+    /// The amount is zero, or the text is not a plain number with at most two decimals.
     Malformed,
     /// The amount is well formed, but larger than [`Cents::AMOUNT_MAX`].
     TooLarge,
@@ -94,7 +94,7 @@ impl Cents {
     /// Changes the sign.
     ///
     /// # Errors
-    /// [`Overflow`] for the smallest 64-bit integer, which has no opposite.
+    /// [`Overflow`] for the smallest 64-bit integer, whose opposite does not fit into 64 bits.
     pub fn negated(self) -> Result<Cents, Overflow> {
         self.0.checked_neg().map(Cents).ok_or(Overflow)
     }

@@ -9,7 +9,7 @@ use super::payment::PaymentState;
 use super::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// Largest number of outputs of one transaction that one step along a chain stores.
+/// Maximum number of outputs of one transaction that a follower stores in one step.
 pub const OUTPUTS_MAX: usize = 200;
 
 /// Lowest position of transfers by contracts. Logs have lower positions.
@@ -17,7 +17,7 @@ pub const CONTRACTS_FROM: u32 = 1_000_000;
 /// Lowest position of claimed transfers by contracts. No transaction has so many other transfers that they reach this
 /// position.
 pub const CLAIMS_FROM: u32 = 1_500_000;
-/// Lowest position of replaced observations, which gave their original position to another observation.
+/// Lowest position of replaced observations, whose original position now belongs to another observation.
 pub const REPLACED_FROM: u32 = 1 << 31;
 
 /// Key of an observation. It does not change when the transaction moves to another block.

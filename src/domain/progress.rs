@@ -18,7 +18,7 @@ pub enum Progress<'a> {
     },
 }
 
-/// Receiver of progress messages.
+/// Function that receives progress messages.
 pub type ProgressSink<'a> = dyn FnMut(Progress<'_>) + 'a;
 
 /// Discards a progress message.

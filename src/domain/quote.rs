@@ -23,8 +23,8 @@ pub struct Quote {
     pub amount_expected: Units,
     /// Address that the customer pays to.
     pub address: String,
-    /// `true` if the address does not belong to the invoice: a person assigned a payment at this address to the
-    /// invoice. No customer is asked to pay to this address.
+    /// `true` if the quote was made for a payment that a person assigned to the invoice. The address then does not
+    /// belong to the invoice, and no customer is asked to pay to this address.
     pub given: bool,
     /// Time at which the coin was first selected.
     pub created_at: Time,

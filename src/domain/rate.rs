@@ -27,9 +27,9 @@ pub struct SourceState {
     pub source: FigureSource,
     /// Time of the last request.
     pub tried_at: Time,
-    /// Time of the last response with a figure.
+    /// Time of the last response with a price.
     pub told_at: Option<Time>,
-    /// Reason why the last request returned no figure.
+    /// Reason why the last request returned no price.
     pub problem: Option<String>,
 }
 
@@ -58,11 +58,11 @@ pub struct RateQuote {
     pub rate: Rate,
     /// Source of the rate.
     pub source: RateSource,
-    /// Time of the oldest figure that determined the rate.
+    /// Time of the oldest price that determined the rate.
     pub at: Time,
     /// Spread by which the rate was lowered.
     pub spread: Bps,
-    /// Figures that determined the rate.
+    /// Prices that determined the rate.
     pub evidence: Evidence,
 }
 

@@ -52,7 +52,7 @@ text_enum! {
         ServersDisabled = "servers_disabled",
         /// The route is for test mode, and the invoice is in live mode.
         NotTestInvoice = "not_test_invoice",
-        /// The password was given too long ago for a sensitive action.
+        /// The password was entered too long ago for a sensitive action.
         ReauthenticationRequired = "reauthentication_required",
         /// The session or key does not have this permission.
         Forbidden = "forbidden",

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an object in an event is byte for byte the response to a GET of the object.
 //!
-//! Rendering returns the errors of `serde_json`. No type here causes one.
+//! Rendering returns the errors of `serde_json`, which no type here causes.
 
 pub(crate) mod account;
 pub(crate) mod account_settings;

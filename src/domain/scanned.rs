@@ -1,4 +1,4 @@
-//! Time up to which each chain has been scanned, and its effect on invoices while a chain lags.
+//! Times up to which lagging chains have been scanned, and the effect of a lag on invoices.
 //!
 //! Invariant: only live invoices with a quote on a lagging chain wait for the chain, and no invoice waits longer than
 //! [`HELD_MS_MAX`].

@@ -16,7 +16,7 @@ pub const CODE_CHARS_MAX: usize = 40;
 pub const CODE_MISSING: &str =
     "code must be given: the six digits that your authenticator app shows now, or a recovery code";
 
-/// Returns the refusal of a code that was used before. Such a code does not count as a wrong guess, since the user
+/// Returns the refusal for a code that was used before. Such a code does not count as a wrong guess, since the user
 /// knew the code.
 pub fn used_code_refusal() -> Refusal {
     let message = "code was used already, or a later one was; wait for the next code of your authenticator app";

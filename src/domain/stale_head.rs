@@ -1,4 +1,4 @@
-//! Limits on the age of a chain's newest block: for querying another node, and for warning a person.
+//! Limits on the age of a chain's newest block. Above them, another URL is queried or a person is warned.
 
 use super::chain::Chain;
 use super::following::ChainPosition;

@@ -63,7 +63,7 @@ impl InvoiceStatus {
     }
 }
 
-/// Parts of an invoice that determine its status.
+/// Properties of an invoice that determine its status.
 #[derive(Clone, Copy, Debug)]
 pub struct InvoiceTerms {
     /// Price of the invoice.
@@ -87,7 +87,7 @@ impl InvoiceTerms {
     }
 }
 
-/// Parts of a payment that determine the status of its invoice.
+/// Properties of a payment that determine the status of its invoice.
 #[derive(Clone, Copy, Debug)]
 pub struct PaymentFacts {
     /// State of the payment.

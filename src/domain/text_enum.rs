@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-/// Error: the text is not a value of the enumeration. [`Display`](std::fmt::Display) lists the valid texts.
+/// Error for a text that is not a value of the enumeration. [`Display`](std::fmt::Display) lists the valid texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownText {
     /// All valid texts of the enumeration.

@@ -70,7 +70,7 @@ pub struct InvoiceStep {
 pub enum InvoiceChange {
     /// A coin was selected. The number is the `seq` of the selected quote.
     Picked(i64),
-    /// A payment, given by its `seq`, entered this state.
+    /// The payment with this `seq` entered this state.
     Payment(i64, PaymentState),
     /// The invoice entered this status.
     Status(InvoiceStatus),

@@ -62,7 +62,7 @@ impl TransferKind {
 }
 
 text_enum! {
-    /// State of the signer for a transfer, or the hold after a restore.
+    /// State of the signer for a transfer, or the hold that follows a restore.
     pub enum SendingState {
         /// The signer was started and has not ended.
         Running = "running",
@@ -163,7 +163,7 @@ pub struct Transfer {
     pub reason: Option<String>,
     /// Reason why the transfer failed, was rejected or was cancelled.
     pub failure_reason: Option<String>,
-    /// State of the signer, or the hold after a restore.
+    /// State of the signer, or the hold that follows a restore.
     pub sending: Option<SendingState>,
     /// Progress of sending the transfer.
     pub sending_progress: SendingProgress,

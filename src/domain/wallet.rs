@@ -120,7 +120,7 @@ pub struct Wallet {
     pub key: ExtendedKey,
 }
 
-/// Properties of a wallet in a request, besides the key.
+/// Properties of a wallet that a request may state in addition to the key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WalletHints {
     /// Script type, if the key does not determine it.

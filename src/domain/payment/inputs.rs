@@ -1,4 +1,4 @@
-//! The first three amounts are worth 0.005, 0.015 and 0.025. Half a cent is rounded to the even cent.
+//! Request bodies for payments on simulated chains.
 
 use crate::domain::fields::rule::{DescribedRule, FlagRule, ListRule, choice, described, integer};
 use crate::domain::fields::text_rule::{TextRule, text};

@@ -1,4 +1,4 @@
-//! Rate from several sources: the median of the fresh figures, if enough of them agree.
+//! Computes a rate from several sources: the median of their fresh prices, if enough of the prices agree.
 //!
 //! Invariant: one source alone gives no rate, except the operator's own file. A wrong source can prevent a rate, but
 //! cannot set one.
@@ -12,19 +12,19 @@ use crate::domain::time::Time;
 use rust_decimal::Decimal;
 use std::fmt;
 
-/// Largest difference between two agreeing figures, in percent.
+/// Largest difference between two agreeing prices, in percent.
 const APART_PERCENT_MAX: i64 = 3;
 
 /// Reason why no rate can be computed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRateReason {
-    /// No source has reported a figure.
+    /// No source has reported a price.
     Untold,
-    /// The figures of these sources are all too old.
+    /// The prices of these sources are all too old.
     Stale(Vec<FigureSource>),
-    /// Only this source has a fresh figure.
+    /// Only this source has a fresh price.
     Alone(FigureSource),
-    /// The figures of these sources contradict each other.
+    /// The prices of these sources contradict each other.
     Apart(Vec<(FigureSource, Rate)>),
 }
 
@@ -57,13 +57,13 @@ fn join_names(sources: &[FigureSource]) -> String {
     names.join(", ")
 }
 
-/// Returns `true` if the figure is fresh. A time in the future counts like a time equally far in the past, since the
-/// clock may have been set back.
+/// Returns `true` if the price is fresh. A time in the future counts like an equally distant time in the past, since
+/// the clock may have been set back.
 fn is_fresh(figure: &RateFigure, now: Time) -> bool {
     now.since_ms(figure.at).unsigned_abs() <= FRESH_MS_MAX.unsigned_abs()
 }
 
-/// Returns the current rate from the figures of one coin in one currency.
+/// Returns the current rate from the prices of one coin in one currency.
 ///
 /// # Errors
 /// The reason why no rate can be computed.
@@ -120,7 +120,7 @@ fn quote_of_figures(
     }
 }
 
-/// Returns the median of sorted numbers. For an even count, it is the mean of the middle two.
+/// Returns the median of sorted numbers. For an even count, it is the mean of the two numbers in the middle.
 fn median(sorted: &[Decimal]) -> Option<Decimal> {
     let upper = *sorted.get(sorted.len() / 2)?;
     if sorted.len() % 2 == 1 {

@@ -1,4 +1,4 @@
-//! Figures that determined a rate, as stored and returned: the figure of each source with its time.
+//! Prices that determined a rate, as stored and returned: the price of each source with its time.
 //!
 //! Invariant: evidence is a JSON array that is written once and never parsed again.
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use std::sync::Arc;
 
-/// Figures that determined a rate, as the text of a JSON array; empty if there are none.
+/// Prices that determined a rate, as the text of a JSON array; empty if there are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Evidence(Option<Arc<str>>);
 
@@ -19,15 +19,15 @@ impl ViewField for Evidence {
 const NOTHING: &str = "[]";
 
 impl Evidence {
-    /// Returns the evidence of these figures.
+    /// Returns the evidence that consists of these prices.
     pub fn from_figures<'a>(figures: impl IntoIterator<Item = &'a RateFigure>) -> Evidence {
         let figures: Vec<&RateFigure> = figures.into_iter().collect();
-        // Serializing a figure cannot fail.
+        // Serializing a price cannot fail.
         let text = serde_json::to_string(&figures).unwrap_or_else(|_| NOTHING.to_owned());
         Evidence::from_stored(&text)
     }
 
-    /// Returns the evidence of a stored text.
+    /// Returns the evidence with this stored text.
     pub fn from_stored(text: &str) -> Evidence {
         Evidence((text != NOTHING).then(|| Arc::from(text)))
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use std::str::FromStr;
 
 text_enum! {
-    /// A source of figures.
+    /// A source of prices.
     pub enum FigureSource {
         /// Public ticker of Kraken.
         Kraken = "kraken",
@@ -69,9 +69,9 @@ pub fn mean_of_ordered(lower: Decimal, upper: Decimal) -> Option<Decimal> {
 /// Price of one `base` in `quote`. Both are symbols, such as BTC, EUR or USDT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticker {
-    /// Symbol whose price is given.
+    /// Symbol of the coin or currency that is priced.
     pub base: &'static str,
-    /// Symbol in which the price is given.
+    /// Symbol of the currency or coin in which the price is stated.
     pub quote: &'static str,
     /// Amount of `quote` for one `base`.
     pub price: Decimal,
@@ -82,13 +82,13 @@ pub struct Ticker {
 /// Price of one coin in one currency, from one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RateFigure {
-    /// Source of the figure.
+    /// Source of the price.
     pub source: FigureSource,
     /// Exchange rate, fiat per whole coin.
     pub rate: Rate,
     /// Pairs from which the rate was computed, like `BTC/EUR`, or `BTC/USD by EUR/USD`.
     pub via: String,
-    /// Time of the figure.
+    /// Time of the price.
     pub at: Time,
 }
 
@@ -122,24 +122,24 @@ impl Serialize for RateFigure {
     }
 }
 
-/// A figure with its coin and currency.
+/// A price with its coin and currency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CoinFigure {
     /// Symbol of the coin.
     pub coin: &'static str,
     /// Currency of the price.
     pub currency: Currency,
-    /// The figure.
+    /// The price.
     pub figure: RateFigure,
 }
 
 /// Symbols through which a coin can be priced in EUR, the preferred one first.
 const THROUGH: [&str; 2] = ["USD", "USDT"];
 
-/// Returns the figures that a source's tickers give.
+/// Returns the prices that follow from a source's tickers.
 ///
-/// Each coin has a direct figure in EUR and in USD if the source has that pair. Without a direct EUR pair, the EUR
-/// figure is computed through a symbol of `THROUGH`.
+/// Each coin has a direct price in EUR and in USD if the source has that pair. Without a direct EUR pair, the EUR
+/// price is computed through a symbol of `THROUGH`.
 pub fn figures_of_tickers(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
     for coin in symbols() {

@@ -4,19 +4,19 @@ use super::{NoRateReason, Rate, RateFigure, RateQuote, RateSource, agreed_rate};
 use crate::domain::time::{Time, span_text};
 use std::fmt;
 
-/// Rates of one coin in one currency, with the figures of the sources.
+/// Rates of one coin in one currency, with the prices from the sources.
 #[derive(Clone, Debug)]
 pub struct CoinMarket {
     /// The fresh rate, or the reason why no rate can be computed.
     pub now: Result<RateQuote, NoRateReason>,
     /// The newest stored rate, regardless of its age.
     pub known: Option<RateQuote>,
-    /// The newest figure of each source.
+    /// The newest price from each source.
     pub figures: Vec<RateFigure>,
 }
 
 impl CoinMarket {
-    /// Returns the market for these figures and the newest stored rate.
+    /// Returns the market for these prices and the newest stored rate.
     pub fn new(figures: Vec<RateFigure>, known: Option<RateQuote>, now: Time) -> CoinMarket {
         CoinMarket { now: agreed_rate(&figures, now), known, figures }
     }

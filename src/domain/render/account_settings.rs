@@ -97,7 +97,7 @@ const CUSTOMER_URL: Schema = schema!({
 /// Returns the JSON of an account with its settings.
 ///
 /// # Errors
-/// The error of serde_json. No account causes it.
+/// The error of `serde_json`, which no account causes.
 pub(crate) fn account_with_settings(
     account: &Account,
     payout_addresses: &[PayoutAddressView],

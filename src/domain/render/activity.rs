@@ -30,7 +30,7 @@ impl<'a> ActivityView<'a> {
         ],
     };
 
-    /// Returns the item of a recorded event, given its JSON.
+    /// Returns the item of an event with this JSON.
     pub(crate) fn from_event(event: &'a RawValue) -> ActivityView<'a> {
         ActivityView::Event(EventActivityView { kind: "event", event })
     }

@@ -74,8 +74,8 @@ view! {
     }
 }
 
-/// Returns the JSON of a customer's addresses, in the given order. Each family has one address, with the chains on
-/// which the address is valid.
+/// Returns the JSON of a customer's addresses, in the order of `addresses`. Each family has one address, with the
+/// chains on which the address is valid.
 pub fn addresses(reference: &str, addresses: &[(ChainFamily, Vec<Chain>, String)]) -> Rendered {
     let asset = |asset: &'static Asset| TakenAssetView {
         id: asset.id,

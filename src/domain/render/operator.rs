@@ -94,7 +94,7 @@ view! {
 /// Returns the JSON of a user. `account` is the id of the merchant's account; `None` for operators.
 ///
 /// # Errors
-/// The error of serde_json. No user causes it.
+/// The error of `serde_json`, which no user causes.
 pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
     to_raw_value(&UserView {
         object: "user",
@@ -112,7 +112,7 @@ pub(crate) fn user(user: &User, account: Option<&str>) -> Rendered {
 /// the end of the session if the session is new.
 ///
 /// # Errors
-/// The error of serde_json. No session causes it.
+/// The error of `serde_json`, which no session causes.
 pub(crate) fn session(
     user: &User,
     account: Option<&str>,

@@ -11,7 +11,7 @@ use crate::domain::rate::{
 use crate::domain::time::{SECOND_MS, Time};
 use serde_json::value::to_raw_value;
 
-/// The rate of one coin in one currency, with the figures of the sources.
+/// The rate of one coin in one currency, with the prices from the sources.
 pub(crate) struct CoinRates<'a> {
     pub(crate) coin: &'static str,
     pub(crate) currency: Currency,
@@ -89,7 +89,7 @@ view! {
 /// Returns the JSON of the rates of all coins and of all sources.
 ///
 /// # Errors
-/// The error of serde_json. No rate causes it.
+/// The error of `serde_json`, which no rate causes.
 pub(crate) fn rates(
     now: Time,
     needed: bool,

@@ -1,4 +1,4 @@
-//! JSON of the overview: the figures of an account, and the work that waits for an operator.
+//! JSON of the overview: statistics of an account, and the work that waits for an operator.
 //!
 //! Invariant: no field identifies a customer.
 

@@ -41,7 +41,7 @@ pub struct UnmatchedContext {
     pub explorer_url: Option<String>,
     /// Value at the current rate, in EUR and in USD; `None` without a rate.
     pub worth: [Option<Cents>; 2],
-    /// Recipient to propose.
+    /// Recipient that is proposed to the operator.
     pub candidate: Option<AssignmentCandidate>,
     /// Id of the invoice payment to which the unmatched payment was assigned.
     pub payment: Option<String>,

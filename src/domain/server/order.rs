@@ -98,7 +98,7 @@ impl Rule for SizeSchemaRule {
 pub struct ServerOrder {
     /// Type of the server.
     pub kind: ServerType,
-    /// Host name, in the spelling of the order.
+    /// Host name, as written in the order.
     pub hostname: String,
     /// Number of processors.
     pub cpu: i64,

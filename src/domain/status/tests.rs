@@ -17,7 +17,8 @@ const EXPIRES: i64 = 2_000_000;
 /// Price of the test invoices, in cents.
 const DUE: i64 = 10_000;
 
-/// Values of a payment in cents: zero, half, around both bounds of 0.5 %, exact, double.
+/// Values of a payment in cents: zero, half the price, around both bounds of the 0.5 % tolerance, the price, double
+/// the price.
 const VALUES: [i64; 8] = [0, 5_000, 9_949, 9_950, 10_000, 10_050, 10_051, 20_000];
 /// More values in cents, including those around the bounds of the largest tolerance.
 const MORE_VALUES: [i64; 13] =

@@ -6,8 +6,8 @@ use super::{InvoiceHistory, TimelineEntry};
 use crate::domain::confirmations::OnChain;
 use std::collections::HashMap;
 
-/// Adds the explorer link to every entry of a payment. Adds the present and needed confirmations to the last entry of
-/// each payment.
+/// Adds the explorer link to every entry of a payment. Adds the current and the needed number of confirmations to the
+/// last entry of each payment.
 pub(super) fn add_confirmations(entries: &mut [TimelineEntry], history: &InvoiceHistory<'_>) {
     let on_chain = history.payments.iter().zip(history.on_chain);
     let mut untold: HashMap<&str, OnChain> =

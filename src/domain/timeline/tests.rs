@@ -250,8 +250,8 @@ fn rate_is_called_old_only_if_it_was_old_when_used() {
         (hours(3), Pay(1, Seen)),
         (hours(4), Pay(1, Dropped)),
     ];
-    // Columns: creation of the quote, payment on time, time of the payment's rate, selected rate is old, payment's
-    // rate is old.
+    // Columns: time of the quote, whether the payment is on time, time of the payment's rate. The last two columns
+    // tell whether the selected rate and the payment's rate are old.
     for (made_at, on_time, of, picks_old, is_old) in [
         (hours(0), true, hours(0), false, false),
         (hours(0), false, hours(1), false, false),

@@ -13,7 +13,7 @@ use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 
-/// Largest difference of a rate from the market without explicit acceptance, in basis points.
+/// Largest difference between a rate and the market that needs no explicit acceptance, in basis points.
 const RATE_APART_MAX: Bps = Bps(200);
 /// A fee above amount / `FEE_PART` needs explicit acceptance.
 const FEE_PART: u128 = 4;
@@ -24,7 +24,7 @@ pub const APPROVAL_FIELDS: [&str; 5] = ["rate", "networkFee", "acceptRate", "acc
 text_enum! {
     /// Source of a transfer's network fee.
     pub enum FeeSource {
-        /// The person who approved the transfer gave the fee.
+        /// The person who approved the transfer entered the fee.
         Given = "given",
         /// The node of the chain estimated the fee.
         Estimate = "estimate",
@@ -35,7 +35,7 @@ text_enum! {
     }
 }
 
-/// Network fee for an approval whose request gives no fee.
+/// Network fee for an approval whose request contains no fee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProposedFee {
     /// Amount of the fee, in base units of the transfer's coin.
@@ -51,7 +51,7 @@ pub struct ProposedFee {
 pub struct ApprovalProposal {
     /// Market of the coin in the transfer's currency.
     pub market: CoinMarket,
-    /// Fee that is used if the request gives no fee.
+    /// Fee that is used if the request contains no fee.
     pub fee: ProposedFee,
     /// `true` if real money is sent, so that an unusual rate or fee needs acceptance.
     pub is_guarded: bool,
@@ -86,7 +86,8 @@ pub struct Approval {
 impl ApprovalRequest {
     /// Determines the final terms of a transfer.
     ///
-    /// # Errors `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
+    /// # Errors
+    /// `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
     pub fn fix_terms(
         &self,
         of: &Transfer,
@@ -168,7 +169,7 @@ fn is_large_fee(terms: &TransferTerms, of: &Transfer) -> Result<bool, Refusal> {
     Ok(terms.network_fee.0.checked_mul(FEE_PART).is_none_or(|times| times > gross.0))
 }
 
-/// Returns the refusal of a fee that is more than a quarter of the amount.
+/// Returns the refusal for a fee that is more than a quarter of the amount.
 fn large_fee_refusal(terms: &TransferTerms, of: &Transfer) -> Refusal {
     let (asset, currency) = (of.asset, of.currency);
     let fee = asset.format_units(terms.network_fee);
@@ -182,7 +183,7 @@ fn large_fee_refusal(terms: &TransferTerms, of: &Transfer) -> Refusal {
     Refusal::field("networkFee", problem)
 }
 
-/// Returns the refusal of a rate that is far from the market rate.
+/// Returns the refusal for a rate that is far from the market rate.
 fn far_rate_refusal(
     of: &Transfer,
     given: Rate,
@@ -213,7 +214,7 @@ fn far_rate_refusal(
     Refusal::field("rate", problem)
 }
 
-/// Returns the refusal of an approval for which no fresh market rate exists.
+/// Returns the refusal for an approval without a fresh market rate.
 fn no_market_rate_refusal(of: &Transfer, proposal: &ApprovalProposal) -> Refusal {
     let (symbol, currency) = (of.asset.symbol, of.currency);
     let why = match &proposal.market.now {

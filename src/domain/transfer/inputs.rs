@@ -188,8 +188,8 @@ fn parse_cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
     })
 }
 
-/// Rule for one of several actions. A field that does not belong to the action is refused, since the client expected
-/// the field to have an effect.
+/// Rule for the name of an action. Fields that do not belong to the action are refused, since the client expected
+/// them to have an effect.
 struct ActionRule {
     actions: &'static [TransferAction],
     /// Names of all fields of the body.

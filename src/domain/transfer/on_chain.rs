@@ -46,7 +46,7 @@ text_enum! {
         Gone = "gone",
         /// Money arrived after the transfer had failed or was cancelled.
         Arrived = "arrived",
-        /// Some blocks since the approval can no longer be read again.
+        /// Some blocks since the approval can no longer be read.
         BeyondReach = "beyond_reach",
     }
 }

@@ -43,7 +43,7 @@ pub struct TransferFacts<'a> {
 pub struct TransferVerdict {
     /// State that responses show.
     pub state: OnChainState,
-    /// Problem for a person, or a description of what the transfer waits for.
+    /// Problem that a person has to solve, or a description of what the transfer waits for.
     pub problem: Option<String>,
     /// Sum of the outputs that count for the transfer, without dropped outputs. Zero while no node has the
     /// transaction.
@@ -54,7 +54,7 @@ pub struct TransferVerdict {
     pub is_overpaid: bool,
 }
 
-/// Assesses a transfer.
+/// Returns the state of a transfer on its chain, and whether it is paid in full or overpaid.
 pub fn assess_transfer(of: &Transfer, facts: &TransferFacts<'_>) -> TransferVerdict {
     let counted = || {
         let counts = |output: &&SentOutput| output.transfer == Some(of.seq);

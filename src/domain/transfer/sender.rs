@@ -31,8 +31,8 @@ pub struct SenderConditions {
     pub chain: Chain,
     /// Largest sum that the signer may send in 24 hours, in each currency; `None` for no limit.
     pub limit: Option<Cents>,
-    /// Sum of the transfers that the signer got in the last 24 hours, without transfers whose amount is back in the
-    /// balance.
+    /// Sum of the transfers that were passed to the signer in the last 24 hours, without transfers whose amount is
+    /// back in the balance.
     pub given: Cents,
     /// Amount of the transfer.
     pub amount: Cents,
@@ -65,7 +65,8 @@ impl SenderConditions {
         ))
     }
 
-    /// Decides who sends the transfer: the requested sender, otherwise the signer if the conditions allow it.
+    /// Decides who sends the transfer: the requested sender, otherwise the signer if the conditions allow it,
+    /// otherwise a person.
     ///
     /// # Errors
     /// `invalid_request` for `sentBy` if the signer is requested and may not send the transfer.

@@ -105,7 +105,7 @@ pub enum TransferStep {
     Approve(Approval),
     /// Changes the sender of the transfer.
     Reassign(SentBy),
-    /// Starts sending the transfer; with the state of the signer if the signer sends it.
+    /// Starts sending the transfer. The value is the state of the signer; `None` if a person sends the transfer.
     Process(Option<SendingState>),
     /// Counts the transfer as paid.
     Pay(Settlement),
@@ -115,7 +115,7 @@ pub enum TransferStep {
     Reject(Option<String>),
     /// Cancels the transfer, with an optional reason.
     Cancel(Option<String>),
-    /// Ends the hold after a restore; with the sender if the transfer is approved.
+    /// Ends the hold after a restore. The value is the sender of an approved transfer; `None` for other transfers.
     Release(Option<SentBy>),
 }
 

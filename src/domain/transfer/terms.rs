@@ -50,7 +50,7 @@ impl TransferTerms {
 
 /// Returns the built-in network fee of a coin, in its base units.
 ///
-/// Simulated chains use this fee. Real chains use it if neither a node nor the operator gives a fee.
+/// Simulated chains use this fee. Real chains use it if no node has estimated a fee and the operator has set none.
 pub const fn fixed_network_fee(asset: &Asset) -> Units {
     let [native, token] = asset.chain.row().fixed_fees;
     match asset.kind {

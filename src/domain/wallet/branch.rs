@@ -65,7 +65,8 @@ fn hash160(bytes: &[u8]) -> [u8; 20] {
     Ripemd160::digest(Sha256::digest(bytes)).into()
 }
 
-/// Returns the account of a key on EVM and Tron: the last 20 bytes of Keccak-256 over its coordinates.
+/// Returns the bytes of a key's address on EVM and Tron: the last 20 bytes of Keccak-256 over the coordinates of the
+/// key.
 fn account_of_key(key: &[u8; 33]) -> Option<[u8; 20]> {
     let point = PublicKey::from_sec1_bytes(key).ok()?.to_sec1_point(false);
     let (_, coordinates) = point.as_bytes().split_first()?;

@@ -73,7 +73,7 @@ pub(super) fn compress_point(point: &ProjectivePoint) -> Option<[u8; 33]> {
     point.as_bytes().try_into().ok()
 }
 
-/// Meaning of the version, the first four bytes of an extended public key.
+/// Meaning of a version, which is the first four bytes of an extended public key.
 ///
 /// The versions come from SLIP-132, and from the exports of each chain's wallets.
 #[derive(Debug)]

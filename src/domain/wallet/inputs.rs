@@ -53,7 +53,7 @@ input! {
 const NETWORK_NAMED: Schema =
     schema!({ "type": ["string", "null"], "enum": ["main", "test", "regtest", null] });
 
-/// Rule for a chain, given by a name that this function resolves.
+/// Rule for a name that the function resolves to a chain.
 struct PoolRule(fn(&str) -> Result<Chain, Refusal>);
 
 impl Rule for PoolRule {

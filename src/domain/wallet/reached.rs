@@ -23,7 +23,7 @@ pub struct WalletIndexes {
 }
 
 impl WalletIndexes {
-    /// Returns the next index: `wanted` if it is given, otherwise the current next index.
+    /// Returns the next index: `wanted` if it is present, otherwise the current next index.
     ///
     /// With `is_sure`, `wanted` may be any distance above the current next index.
     ///

@@ -30,7 +30,7 @@ fn text_list_field(vector: &Value, field: &str) -> Vec<String> {
     serde_json::from_value(vector[field].clone()).unwrap()
 }
 
-/// Returns the script and network that a request gives besides the key.
+/// Returns the hints of a request with this script and network.
 fn hints(script: Option<&str>, network: Option<&str>) -> WalletHints {
     WalletHints {
         script: script.map(|script| script.parse().unwrap()),

@@ -62,7 +62,7 @@ fn amount_due_is_rounded_up_and_covers_the_price() {
 
 #[test]
 fn value_is_rounded_once_half_even() {
-    // The first three amounts are 0.005, 0.015 and 0.025 of a coin, at a rate of 1.00.
+    // The first three amounts are worth 0.005, 0.015 and 0.025. Half a cent is rounded to the even cent.
     for (units, cents) in [(5, 0), (15, 2), (25, 2), (26, 3), (24, 2)] {
         assert_eq!(rate("1").value(Units(units), 3), Ok(Cents(cents)), "{units}");
     }

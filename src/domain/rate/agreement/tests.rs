@@ -1,10 +1,11 @@
-//! Tests of figures that agree, contradict each other, or are too old.
+//! Tests of prices that agree, contradict each other, or are too old.
 
 use super::{FRESH_MS_MAX, FigureSource, NoRateReason, RateFigure, RateSource, Time, agreed_rate};
 
 const NOW: Time = Time(1_000_000_000);
 
-/// Returns figures of the public sources, in the order of the enumeration. Each input is a rate with its age.
+/// Returns prices from the public sources, in the order of the enumeration. Each input is a rate with its age in
+/// milliseconds.
 fn source_figures(rates: &[(&str, i64)]) -> Vec<RateFigure> {
     let sources = FigureSource::PUBLIC.iter();
     let figure = |(source, (rate, age_ms)): (&FigureSource, &(&str, i64))| RateFigure {
@@ -38,7 +39,7 @@ fn median_is_used_if_two_figures_support_it() {
         (&["100", "103"], "101.5"),
         (&["102", "100", "101"], "101"),
         (&["100", "101", "102", "103"], "101.5"),
-        // Each row has one figure that is too high or too low by half, or absurd.
+        // Each row has one price that is too high or too low by half, or absurd.
         (&["100", "150", "100.5"], "100.5"),
         (&["100", "50", "100.5"], "100"),
         (&["100", "150", "100.5", "101"], "100.75"),
@@ -56,7 +57,7 @@ fn unsupported_median_gives_no_rate() {
         &["100", "103.01"] as &[&str],
         &["100", "150"],
         &["100", "104", "109"],
-        // The figures form two agreeing pairs, but neither pair is close to the median, 125.
+        // The prices form two agreeing pairs, but neither pair is close to the median, 125.
         &["100", "100", "150", "150"],
         &["100", "101", "150", "200"],
     ] {
@@ -85,9 +86,9 @@ fn only_fresh_figures_count() {
     let alone = "only coinbase has reported a rate in the last 3 minutes, and 2 sources must agree";
     assert_eq!(agreed_rate_text(&[("100", old), ("100", 0)]), alone);
     assert_eq!(agreed_rate_text(&[("100", FRESH_MS_MAX), ("100", 0)]), "100");
-    // An old figure no longer counts.
+    // An old price no longer counts.
     assert_eq!(agreed_rate_text(&[("100", 0), ("150", old), ("101", 0)]), "100.5");
-    // The time of the first figure is too far in the future, so only the second figure counts.
+    // The time of the first price is too far in the future, so only the second price counts.
     assert_eq!(agreed_rate_text(&[("100", -old), ("100", 0)]), alone);
 }
 

@@ -30,7 +30,7 @@ const STEPS: [ServerStep; 9] = [
     ServerStep::Operator(OperatorStep::Release),
 ];
 
-/// Expected states by the documentation. Each row is a state of [`ALL`], and each column is a step of [`STEPS`].
+/// States that the documentation requires. Each row is a state of [`ALL`], and each column is a step of [`STEPS`].
 #[rustfmt::skip]
 const TABLE: [[Option<ServerState>; 9]; 9] = [
     // Columns: discard, start, done, declined, lost, activate, fail, delete, release.

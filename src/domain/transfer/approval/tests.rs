@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const NOW: Time = Time(100 * MINUTE_MS);
 
-/// Returns a requested refund of this many cents in LTC.
+/// Returns a requested refund of this many EUR cents, to be paid in LTC.
 fn refund(cents: i64) -> Transfer {
     Transfer {
         seq: 1,
@@ -176,7 +176,8 @@ fn fee_above_a_quarter_needs_acceptance() {
     // Even an accepted fee must leave an amount to send.
     let (param, _) = summary(fix_terms(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
-    // An estimated fee is checked like a given fee. 0.0001 LTC is more than a quarter of 0.02 EUR ÷ 80 = 0.00025 LTC.
+    // An estimated fee is checked like a fee in the request. 0.0001 LTC is more than a quarter of 0.02 EUR ÷ 80 =
+    // 0.00025 LTC.
     let (param, _) = summary(fix_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }

@@ -16,7 +16,7 @@ use crate::domain::transfer::on_chain::{
 use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SendingProgress, SendingState, SettledBy, TransferKind, TxidSource};
 
-/// Time at which the transfer became `processing`, and at which its transaction was attached.
+/// Time at which the transfer became `processing` and its transaction was attached.
 const THEN: Time = Time(DAY_MS);
 /// Amount of the transfer: 0.5 LTC.
 const AMOUNT: u128 = 50_000_000;
