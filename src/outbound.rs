@@ -93,10 +93,11 @@ impl Outbound {
         &self.guard
     }
 
-    /// Sends a POST request, and blocks the thread until the response. Redirects are not followed. Every status is a
-    /// response.
+    /// Sends a POST request, and blocks the thread until the response arrives. Redirects are not followed. Every
+    /// status is a response.
     ///
     /// # Errors
+    ///
     /// [`NoResponse`] if there was no response.
     pub fn post(
         &self,

@@ -24,7 +24,7 @@ pub struct RequestCost {
     finals_a_day: u64,
     /// Number of requests a day for network fees.
     pub fees_a_day: u64,
-    /// `true` if each transaction in the mempool or in a block needs one more request.
+    /// `true` if one further request is needed for each transaction in the mempool or in a block.
     pub each_transaction: bool,
     /// Number of polled addresses in this estimate; 0 for nodes that read whole blocks.
     pub addresses: u64,
@@ -33,7 +33,7 @@ pub struct RequestCost {
     besides_a_day: u64,
 }
 
-/// Number of payable addresses that the estimate for Solana assumes. The cost on Solana depends on this number.
+/// Number of payable addresses in the cost estimate for Solana.
 const ADDRESSES: u64 = 20;
 
 impl RequestCost {
@@ -110,8 +110,8 @@ impl RequestCost {
             a_poll: accounts.saturating_add(4),
             a_block: 0,
             blocks_a_day: 0,
-            // A finalized range: 1 request for its last block, 1 for the hash of the last block that was read, the
-            // requests for the accounts. A second poll adds its own requests.
+            // A finalized range: 1 request for its last block, 1 for the hash of the last block that was read, and
+            // the requests for the accounts. The range also needs a second poll.
             a_final: accounts.saturating_mul(2).saturating_add(6),
             // A day has 360 ranges of 600 slots. A slot takes 0.4 s.
             finals_a_day: 360,

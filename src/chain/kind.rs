@@ -23,7 +23,7 @@ pub struct NodeSettings {
     pub headers: Vec<(String, String)>,
     /// Token contracts on a test network.
     pub tokens: Tokens,
-    /// Limits of requests.
+    /// Time and size limits of requests.
     pub limits: Limits,
 }
 

@@ -290,8 +290,8 @@ impl Connection {
         }
     }
 
-    /// Handles one line. Returns the response to a call. Returns `None` for a notification, which is stored, and for
-    /// the response to a filler.
+    /// Handles one line. Returns the id and the result of a call. Returns `None` for a notification, which is stored,
+    /// and for the response to a filler.
     fn handle_line(&mut self, line: &[u8]) -> Result<Option<(u64, CallResult)>, NodeError> {
         let unread = |_| NodeError::Lied("its answer is not what was asked".to_owned());
         let line: ServerLine<'_> = serde_json::from_slice(line).map_err(unread)?;

@@ -7,7 +7,7 @@ use crate::chain::{FoundTransaction, Lookup, Watched};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 
-/// Number of outputs whose histories are searched for the block of a transaction.
+/// Largest number of outputs of a transaction whose histories are searched for the block of the transaction.
 const OUTPUTS_TRIED: usize = 4;
 
 /// Location of a transaction: in the mempool, or in a block of the chain.

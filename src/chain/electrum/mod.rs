@@ -1,7 +1,7 @@
 //! Client of Electrum servers, for bitcoin and litecoin. The operator needs no node.
 //!
-//! Invariant: a transaction counts only if its bytes hash to its id. A confirmation needs a Merkle proof against
-//! checked headers. A server can hide payments, so other servers are also queried for each address.
+//! Invariant: a transaction counts only if its id is the hash of its bytes. A confirmation needs a Merkle proof
+//! against checked headers. A server can hide payments, so other servers are also queried for each address.
 
 mod chain_tip;
 mod connection;
@@ -54,7 +54,7 @@ pub struct Electrum {
     server_tip: Option<(u32, RawHeader)>,
     /// Checked headers; `None` before the first use.
     headers: Option<HeaderChain>,
-    /// Headers below those in `headers`, by height. Each header is the parent of the header above it.
+    /// Headers below the lowest header in `headers`, by height. Each header is the parent of the header above it.
     older: BTreeMap<u32, RawHeader>,
     /// Blocks that the database has stored for the active chain, newest first.
     kept: Vec<Block>,

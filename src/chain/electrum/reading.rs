@@ -164,7 +164,7 @@ impl Electrum {
         for (id, height, server) in wanted {
             let Some(transaction) = self.fetched_transaction(id) else {
                 match *server {
-                    // A server that reports a transaction must be able to return it, so the history is read again.
+                    // The server reports the transaction but does not return it, so the history is read again.
                     0 => return Err(self.distrust_histories(id)),
                     _ => continue,
                 }

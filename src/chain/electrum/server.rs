@@ -267,7 +267,7 @@ impl Server {
         }
     }
 
-    /// Returns these transactions after checking that their bytes hash to their ids. `None` for a transaction that
+    /// Fetches these transactions, and checks that each id is the hash of the bytes. `None` for a transaction that
     /// the server does not have.
     pub(super) fn fetch_transactions(
         &mut self,

@@ -123,7 +123,7 @@ pub enum TraceKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallType {
-    /// Runs the code of the called account with the storage of that account.
+    /// The code of the called account runs with the storage of that account.
     Call,
     /// Any other kind of call. None of these kinds transfers coins.
     #[serde(other)]

@@ -1,7 +1,7 @@
 //! Parameters of `eth_getLogs` for token transfers.
 //!
-//! Invariant: a batch that reads logs also requests the logs of the last block by its hash. If the node lacks the
-//! block, it then returns an error and not an incomplete list.
+//! Invariant: a batch that reads logs also requests the logs of the last block by its hash. A node without this block
+//! then returns an error and not an incomplete list.
 
 use super::answers::EvmLog;
 use super::hex::{Account, FixedBytes, Word};

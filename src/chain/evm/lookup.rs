@@ -165,7 +165,8 @@ impl Evm {
 
     /// Implements [`Node::block_if_nonce_used`](crate::chain::Node::block_if_nonce_used).
     ///
-    /// Requests the count and the receipt in one batch: two nodes behind one url may have different heads.
+    /// The transaction count and the receipt are requested in one batch, because two nodes behind one url may have
+    /// different heads.
     pub(super) fn check_nonce_used(
         &mut self,
         txid: &str,

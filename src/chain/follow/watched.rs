@@ -67,7 +67,7 @@ impl WatchedAddresses {
         }
     }
 
-    /// Returns the assigned accounts, then up to `spare_max` unassigned accounts, beginning with the next to be
+    /// Returns the assigned accounts, then up to `spare_max` unassigned accounts in the order in which they will be
     /// assigned. `None` if too many accounts are assigned.
     fn accounts_to_query(&self, max: usize, spare_max: usize) -> Option<Vec<[u8; 20]>> {
         if self.accounts.len() > max.min(ACCOUNTS_MAX) {

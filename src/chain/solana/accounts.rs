@@ -14,7 +14,7 @@ use std::collections::HashMap;
 pub(super) const ACCOUNTS_PER_REQUEST: usize = 100;
 /// Smallest number of accounts in one request, after rate limits.
 const ACCOUNTS_PER_REQUEST_MIN: usize = 5;
-/// Number of bytes of account data to fetch: the fields of a token account up to the amount.
+/// Number of bytes of account data to fetch. They contain the fields of a token account up to its amount.
 const DATA_BYTES: usize = 72;
 
 /// An account to poll.

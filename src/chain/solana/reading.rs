@@ -26,13 +26,13 @@ const SINCE_MARGIN_MS: i64 = HOUR_MS;
 /// Purpose for which a range is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RangePurpose {
-    /// Reads new slots.
+    /// New slots at the head.
     Head,
-    /// Reads slots that have become final.
+    /// Slots that have become final.
     Final,
-    /// Reads slots of a rescan that an operator requested.
+    /// Slots of a rescan that an operator requested.
     Rescan,
-    /// Reads the newest slots of a rescan, which are not final.
+    /// Newest slots of a rescan, which are not final.
     RescanAtHead,
 }
 

@@ -80,13 +80,13 @@ pub struct TronTransaction {
 /// Action of a transaction. Tron calls the action a contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TronAction {
-    /// Sends native coins.
+    /// A transfer of native coins.
     Transfer {
         to: hex::Account,
         /// Amount, in sun.
         amount: u64,
     },
-    /// Calls or creates a smart contract.
+    /// A call or a creation of a smart contract.
     Call {
         /// Token contract and recipient of a token transfer. `None` if the call data is not a token transfer.
         transfers: Option<(hex::Account, hex::Account)>,

@@ -152,7 +152,8 @@ impl Tron {
         Ok(infos)
     }
 
-    /// Learns from the receipt of a successful contract call whether the node returns internal transactions.
+    /// Sets `has_internal` from the receipt of a successful contract call: whether the node returns internal
+    /// transactions.
     pub(super) fn update_has_internal(&mut self, info: &TransactionInfo) {
         if info.internal.is_empty() {
             self.has_internal.get_or_insert(false);
