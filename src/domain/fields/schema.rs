@@ -73,7 +73,7 @@ impl Schema {
     pub const PRICE: Schema = schema!({ "type": "string", "pattern": "^[0-9]+\\.[0-9]{2}$" });
 }
 
-/// A JSON object that is declared with all its fields.
+/// Declaration of a JSON object, from which its schema and example are built.
 pub struct Object {
     /// Description, from the documentation comment.
     pub about: &'static str,
