@@ -209,7 +209,7 @@ fn markdown_to_html(text: &str) -> String {
     let mut shown = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let markup = |markup: String| Event::Html(markup.into());
-        // Returns the text from this Markdown event to the end of its heading or table cell.
+        // Returns the text from this Markdown event to the end of the heading or table cell.
         let said = || -> String {
             let rest = events.iter().skip(at).take_while(|event| {
                 !matches!(event, Event::End(TagEnd::Heading(_) | TagEnd::TableCell))

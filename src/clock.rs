@@ -90,7 +90,7 @@ impl TimeSource {
     }
 }
 
-/// A clock that shows steady time or wall time. It may have an offset or be stopped.
+/// A clock that returns steady time or wall time. The clock may have an offset or be stopped.
 #[derive(Debug)]
 pub struct Clock {
     source: TimeSource,
@@ -185,7 +185,7 @@ impl Clock {
         self.with_steady_clock(|steady, _| steady.take_time_jump_ms())?
     }
 
-    /// Calls `ask` with the steady clock; returns `None` if this clock shows wall time.
+    /// Calls `ask` with the steady clock. Returns `None` if this clock shows wall time.
     fn with_steady_clock<T>(
         &self,
         ask: impl FnOnce(&mut SteadyClock, &TimeSource) -> T,

@@ -22,7 +22,7 @@ pub struct Setting {
     pub default: Option<&'static str>,
     /// Description in the help, one line.
     pub help: &'static str,
-    /// Names of the commands that have this setting.
+    /// Names of the commands that accept this setting.
     pub commands: &'static [&'static str],
 }
 
@@ -84,7 +84,7 @@ impl<'a> SettingValues<'a> {
         SettingValues { command, matches, env: |name| std::env::var_os(name) }
     }
 
-    /// Returns the value of a setting.
+    /// Returns the value of a setting; `None` if the setting has no value.
     ///
     /// # Errors
     /// A message if the environment variable is not Unicode.

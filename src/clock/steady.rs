@@ -34,7 +34,7 @@ impl std::fmt::Display for ClockDoubt {
     }
 }
 
-/// A difference of the wall clock that is too large to be corrected slowly.
+/// A difference between the wall clock and the steady time that is too large to be corrected slowly.
 #[derive(Clone, Copy, Debug)]
 struct LargeDifference {
     since_boot_us: i64,
@@ -47,13 +47,14 @@ struct LargeDifference {
 pub(super) struct SteadyClock {
     boot_us: i64,
     now_us: i64,
-    /// Difference that is still to be corrected, at most a minute.
+    /// Difference that is still to be corrected, in microseconds; at most a minute.
     drift_us: i64,
     off: Option<LargeDifference>,
     /// Latest time in the database; `None` once the wall clock has passed this time. Before that, the wall clock is
     /// not trusted.
     unpassed_us: Option<i64>,
-    /// Change of the steady time by the adoption of the wall clock; `None` once the caller has taken this value.
+    /// Microseconds by which adopting the wall clock changed the steady time; `None` once the caller has taken this
+    /// value.
     adopted_us: Option<i64>,
 }
 

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 /// Features of the terminal that output may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TerminalFeatures {
-    /// Whether the terminal supports control codes for the cursor and colours.
+    /// Whether the terminal supports control codes for the cursor and for colours.
     pub is_able: bool,
     /// Whether colours may be printed.
     pub colours: bool,

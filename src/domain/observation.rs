@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of outputs of one transaction that a follower stores in one step.
 pub const OUTPUTS_MAX: usize = 200;
 
-/// Lowest position of transfers by contracts. Logs have lower positions.
+/// Lowest position of observations that are transfers by contracts. Logs have lower positions.
 pub const CONTRACTS_FROM: u32 = 1_000_000;
 /// Lowest position of claimed transfers by contracts. No transaction has so many other transfers that they reach this
 /// position.

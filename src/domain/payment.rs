@@ -28,7 +28,7 @@ text_enum! {
         Seen = "seen",
         /// Final by the confirmation rule of the coin.
         Confirmed = "confirmed",
-        /// Gone: replaced, double-spent or reorganized away.
+        /// Disappeared: replaced, double-spent or reorganized away.
         Dropped = "dropped",
     }
 }

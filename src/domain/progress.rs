@@ -5,9 +5,9 @@
 /// A message about the progress of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress<'a> {
-    /// A sentence to show.
+    /// A sentence to display.
     Note(&'a str),
-    /// Progress of one part of the task.
+    /// Number of finished units of one part of the task.
     Done {
         /// Name of the counted units, like `pages copied`.
         part: &'static str,

@@ -46,9 +46,9 @@ text_enum! {
         AccountSuspended = "account_suspended",
         /// The status of the account does not allow payouts.
         AccountNotActive = "account_not_active",
-        /// The account may not have customers with static addresses.
+        /// The account is not allowed to have customers with static addresses.
         CustomersDisabled = "customers_disabled",
-        /// The account may not order servers.
+        /// The account is not allowed to order servers.
         ServersDisabled = "servers_disabled",
         /// The route is for test mode, and the invoice is in live mode.
         NotTestInvoice = "not_test_invoice",

@@ -5,7 +5,7 @@
 use super::time::{HOUR_MS, MINUTE_MS, Time};
 use std::collections::VecDeque;
 
-/// Number of hours whose counts give the requests per day, including the current hour.
+/// Number of hours from whose counts the requests per day are computed, including the current hour.
 const HOURS: i64 = 24;
 /// Time after the first request from which [`RequestCounter::per_day`] returns a number, in milliseconds.
 const SPAN_MS_MIN: i64 = 10 * MINUTE_MS;
@@ -21,7 +21,7 @@ pub struct RequestCounter {
 }
 
 impl RequestCounter {
-    /// Adds `more` requests at this time.
+    /// Counts `more` requests at this time.
     pub fn add(&mut self, now: Time, more: u64) {
         self.since.get_or_insert(now);
         self.total = self.total.saturating_add(more);

@@ -12,7 +12,7 @@ use super::time::{HOUR_MS, MINUTE_MS, Time};
 pub const HELD_MS_MAX: i64 = 6 * HOUR_MS;
 /// Separator in a stored list of chains.
 const SEPARATOR: &str = ",";
-/// Largest lag with which a chain's coins can still be selected, in milliseconds.
+/// Largest lag of a chain at which its coins can still be selected, in milliseconds.
 const OFFERED_MS_MAX: i64 = 15 * MINUTE_MS;
 
 /// The lagging chains, each with the time up to which it has been scanned.

@@ -69,7 +69,7 @@ impl TotpSecret {
         Bytes::new_stack(self.0).to_base32()
     }
 
-    /// Returns the secret as an `otpauth` URI with everything that an app needs, for a QR code.
+    /// Returns the secret as an `otpauth` URI for a QR code, with everything that an app needs.
     pub fn otpauth_uri(&self, user: &User) -> String {
         format!(
             "otpauth://totp/{ISSUER}:{}?secret={}&issuer={ISSUER}&algorithm=SHA1&digits={DIGITS}&period={STEP_SECONDS}",

@@ -30,7 +30,7 @@ pub struct OrderedServer {
     pub state: ServerState,
     /// Network address of the server.
     pub address: Option<String>,
-    /// Reference of the server at the provider, from the provisioner.
+    /// The provider's reference for the server, as returned by the provisioner.
     pub provider_ref: Option<String>,
     /// Reason why the server was not created or not deleted.
     pub failure_reason: Option<String>,

@@ -41,8 +41,8 @@ pub fn has_signing_key(secret: &str) -> bool {
     !standard_webhooks_key(secret).is_empty()
 }
 
-/// Returns the token of an invoice's checkout link, 32 hex digits. The token permits reading the invoice and
-/// selecting its coin.
+/// Returns the token of an invoice's checkout link, as 32 hex digits. With the token, a client can read the invoice
+/// and select its coin.
 pub fn checkout_token(file_secret: &[u8], invoice_id: &str) -> String {
     let mac = hmac_sha256(file_secret, invoice_id.as_bytes());
     hex(mac.get(..16).unwrap_or_default())

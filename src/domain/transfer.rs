@@ -226,7 +226,7 @@ impl Transfer {
         Ok(after)
     }
 
-    /// Refuses an action that the hold after a restore does not allow.
+    /// Refuses an action that is not allowed while the transfer is on hold after a restore.
     ///
     /// # Errors
     /// `invalid_transition`.

@@ -165,10 +165,10 @@ fn split_port(text: &str) -> Result<(&str, Option<&str>), UrlProblem> {
 pub struct SiteUrl<'a> {
     text: &'a str,
     is_https: bool,
-    /// Host as written, with its brackets or trailing dot.
+    /// Host as written, including brackets or a trailing dot.
     host: &'a str,
     authority: Authority<'a>,
-    /// Path, query and fragment as written; may be empty.
+    /// Path, query and fragment as written, or an empty text.
     rest: &'a str,
 }
 

@@ -23,7 +23,7 @@ pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::WalletIndexes;
 pub use secret::{WalletSecret, contains_phrase, may_be_phrase_word};
 
-/// Longest accepted text, in bytes. A descriptor with its origin and checksum has about 200.
+/// Longest accepted text, in bytes. A descriptor with its origin and checksum has about 200 bytes.
 const TEXT_BYTES_MAX: usize = 1024;
 
 /// First hardened index. Public keys derive only lower indexes (BIP 32).

@@ -127,8 +127,8 @@ pub fn roll_legacy_secret(
     roll_secret(tx, seq, secret, until)
 }
 
-/// Returns the time until which the previous legacy secret is used for signing. This time may be in the past. `None`
-/// if the secret was never replaced.
+/// Returns the time until which the previous legacy secret is also used for signing. The time may be in the past.
+/// `None` if the secret was never replaced.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())

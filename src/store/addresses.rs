@@ -1,6 +1,6 @@
-//! The table `addresses`: the owner of each deposit address, and the wallet that derived it.
+//! The table `addresses`: deposit addresses, each with its owner and the wallet that derived it.
 //!
-//! Invariant: an address has one owner, and its row is never changed.
+//! Invariant: an address has one owner, and the row of an address is never changed.
 
 use super::statement::{commands, rows, values};
 use super::wallets::WalletIndex;
@@ -34,15 +34,15 @@ impl AddressOwner {
     }
 }
 
-/// A live address that belongs to an invoice or a customer.
+/// A live address of an invoice or a customer.
 #[derive(Clone, Debug)]
 pub struct LiveAddress {
     /// Key of the row; later rows have greater keys.
     pub seq: i64,
     /// Canonical text of the address.
     pub address: String,
-    /// Time at which the owner was created, in Unix milliseconds. Earlier payments to the address are not for this
-    /// owner.
+    /// Time at which the owner was created, in Unix milliseconds. Earlier payments to the address do not belong to
+    /// the owner.
     pub since: Time,
     /// Deadline of the invoice; `None` for an address of a customer.
     pub expires_at: Option<Time>,
@@ -87,7 +87,7 @@ values! {
             select address from addresses where customer = :customer and pool = :pool"
         with { invoice: owner.invoice(), customer: owner.customer(), pool: chain.address_pool() };
 
-    /// Returns `true` if payouts or refunds go to this address on any chain.
+    /// Returns `true` if the address is a destination of payouts or refunds on any chain.
     pub fn is_destination(db, address: &str) -> (found: bool) =
         "select exists ( \
             select 1 from payout_addresses where address = :address \

@@ -15,7 +15,7 @@ use crate::domain::money::{Bps, Cents};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use crate::domain::time::Time;
 
-/// Numbers of rows that an audit checks.
+/// Numbers of the rows that an audit checks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditCounts {
     /// Number of invoices.
@@ -76,7 +76,7 @@ rows! {
         Ok(AuditCounts { invoices, payments, deposits, transfers, entries, events, deliveries, addresses })
     }
 
-    /// Returns the numbers of rows that an audit checks.
+    /// Returns the numbers of the rows that an audit checks.
     pub fn counts(db) -> AuditCounts = select "";
 }
 
@@ -205,7 +205,7 @@ pub struct SaleFee {
     pub fee_rate: Option<Bps>,
 }
 
-/// Returns the latest time at which a worker updated statuses that depend on time.
+/// Returns the latest time at which a worker updated the statuses that change with time.
 pub fn last_tick(db: &Reader<'_>) -> Result<Time, StoreError> {
     let found = LAST_TICK.first(db, &[])?;
     Ok(found.unwrap_or(Time(0)))

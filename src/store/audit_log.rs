@@ -95,7 +95,6 @@ pub fn insert(tx: &Tx<'_>, entry: &NewAuditEntry<'_>, now: Time) -> Result<(), S
     tx.run_on_conn(|conn| insert_on_conn(conn, entry, states.as_deref(), now))
 }
 
-/// Inserts an entry with the given hashes, on any connection.
 pub(super) fn insert_on_conn(
     conn: &Connection,
     entry: &NewAuditEntry<'_>,

@@ -37,12 +37,12 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Number of attempts that together take as long as [`BUSY`], with a pause of [`BUSY_PAUSE`] between them. For
 /// operations in which SQLite itself does not wait.
 const BUSY_TRIES: u32 = 5000;
-/// Maximum time to wait for other readers of a file that is to be replaced.
+/// Maximum time to wait until other readers of a file have finished, before the file is replaced.
 const ALONE: Duration = Duration::from_secs(1);
 /// Pause between two of the [`BUSY_TRIES`] attempts.
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
-/// Suffixes of the files that SQLite keeps beside a database.
+/// Suffixes of the files that SQLite creates beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 commands! {
@@ -91,7 +91,7 @@ pub fn copy(from: &Path, to: &Path, tell: &mut ProgressSink<'_>) -> Result<Backu
 }
 
 /// Replaces the content of the file `used`, which may be in use, by the content of `from`, in one transaction. A
-/// reader sees either the old or the new content.
+/// reader of `used` sees either the old or the new content.
 ///
 /// # Errors
 /// [`StoreError`] if one of the files cannot be opened, or other processes write to `used` for longer than a few
@@ -157,7 +157,7 @@ impl BackupCopy {
         Ok(conn.close().map_err(|(_, error)| error)?)
     }
 
-    /// Returns `error`. If the disk is full, returns an error that names the disk instead.
+    /// Returns an error that names the disk if the disk is full, otherwise `error`.
     fn explain_disk_full(&self, error: StoreError) -> StoreError {
         let begun = with_suffix(&self.temporary, "-wal");
         room::explain_disk_full(error, &self.to, &self.temporary, &begun)
@@ -190,7 +190,7 @@ impl BackupCopy {
         outcome
     }
 
-    /// Gives the copy its final name and syncs the folder. With `replace`, the copy may replace a file of this name,
+    /// Gives the copy its final name and syncs the folder. With `replace`, the copy may replace an existing file,
     /// unless the file is in use.
     ///
     /// # Errors
@@ -246,7 +246,7 @@ impl BackupCopy {
     }
 }
 
-/// Runs `work` on a file that nobody else uses.
+/// Runs `work` on a file that no other process uses.
 fn read_unshared_file<T, E: From<StoreError>>(
     path: &Path,
     work: impl FnOnce(&Reader<'_>) -> Result<T, E>,
@@ -264,7 +264,7 @@ fn checkpoint_file(path: &Path) -> Result<(), StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
     let written = Connection::open_with_flags(path, flags).and_then(|conn| {
         conn.busy_timeout(ALONE)?;
-        // The first read of this connection takes an exclusive lock. The read fails if another program has the file
+        // The first read of this connection takes an exclusive lock. This read fails if another program has the file
         // open.
         conn.pragma_update(None, "locking_mode", "exclusive")?;
         conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;

@@ -54,8 +54,8 @@ pub(super) fn add_entry(
         ":account": account, ":mode": mode, ":currency": currency, ":sales": sales, ":fees": fees, ":payouts": payouts,
         ":refunds": refunds, ":adjustments": adjustments,
     };
-    // Not an upsert: SQLite would first check a new row with this amount alone. For a reversal, the table rejects
-    // such a row.
+    // An upsert would fail: SQLite would first check a new row with this amount alone. For a reversal, the table
+    // rejects such a row.
     if !MOVE.changes(tx, params)? {
         INSERT.run(tx, params)?;
     }

@@ -22,7 +22,7 @@ pub struct ChainCursor {
     pub complete: Block,
     /// Height of the node's newest block at the last step of the follower.
     pub head_height: u32,
-    /// Time of the node's newest block.
+    /// Time of the node's newest block, in Unix milliseconds.
     pub head_time: Time,
     /// Time of the last step of the follower, in Unix milliseconds.
     pub stepped_at: Time,

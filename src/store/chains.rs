@@ -43,14 +43,14 @@ pub fn clear_lagging(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
     remove(tx, Mode::Live, chain)
 }
 
-/// Tells the follower of a live chain to expect payments.
+/// After the commit, tells the follower of a live chain to expect payments.
 pub fn expect_payments(tx: &Tx<'_>, mode: Mode, chain: Chain) {
     if mode.is_live() {
         tx.note(|changes| changes.expected.push(chain));
     }
 }
 
-/// Records that a live chain lags, and was scanned at least up to `to`.
+/// Records that a live chain lags and was scanned at least up to `to`.
 pub fn mark_scanned_to(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
     tx.note(|changes| changes.deadlines = true);
     advance(tx, Mode::Live, chain, to)

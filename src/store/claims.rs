@@ -60,7 +60,7 @@ commands! {
         amount: claim.amount, ordinal: claim.ordinal, asked_by: claim.asked_by, asked_at: claim.asked_at,
     };
 
-    /// Ends an open claim. `reason` is set if the claim is rejected, and `observation` if the claim is accepted.
+    /// Ends an open claim. The caller sets `reason` to reject the claim, and `observation` to accept the claim.
     pub fn end_claim(
         tx, seq: i64, outcome: ClaimOutcome, reason: Option<&str>, observation: Option<i64>, now: Time
     ) =

@@ -23,7 +23,7 @@ commands! {
     fn remove(tx, asset: &str) = "delete from confirmation_tiers where asset = :asset";
 }
 
-/// Returns the needed number of blocks; `None` if the block of the payment must be final.
+/// Returns the number of blocks that `depth` requires; `None` if the block of the payment must be final.
 fn needed_blocks(depth: Depth) -> Option<u32> {
     match depth {
         Depth::Blocks(blocks) => Some(blocks),

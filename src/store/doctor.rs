@@ -37,7 +37,7 @@ rows! {
         from file where maintenance = 1";
 }
 
-/// Names and queries of all checks.
+/// Names and queries of the checks.
 const CHECKS: [(&str, Query<FileProblem>); 12] = [
     ("clock", CLOCK),
     ("operators", PEOPLE),

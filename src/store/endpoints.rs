@@ -119,8 +119,8 @@ fn fail_orphaned_deliveries(tx: &Tx<'_>, account: i64) -> Result<(), StoreError>
     give_up_deliveries(tx, account)
 }
 
-/// Returns the time until which the previous secret is used for signing. This time may be in the past. `None` if the
-/// secret was never replaced.
+/// Returns the time until which the previous secret is also used for signing. The time may be in the past. `None` if
+/// the secret was never replaced.
 pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, StoreError> {
     let found = OLD_SECRET_UNTIL.first(db, named_params! { ":seq": seq })?;
     Ok(found.flatten())

@@ -1,6 +1,6 @@
 //! Rows of exports, in pages by the order of insertion.
 //!
-//! Invariant: each page is a separate short read, so that a long export does not delay checkpoints.
+//! Invariant: each page is a separate short read, because a long read would delay checkpoints.
 
 use super::row::Columns;
 use super::statement::{Query, made, text};

@@ -73,7 +73,7 @@ commands! {
 
     SET_MAINTENANCE = "update file set maintenance = :maintenance where id = 1";
 
-    /// Stores the latest time at which a worker updated statuses that depend on time.
+    /// Stores the latest time at which a worker updated the statuses that change with time.
     pub fn save_last_tick(tx, now: Time) = "update file set last_tick_at = :now where id = 1 and last_tick_at < :now";
 
     /// Stores the time of the server's clock. An earlier time replaces a later one only with `set_back`.
@@ -89,7 +89,7 @@ commands! {
         "update file set clock_accepted = clock_accepted + 1, clock_ahead_ms = null, \
             last_tick_at = min(last_tick_at, :wall) where id = 1";
 
-    /// Stores the hash and the expiry of the link that creates the first operator. `None` deletes both.
+    /// Stores the hash and the expiry of the link that creates the first operator. `None` deletes them.
     pub fn set_setup_link(tx, link: Option<(&[u8; 32], Time)>) =
         "update file set setup_hash = :hash, setup_expires_at = :expires_at"
         with { hash: link.map(|(hash, _)| hash), expires_at: link.map(|(_, end)| end) };
@@ -107,7 +107,7 @@ pub fn set_maintenance(tx: &Tx<'_>, maintenance: bool) -> Result<(), StoreError>
     SET_MAINTENANCE.run(tx, named_params! { ":maintenance": maintenance })
 }
 
-/// Returns the time of the sandbox's clock at which this file was taken as a snapshot; `None` if the file is not a
+/// Returns the time of the sandbox's clock at which the snapshot in this file was taken; `None` if the file is not a
 /// snapshot.
 pub fn snapshot_at(db: &Reader<'_>) -> Result<Option<Time>, StoreError> {
     let found = SNAPSHOT_AT.first(db, &[])?;

@@ -24,7 +24,7 @@ pub enum WriteRefusal {
 }
 
 impl WriteRefusal {
-    /// Returns `true` if only a restart ends the refusal.
+    /// Returns `true` if the refusal lasts until a restart.
     fn is_final(self) -> bool {
         match self {
             WriteRefusal::DiskFull | WriteRefusal::Locked => false,
@@ -64,7 +64,7 @@ impl std::fmt::Display for WriteRefusal {
     }
 }
 
-/// State that the writer and the readers share: whether writes are accepted.
+/// State that the writer and the readers share: whether the store accepts writes.
 #[derive(Default)]
 pub(super) struct Health {
     refusing: Mutex<Option<WriteRefusal>>,

@@ -68,7 +68,7 @@ rows! {
     AUDIT_LOG = select "from audit_log order by seq";
 }
 
-/// Appends a row to a log and returns the `seq` of the row. `fields` must have the same names and order as when the
+/// Appends a row to a log and returns the `seq` of the row. `fields` must have the names and the order with which the
 /// row is read, because the hash depends on them.
 pub(super) fn append(
     conn: &Connection,
@@ -124,7 +124,7 @@ pub fn log_heads(db: &Reader<'_>) -> Result<Vec<LogHead>, StoreError> {
     db.run_on_conn(log_heads_on_conn)
 }
 
-/// Returns the same as [`log_heads`]. An error does not change the health of the store.
+/// Returns the result of [`log_heads`]. An error does not change the health of the store.
 pub(super) fn log_heads_on_conn(conn: &Connection) -> rusqlite::Result<Vec<LogHead>> {
     if IS_CHAINED.first_on_conn(conn, &[])? != Some(true) {
         return Ok(Vec::new());

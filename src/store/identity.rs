@@ -1,4 +1,4 @@
-//! The identity of a file: whether it belongs to Coffer, its version, its kind, and differences of its schema.
+//! Identifies a file: whether it belongs to Coffer, its version, its kind, and differences of its schema.
 //!
 //! Invariant: identifying a file writes nothing.
 
@@ -33,7 +33,7 @@ pub(super) enum Identity {
     Ours(usize, Option<FileKind>),
 }
 
-/// Returns the identity of a file.
+/// Finds out whether a file belongs to Coffer, and its version and kind.
 ///
 /// # Errors
 /// The error of SQLite if the file cannot be read, or is no database.
@@ -76,7 +76,7 @@ pub(super) fn require_coffer_file(
     }
 }
 
-/// Objects of a schema, by type and name. Each value is the table, the statement, and whether the object has its own
+/// Objects of a schema, by type and name. Each value has the table, the SQL text, and whether the object has its own
 /// pages.
 type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
 

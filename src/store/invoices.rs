@@ -119,7 +119,7 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
     tx.note(|changes| {
         changes.invoices.push(invoice.id.clone());
-        // A dropped payment may have reopened the invoice, so its deadline applies again.
+        // After a payment is dropped, the invoice may be open again, so its deadline applies again.
         changes.deadlines |= invoice.status.is_open();
     });
     update_row(tx, invoice, invoice.coin.as_ref())
@@ -173,7 +173,7 @@ pub fn search(
     search: &InvoiceSearch<'_>,
     floor: i64,
 ) -> Result<Vec<Invoice>, StoreError> {
-    // A `like` pattern ends at a NUL, so a text with a NUL would match too much.
+    // A `like` pattern ends at a NUL character, so a text with a NUL would match too many invoices.
     if search.text.is_some_and(|text| text.contains('\0')) {
         return Ok(Vec::new());
     }

@@ -7,7 +7,7 @@ use crate::domain::asset::Mode;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
-/// An API key that was found for a request.
+/// An API key, as needed for authenticating a request.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
     /// Id of the key.
@@ -112,7 +112,7 @@ commands! {
         created_at: key.created_at,
     };
 
-    /// Saves the time of the last use of a key.
+    /// Saves the time at which a key was last used.
     pub fn touch(tx, id: &str, now: Time) =
         "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
 

@@ -48,7 +48,8 @@ struct DescriptorUse {
     locked: bool,
 }
 
-/// Permission to use a file, alone or together with other processes. It must outlive all connections to the file.
+/// Permission to use a file, alone or together with other processes. The permission must outlive all connections to
+/// the file.
 pub(super) struct Lock {
     path: PathBuf,
     // Declared before `_beside`, and so dropped first: the `-lock` file must stay locked as long as the database
@@ -186,8 +187,8 @@ impl DescriptorUse {
                 Entry::Vacant(free) => {
                     free.insert(Descriptor { file, users: 0, locked: false });
                 }
-                // The file was just replaced by a file that is open in this process. Closing the new descriptor would
-                // release SQLite's locks.
+                // The new descriptor is of a file that is already open in this process, because the path was just
+                // replaced. Closing the new descriptor would release SQLite's locks.
                 Entry::Occupied(_) => std::mem::forget(file),
             }
         }
@@ -239,12 +240,12 @@ pub(super) struct FilePlace {
     beside: Vec<(PathBuf, FileId)>,
 }
 
-/// Whether an open database file and its log are still in their places.
+/// Whether an open database file and its log are still at their paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlaceState {
-    /// Both the file and its log are in their places.
+    /// Both the file and its log are at their paths.
     InPlace,
-    /// The file was moved or removed. Its log is still in its place.
+    /// The file was moved or removed. Its log is still at its path.
     Moved,
     /// The log was moved, removed or replaced.
     Torn,

@@ -15,7 +15,8 @@ use std::path::Path;
 /// Byte of the `-shm` file that a writer locks.
 const WRITE_LOCK: u64 = 120;
 
-/// Waits until no other program has locked the database. Tells the operator once which program holds the lock.
+/// Waits until no other program has locked the database. Passes one message to `tell`, which names the program that
+/// holds the lock.
 pub(super) fn wait_until_unlocked(
     conn: &Connection,
     path: &Path,

@@ -91,7 +91,7 @@ fn migrate_in_transaction(
     let tx = conn.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     // The version is read again, as another process may have upgraded the file.
     let version = user_version(&tx)?;
-    // The final check of all foreign keys counts as one more step.
+    // The final check of all foreign keys counts as one step.
     let of = to_count(NEWEST.saturating_sub(version)).saturating_add(1);
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {

@@ -127,7 +127,7 @@ impl Reader<'_> {
         work(self)
     }
 
-    /// Returns the file of this connection, for opening more connections to it.
+    /// Returns the file of this connection, so that more connections to the file can be opened.
     ///
     /// # Errors
     /// [`StoreError`] if the database has no file.
@@ -303,7 +303,7 @@ impl Store {
     }
 }
 
-/// Returns the writer's answer to a job. A missing answer means that the writer has stopped.
+/// Returns the result of a job from the writer's answer. Without an answer, the writer has stopped.
 fn answer<T, E: From<StoreError>>(received: Result<Result<T, E>, RecvError>) -> Result<T, E> {
     received.unwrap_or_else(|_| Err(StoreError::writer_stopped_error().into()))
 }

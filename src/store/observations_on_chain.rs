@@ -12,7 +12,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, ObservationKey};
 use crate::domain::time::Time;
 
-/// Maximum number of vanished observations that a follower still looks for.
+/// Maximum number of vanished observations that a follower searches for.
 const COMES_BACK_MAX: u32 = 500;
 
 rows! {
@@ -178,8 +178,8 @@ pub fn list_open(
     Ok(open)
 }
 
-/// Returns the amount that decides the needed confirmations. For a customer, it is the sum of all unconfirmed
-/// payments. For an invoice, it is the sum of the unconfirmed payments or the price, whichever is larger.
+/// Returns the amount that decides how many confirmations a payment needs. For a customer, it is the sum of all
+/// unconfirmed payments. For an invoice, it is the sum of the unconfirmed payments or the price, whichever is larger.
 pub fn amount_at_stake(db: &Reader<'_>, payer: Payer) -> Result<Cents, StoreError> {
     match payer {
         Payer::Invoice(invoice) => amount_at_stake_of_invoice(db, invoice),

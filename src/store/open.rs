@@ -21,8 +21,8 @@ use std::sync::Arc;
 
 /// First SQLite version with a fix for a bug of the write-ahead log that can corrupt a file.
 const SQLITE_MIN: i32 = 3_051_003;
-/// Maximum number of temporary files for creating the same file. Several processes may create it at the same time,
-/// and a crashed process may leave its temporary file.
+/// Maximum number of temporary files for one new file. Several processes may create the file at the same time, and a
+/// crashed process may leave its temporary file.
 const BESIDE_MAX: u32 = 100;
 
 text_enum! {

@@ -11,7 +11,7 @@ pub struct PageBounds<P = i64> {
 
 /// A position in a list of rows. In most lists, it is the `seq` of a row.
 pub trait Position {
-    /// Position after every row.
+    /// Position after the last row.
     const END: Self;
 }
 

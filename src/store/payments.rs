@@ -111,7 +111,7 @@ pub fn save_terms(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
     })
 }
 
-/// Records that a payment changed its state. The observation must have this state already.
+/// Records a new state of a payment. The observation must have this state already.
 pub fn record_state_change(
     tx: &Tx<'_>,
     payment: &Payment,

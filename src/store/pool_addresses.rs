@@ -38,7 +38,7 @@ values! {
         where seq = (select seq from pool_addresses where pool = :pool and state = 'free' order by seq limit 1) \
         returning address";
 
-    /// Returns the number of addresses of a pool that an account took at `since` or later.
+    /// Returns the number of addresses that an account took from a pool at `since` or later.
     pub fn count_taken_since(db, chain: Chain, account: i64, since: Time) -> (count: u32) =
         "select count(*) as count from pool_addresses \
             where account = :account and pool = :pool and assigned_at >= :since"

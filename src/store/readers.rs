@@ -63,7 +63,7 @@ impl Readers {
         let ask_for_more = || self.pool.get_timeout(Duration::ZERO).ok();
         let newest = self.pool.try_get().or_else(ask_for_more)?;
         if newest.sqlite.is_none() {
-            // This connection has not been opened yet. The next one in the pool may be open.
+            // This connection has not been opened yet. The next connection in the pool may be open.
             return Some(self.pool.try_get().unwrap_or(newest));
         }
         Some(newest)

@@ -3,7 +3,7 @@
 use super::statement::{commands, rows, values};
 use crate::domain::time::Time;
 
-/// A reseller token that was found for a request.
+/// A reseller token, as needed for authenticating a request.
 #[derive(Clone, Debug)]
 pub struct ResellerToken {
     /// Id of the token.
@@ -67,7 +67,7 @@ commands! {
         id, account, hash, last4, created_at: now,
     };
 
-    /// Saves the time of the last use of a token.
+    /// Saves the time at which a token was last used.
     pub fn touch(tx, id: &str, now: Time) =
         "update reseller_tokens set last_used_at = :now \
             where id = :id and (last_used_at is null or last_used_at < :now)";

@@ -6,8 +6,8 @@ use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Returns the error of a full disk. The message names the file and the disk, and says how many of `needed` bytes are
-/// missing. The `written` bytes will be freed, so they count as free.
+/// Returns the error of a full disk. The message names the file and the disk, and says how many bytes of `needed` are
+/// missing. The `written` bytes count as free, because the caller will free them.
 pub(super) fn disk_full_error(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);

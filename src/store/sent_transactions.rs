@@ -53,7 +53,7 @@ commands! {
             gone_by: of.gone_by, gone_height: of.gone_height, is_read_back: of.is_read_back, problem: of.problem,
         };
 
-    /// Saves the time at which a node was asked for a transaction.
+    /// Saves the time at which a node was asked about a transaction.
     pub fn save_asked_at(tx, chain: Chain, txid: &str, now: Time) =
         "update sent_transactions set asked_at = :now where mode = 'live' and chain = :chain and txid = :txid";
 

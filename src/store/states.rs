@@ -32,8 +32,8 @@ values! {
         "select pool, min(seq) as first, max(seq) as last from pool_addresses group by pool order by pool";
 }
 
-/// Passes every recorded hash to `each`, oldest first: the name of the value, and its hash. The hash is `None` if the
-/// value was removed.
+/// Passes every recorded hash to `each`, oldest first, with the name of its value. The hash is `None` if the value
+/// was removed.
 pub fn for_each_recorded_hash(
     db: &Reader<'_>,
     mut each: impl FnMut(String, Option<String>),

@@ -32,7 +32,7 @@ rows! {
 }
 
 values! {
-    /// Returns the last address that the search has checked, and the time of this check.
+    /// Returns the last address that the search has checked, and the time of the check.
     pub fn last_checked_address(db, chain: Chain) -> Option<(address: String, looked_at: Time)> =
         "select address, looked_at from balance_walks where chain = :chain";
 

@@ -137,8 +137,8 @@ rows! {
         Ok(FundedAddress { index: wallet_index, address, came: asset.zip(amount) })
     }
 
-    /// Returns the amounts that addresses of a wallet received, by coin: at most `limit` addresses, starting at the
-    /// index `from`.
+    /// Returns the amounts that addresses of a wallet received, by coin. Reads at most `limit` addresses, starting at
+    /// the index `from`.
     pub fn funded_addresses(db, wallet: &WalletRow, from: u32, limit: u32) -> Vec<FundedAddress> =
         file "sql/wallets/funded.sql"
         with { wallet: wallet.seq, pool: wallet.wallet.chain.address_pool(), from, limit };

@@ -80,7 +80,7 @@ pub struct Changes {
 pub struct Tx<'c> {
     reader: Reader<'c>,
     changes: &'c RefCell<Changes>,
-    /// Flag that a job in a shared savepoint sets if it has to run again in its own savepoint.
+    /// Flag of a job in a shared savepoint. The job sets the flag if it has to run again in its own savepoint.
     needs_own_savepoint: Option<&'c Cell<bool>>,
     /// Invoices that are settled at the end of the current work.
     deferred: deferred::DeferredInvoices,
@@ -206,7 +206,7 @@ pub(super) struct OpenFile {
 struct WriterThread {
     file: OpenFile,
     health: Arc<Health>,
-    /// Whether a check has found that the file is not in its place.
+    /// Whether a check has found that the file is not at its path.
     is_gone: Cell<bool>,
     /// Number of consecutive idle checks that found the database locked.
     locked_checks: Cell<u32>,

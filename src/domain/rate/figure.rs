@@ -174,7 +174,7 @@ fn direct_price(
     Some((ticker.price, format!("{coin}/{currency}"), ticker.at))
 }
 
-/// Returns the price of a coin in EUR through another symbol, with the pairs and the time.
+/// Returns the price of a coin in EUR through another symbol, with the used pairs and the time.
 fn price_via(tickers: &[Ticker], coin: &str, via: &str) -> Option<(Decimal, String, Time)> {
     let euro = find_ticker(tickers, "EUR", via)?;
     let by = format!("EUR/{via}");

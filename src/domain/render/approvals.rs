@@ -45,7 +45,7 @@ view! {
 }
 
 impl<'a> ApprovalView<'a> {
-    /// Returns the terms and the sender that an approval of this transfer would fix.
+    /// Returns the terms and the sender that an approval of this transfer would fix now.
     pub(crate) fn new(
         transfer: &Transfer,
         proposal: &'a ApprovalProposal,

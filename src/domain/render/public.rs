@@ -70,7 +70,7 @@ pub fn public_config(
         },
         currencies: Currency::ALL,
         checkout_lang: match account.checkout_lang.as_str() {
-            // The page of a shop needs a language. The setting `auto` is not a language.
+            // The page of a shop needs a language, and `auto` is not a language.
             AUTO => Language::default().as_str(),
             lang => lang,
         },

@@ -34,7 +34,7 @@ impl ViewField for &AssignmentCandidate {
     const SCHEMA: Schema = Schema::Component(&AssignUnmatchedPayment::COMPONENT);
 }
 
-/// Data in the JSON of an unmatched payment that is not stored with the payment.
+/// Data in the JSON of an unmatched payment that the row of the payment does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct UnmatchedContext {
     /// URL of the transaction in a block explorer.

@@ -21,7 +21,7 @@ const NO_REASON: &str = "the provisioner gave no reason";
 pub enum ProvisionerResult {
     /// The provisioner did the task.
     Done {
-        /// Network address of the server.
+        /// The provider's reference for the server.
         address: Option<String>,
         /// Reference of the server at the provider.
         provider_ref: Option<String>,

@@ -35,7 +35,7 @@ text_enum! {
     pub enum CommandState {
         /// The command runs for this order.
         Running = "running",
-        /// The command ended without an outcome, or its outcome was lost.
+        /// The command ended without an outcome, or the outcome was lost.
         Unknown = "unknown",
     }
 }

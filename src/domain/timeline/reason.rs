@@ -1,6 +1,6 @@
 //! Texts of the timeline, and the sums that explain a status.
 //!
-//! Invariant: these are the sums that the module `status` compares, in whole cents.
+//! Invariant: the module `status` compares the same sums, in whole cents.
 
 use super::{PaymentStep, TimelinePayment};
 use crate::domain::fields::view;

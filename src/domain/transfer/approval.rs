@@ -53,7 +53,7 @@ pub struct ApprovalProposal {
     pub market: CoinMarket,
     /// Fee that is used if the request contains no fee.
     pub fee: ProposedFee,
-    /// `true` if real money is sent, so that an unusual rate or fee needs acceptance.
+    /// `true` if real money is sent, so that an unusual rate or fee must be accepted.
     pub is_guarded: bool,
     /// Time of the approval.
     pub now: Time,

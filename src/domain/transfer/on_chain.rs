@@ -1,4 +1,5 @@
-//! On-chain data of a transfer: its transaction, the outputs that count for the transfer, proposals, and reviews.
+//! On-chain data of a transfer: its transaction, the outputs that count for the transfer, proposed outputs, and
+//! reviews.
 
 use crate::domain::asset::Asset;
 use crate::domain::money::coin::Units;
@@ -78,7 +79,7 @@ pub struct AttachedTransaction {
     pub gone_height: Option<u32>,
     /// `true` once a rescan from the time of approval is queued for the transaction.
     pub is_read_back: bool,
-    /// Sentence that says what the node cannot report.
+    /// Sentence that describes what the node cannot report.
     pub problem: Option<String>,
 }
 

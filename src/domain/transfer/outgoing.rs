@@ -21,7 +21,7 @@ pub const RETRY_MS_MAX: i64 = DAY_MS;
 /// An excess of more than amount / `TOO_MUCH_PART` needs a review.
 const TOO_MUCH_PART: u128 = 100;
 
-/// Known facts about a transfer on its chain.
+/// Facts about a transfer and its chain, from which the state of the transfer is determined.
 #[derive(Clone, Debug)]
 pub struct TransferFacts<'a> {
     /// `true` if a node watches the transfer's chain, or a simulated chain has reported the transfer.

@@ -41,7 +41,7 @@ pub struct SenderConditions {
 }
 
 impl SenderConditions {
-    /// Returns the reason why the signer may not send the transfer; `None` if the signer may send it.
+    /// Returns the reason why the signer may not send the transfer; `None` if it may.
     pub fn signer_obstacle(&self) -> Option<String> {
         if self.is_simulated {
             return Some("nothing real is sent here".to_owned());

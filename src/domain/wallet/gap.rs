@@ -8,7 +8,7 @@ const GAP_LIMIT_DEFAULT: u32 = 20;
 /// Gaps between used indexes of a wallet.
 #[derive(Clone, Copy, Debug)]
 pub struct IndexGaps {
-    /// Index after the last used index.
+    /// Index that follows the last used index.
     behind_used: u32,
     /// Largest distance between a used index and the previous used index.
     furthest: u32,

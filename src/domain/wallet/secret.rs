@@ -31,7 +31,7 @@ const BEGINNINGS: [&str; 15] = [
 const WORDS_MIN: usize = 12;
 /// Longest word in a seed phrase, in characters.
 const WORD_CHARS_MAX: usize = 16;
-/// Shortest text that counts as a truncated extended key, in bytes.
+/// Shortest text that is recognized as a truncated extended key, in bytes.
 const BEGUN_BYTES_MIN: usize = 16;
 
 impl WalletSecret {

@@ -95,7 +95,7 @@ values! {
 /// The contents of the replaced file that a restore uses.
 #[derive(Default)]
 pub(super) struct ReplacedFile {
-    /// Reason why the file was not read completely; `None` if the file was read completely.
+    /// Reason why the file was not read completely; `None` after a complete read.
     pub(super) unread: Option<String>,
     /// Number of times that a server has continued from a restored copy.
     pub(super) restored: i64,

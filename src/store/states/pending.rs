@@ -53,7 +53,7 @@ impl Tx<'_> {
         self.pending.add(ChangedValue::Value(kind, key, Some(name)));
     }
 
-    /// Records that an address was added to a pool. Consecutive additions have one common hash.
+    /// Records that an address was added to a pool. Consecutive additions share one hash.
     pub(in crate::store) fn note_pool_addition(&self, pool: &str, seq: i64) {
         let mut all = self.pending.0.borrow_mut();
         let same = all.iter_mut().find_map(|changed| match changed {

@@ -10,7 +10,7 @@ use super::Tx;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-/// An invoice that was changed and has to be settled.
+/// A changed invoice that has to be settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TouchedInvoice {
     /// Invoice, by its `seq`.
@@ -54,7 +54,7 @@ impl Tx<'_> {
         self.deferred.borrow().as_ref().map_or(0, Vec::len)
     }
 
-    /// Forgets all [`Tx::defer`] calls after the first `count`.
+    /// Removes all [`Tx::defer`] calls after the first `count`.
     pub(super) fn truncate_touched(&self, count: usize) {
         if let Some(all) = self.deferred.borrow_mut().as_mut() {
             all.truncate(count);

@@ -176,8 +176,8 @@ impl WriterThread {
             .is_some_and(|found| found.len() > u64::from(LOG_BYTES_MAX))
     }
 
-    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch. Makes no system call while
-    /// the log is short.
+    /// Checkpoints a log that has grown, as far as readers allow. Runs after each batch, and makes no system call
+    /// while the log is short.
     pub(super) fn checkpoint(&self) {
         if !self.may_checkpoint() {
             return;

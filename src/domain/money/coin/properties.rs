@@ -1,4 +1,4 @@
-//! Compares conversions between coin and fiat with a reference: decimal arithmetic as done on paper.
+//! Compares conversions between coin and fiat with a reference: decimal arithmetic digit by digit, as on paper.
 //!
 //! Invariant: the reference has no size limit and rounds by digits, so it shares no step with the code under test.
 

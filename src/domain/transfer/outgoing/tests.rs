@@ -234,7 +234,7 @@ fn unseen_transaction_is_reviewed_after_six_hours_of_blocks() {
             assert_eq!(at(early).state, OnChainState::Waiting, "{state} {early}");
         }
         assert_review(&at(UNSEEN_MS_MAX), problem);
-        // A corrected transaction id starts the waiting time again.
+        // After a correction of the transaction id, the waiting time starts again.
         let mut corrected = of.clone();
         corrected.sending_progress.attached_at = Some(THEN.plus_ms(MINUTE_MS));
         let verdict = assess(&corrected, Some(&known), &[], UNSEEN_MS_MAX);
