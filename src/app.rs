@@ -15,7 +15,7 @@ pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
 use crate::chain::rates::RatesOrigin;
-use crate::chain::setting::Nodes;
+use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::TimeSource;
 use crate::domain::progress::{Progress, ignore_progress};
 use crate::domain::server::order::ServerLimits;
@@ -82,7 +82,7 @@ pub struct Config {
     /// Timeout of one request to a rate source, in milliseconds.
     pub rates_timeout_ms: u64,
     /// Nodes of the chains to follow. Not used in the sandbox.
-    pub nodes: Nodes,
+    pub nodes: FollowedNodeUrls,
     /// Source of the time. A sandbox uses the system clock.
     pub time: TimeSource,
     /// Function that receives the progress of a migration from an older file format.
@@ -116,7 +116,7 @@ impl Config {
             password_limits: PasswordLimits::default(),
             rates: RatesOrigin::Nowhere,
             rates_timeout_ms: 10_000,
-            nodes: Nodes::default(),
+            nodes: FollowedNodeUrls::default(),
             time: TimeSource::System,
             tell: ignore_progress,
         }

@@ -184,7 +184,7 @@ fn render_contents(guides: &[Guide], shown: &Guide) -> String {
     for guide in guides {
         list.push_str(&format!("- [{}]({})\n", guide.title, guide.name));
         if guide.name == shown.name {
-            for heading in headings(&guide.text) {
+            for heading in second_level_headings(&guide.text) {
                 list.push_str(&format!("  - [{heading}](#{})\n", heading_id(&heading)));
             }
         }
@@ -194,7 +194,7 @@ fn render_contents(guides: &[Guide], shown: &Guide) -> String {
 }
 
 /// Returns the texts of the second-level headings.
-fn headings(text: &str) -> Vec<String> {
+fn second_level_headings(text: &str) -> Vec<String> {
     let lines = text.split("```").step_by(2).flat_map(str::lines);
     lines.filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect()
 }

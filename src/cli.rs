@@ -20,7 +20,7 @@ mod terminal;
 mod users;
 mod wallets;
 
-use crate::config::of_command;
+use crate::config::settings_of_command;
 use crate::http::{self, DocumentKind};
 use crate::service::Error;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
@@ -43,7 +43,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return print_argument_error(&error),
     };
     let outcome = run_command(&matches);
-    progress::remove_line();
+    progress::remove_progress_line();
     let error = outcome.as_ref().err();
     logging::flush_and_print(error.map(|error| problem_line(&error.to_string())));
     match outcome {
@@ -76,8 +76,9 @@ fn print_argument_error(said: &clap::Error) -> ExitCode {
 /// Returns the definition of all commands with their settings.
 fn root_command() -> Command {
     let with_settings = |name: &'static str, about: &'static str| {
-        of_command(name)
-            .fold(Command::new(name).about(about), |command, setting| command.arg(setting.arg()))
+        settings_of_command(name).fold(Command::new(name).about(about), |command, setting| {
+            command.arg(setting.to_clap_arg())
+        })
     };
     Command::new("coffer")
         .about("A crypto payment service in one binary and one SQLite file")

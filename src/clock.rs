@@ -6,7 +6,7 @@
 
 mod steady;
 
-pub use steady::ClockDoubt;
+pub use steady::UntrustedWallClock;
 
 use crate::domain::time::Time;
 use rustix::time::{ClockId, clock_gettime};
@@ -166,9 +166,9 @@ impl Clock {
     }
 
     /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
-    pub fn wall_clock_doubt(&self) -> Option<ClockDoubt> {
+    pub fn untrusted_wall_clock(&self) -> Option<UntrustedWallClock> {
         self.with_steady_clock(|steady, source| {
-            steady.wall_clock_doubt(source.boot_us(), source.wall_us())
+            steady.untrusted_wall_clock(source.boot_us(), source.wall_us())
         })?
     }
 

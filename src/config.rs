@@ -27,7 +27,7 @@ pub struct Setting {
 }
 
 /// Returns the settings of a command.
-pub fn of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
+pub fn settings_of_command(command: &str) -> impl Iterator<Item = &'static Setting> {
     SETTINGS.iter().filter(move |setting| setting.commands.contains(&command))
 }
 
@@ -50,7 +50,7 @@ impl Setting {
     }
 
     /// Returns the setting as an argument of `clap`.
-    pub fn arg(&self) -> Arg {
+    pub fn to_clap_arg(&self) -> Arg {
         let default =
             self.default.map_or(String::new(), |default| format!(" [default: {default}]"));
         let env = self.env_name().map_or(String::new(), |name| format!(" [env: {name}]"));
@@ -88,11 +88,12 @@ impl<'a> SettingValues<'a> {
     ///
     /// # Errors
     /// A message if the environment variable is not Unicode.
-    pub fn text(&self, flag: &str) -> Result<Option<String>, String> {
+    pub fn text_value(&self, flag: &str) -> Result<Option<String>, String> {
         if let Some(given) = self.matches.get_one::<String>(flag) {
             return Ok(Some(given.clone()));
         }
-        let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
+        let Some(setting) = settings_of_command(self.command).find(|setting| setting.flag == flag)
+        else {
             return Ok(None);
         };
         let Some(name) = setting.env_name() else {
@@ -110,7 +111,7 @@ impl<'a> SettingValues<'a> {
     ///
     /// # Errors
     /// A message if the environment has another value.
-    pub fn switch(&self, flag: &str) -> Result<bool, String> {
+    pub fn is_switch_on(&self, flag: &str) -> Result<bool, String> {
         if self.matches.get_flag(flag) {
             return Ok(true);
         }
@@ -125,7 +126,8 @@ impl<'a> SettingValues<'a> {
 
     /// Returns the text of a switch's environment variable; `None` if it is not set.
     fn text_of_switch(&self, flag: &str) -> Result<Option<String>, String> {
-        let Some(setting) = of_command(self.command).find(|setting| setting.flag == flag) else {
+        let Some(setting) = settings_of_command(self.command).find(|setting| setting.flag == flag)
+        else {
             return Ok(None);
         };
         let Some(name) = setting.env_name() else {
@@ -139,14 +141,14 @@ impl<'a> SettingValues<'a> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{SETTINGS, SettingValues, of_command};
+    use super::{SETTINGS, SettingValues, settings_of_command};
     use clap::Command;
 
     #[test]
     fn flag_overrides_environment_and_environment_overrides_default() {
         let command = || {
-            of_command("serve")
-                .fold(Command::new("serve"), |command, setting| command.arg(setting.arg()))
+            settings_of_command("serve")
+                .fold(Command::new("serve"), |command, setting| command.arg(setting.to_clap_arg()))
         };
         let matches = command().get_matches_from(["serve", "--listen", "1.2.3.4:5"]);
         let values = SettingValues {
@@ -154,27 +156,28 @@ mod tests {
             matches: &matches,
             env: |name| (name == "COFFER_FILE").then(|| "env.db".into()),
         };
-        assert_eq!(values.text("listen").unwrap().as_deref(), Some("1.2.3.4:5"));
-        assert_eq!(values.text("file").unwrap().as_deref(), Some("env.db"));
-        assert_eq!(values.text("rate-limit").unwrap().as_deref(), Some("600"));
-        assert_eq!(values.switch("exit-with-parent"), Ok(false));
+        assert_eq!(values.text_value("listen").unwrap().as_deref(), Some("1.2.3.4:5"));
+        assert_eq!(values.text_value("file").unwrap().as_deref(), Some("env.db"));
+        assert_eq!(values.text_value("rate-limit").unwrap().as_deref(), Some("600"));
+        assert_eq!(values.is_switch_on("exit-with-parent"), Ok(false));
     }
 
     #[test]
     fn sandbox_ignores_coffer_file_variable() {
-        let command = of_command("sandbox")
-            .fold(Command::new("sandbox"), |command, setting| command.arg(setting.arg()));
+        let command = settings_of_command("sandbox")
+            .fold(Command::new("sandbox"), |command, setting| command.arg(setting.to_clap_arg()));
         let matches = command.get_matches_from(["sandbox"]);
         let values =
             SettingValues { command: "sandbox", matches: &matches, env: |_| Some("1".into()) };
-        assert_eq!(values.text("file"), Ok(None));
-        assert_eq!(values.switch("json"), Ok(true));
+        assert_eq!(values.text_value("file"), Ok(None));
+        assert_eq!(values.is_switch_on("json"), Ok(true));
     }
 
     #[test]
     fn no_command_has_a_flag_twice() {
         for command in SETTINGS.iter().flat_map(|setting| setting.commands) {
-            let mut flags: Vec<_> = of_command(command).map(|setting| setting.flag).collect();
+            let mut flags: Vec<_> =
+                settings_of_command(command).map(|setting| setting.flag).collect();
             flags.sort_unstable();
             let all = flags.len();
             flags.dedup();

@@ -39,7 +39,7 @@ const OUTPUT_BUFFER_BYTES: usize = 8 * 1024;
 
 /// HTTP client with limits and an address guard. Clones share the connections.
 #[derive(Debug, Clone)]
-pub struct Outbound {
+pub struct OutboundClient {
     agent: Agent,
     guard: Arc<Guard>,
 }
@@ -75,7 +75,7 @@ impl Read for RecordingBody<'_> {
     }
 }
 
-impl Outbound {
+impl OutboundClient {
     /// Creates a client. A call takes at most `timeout_ms`, from name lookup to the last byte.
     pub fn new(guard: Guard, timeout_ms: u64) -> Self {
         Self::with_resolver(guard, timeout_ms, DefaultResolver::default())
@@ -84,7 +84,8 @@ impl Outbound {
     fn with_resolver(guard: Guard, timeout_ms: u64, names: impl Resolver) -> Self {
         let guard = Arc::new(guard);
         let resolver = GuardedResolver { names, guard: Arc::clone(&guard) };
-        let agent = Agent::with_parts(config(timeout_ms), DefaultConnector::default(), resolver);
+        let agent =
+            Agent::with_parts(client_config(timeout_ms), DefaultConnector::default(), resolver);
         Self { agent, guard }
     }
 
@@ -119,12 +120,12 @@ impl Outbound {
         })?;
         Ok(OutboundResponse {
             status: response.status().as_u16(),
-            start: read_start(response.into_body()),
+            start: read_body_start(response.into_body()),
         })
     }
 }
 
-fn config(timeout_ms: u64) -> Config {
+fn client_config(timeout_ms: u64) -> Config {
     Agent::config_builder()
         .timeout_global(Some(Duration::from_millis(timeout_ms)))
         .proxy(None) // the default would be the environment's
@@ -142,7 +143,7 @@ fn config(timeout_ms: u64) -> Config {
 
 /// Reads the first 4 KiB of a body. A short body is read to its end, so that its connection can be reused. An
 /// incomplete body is accepted, because the status is known.
-fn read_start(body: Body) -> String {
+fn read_body_start(body: Body) -> String {
     let mut start = Vec::new();
     let read = body.into_reader().take(ANSWER_BYTES_MAX).read_to_end(&mut start);
     if let Err(error) = read {

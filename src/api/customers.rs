@@ -4,7 +4,7 @@ use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outco
 use super::tag::Tag;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::customer::{CustomerAddressesView, DepositView};
 use crate::service::deposits::SimulatedDeposit;
 use crate::service::{Caller, Error};
@@ -35,11 +35,11 @@ impl Rule for CoinsRule {
         Ok(Some(text.to_owned()))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({
             "type": ["string", "number"], "pattern": "^[0-9]+(\\.[0-9]+)?$", "exclusiveMinimum": 0
         });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }
 
@@ -52,7 +52,7 @@ const MAKE_ADDRESSES: Operation = Operation {
     tag: Tag::Customers,
     summary: "Creates or returns a customer's static addresses, one for each chain family. They never change.",
     answers: &[Answer::created("The customer's addresses.", &CustomerAddressesView::COMPONENT)],
-    refusals: &[Code::CustomersDisabled, Code::PoolRefilling],
+    refusals: &[RefusalCode::CustomersDisabled, RefusalCode::PoolRefilling],
     run: OperationFn::Secret(make_addresses),
     ..PLAIN
 };
@@ -63,7 +63,7 @@ const GET_ADDRESSES: Operation = Operation {
     tag: Tag::Customers,
     summary: "Returns a customer's static addresses.",
     answers: &[Answer::ok("The customer's addresses.", &CustomerAddressesView::COMPONENT)],
-    refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
+    refusals: &[RefusalCode::InvalidRequest, RefusalCode::CustomersDisabled],
     run: OperationFn::Secret(get_addresses),
     ..PLAIN
 };
@@ -76,7 +76,11 @@ const SIMULATE: Operation = Operation {
     summary: "Pays to a test customer's address. The deposit is seen, confirmed, booked and notified as a real one.",
     body: Body::required(&SimulateDeposit::COMPONENT),
     answers: &[Answer::created("The deposit.", &DepositView::COMPONENT)],
-    refusals: &[Code::CoinUnavailable, Code::CustomersDisabled, Code::Forbidden],
+    refusals: &[
+        RefusalCode::CoinUnavailable,
+        RefusalCode::CustomersDisabled,
+        RefusalCode::Forbidden,
+    ],
     run: OperationFn::Secret(simulate_deposit),
     ..PLAIN
 };
@@ -85,7 +89,7 @@ fn make_addresses(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Er
     let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
     let reference = context.first_param().to_owned();
     Job::wait(async move {
-        let made = service.make_customer_addresses(now, &caller, &reference);
+        let made = service.get_or_create_customer_addresses(now, &caller, &reference);
         Outcome::created(&made.await?)
     })
 }

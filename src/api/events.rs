@@ -89,5 +89,5 @@ fn list(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
 
 fn get(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
     let event = context.service.event(caller, context.first_param())?;
-    Ok(Job::Done(Outcome { success: Success::Ok, body: OutcomeBody::Kept(event) }))
+    Ok(Job::Done(Outcome { success: Success::Ok, body: OutcomeBody::Stored(event) }))
 }

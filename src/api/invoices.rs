@@ -4,11 +4,11 @@ use super::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outco
 use super::params::BEFORE_ID;
 use super::query::{Param, ParamKind};
 use super::tag::Tag;
-use crate::domain::fields::rule::{AssetRule, choice};
+use crate::domain::fields::rule::{RequiredAssetIdRule, choice};
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Component, Schema, input};
 use crate::domain::invoice::draft::{CreateInvoice, SimulatedAmount};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::{CreatedInvoiceView, InvoiceView};
 use crate::domain::status::InvoiceStatus;
 use crate::service::invoices::InvoiceListQuery;
@@ -22,7 +22,7 @@ input! {
     /// The coin to pay an invoice in. Unknown fields are ignored.
     pub SelectCoin, checked asset; unknown ignored {
         /// Asset id from currencies.
-        required asset: String = AssetRule, "LTC";
+        required asset: String = RequiredAssetIdRule, "LTC";
     }
 }
 
@@ -65,12 +65,12 @@ const CREATE: Operation = Operation {
         ),
     ],
     refusals: &[
-        Code::AmountTooLarge,
-        Code::AccountNotApproved,
-        Code::AccountSuspended,
-        Code::IdempotencyConflict,
-        Code::RateLimited,
-        Code::Maintenance,
+        RefusalCode::AmountTooLarge,
+        RefusalCode::AccountNotApproved,
+        RefusalCode::AccountSuspended,
+        RefusalCode::IdempotencyConflict,
+        RefusalCode::RateLimited,
+        RefusalCode::Maintenance,
     ],
     is_rate_limited: true,
     is_idempotent: true,
@@ -123,7 +123,11 @@ const SELECT: Operation = Operation {
         "The invoice, with depositAddress and amountExpected.",
         &InvoiceView::COMPONENT,
     )],
-    refusals: &[Code::CoinUnavailable, Code::PaymentInFlight, Code::InvoiceClosed],
+    refusals: &[
+        RefusalCode::CoinUnavailable,
+        RefusalCode::PaymentInFlight,
+        RefusalCode::InvoiceClosed,
+    ],
     run: OperationFn::Secret(select_coin),
     ..PLAIN
 };
@@ -136,7 +140,7 @@ const SIMULATE: Operation = Operation {
     summary: "Pays a test invoice. Status, ledger and webhooks follow as for a real payment.",
     body: Body::optional(&SimulatePayment::COMPONENT),
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    refusals: &[Code::CoinUnavailable, Code::NotTestInvoice],
+    refusals: &[RefusalCode::CoinUnavailable, RefusalCode::NotTestInvoice],
     run: OperationFn::Secret(simulate_payment),
     ..PLAIN
 };

@@ -6,7 +6,7 @@ use super::tag::Tag;
 use crate::domain::asset::Mode;
 use crate::domain::fields::{Component, Fields};
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::service::{Caller, Error, Member, Scope, Service};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub struct Operation {
     /// Successful answers, for the documents.
     pub answers: &'static [Answer],
     /// Additional error codes. Codes for the kind of caller, the body and the path are derived from the operation.
-    pub refusals: &'static [Code],
+    pub refusals: &'static [RefusalCode],
     /// Rule that selects the requests that need a password confirmed in the last 15 minutes.
     pub recent_password: RecentPassword,
     /// `true` if requests count against the rate limit of the key.
@@ -88,7 +88,7 @@ impl Context<'_> {
     /// `not_found` if the account does not exist or the member may not use it.
     pub fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.enum_value("mode")?.unwrap_or(Mode::Live);
-        self.service.scope(member, self.first_param(), mode)
+        self.service.scope_of_account(member, self.first_param(), mode)
     }
 
     /// Returns the first parameter of the path, which is usually an id.

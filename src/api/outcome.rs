@@ -41,15 +41,15 @@ pub struct Outcome {
 pub enum OutcomeBody {
     Empty,
     /// JSON made only for this answer.
-    Own(Json),
+    Unshared(Json),
     /// JSON that several answers share, for example from a cache.
     Shared(Arc<RawValue>),
     /// JSON text from the database, for example stored under an Idempotency-Key.
-    Kept(String),
+    Stored(String),
     /// Items of one page of a list, and the position at which the next page starts. Several answers share the items.
     Page(Vec<Arc<RawValue>>, Option<String>),
     /// A page of a list, made only for this answer.
-    OwnPage(Page),
+    UnsharedPage(Page),
 }
 
 impl Outcome {
@@ -63,7 +63,7 @@ impl Outcome {
 
     /// Returns an outcome with a resource made for this answer.
     pub fn resource(json: Json) -> Outcome {
-        Outcome { success: Success::Ok, body: OutcomeBody::Own(json) }
+        Outcome { success: Success::Ok, body: OutcomeBody::Unshared(json) }
     }
 
     /// Returns an outcome with a resource that several answers share.
@@ -90,7 +90,7 @@ impl Outcome {
 
     /// Returns an outcome with a page made only for this answer.
     pub fn from_page(page: Page) -> Outcome {
-        Outcome { success: Success::Ok, body: OutcomeBody::OwnPage(page) }
+        Outcome { success: Success::Ok, body: OutcomeBody::UnsharedPage(page) }
     }
 
     /// Returns the outcome of a creation with an Idempotency-Key. The success is `Created` for the first request and
@@ -100,7 +100,7 @@ impl Outcome {
             idempotency::CreateOutcome::Created => Success::Created,
             idempotency::CreateOutcome::Existing => Success::Ok,
         };
-        Outcome { success, body: OutcomeBody::Kept(text) }
+        Outcome { success, body: OutcomeBody::Stored(text) }
     }
 
     /// Returns an outcome with the view of a created resource.
@@ -108,12 +108,12 @@ impl Outcome {
     /// # Errors
     /// [`Error::Failed`] if serialization fails. No view makes serialization fail.
     pub fn created(view: &impl Serialize) -> Result<Outcome, Error> {
-        Ok(Outcome { success: Success::Created, body: OutcomeBody::Own(to_raw_value(view)?) })
+        Ok(Outcome { success: Success::Created, body: OutcomeBody::Unshared(to_raw_value(view)?) })
     }
 
     /// Returns an outcome with a created resource made for this answer.
     pub fn created_resource(json: Json) -> Outcome {
-        Outcome { success: Success::Created, body: OutcomeBody::Own(json) }
+        Outcome { success: Success::Created, body: OutcomeBody::Unshared(json) }
     }
 
     /// An outcome without a body.

@@ -5,7 +5,7 @@ use super::tag::Tag;
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::{Schema, input};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::public::{CheckoutSessionView, PublicConfigView};
 use crate::service::{Caller, Error};
 
@@ -43,7 +43,7 @@ const CREATE_SESSION: Operation = Operation {
     summary: "Returns the checkout of an invoice that the shop's server created.",
     body: Body::required(&CreateCheckoutSession::COMPONENT),
     answers: &[Answer::ok("The checkout.", &CheckoutSessionView::COMPONENT)],
-    refusals: &[Code::NotFound],
+    refusals: &[RefusalCode::NotFound],
     run: OperationFn::Public(create_session),
     ..PLAIN
 };

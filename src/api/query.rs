@@ -3,7 +3,7 @@
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::UnknownText;
-use crate::domain::time::{Time, parse_span_ms};
+use crate::domain::time::{Time, parse_duration_ms};
 use percent_encoding::percent_decode_str;
 use std::str::FromStr;
 
@@ -141,7 +141,7 @@ impl ParamKind {
                 }
             }
             ParamKind::Any => Ok(()),
-            ParamKind::Span => parse_span_ms(value).map(drop),
+            ParamKind::Span => parse_duration_ms(value).map(drop),
             ParamKind::Moment => value.parse::<Time>().map(drop),
             ParamKind::Uuid => {
                 id::parse(value).map(drop).ok_or_else(|| "must be a UUID".to_owned())

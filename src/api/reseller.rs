@@ -6,7 +6,7 @@ use super::operation::{
 use super::query::Param;
 use super::tag::Tag;
 use crate::domain::fields::Component;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::server::ServerView;
 use crate::domain::server::order::CreateServer;
 use crate::service::reseller::DiscardOutcome;
@@ -45,10 +45,10 @@ const CREATE: Operation = Operation {
     body: Body::required(&CreateServer::COMPONENT),
     answers: &[Answer::created("The server was ordered.", &ServerView::COMPONENT)],
     refusals: &[
-        Code::AccountNotActive,
-        Code::ServersDisabled,
-        Code::ServerQuotaExceeded,
-        Code::IdempotencyConflict,
+        RefusalCode::AccountNotActive,
+        RefusalCode::ServersDisabled,
+        RefusalCode::ServerQuotaExceeded,
+        RefusalCode::IdempotencyConflict,
     ],
     is_idempotent: true,
     run: OperationFn::Reseller(create),
@@ -86,7 +86,7 @@ const DELETE: Operation = Operation {
         Answer::ok("The server, deleted.", &ServerView::COMPONENT),
         Answer::accepted("The server, active until it has been removed.", &ServerView::COMPONENT),
     ],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Reseller(delete),
     ..PLAIN
 };
@@ -96,7 +96,7 @@ fn create(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
     let (service, scope, now) = (Arc::clone(context.service), *scope, context.now);
     Job::wait(async move {
         let ordered = service.order_server(now, &scope, body, client_key);
-        Ok(Outcome { success: Success::Created, body: OutcomeBody::Kept(ordered.await?) })
+        Ok(Outcome { success: Success::Created, body: OutcomeBody::Stored(ordered.await?) })
     })
 }
 
@@ -120,7 +120,7 @@ fn delete(context: &Context<'_>, scope: &Scope) -> Result<Job, Error> {
                 DiscardOutcome::Gone => Success::Ok,
                 DiscardOutcome::Later => Success::Accepted,
             },
-            body: OutcomeBody::Own(server),
+            body: OutcomeBody::Unshared(server),
         })
     })
 }

@@ -2,7 +2,7 @@
 
 use super::operation::{Context, Job, Outcome};
 use super::query::{Param, ParamKind};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render;
 use crate::domain::transfer::TransferKind;
 use crate::service::{Caller, Error, transfers};
@@ -22,17 +22,17 @@ pub const INVOICE_ID: Param = Param {
 };
 
 /// Error codes of a request for a payout, without the codes for an invalid body.
-pub const PAYOUT_REFUSALS: &[Code] = &[
-    Code::TestMode,
-    Code::AccountNotActive,
-    Code::Maintenance,
-    Code::InvalidAmount,
-    Code::PayoutOpen,
-    Code::NoAddress,
-    Code::BelowMinimum,
-    Code::InsufficientBalance,
-    Code::DailyLimit,
-    Code::IdempotencyConflict,
+pub const PAYOUT_REFUSALS: &[RefusalCode] = &[
+    RefusalCode::TestMode,
+    RefusalCode::AccountNotActive,
+    RefusalCode::Maintenance,
+    RefusalCode::InvalidAmount,
+    RefusalCode::PayoutOpen,
+    RefusalCode::NoAddress,
+    RefusalCode::BelowMinimum,
+    RefusalCode::InsufficientBalance,
+    RefusalCode::DailyLimit,
+    RefusalCode::IdempotencyConflict,
 ];
 
 /// Lists the newest payouts or refunds of a shop.

@@ -26,14 +26,14 @@ pub(super) fn commit_hook(
     let (subscribers, chain_wakers) = (Arc::clone(subscribers), Arc::clone(chain_wakers));
     Box::new(move |changes: &Changes| {
         if let Some(pools) = &watched {
-            following::update_watched(pools, changes);
+            following::update_watched_addresses(pools, changes);
         }
         caches.invalidate(changes);
         if let Some(activity) = &activity {
             activity.add_events(changes);
         }
         for chain in &changes.expected {
-            chain_wakers.signal_money(*chain);
+            chain_wakers.signal_expected_payment(*chain);
         }
         if changes.everything {
             wakers.wake_all();

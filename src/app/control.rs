@@ -65,9 +65,9 @@ impl ControlOperations {
         let now = self.clock.now();
         let walk = match step {
             ClockChange::Advance(span_ms) => {
-                Some(check_reachable(now, now.plus_ms(span_ms), "advance")?)
+                Some(check_clock_target(now, now.plus_ms(span_ms), "advance")?)
             }
-            ClockChange::Set(at) => Some(check_reachable(now, at, "set")?),
+            ClockChange::Set(at) => Some(check_clock_target(now, at, "set")?),
             ClockChange::Freeze(true) => {
                 self.clock.freeze(now);
                 None
@@ -158,7 +158,7 @@ impl ControlOperations {
 }
 
 /// Returns `target` if the clock can move to it.
-fn check_reachable(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
+fn check_clock_target(now: Time, target: Time, param: &str) -> Result<Time, Refusal> {
     if (now..=LATEST).contains(&target) {
         Ok(target)
     } else {

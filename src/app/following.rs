@@ -3,8 +3,8 @@
 //! Invariant: neither start nor stop waits for a node.
 
 use crate::chain::follow::AddressPools;
-use crate::chain::setting::Nodes;
-use crate::chain::urls::Urls;
+use crate::chain::setting::FollowedNodeUrls;
+use crate::chain::urls::NodeUrls;
 use crate::clock::Clock;
 use crate::service::chains::live::{LiveChain, LiveMode};
 use crate::service::{Error, Service};
@@ -21,7 +21,7 @@ const BATCH_MS_MAX: i64 = 50;
 const END_WAIT: Duration = Duration::from_millis(300);
 
 /// Returns the chains, tokens and signer that are available in live mode.
-pub(crate) fn live_mode(nodes: &Nodes, has_signer: bool) -> LiveMode {
+pub(crate) fn live_mode(nodes: &FollowedNodeUrls, has_signer: bool) -> LiveMode {
     let chains = nodes.of_chains.iter().map(|node| LiveChain {
         chain: node.chain,
         node: node.label(),
@@ -31,7 +31,7 @@ pub(crate) fn live_mode(nodes: &Nodes, has_signer: bool) -> LiveMode {
 }
 
 /// Updates the watched addresses after a commit, before other parts of the server are notified.
-pub(super) fn update_watched(pools: &AddressPools, changes: &Changes) {
+pub(super) fn update_watched_addresses(pools: &AddressPools, changes: &Changes) {
     if changes.everything {
         pools.request_reload();
     }
@@ -42,7 +42,7 @@ pub(super) fn update_watched(pools: &AddressPools, changes: &Changes) {
 
 /// Starts a thread for every chain that has a node.
 pub(super) fn start_followers(
-    nodes: &Nodes,
+    nodes: &FollowedNodeUrls,
     service: &Arc<Service>,
     (pools, chain_wakers): (&AddressPools, &ChainWakers),
     clock: &Arc<Clock>,
@@ -66,7 +66,7 @@ pub(super) fn start_followers(
             unread: None,
         };
         log::info!("chain configured: chain={chain} node={}", node.label());
-        let connect = Box::new(Urls::new(node.clone()));
+        let connect = Box::new(NodeUrls::new(node.clone()));
         let clock = Arc::clone(clock);
         let started = Follower::start(
             watch,
@@ -81,16 +81,16 @@ pub(super) fn start_followers(
 }
 
 /// Asks every chain thread to end, without waiting.
-pub(super) fn ask_to_stop(followers: &[Follower]) {
+pub(super) fn ask_followers_to_stop(followers: &[Follower]) {
     followers.iter().for_each(Follower::ask_to_stop);
 }
 
 /// Waits a limited time for the end of all chain threads.
-pub(super) fn wait_for_end(followers: &[Follower]) {
+pub(super) fn wait_for_followers_to_end(followers: &[Follower]) {
     let chains = u32::try_from(followers.len()).unwrap_or(u32::MAX);
     let share = END_WAIT.checked_div(chains).unwrap_or_default();
     for follower in followers {
         // The server stops even if the thread has not ended. Such a thread holds no file and loses no data.
-        let _ = follower.ends_within(share);
+        let _ = follower.wait_for_end(share);
     }
 }

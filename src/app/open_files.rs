@@ -9,7 +9,7 @@ const OTHER_FILES_MAX: u64 = 1024;
 
 /// Returns a message if the system allows too few open files for this many connections.
 #[cfg(feature = "cli")]
-pub(crate) fn describe_shortage(connections: usize) -> Option<String> {
+pub(crate) fn describe_open_file_shortage(connections: usize) -> Option<String> {
     let most = getrlimit(Resource::Nofile).maximum?;
     let fitting = fitting_connections(connections, most);
     (fitting < connections).then(|| {
@@ -20,9 +20,9 @@ pub(crate) fn describe_shortage(connections: usize) -> Option<String> {
 }
 
 /// Raises this process's limit on open files for this many connections. Returns the number of connections that fit.
-pub(super) fn raise_limit(connections: usize) -> usize {
+pub(super) fn raise_open_file_limit(connections: usize) -> usize {
     let limit = getrlimit(Resource::Nofile);
-    let wanted = files_needed(connections);
+    let wanted = open_files_needed(connections);
     let most = limit.maximum.unwrap_or(u64::MAX);
     let mut open = limit.current.unwrap_or(u64::MAX);
     if open < wanted {
@@ -44,7 +44,7 @@ pub(super) fn raise_limit(connections: usize) -> usize {
 }
 
 /// Returns the number of open files needed for this many connections.
-fn files_needed(connections: usize) -> u64 {
+fn open_files_needed(connections: usize) -> u64 {
     u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHER_FILES_MAX)
 }
 

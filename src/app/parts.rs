@@ -9,12 +9,12 @@ use super::commits::commit_hook;
 use super::control::SandboxControl;
 use super::following;
 use super::open_files;
-use super::sockets::{bind, routes_by_socket, url_of};
+use super::sockets::{bind, listening_url, routes_by_socket};
 use crate::chain::follow::AddressPools;
 use crate::clock::Clock;
 use crate::domain::render::LinkBuilder;
 use crate::http::{self, ConnectionLimits, HttpSettings, Listener, SandboxSettings, Subscribers};
-use crate::outbound::{Guard, Outbound};
+use crate::outbound::{Guard, OutboundClient};
 use crate::service::activity::Activity;
 use crate::service::clock::stored_clock;
 use crate::service::{Caches, Error, Service, init_file, sandbox};
@@ -68,7 +68,7 @@ struct SharedParts {
     clock: Arc<Clock>,
     wakers: Wakers,
     subscribers: Arc<Subscribers>,
-    outbound: Outbound,
+    outbound: OutboundClient,
     /// Addresses watched on the followed chains.
     pools: Arc<AddressPools>,
     /// Wakers of the chain threads.
@@ -78,7 +78,7 @@ struct SharedParts {
 }
 
 /// Returns the options for opening the database file.
-fn opening_options(config: &Config, file: &Path, durability: Durability) -> StoreOptions {
+fn store_options(config: &Config, file: &Path, durability: Durability) -> StoreOptions {
     StoreOptions {
         path: file.to_owned(),
         kind: Some(config.kind),
@@ -101,12 +101,12 @@ impl RunningParts {
         let metrics = config.metrics_listen.map(bind).transpose()?;
         let metrics_listen = metrics.as_ref().map(|(_, address)| *address);
         let limits = ConnectionLimits {
-            connections_max: open_files::raise_limit(config.limits.connections_max),
+            connections_max: open_files::raise_open_file_limit(config.limits.connections_max),
             ..config.limits
         };
-        let url = config.public_url.clone().unwrap_or_else(|| url_of(address));
+        let url = config.public_url.clone().unwrap_or_else(|| listening_url(address));
         let (shared, runtime) =
-            SharedParts::open(&opening_options(&config, file, durability), &config, &url)?;
+            SharedParts::open(&store_options(&config, file, durability), &config, &url)?;
         let listeners = routes_by_socket(&runtime, (socket, address), metrics, limits)?;
         let (setup, is_begun) = shared.prepare_file(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
@@ -127,7 +127,7 @@ impl RunningParts {
         let front = http::create_front(shared.service.clone(), shared.clock.clone(), settings)?;
         let (stop_fronts, no_more) = watch::channel(false);
         let commands = match is_begun {
-            true => shared.start_commands(&runtime, &config, &no_more),
+            true => shared.start_command_workers(&runtime, &config, &no_more),
             false => Vec::new(),
         };
         let (stop_workers, stopped) = watch::channel(false);
@@ -150,13 +150,13 @@ impl RunningParts {
     /// Stops accepting requests and starting programs. Responses in progress and a running program finish in
     /// parallel. Workers stop after the last response, because a response may wait for a worker.
     pub(super) async fn stop(self) {
-        following::ask_to_stop(&self.followers);
+        following::ask_followers_to_stop(&self.followers);
         self.stop_fronts.send_replace(true);
         wait_for_tasks("the front", self.fronts).await;
         self.stop_workers.send_replace(true);
         wait_for_tasks("a command", self.commands).await;
         wait_for_tasks("a worker", self.workers).await;
-        following::wait_for_end(&self.followers);
+        following::wait_for_followers_to_end(&self.followers);
     }
 }
 
@@ -200,7 +200,7 @@ impl SharedParts {
             FileKind::Production => Clock::steady(config.time.clone(), seen),
         };
         let guard = Guard::new(config.kind == FileKind::Sandbox, config.webhook_allow.clone());
-        let outbound = Outbound::new(guard, config.webhook_timeout_ms);
+        let outbound = OutboundClient::new(guard, config.webhook_timeout_ms);
         let asked = outbound.clone();
         let check = Box::new(move |url: &str| asked.guard().check_url(url));
         let links =
@@ -233,7 +233,7 @@ impl SharedParts {
     ) -> Result<(Option<String>, bool), Error> {
         let begun = match kind {
             FileKind::Sandbox => Ok(None),
-            FileKind::Production => self.prepare_production(runtime),
+            FileKind::Production => self.prepare_production_file(runtime),
         };
         // No other connection reads the file yet. Two connections that read the schema at the same time would wait
         // for each other.
@@ -248,7 +248,7 @@ impl SharedParts {
     }
 
     /// Ends the work that an earlier process left unfinished. Returns the setup token if there is no operator yet.
-    fn prepare_production(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
+    fn prepare_production_file(&self, runtime: &Runtime) -> Result<Option<String>, Error> {
         let (service, now) = (&self.service, self.clock.now());
         service.record_interrupted_job(now)?;
         runtime.block_on(service.record_interrupted_commands(now))?;
@@ -279,7 +279,7 @@ impl SharedParts {
     }
 
     /// Starts the workers that run the operator's programs. A sandbox has no such workers.
-    fn start_commands(
+    fn start_command_workers(
         &self,
         runtime: &Runtime,
         config: &Config,
@@ -297,17 +297,17 @@ impl SharedParts {
         let service = || Arc::clone(&self.service);
         let provisioner = command(&config.provisioner).map(|command| {
             let job = ProvisionJob { service: service() };
-            self.start_command(runtime, job, command, &self.wakers.provision)
+            self.start_command_worker(runtime, job, command, &self.wakers.provision)
         });
         let signer = command(&config.signer).map(|command| {
             let job = SignerJob { service: service() };
-            self.start_command(runtime, job, command, &self.wakers.send)
+            self.start_command_worker(runtime, job, command, &self.wakers.send)
         });
         provisioner.into_iter().chain(signer).collect()
     }
 
     /// Starts the worker that runs one of the operator's programs.
-    fn start_command<J: CommandJob>(
+    fn start_command_worker<J: CommandJob>(
         &self,
         runtime: &Runtime,
         job: J,

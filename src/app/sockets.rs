@@ -61,7 +61,7 @@ fn limit_send_memory(socket: &TcpListener, within_ms: u64) {
 }
 
 /// Returns the URL of a listening address. Replaces the unspecified address (`0.0.0.0` or `::`) by loopback.
-pub(super) fn url_of(address: SocketAddr) -> String {
+pub(super) fn listening_url(address: SocketAddr) -> String {
     match address.ip() {
         ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
         _ => format!("http://{address}"),

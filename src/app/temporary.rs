@@ -51,7 +51,7 @@ impl TemporaryFile {
             for (database, files) in databases {
                 if files.iter().any(|file| file.is_older_than(&ours.metadata)) {
                     let files: Vec<_> = files.into_iter().map(|file| file.path).collect();
-                    left_behind::remove(&database, &files);
+                    left_behind::remove_leftover_database(&database, &files);
                 }
             }
         }

@@ -21,10 +21,10 @@ mod traces;
 pub use logs::TRANSFER;
 
 use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
-use super::tokens::{Tokens, tokens_on_network};
+use super::tokens::{Tokens, token_accounts_on_network};
 use super::{
-    AccountBalance, BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
-    Watched,
+    AccountBalance, BlockRead, Head, LookupResult, MempoolRead, Node, NodeError,
+    TransactionOutcome, WatchTargets,
 };
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::network_fee::NodeFees;
@@ -102,7 +102,7 @@ impl Evm {
         let id = id.to_u128().filter(|id| *id > 0);
         let id = id.ok_or_else(|| invalid_answer("its chain id is no number of a chain"))?;
         let network = id.to_string();
-        let tokens = tokens_on_network(self.chain, &network, &self.overridden)?;
+        let tokens = token_accounts_on_network(self.chain, &network, &self.overridden)?;
         Ok(EvmIdentity {
             epoch: self.rpc.failure_epoch(),
             endpoint: self.rpc.label().to_owned(),
@@ -205,7 +205,10 @@ impl Evm {
         Ok(Head { block, time, is_complete: true, finalized })
     }
 
-    fn find_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
+    fn find_transaction_outcome(
+        &mut self,
+        txid: &str,
+    ) -> Result<Option<TransactionOutcome>, NodeError> {
         self.verify_identity()?;
         let Some(txid) = Word::parse(txid) else {
             return Ok(None);
@@ -253,7 +256,7 @@ impl Node for Evm {
         self.rpc.distrust_if_invalid(head)
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let tokens = self.verify_identity();
         let header = tokens.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_invalid(header)?;
@@ -264,24 +267,24 @@ impl Node for Evm {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
         self.rpc.distrust_if_invalid(blocks)
     }
 
     /// Returns nothing, because payments on EVM chains are watched only once they are in a block.
-    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+    fn mempool(&mut self, _: &[String], _: &dyn WatchTargets) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let carried = self.transaction_outcome(txid)?;
         Ok(carried.map(|carried| carried.block))
     }
 
     fn transaction_outcome(&mut self, txid: &str) -> Result<Option<TransactionOutcome>, NodeError> {
-        let carried = self.find_outcome(txid);
+        let carried = self.find_transaction_outcome(txid);
         self.rpc.distrust_if_invalid(carried)
     }
 
@@ -298,8 +301,8 @@ impl Node for Evm {
         &mut self,
         txid: &str,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let found = self.look_up(txid, native_to, watched);
         self.rpc.distrust_if_invalid(found)
     }
@@ -315,7 +318,7 @@ impl Node for Evm {
         self.rpc.distrust_if_invalid(taken)
     }
 
-    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let time = self.read_time_at(height);
         self.rpc.distrust_if_invalid(time)
     }

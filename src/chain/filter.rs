@@ -44,7 +44,7 @@ impl AddressFilter {
     pub fn insert(&mut self, bytes: &[u8]) -> bool {
         // At least a quarter of the slots stays free, so every search ends.
         if self.count.saturating_mul(4) >= self.places.len().saturating_mul(3) {
-            self.grow();
+            self.double_table_size();
         }
         let fingerprint = self.fingerprint(bytes);
         let is_new = insert_fingerprint(&mut self.places, fingerprint);
@@ -69,7 +69,7 @@ impl AddressFilter {
         self.secret.hash_one(bytes).max(1)
     }
 
-    fn grow(&mut self) {
+    fn double_table_size(&mut self) {
         let mut places = vec![0; self.places.len().saturating_mul(2)];
         for fingerprint in self.places.iter().filter(|fingerprint| **fingerprint != 0) {
             insert_fingerprint(&mut places, *fingerprint);

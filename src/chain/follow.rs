@@ -17,7 +17,7 @@ mod watched;
 pub use network::unknown_network_message;
 pub use watched::{AddressPools, StepTargets, WatchedAddresses};
 
-use super::{BlockRead, Head, Node, NodeError, ReceivedOutput, Watched};
+use super::{BlockRead, Head, Node, NodeError, ReceivedOutput, WatchTargets};
 use crate::domain::asset::Mode;
 use crate::domain::chain::{Chain, Depth};
 use crate::domain::following::{
@@ -80,7 +80,7 @@ impl NodeLag {
 struct StepBuilder<'a> {
     node: &'a mut dyn Node,
     known: &'a ChainState,
-    watched: &'a dyn Watched,
+    watched: &'a dyn WatchTargets,
     manner: StepOptions,
 }
 
@@ -92,7 +92,7 @@ struct StepBuilder<'a> {
 pub fn compute_step(
     node: &mut dyn Node,
     known: &ChainState,
-    watched: &dyn Watched,
+    watched: &dyn WatchTargets,
     manner: StepOptions,
     hear: &mut dyn FnMut(&ChainPosition),
 ) -> Result<FollowOutcome, NodeError> {
@@ -167,7 +167,7 @@ impl StepBuilder<'_> {
         while height > deepest {
             height = height.saturating_sub(distance).max(deepest);
             distance = distance.saturating_mul(2);
-            let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;
+            let hash = self.node.block_hash_at(height)?.ok_or(NodeError::Behind)?;
             keep.push(Block { height, hash });
         }
         let complete = match keep.last() {
@@ -177,7 +177,7 @@ impl StepBuilder<'_> {
         let outcome = ChainStepOutcome::Started {
             to: head_position(head),
             complete,
-            scanned_to: self.scanned_to_at(head),
+            scanned_to: self.scanned_to_time(head),
         };
         Ok((keep, outcome))
     }
@@ -194,7 +194,7 @@ impl StepBuilder<'_> {
         let Some(held) = held else {
             return Ok(CursorCheck::Lagging(cursor.height));
         };
-        Ok(match self.node.hash_at(held.height)? {
+        Ok(match self.node.block_hash_at(held.height)? {
             None => CursorCheck::Lagging(held.height),
             Some(hash) if hash != held.hash => CursorCheck::Reorganised,
             Some(_) if held == cursor => CursorCheck::Same,
@@ -207,7 +207,7 @@ impl StepBuilder<'_> {
     fn roll_back(&mut self) -> Result<ChainStepOutcome, NodeError> {
         let mut lowest = None;
         for held in &self.known.kept {
-            lowest = self.node.hash_at(held.height)?;
+            lowest = self.node.block_hash_at(held.height)?;
             if lowest.as_ref() == Some(&held.hash) {
                 return Ok(ChainStepOutcome::RolledBackTo(held.clone()));
             }
@@ -256,7 +256,7 @@ impl StepBuilder<'_> {
             self.read_unconfirmed_payments(head, &blocks, is_at_head, &mut forward)?;
         } else {
             forward.scanned_to = Some(if is_at_head {
-                self.scanned_to_at(head)
+                self.scanned_to_time(head)
             } else {
                 forward.to.time.min(self.manner.now)
             });
@@ -276,7 +276,7 @@ impl StepBuilder<'_> {
         &mut self,
         behind: &Block,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let from = behind.height.saturating_add(1);
         if from > to {
@@ -349,7 +349,7 @@ impl StepBuilder<'_> {
     }
 
     /// Returns the time up to which all payments are known, once the newest block has been read.
-    fn scanned_to_at(&self, head: &Head) -> Time {
+    fn scanned_to_time(&self, head: &Head) -> Time {
         let is_young = self.manner.now.since_ms(head.time) <= HEAD_AGE_MS_MAX;
         if head.is_complete && (self.chain().has_outputs() || is_young) {
             self.manner.now
@@ -360,7 +360,7 @@ impl StepBuilder<'_> {
 
     /// Returns the time limit for vanished transactions. A transaction that vanished before this time counts as
     /// dropped.
-    fn dropped_before(&self) -> Time {
+    fn vanished_time_limit(&self) -> Time {
         self.manner.now.plus_ms(VANISHED_MS_MAX.saturating_neg())
     }
 }

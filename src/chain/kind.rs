@@ -119,6 +119,6 @@ pub fn parse_endpoint(chain: Chain, url: &str) -> Result<Endpoint, String> {
 }
 
 /// Returns `true` if a kind of node supports the chain.
-pub fn can_follow(chain: Chain) -> bool {
+pub fn is_supported_chain(chain: Chain) -> bool {
     NODE_KINDS.iter().any(|kind| kind.chains.contains(&chain))
 }

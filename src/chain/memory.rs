@@ -11,7 +11,7 @@
 mod node;
 mod two_minds;
 
-use super::{ReceivedOutput, Watched};
+use super::{ReceivedOutput, WatchTargets};
 use crate::domain::address::{account_bytes, output_script};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
@@ -92,7 +92,7 @@ impl MemoryChain {
             made: 0,
             final_behind: 8,
         };
-        memory.mine(at, |_| false);
+        memory.mine_block(at, |_| false);
         memory
     }
 
@@ -110,13 +110,13 @@ impl MemoryChain {
     }
 
     /// Adds a transaction to the mempool. Removes conflicting transactions and their descendants from the mempool.
-    pub(crate) fn send(&mut self, sent: MemoryTransaction) {
-        self.evict(|other| other.txid == sent.txid || other.conflicts_with(&sent));
+    pub(crate) fn send_transaction(&mut self, sent: MemoryTransaction) {
+        self.evict_transactions(|other| other.txid == sent.txid || other.conflicts_with(&sent));
         self.mempool.push(sent);
     }
 
     /// Returns `true` if no transaction in the active branch conflicts with `sent`.
-    pub(crate) fn can_include(&self, sent: &MemoryTransaction) -> bool {
+    pub(crate) fn can_include_transaction(&self, sent: &MemoryTransaction) -> bool {
         let mut mined = self.active.iter().flat_map(|mined| &mined.sent);
         let is_late = sent.nonce.zip(sent.sender());
         let is_late = is_late.is_some_and(|(nonce, sender)| nonce < self.next_nonce(sender));
@@ -124,7 +124,10 @@ impl MemoryChain {
     }
 
     /// Removes the transactions for which `is_evicted` returns `true`, and their descendants, from the mempool.
-    pub(crate) fn evict(&mut self, mut is_evicted: impl FnMut(&MemoryTransaction) -> bool) {
+    pub(crate) fn evict_transactions(
+        &mut self,
+        mut is_evicted: impl FnMut(&MemoryTransaction) -> bool,
+    ) {
         let mut gone: Vec<String> = Vec::new();
         self.mempool.retain(|other| {
             let goes =
@@ -140,7 +143,11 @@ impl MemoryChain {
     }
 
     /// Mines a block with the mempool transactions that `picks` chooses and whose inputs exist.
-    pub(crate) fn mine(&mut self, time: Time, mut picks: impl FnMut(&MemoryTransaction) -> bool) {
+    pub(crate) fn mine_block(
+        &mut self,
+        time: Time,
+        mut picks: impl FnMut(&MemoryTransaction) -> bool,
+    ) {
         let hash = self.new_id();
         let mut sent: Vec<MemoryTransaction> = Vec::new();
         let mut left: Vec<MemoryTransaction> = Vec::new();
@@ -200,7 +207,7 @@ impl MemoryChain {
     }
 
     /// Returns every output on the active branch: transaction id, position, address, amount and block.
-    pub(crate) fn outputs(&self) -> Vec<(String, u32, String, Units, Block)> {
+    pub(crate) fn active_outputs(&self) -> Vec<(String, u32, String, Units, Block)> {
         let of = |mined: &MemoryBlock| {
             let block = mined.block.clone();
             let outputs = mined.sent.iter().flat_map(|sent| {
@@ -216,7 +223,7 @@ impl MemoryChain {
         self.active.iter().flat_map(of).collect()
     }
 
-    fn is_watched(&self, watched: &dyn Watched, address: &str) -> bool {
+    fn is_watched(&self, watched: &dyn WatchTargets, address: &str) -> bool {
         match output_script(self.chain, address) {
             Some(script) => watched.has_script(&script),
             None => match account_bytes(self.chain, address) {
@@ -229,7 +236,7 @@ impl MemoryChain {
     fn received_outputs(
         &self,
         sent: &MemoryTransaction,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Vec<ReceivedOutput> {
         let ours = sent
             .payments()

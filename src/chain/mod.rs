@@ -167,7 +167,7 @@ pub struct FoundTransaction {
 
 /// The result of a lookup of a transaction by its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Lookup {
+pub enum LookupResult {
     /// The transaction is in the mempool or in a block of the active chain.
     Found(Box<FoundTransaction>),
     /// The transaction is neither in the mempool nor in a block of the active chain.
@@ -177,7 +177,7 @@ pub enum Lookup {
 }
 
 /// Addresses and outputs whose transactions a step searches for.
-pub trait Watched {
+pub trait WatchTargets {
     /// Returns `true` if the script may belong to a watched address. False positives are rare, and there are no false
     /// negatives.
     fn has_script(&self, script: &[u8]) -> bool;
@@ -199,7 +199,7 @@ pub trait Watched {
     fn polled_addresses(&self) -> &[PolledAddress] {
         &[]
     }
-    /// Returns the outputs for which [`Watched::has_output`] is true.
+    /// Returns the outputs for which [`WatchTargets::has_output`] is true.
     fn watched_outputs(&self) -> Vec<(String, u32)> {
         Vec::new()
     }
@@ -228,7 +228,7 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError>;
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError>;
 
     /// Returns the blocks of this range in ascending order. If a limit shortens the range, the last returned block is
     /// the last block that was read.
@@ -244,7 +244,7 @@ pub trait Node: Send {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError>;
 
     /// Returns `true` if the node is queried by address. Such a node does not read whole blocks.
@@ -262,7 +262,7 @@ pub trait Node: Send {
     fn late_payments(
         &mut self,
         _to: &Block,
-        _watched: &dyn Watched,
+        _watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         Ok(Vec::new())
     }
@@ -283,7 +283,7 @@ pub trait Node: Send {
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError>;
 
     /// Returns the block of the active chain that contains this transaction; `None` if no block contains the
@@ -292,7 +292,7 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError>;
 
     /// Returns the outcome of a transaction that is in a block of the active chain. Always `None` on chains on which
     /// payments cannot be claimed.
@@ -331,9 +331,9 @@ pub trait Node: Send {
         &mut self,
         _txid: &str,
         _native_to: &[String],
-        _watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
-        Ok(Lookup::NoIndex)
+        _watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
+        Ok(LookupResult::NoIndex)
     }
 
     /// Returns the block at this height if its state proves that another transaction used the nonce of the sender.
@@ -358,7 +358,7 @@ pub trait Node: Send {
     /// # Errors
     ///
     /// [`NodeError`].
-    fn time_at(&mut self, _height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, _height: u32) -> Result<Option<Time>, NodeError> {
         Ok(None)
     }
 
@@ -382,7 +382,7 @@ pub trait Node: Send {
     }
 
     /// Returns short remarks about the node for the operator. The list is complete only after [`Node::head`].
-    fn remarks(&self) -> Vec<String> {
+    fn operator_remarks(&self) -> Vec<String> {
         Vec::new()
     }
 

@@ -17,7 +17,7 @@ pub(super) use failure::invalid_answer;
 pub use failure::{CallFailure, MethodError};
 pub use limits::Limits;
 pub use post::ErrorBody;
-pub(super) use text::parse_str;
+pub(super) use text::deserialize_str;
 
 use super::NodeError;
 use answer::{BatchSeed, ResponseSeed, RpcResponse};
@@ -232,7 +232,8 @@ impl Rpc {
         let seed = BatchSeed { seed, calls: calls.len() };
         let answers = self.send_request("", &body, seed);
         let answers = answers.map(|exchanged| exchanged.value);
-        let outcomes = answers.and_then(|answers| order_results(first, calls.len(), answers));
+        let outcomes =
+            answers.and_then(|answers| sort_results_by_call(first, calls.len(), answers));
         let outcomes = match outcomes {
             // A refused batch is not counted as a failure, because the node may accept a smaller batch.
             Err(limited @ NodeError::Limited(_)) => {
@@ -348,7 +349,7 @@ fn serialize_body(value: &impl Serialize) -> Result<Vec<u8>, NodeError> {
 }
 
 /// Sorts the responses of a batch into the order of the calls.
-fn order_results<V>(
+fn sort_results_by_call<V>(
     first: u64,
     calls: usize,
     answers: Vec<RpcResponse<V>>,

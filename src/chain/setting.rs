@@ -34,7 +34,7 @@ pub struct ChainNodes {
 
 /// Node urls of all followed chains.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Nodes {
+pub struct FollowedNodeUrls {
     /// Urls of each followed chain, one entry per chain.
     pub of_chains: Vec<ChainNodes>,
     /// `true` if test networks are allowed. Coins of a test network have no value.
@@ -50,18 +50,18 @@ impl fmt::Debug for ChainNodes {
     }
 }
 
-impl Nodes {
+impl FollowedNodeUrls {
     /// Parses the settings.
     ///
     /// # Errors
     /// A message with the flag and the key, without any url or header.
-    pub fn read(
+    pub fn parse_settings(
         nodes: &KeyedValues,
         headers: &KeyedValues,
         tokens: &KeyedValues,
         test_networks: bool,
-    ) -> Result<Nodes, String> {
-        let mut read = Nodes { of_chains: Vec::new(), test_networks };
+    ) -> Result<FollowedNodeUrls, String> {
+        let mut read = FollowedNodeUrls { of_chains: Vec::new(), test_networks };
         for (key, urls) in nodes {
             let wrong = |problem: String| format!("--node {key}: {problem}");
             let chain = parse_followed_chain(key).map_err(wrong)?;
@@ -155,7 +155,7 @@ impl ChainNodes {
 /// Returns the chains that a kind of node supports.
 fn followed_chains() -> impl Iterator<Item = Chain> {
     let chains = Chain::ALL.iter().copied();
-    chains.filter(|chain| kind::can_follow(*chain))
+    chains.filter(|chain| kind::is_supported_chain(*chain))
 }
 
 fn parse_followed_chain(key: &str) -> Result<Chain, String> {
@@ -199,7 +199,7 @@ fn parse_token(key: &str, contract: &str) -> Result<(&'static Asset, String), St
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{KeyedValues, Nodes};
+    use super::{FollowedNodeUrls, KeyedValues};
 
     fn keyed_values(given: &[(&str, &str)]) -> KeyedValues {
         let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
@@ -216,7 +216,7 @@ mod tests {
         ]);
         let headers = keyed_values(&[("base", "X-Api-Key: secret:with colon")]);
         let tokens = keyed_values(&[("USDC-BASE", CONTRACT)]);
-        let read = Nodes::read(&nodes, &headers, &tokens, true).unwrap();
+        let read = FollowedNodeUrls::parse_settings(&nodes, &headers, &tokens, true).unwrap();
         let shown: Vec<_> = read.of_chains.iter().map(super::ChainNodes::label).collect();
         assert_eq!(
             shown,
@@ -233,11 +233,11 @@ mod tests {
         assert_eq!(base.tokens().collect::<Vec<_>>(), ["USDC-BASE"]);
     }
 
-    type KeyValues = &'static [(&'static str, &'static str)];
+    type KeyValueLiterals = &'static [(&'static str, &'static str)];
 
-    const NODE: KeyValues = &[("base", "http://a")];
+    const NODE: KeyValueLiterals = &[("base", "http://a")];
     /// Invalid values of `--node`, `--node-header` and `--token`, each with the expected error.
-    const WRONG: &[(KeyValues, KeyValues, KeyValues, &str)] = &[
+    const WRONG: &[(KeyValueLiterals, KeyValueLiterals, KeyValueLiterals, &str)] = &[
         (
             &[("ripple", "http://secret")],
             &[],
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn invalid_setting_is_rejected_without_repeating_it() {
         for (nodes, headers, tokens, said) in WRONG {
-            let read = Nodes::read(
+            let read = FollowedNodeUrls::parse_settings(
                 &keyed_values(nodes),
                 &keyed_values(headers),
                 &keyed_values(tokens),
@@ -289,7 +289,7 @@ mod tests {
             assert!(problem.starts_with(said), "{problem}");
             assert!(!problem.contains("secret"), "{problem}");
         }
-        let read = Nodes::read(
+        let read = FollowedNodeUrls::parse_settings(
             &keyed_values(NODE),
             &KeyedValues::new(),
             &keyed_values(&[("USDC-BASE", CONTRACT)]),

@@ -15,7 +15,7 @@ pub type Tokens = BTreeMap<&'static str, String>;
 ///
 /// # Errors
 /// [`NodeError::Wrong`] if a setting names a contract of the main network.
-pub fn tokens_on_network(
+pub fn token_accounts_on_network(
     chain: Chain,
     network: &str,
     overridden: &Tokens,

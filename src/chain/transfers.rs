@@ -1,7 +1,7 @@
 //! Transfers from one account to another, on EVM chains and Tron. Selects the transfers that pay a watched account.
 
 use super::evm::hex::{Account, Number};
-use super::{ReceivedOutput, Watched};
+use super::{ReceivedOutput, WatchTargets};
 use crate::domain::address::account_address;
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::money::coin::Units;
@@ -23,7 +23,7 @@ pub(super) struct TransferFilter<'a> {
     pub native: Option<&'static Asset>,
     /// Contract and coin of each listed token.
     pub tokens: &'a [(Account, &'static Asset)],
-    pub watched: &'a dyn Watched,
+    pub watched: &'a dyn WatchTargets,
 }
 
 /// Returns `true` if each of these addresses received native coins in one of the `received` payments.

@@ -15,8 +15,10 @@ mod received;
 
 use super::evm::hex::Account;
 use super::rpc::{ErrorBody, Rpc, invalid_answer};
-use super::tokens::{Tokens, tokens_on_network};
-use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome, Watched};
+use super::tokens::{Tokens, token_accounts_on_network};
+use super::{
+    BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, TransactionOutcome, WatchTargets,
+};
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
@@ -125,7 +127,7 @@ impl Tron {
         );
         Ok(TronIdentity {
             epoch: self.rpc.failure_epoch(),
-            tokens: tokens_on_network(Chain::Tron, &network, &self.overridden)?,
+            tokens: token_accounts_on_network(Chain::Tron, &network, &self.overridden)?,
             network,
         })
     }
@@ -197,7 +199,7 @@ impl Node for Tron {
         self.rpc.distrust_if_invalid(head)
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let known = self.verify_identity();
         let header = known.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_invalid(header)?;
@@ -208,18 +210,18 @@ impl Node for Tron {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
         self.rpc.distrust_if_invalid(blocks)
     }
 
     /// Payments on Tron are watched only once they are in a block.
-    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+    fn mempool(&mut self, _: &[String], _: &dyn WatchTargets) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let carried = self.transaction_outcome(txid)?;
         Ok(carried.map(|carried| carried.block))
     }
@@ -238,13 +240,13 @@ impl Node for Tron {
         &mut self,
         txid: &str,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let found = self.look_up(txid, native_to, watched);
         self.rpc.distrust_if_invalid(found)
     }
 
-    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let known = self.verify_identity();
         let header = known.and_then(|_| self.fetch_header(height));
         let header = self.rpc.distrust_if_invalid(header)?;

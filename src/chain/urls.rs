@@ -38,16 +38,16 @@ impl<F: FnMut(u32) -> Option<Box<dyn Node>> + Send> Connector for F {
 }
 
 /// Node urls of a chain from the settings, with the index of the current url.
-pub struct Urls {
+pub struct NodeUrls {
     of: ChainNodes,
     /// Index of the current url; `None` before a url is used.
     asked: Option<usize>,
 }
 
-impl Urls {
+impl NodeUrls {
     /// Creates the list without a current url.
-    pub const fn new(of: ChainNodes) -> Urls {
-        Urls { of, asked: None }
+    pub const fn new(of: ChainNodes) -> NodeUrls {
+        NodeUrls { of, asked: None }
     }
 
     /// Returns the index of the url that is `distance` places after the current one in the list. `None` if `distance`
@@ -60,7 +60,7 @@ impl Urls {
     }
 }
 
-impl Connector for Urls {
+impl Connector for NodeUrls {
     /// Switches to the next url after each third failure. Otherwise keeps the current node, because its limits and
     /// subscriptions are already known.
     fn node_after_failures(&mut self, failures: u32) -> Option<Box<dyn Node>> {
@@ -94,26 +94,31 @@ impl Connector for Urls {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Connector, Urls};
-    use crate::chain::setting::{KeyedValues, Nodes};
+    use super::{Connector, NodeUrls};
+    use crate::chain::setting::{FollowedNodeUrls, KeyedValues};
 
-    fn parse_urls(urls: &str) -> Urls {
+    fn parse_urls(urls: &str) -> NodeUrls {
         let nodes = vec![("litecoin".to_owned(), urls.to_owned())];
-        let read = Nodes::read(&nodes, &KeyedValues::new(), &KeyedValues::new(), false);
-        Urls::new(read.unwrap().of_chains.into_iter().next().unwrap())
+        let read = FollowedNodeUrls::parse_settings(
+            &nodes,
+            &KeyedValues::new(),
+            &KeyedValues::new(),
+            false,
+        );
+        NodeUrls::new(read.unwrap().of_chains.into_iter().next().unwrap())
     }
 
     /// Returns the failure counts after which the next url is used.
-    fn failures_that_switch(text: &str) -> Vec<u32> {
+    fn switching_failure_counts(text: &str) -> Vec<u32> {
         let mut urls = parse_urls(text);
         (0..60).filter(|failures| urls.node_after_failures(*failures).is_some()).collect()
     }
 
     #[test]
     fn each_third_failure_switches_to_the_next_url() {
-        assert_eq!(failures_that_switch("http://a"), [0]);
+        assert_eq!(switching_failure_counts("http://a"), [0]);
         let each_third: Vec<u32> = (0..60).step_by(3).collect();
-        assert_eq!(failures_that_switch("http://a,http://b"), each_third);
+        assert_eq!(switching_failure_counts("http://a,http://b"), each_third);
     }
 
     #[test]

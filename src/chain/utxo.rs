@@ -19,7 +19,7 @@ pub(super) use read::{OutputScanner, PaidOutput, ScannedTx};
 pub(super) use values::unix_time;
 
 use super::rpc::{CallFailure, Rpc};
-use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
+use super::{BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, WatchTargets};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
 use crate::domain::network_fee::NodeFees;
@@ -141,7 +141,7 @@ impl Utxo {
     /// Returns the scanner for watched outputs.
     fn output_scanner<'a>(
         &mut self,
-        watched: &'a dyn Watched,
+        watched: &'a dyn WatchTargets,
     ) -> Result<OutputScanner<'a>, NodeError> {
         Ok(OutputScanner { asset: self.asset, network: self.verify_network()?, watched })
     }
@@ -208,7 +208,7 @@ impl Node for Utxo {
         })
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         self.verify_network()?;
         let hash = self.fetch_hashes(height, height)?.into_iter().next();
         Ok(hash.map(|HashText(hash)| hash))
@@ -218,7 +218,7 @@ impl Node for Utxo {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let scanner = self.output_scanner(watched)?;
         let last = from.saturating_add(BLOCKS_MAX.saturating_sub(1)).min(to);
@@ -267,27 +267,27 @@ impl Node for Utxo {
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         let scanner = self.output_scanner(watched)?;
         self.mempool.read(&mut self.rpc, unconfirmed, scanner)
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.verify_network()?;
-        self.find_block(txid)
+        self.find_block_of_transaction(txid)
     }
 
     fn look_up_transaction(
         &mut self,
         txid: &str,
         _: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         self.look_up(txid, watched)
     }
 
-    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.read_time_at(height)
     }
 

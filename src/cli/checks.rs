@@ -18,7 +18,7 @@ pub(super) fn print_checks(
 ) -> Result<(), Error> {
     match as_json {
         true => {
-            let data: Vec<Value> = checked.iter().map(to_json).collect();
+            let data: Vec<Value> = checked.iter().map(check_to_json).collect();
             print_text(&format!("{}\n", json!({ "clockAccepted": accepted, "data": data })))?;
         }
         false => checked.iter().try_for_each(print_check)?,
@@ -31,7 +31,7 @@ pub(super) fn print_checks(
 }
 
 /// Renders a check as JSON.
-fn to_json((about, complaints): &Check) -> Value {
+fn check_to_json((about, complaints): &Check) -> Value {
     let shown =
         |complaint: &FileProblem| json!({ "about": complaint.about, "mend": complaint.mend });
     let shown: Vec<Value> = complaints.iter().map(shown).collect();

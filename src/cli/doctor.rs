@@ -13,7 +13,9 @@ use super::rates::check_rates;
 use super::server::{
     listen_address, metrics_address, metrics_token, rates_source, read_connections_max,
 };
-use super::signer::{check_limits, check_reviews, check_signer};
+use super::signer::{
+    check_signer_limits, check_transfers_in_review, check_transfers_without_signer,
+};
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::SettingValues;
@@ -55,7 +57,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
         return print_checks(&[check_server(listen_address(&values)?)?], None, as_json);
     }
     let path = database_path("doctor", matches)?;
-    let text = |flag| values.text(flag).map_err(Error::Failed);
+    let text = |flag| values.text_value(flag).map_err(Error::Failed);
     let mut checked = vec![check_url(text("public-url")?.as_deref())];
     checked.push(check_folder(&path));
     checked.push(check_open_files(read_connections_max(&values)?));
@@ -73,15 +75,15 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
     let nodes = configured_nodes(&values)?;
     let inside = read_any_version(&path, &mut show_progress, |db| {
-        let kind = file_row::load(db)?.map(|row| row.kind);
+        let kind = file_row::read_file_row(db)?.map(|row| row.kind);
         let wanted = keys::has_live_key(db, now)?.then(|| coins_off::all(db));
         let of_file = [
             check_wallets(db)?,
             check_chains(db)?,
-            check_limits(db)?,
-            check_signer(db, has_signer)?,
+            check_signer_limits(db)?,
+            check_transfers_without_signer(db, has_signer)?,
             check_offered_coins(db, &nodes, now)?,
-            check_reviews(db, now, &nodes)?,
+            check_transfers_in_review(db, now, &nodes)?,
         ];
         let chains = (of_file, final_blocks(db)?);
         Ok::<_, Error>((kind, run_checks(db, now)?, wanted.transpose()?, chains))
@@ -108,7 +110,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             checked.extend(check_rates(&rates_source(&values)?, coins_off.as_deref(), now));
         }
     }
-    progress::remove_line();
+    progress::remove_progress_line();
     print_checks(&checked, accepted, as_json)
 }
 
@@ -162,11 +164,12 @@ fn check_wal_size(path: &Path) -> Check {
 
 /// Checks the limit on open files. Each connection needs an open file.
 fn check_open_files(connections_max: usize) -> Check {
-    let complaint = open_files::describe_shortage(connections_max).map(|about| FileProblem {
-        about,
-        mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
-            .to_owned(),
-    });
+    let complaint =
+        open_files::describe_open_file_shortage(connections_max).map(|about| FileProblem {
+            about,
+            mend: "raise the hard limit (ulimit -Hn, LimitNOFILE=), or lower --connections-max"
+                .to_owned(),
+        });
     ("open files".to_owned(), complaint.into_iter().collect())
 }
 

@@ -7,7 +7,7 @@ use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
 use crate::config::SettingValues;
 use crate::domain::history::LogHead;
-use crate::service::audit::{self, Finding};
+use crate::service::audit::{self, AuditFinding};
 use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -50,7 +50,7 @@ pub(super) fn audit_command(command: Command) -> Command {
 /// Returns the path of the database that a command works on.
 pub(super) fn database_path(command: &'static str, matches: &ArgMatches) -> Result<PathBuf, Error> {
     let values = SettingValues::new(command, matches);
-    let text = |flag| values.text(flag).map_err(Error::Failed);
+    let text = |flag| values.text_value(flag).map_err(Error::Failed);
     log_to_stderr(&text("log")?.unwrap_or_default());
     Ok(text("file")?.unwrap_or_default().into())
 }
@@ -67,10 +67,12 @@ pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     let to = to.display();
     print_line(&match as_json {
-        true => json!({ "file": to.to_string(), "bytes": bytes, "heads": heads_to_json(&heads) })
-            .to_string(),
+        true => {
+            json!({ "file": to.to_string(), "bytes": bytes, "heads": log_heads_to_json(&heads) })
+                .to_string()
+        }
         false => {
-            let heads = heads_to_text(&heads);
+            let heads = log_heads_to_text(&heads);
             format!("{heads}{to} has {bytes} bytes and is whole")
         }
     })
@@ -101,13 +103,13 @@ pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
         let derived = derived.map(|(addresses, ms)| json!({ "addresses": addresses, "ms": ms }));
         let document = json!({
             "findings": findings.kept, "findingCount": count, "checked": checked, "derived": derived,
-            "heads": heads_to_json(&heads),
+            "heads": log_heads_to_json(&heads),
         });
         print_text(&format!("{document}\n"))?;
     } else {
-        progress::remove_line();
-        print_text(&format!("{}\n", counts_summary(&counts, count, derived)))?;
-        print_text(&heads_to_text(&heads))?;
+        progress::remove_progress_line();
+        print_text(&format!("{}\n", audit_summary(&counts, count, derived)))?;
+        print_text(&log_heads_to_text(&heads))?;
     }
     if count > 0 {
         return Err(Error::Failed(format!("{count} findings")));
@@ -116,19 +118,19 @@ pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// Renders the newest hash-chain links for the JSON document.
-fn heads_to_json(heads: &[LogHead]) -> Vec<String> {
+fn log_heads_to_json(heads: &[LogHead]) -> Vec<String> {
     heads.iter().map(LogHead::to_string).collect()
 }
 
 /// Renders the newest hash-chain links as text, one on each line.
-fn heads_to_text(heads: &[LogHead]) -> String {
+fn log_heads_to_text(heads: &[LogHead]) -> String {
     let lines = heads.iter().map(|head| format!("head {head}\n"));
     lines.collect()
 }
 
 /// Renders the summary of an audit: the number of findings, the checked rows of each kind, and the addresses derived
 /// again.
-fn counts_summary(
+fn audit_summary(
     counts: &audit::AuditCounts,
     findings: usize,
     derived: Option<(u64, i64)>,
@@ -171,7 +173,7 @@ impl Findings {
         Findings { as_json, count: 0, kept: Vec::new() }
     }
 
-    pub(super) fn add(&mut self, finding: &Finding) {
+    pub(super) fn add(&mut self, finding: &AuditFinding) {
         self.count = self.count.saturating_add(1);
         if self.count > FINDINGS_PRINTED_MAX {
             return;
@@ -182,7 +184,7 @@ impl Findings {
             }));
             return;
         }
-        let line = Stream::Out.paint_start(Tone::Bad, &finding.to_string());
+        let line = Stream::Out.paint_until_colon(Tone::Bad, &finding.to_string());
         // A failed write of a finding is ignored, because the exit code also reports the findings.
         let _ = print_text(&format!("{line}\n"));
     }

@@ -149,7 +149,7 @@ fn write_lines(mut stderr: File, queue: &Receiver<Message>, counts: &QueueCounts
                 continue;
             }
         };
-        if progress::with_line_hidden(|| stderr.write_all(&line)).is_err() {
+        if progress::with_progress_line_hidden(|| stderr.write_all(&line)).is_err() {
             counts.dropped.fetch_add(1, Ordering::Relaxed);
         }
         let waiting = counts.waiting_bytes.fetch_sub(line.len(), Ordering::Relaxed);

@@ -9,7 +9,7 @@ use super::progress::{SharedProgress, show_progress};
 use crate::app::following::live_mode;
 use crate::chain::follow::{StepTargets, unknown_network_message};
 use crate::chain::rpc::Limits;
-use crate::chain::setting::{ChainNodes, Nodes};
+use crate::chain::setting::{ChainNodes, FollowedNodeUrls};
 use crate::chain::{Node, NodeError};
 use crate::clock::Clock;
 use crate::config::SettingValues;
@@ -47,11 +47,12 @@ const RESCAN_CHECK_EVERY: Duration = Duration::from_millis(200);
 const UNEXPLAINED_MAX: u32 = 20;
 
 /// Returns the nodes that the settings name.
-pub(super) fn configured_nodes(values: &SettingValues<'_>) -> Result<Nodes, Error> {
+pub(super) fn configured_nodes(values: &SettingValues<'_>) -> Result<FollowedNodeUrls, Error> {
     let keyed = |flag| values.keyed_values(flag).map_err(Error::Failed);
-    let test_networks = values.switch("test-networks").map_err(Error::Failed)?;
+    let test_networks = values.is_switch_on("test-networks").map_err(Error::Failed)?;
     let (headers, tokens) = (keyed("node-header")?, keyed("token")?);
-    Nodes::read(&keyed("node")?, &headers, &tokens, test_networks).map_err(Error::Failed)
+    FollowedNodeUrls::parse_settings(&keyed("node")?, &headers, &tokens, test_networks)
+        .map_err(Error::Failed)
 }
 
 /// Adds the arguments of `coffer rescan`.
@@ -139,7 +140,7 @@ pub(super) fn final_blocks(db: &Reader<'_>) -> Result<Vec<(Chain, Block)>, Error
 
 /// Checks the node at every URL: its network, its newest block, and whether it knows the last final block that was
 /// read.
-pub(super) fn check_nodes(nodes: &Nodes, finals: &[(Chain, Block)]) -> Vec<Check> {
+pub(super) fn check_nodes(nodes: &FollowedNodeUrls, finals: &[(Chain, Block)]) -> Vec<Check> {
     let of_chain = |one| std::iter::repeat(one).zip(ChainNodes::url_labels(one)).enumerate();
     let urls: Vec<(usize, (&ChainNodes, &str))> =
         nodes.of_chains.iter().flat_map(of_chain).collect();
@@ -225,11 +226,11 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
 /// Checks that coins are on offer if a live key exists.
 pub(super) fn check_offered_coins(
     db: &Reader<'_>,
-    nodes: &Nodes,
+    nodes: &FollowedNodeUrls,
     now: Time,
 ) -> Result<Check, Error> {
     let why = match keys::has_live_key(db, now)? {
-        true => live_mode(nodes, false).no_offer_reasons(db, |_| Ok(None))?,
+        true => live_mode(nodes, false).no_coin_reasons(db, |_| Ok(None))?,
         false => None,
     };
     let complaint = why.map(|why| FileProblem {
@@ -306,7 +307,7 @@ fn check_node(
     }
     let height = head.block.height;
     if let Some(Block { height, hash }) = last.filter(|last| last.height <= height)
-        && let Some(other) = node.hash_at(*height).map_err(said)?
+        && let Some(other) = node.block_hash_at(*height).map_err(said)?
         && other != *hash
     {
         let problem =
@@ -324,7 +325,7 @@ fn check_node(
     } else {
         ""
     };
-    let remarks = node.remarks().into_iter().map(|one| format!("; {one}"));
+    let remarks = node.operator_remarks().into_iter().map(|one| format!("; {one}"));
     let remarks: String = remarks.collect();
     Ok(format!("{network}, block {height} of {}{untold}{remarks}", head.time))
 }

@@ -97,9 +97,9 @@ pub(super) fn open_store(
     // The user may write settings before or after the subcommand. The matches of the subcommand include all of them.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = SettingValues::new(command, matches);
-    log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());
+    log_to_stderr(&values.text_value("log").map_err(Error::Failed)?.unwrap_or_default());
     open_shared(
-        values.text("file").map_err(Error::Failed)?.unwrap_or_default().as_ref(),
+        values.text_value("file").map_err(Error::Failed)?.unwrap_or_default().as_ref(),
         changes.then_some(kind),
         create && kind == FileKind::Production,
         show_progress,
@@ -109,7 +109,7 @@ pub(super) fn open_store(
 /// Returns the kind of file that a command changes.
 fn file_kind(command: &'static str, matches: &ArgMatches) -> Result<FileKind, Error> {
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
-    let is_sandbox = SettingValues::new(command, matches).switch("sandbox");
+    let is_sandbox = SettingValues::new(command, matches).is_switch_on("sandbox");
     Ok(if is_sandbox.map_err(Error::Failed)? { FileKind::Sandbox } else { FileKind::Production })
 }
 

@@ -13,7 +13,7 @@ use std::io::{ErrorKind, Write};
 pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<bool, Error> {
     // The user may write settings before or after the subcommand. The matches of the subcommand include all of them.
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
-    let wants = SettingValues::new(command, matches).switch("json");
+    let wants = SettingValues::new(command, matches).is_switch_on("json");
     let wants = wants.map_err(Error::Failed)?;
     if wants {
         progress::disable_progress();
@@ -23,13 +23,13 @@ pub(super) fn wants_json(command: &'static str, matches: &ArgMatches) -> Result<
 
 /// Removes the progress line, and prints a line that reports a change.
 pub(super) fn print_line(line: &str) -> Result<(), Error> {
-    progress::remove_line();
+    progress::remove_progress_line();
     write_stdout(&format!("{line}\n")).map_err(output_error)
 }
 
 /// Prints the result of a command that changes nothing. Returns `false` if the reader has closed the pipe.
 pub(super) fn print_text(text: &str) -> Result<bool, Error> {
-    match progress::with_line_hidden(|| write_stdout(text)) {
+    match progress::with_progress_line_hidden(|| write_stdout(text)) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
         written => written.map(|()| true).map_err(output_error),
     }

@@ -4,14 +4,14 @@
 
 use super::operator::{ACTOR, open_store};
 use super::output::{print_line, print_list, wants_json};
-use super::wallets::print_unwatched_note;
+use super::wallets::print_note_if_unwatched;
 use crate::clock::Clock;
 use crate::domain::address::{self, Network};
 use crate::domain::asset::Chain;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::wallet::refuse_secrets;
 use crate::service::Error;
-use crate::service::pools::{self, import, import_problem};
+use crate::service::pools::{self, import, reason_not_to_import};
 use clap::{Arg, ArgMatches, Command};
 use serde_json::to_string;
 use std::collections::HashMap;
@@ -65,7 +65,7 @@ pub(super) fn run_pool(matches: &ArgMatches) -> Result<(), Error> {
         import(tx, now, ACTOR, (chain, &addresses, &place))
     })?;
     print_line(done.get())?;
-    print_unwatched_note(&store, chain)
+    print_note_if_unwatched(&store, chain)
 }
 
 /// Reads a file, or standard input for `-`.
@@ -94,14 +94,14 @@ fn parse_addresses(chain: Chain, text: &str) -> Result<Vec<(usize, String)>, Err
     for (number, line) in lines {
         let wrong = |problem: String| {
             let message = format!("line {number} {problem}");
-            Err(Refusal::for_param(Code::InvalidRequest, "addresses", message).into())
+            Err(Refusal::for_param(RefusalCode::InvalidRequest, "addresses", message).into())
         };
         let parsed = address::parse_on_any_network(chain, &Network::BOTH, line);
         let address = match parsed {
             Ok((_, address)) => address,
             Err(problem) => return wrong(format!("is {problem}")),
         };
-        if let Some(problem) = import_problem(chain, &address) {
+        if let Some(problem) = reason_not_to_import(chain, &address) {
             return wrong(problem.to_owned());
         }
         if let Some(first) = at.insert(address.clone(), number) {

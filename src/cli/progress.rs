@@ -45,13 +45,13 @@ pub(super) fn show_progress(said: Progress<'_>) {
         Progress::Note(note) => {
             let mark = Stream::Err.paint(Tone::Marked, "coffer:");
             // A failed write is ignored, because the work continues even if nothing reads the note.
-            let _ = with_line_hidden(|| writeln!(std::io::stderr(), "{mark} {note}"));
+            let _ = with_progress_line_hidden(|| writeln!(std::io::stderr(), "{mark} {note}"));
         }
-        Progress::Done { part, done, of } => update_line(part, done, of),
+        Progress::Done { part, done, of } => update_progress_line(part, done, of),
     }
 }
 
-fn update_line(part: &'static str, done: u64, of: u64) {
+fn update_progress_line(part: &'static str, done: u64, of: u64) {
     let mut line = lock_line();
     if line.is_off || of == 0 {
         return;
@@ -66,7 +66,7 @@ fn update_line(part: &'static str, done: u64, of: u64) {
             return;
         }
         bar.finish_and_clear();
-    } else if !can_show() {
+    } else if !can_show_progress_line() {
         line.is_off = true;
         return;
     }
@@ -84,14 +84,14 @@ fn update_line(part: &'static str, done: u64, of: u64) {
 
 /// Returns `true` if the progress line can be shown: the terminal is wide enough or its width is unknown, and no
 /// other program uses the terminal.
-fn can_show() -> bool {
+fn can_show_progress_line() -> bool {
     let columns = tcgetwinsize(std::io::stderr()).map_or(0, |size| size.ws_col);
     let is_wide = columns == 0 || columns >= COLUMNS_MIN;
     Stream::Err.is_terminal() && !Stream::Out.is_piped() && terminal_features().is_able && is_wide
 }
 
 /// Hides the progress line while `write` writes to the terminal.
-pub(super) fn with_line_hidden<T>(write: impl FnOnce() -> T) -> T {
+pub(super) fn with_progress_line_hidden<T>(write: impl FnOnce() -> T) -> T {
     // The lock of the progress line is released before `write`, which may block forever if nothing reads the stream.
     let shown = lock_line().shown.as_ref().map(|(_, bar)| bar.clone());
     match shown {
@@ -101,7 +101,7 @@ pub(super) fn with_line_hidden<T>(write: impl FnOnce() -> T) -> T {
 }
 
 /// Removes the progress line.
-pub(super) fn remove_line() {
+pub(super) fn remove_progress_line() {
     if let Some((_, bar)) = lock_line().shown.take() {
         bar.finish_and_clear();
     }
@@ -118,13 +118,13 @@ impl SharedProgress {
     /// Creates a counter of `of` items that starts at zero.
     pub(super) fn new(part: &'static str, of: usize) -> SharedProgress {
         let several = SharedProgress { part, of: to_count(of), done: AtomicU64::new(0) };
-        update_line(part, 0, several.of);
+        update_progress_line(part, 0, several.of);
         several
     }
 
     /// Counts one more finished item.
     pub(super) fn increment(&self) {
         let before = self.done.fetch_add(1, Ordering::Relaxed);
-        update_line(self.part, before.saturating_add(1), self.of);
+        update_progress_line(self.part, before.saturating_add(1), self.of);
     }
 }

@@ -6,7 +6,7 @@
 use super::checks::Check;
 use super::progress::SharedProgress;
 use crate::chain::rates::{RateClient, RatesOrigin, Upstream, read_file};
-use crate::domain::asset::{Asset, symbols};
+use crate::domain::asset::{Asset, coin_symbols};
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, agreed_rate};
 use crate::domain::time::Time;
@@ -47,7 +47,7 @@ pub(super) fn check_rates(
     } else {
         "check the sources above; at least 2 must report it and agree within 3 %"
     };
-    for coin in symbols() {
+    for coin in coin_symbols() {
         // A rate file may omit the coins that the operator does not offer.
         let is_left_out = |currency: &Currency| {
             let is_it = |told: &CoinFigure| told.coin == coin && told.currency == *currency;
@@ -60,7 +60,7 @@ pub(super) fn check_rates(
             checked.push((about, Vec::new()));
             continue;
         }
-        checked.push(check_coin(coin, &needed, &told, mend, now));
+        checked.push(check_coin_rates(coin, &needed, &told, mend, now));
     }
     checked
 }
@@ -114,7 +114,7 @@ fn source_problem(source: FigureSource, problem: &str) -> FileProblem {
 }
 
 /// Checks the rate of a coin in each of these currencies. `mend` is the fix if a rate is missing.
-fn check_coin(
+fn check_coin_rates(
     coin: &str,
     currencies: &[Currency],
     told: &[CoinFigure],

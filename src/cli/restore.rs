@@ -77,7 +77,7 @@ fn parse_next_index(text: &str) -> Result<NextIndex, Error> {
 
 /// Renders the report as text lines.
 fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<String> {
-    let held = &restored.held;
+    let held = &restored.copy_changes;
     let would = if wanted.dry_run { "would be " } else { "" };
     let wallets = held.indexes.iter();
     let mut lines: Vec<_> =
@@ -166,7 +166,7 @@ fn report_json(
     restored: &RestoreOutcome,
     findings: Findings,
 ) -> Value {
-    let held = &restored.held;
+    let held = &restored.copy_changes;
     let indexes = held.indexes.iter().map(|moved| {
         let limit = find_gap_limit(restored, moved.id.as_ref()).map(|(_, limit)| limit);
         json!({

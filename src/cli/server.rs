@@ -9,7 +9,7 @@ use crate::chain::rates::RatesOrigin;
 use crate::config::SettingValues;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
-use crate::domain::time::parse_span_ms;
+use crate::domain::time::parse_duration_ms;
 use crate::domain::url::SiteUrl;
 use crate::http::MetricsToken;
 use crate::service::{Error, random_bytes, sandbox};
@@ -37,10 +37,10 @@ const READY_BYTES: u64 = 13;
 pub(super) fn run_sandbox(matches: &ArgMatches) -> Result<(), Error> {
     let values = SettingValues::new("sandbox", matches);
     let mut config = read_common_settings(&values, Config::sandbox())?;
-    config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
-    config.allow_remote = values.switch("allow-remote").map_err(Error::Failed)?;
+    config.file = values.text_value("file").map_err(Error::Failed)?.map(Into::into);
+    config.allow_remote = values.is_switch_on("allow-remote").map_err(Error::Failed)?;
     config.allow_host = parse_list(&values, "allow-host")?;
-    let as_json = values.switch("json").map_err(Error::Failed)?;
+    let as_json = values.is_switch_on("json").map_err(Error::Failed)?;
     serve_until_stopped(&values, config, |server| {
         if as_json { ready_json(server) } else { ready_line(server) }
     })
@@ -51,23 +51,23 @@ pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
     let values = SettingValues::new("serve", matches);
     let mut config =
         read_common_settings(&values, Config { kind: FileKind::Production, ..Config::sandbox() })?;
-    config.file = values.text("file").map_err(Error::Failed)?.map(Into::into);
-    let rate = values.text("rate-limit").map_err(Error::Failed)?.unwrap_or_default();
+    config.file = values.text_value("file").map_err(Error::Failed)?.map(Into::into);
+    let rate = values.text_value("rate-limit").map_err(Error::Failed)?.unwrap_or_default();
     config.link_invoices_per_minute = LINK_INVOICES_PER_MINUTE;
     config.creations_per_minute = parse_value("rate-limit", &rate, "a whole number")?;
     config.rates = rates_source(&values)?;
     config.nodes = configured_nodes(&values)?;
-    read_commands(&values, &mut config)?;
+    read_command_settings(&values, &mut config)?;
     serve_until_stopped(&values, config, ready_line)
 }
 
 /// Reads the settings of the operator's programs and their time limits.
-fn read_commands(values: &SettingValues<'_>, config: &mut Config) -> Result<(), Error> {
+fn read_command_settings(values: &SettingValues<'_>, config: &mut Config) -> Result<(), Error> {
     config.provisioner = read_program(values, "provisioner")?;
     config.signer = read_program(values, "signer")?;
-    let span = values.text("command-timeout").map_err(Error::Failed)?.unwrap_or_default();
+    let span = values.text_value("command-timeout").map_err(Error::Failed)?.unwrap_or_default();
     let problem = |problem| Error::Failed(format!("--command-timeout {span}: {problem}"));
-    let span_ms = parse_span_ms(&span).map_err(problem)?;
+    let span_ms = parse_duration_ms(&span).map_err(problem)?;
     config.command_timeout_ms = u64::try_from(span_ms)
         .ok()
         .filter(|span_ms| *span_ms > 0)
@@ -77,7 +77,7 @@ fn read_commands(values: &SettingValues<'_>, config: &mut Config) -> Result<(), 
 
 /// Returns the program that a setting names.
 fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program>, Error> {
-    let text = values.text(flag).map_err(Error::Failed)?;
+    let text = values.text_value(flag).map_err(Error::Failed)?;
     let program = text.filter(|text| !text.is_empty()).map(|text| {
         Program::parse(&text).map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
     });
@@ -87,7 +87,7 @@ fn read_program(values: &SettingValues<'_>, flag: &str) -> Result<Option<Program
 /// Reads the maximum size of servers that resellers may order.
 fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error> {
     let most = |flag: &str, min: u32| -> Result<u32, Error> {
-        let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
+        let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
         let what = format!("a whole number from {min}");
         let most: u32 = parse_value(flag, &text, &what)?;
         if most < min {
@@ -104,13 +104,13 @@ fn read_server_limits(values: &SettingValues<'_>) -> Result<ServerLimits, Error>
 
 /// Reads the settings that both commands share.
 fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Result<Config, Error> {
-    log_to_stderr(&values.text("log").map_err(Error::Failed)?.unwrap_or_default());
+    log_to_stderr(&values.text_value("log").map_err(Error::Failed)?.unwrap_or_default());
     config.tell = progress::show_progress;
     config.listen = listen_address(values)?;
     config.metrics_listen = metrics_address(values)?;
     config.metrics_token = metrics_token(values)?;
     config.public_url = values
-        .text("public-url")
+        .text_value("public-url")
         .map_err(Error::Failed)?
         .map(|url| normalize_url(&url))
         .transpose()?;
@@ -126,7 +126,7 @@ fn parse_list<T: FromStr<Err = String>>(
     values: &SettingValues<'_>,
     flag: &str,
 ) -> Result<Vec<T>, Error> {
-    let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
     let one = |text: &str| {
         text.parse::<T>().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
     };
@@ -139,14 +139,14 @@ fn serve_until_stopped(
     config: Config,
     line: impl Fn(&Server) -> String,
 ) -> Result<(), Error> {
-    let exit_with_parent = values.switch("exit-with-parent").map_err(Error::Failed)?;
-    let ready_file = values.text("ready-file").map_err(Error::Failed)?;
+    let exit_with_parent = values.is_switch_on("exit-with-parent").map_err(Error::Failed)?;
+    let ready_file = values.text_value("ready-file").map_err(Error::Failed)?;
     let ready_file = ready_file.map(PathBuf::from);
     if let Some(path) = &ready_file {
         check_ready_file_path(path)?;
     }
     let server = Server::start(config)?;
-    progress::remove_line();
+    progress::remove_progress_line();
     // Signals are handled before the server reports that it is ready. A process that reads the report may send a
     // signal at once.
     let signals = server.handle_signals()?;
@@ -264,21 +264,21 @@ async fn wait_for_stdin_end() {
 
 /// Returns the address to listen on.
 pub(super) fn listen_address(values: &SettingValues<'_>) -> Result<SocketAddr, Error> {
-    let text = values.text("listen").map_err(Error::Failed)?;
+    let text = values.text_value("listen").map_err(Error::Failed)?;
     resolve_address("listen", &text.unwrap_or_default())
 }
 
 /// Returns the separate address for `/metrics`.
 pub(super) fn metrics_address(values: &SettingValues<'_>) -> Result<Option<SocketAddr>, Error> {
     let flag = "metrics-listen";
-    let text = values.text(flag).map_err(Error::Failed)?;
+    let text = values.text_value(flag).map_err(Error::Failed)?;
     text.map(|text| resolve_address(flag, &text)).transpose()
 }
 
 /// Returns the token that `/metrics` requires. An empty token is an error: the operator meant to protect the counters.
 pub(super) fn metrics_token(values: &SettingValues<'_>) -> Result<Option<MetricsToken>, Error> {
     let flag = "metrics-token";
-    let text = values.text(flag).map_err(Error::Failed)?;
+    let text = values.text_value(flag).map_err(Error::Failed)?;
     text.map(|text| text.parse())
         .transpose()
         .map_err(|problem| Error::Failed(format!("--{flag} {problem}")))
@@ -306,14 +306,14 @@ fn normalize_url(text: &str) -> Result<String, Error> {
 /// Returns the source of live rates.
 pub(super) fn rates_source(values: &SettingValues<'_>) -> Result<RatesOrigin, Error> {
     let flag = "rates";
-    let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
     text.parse().map_err(|problem| Error::Failed(format!("--{flag} {text}: {problem}")))
 }
 
 /// Returns the maximum number of connections.
 pub(super) fn read_connections_max(values: &SettingValues<'_>) -> Result<usize, Error> {
     let flag = "connections-max";
-    let text = values.text(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
     let what = "a whole number from 16 to 1000000";
     let most: usize = parse_value(flag, &text, what)?;
     let range = 16..=1_000_000;

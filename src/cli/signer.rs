@@ -2,7 +2,7 @@
 //! configured.
 
 use super::checks::Check;
-use crate::chain::setting::Nodes;
+use crate::chain::setting::FollowedNodeUrls;
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
 use crate::domain::money::Cents;
@@ -13,7 +13,7 @@ use crate::store::doctor::FileProblem;
 use crate::store::{Reader, accounts, transfers};
 
 /// Reports the signer limit of each account.
-pub(super) fn check_limits(db: &Reader<'_>) -> Result<Check, Error> {
+pub(super) fn check_signer_limits(db: &Reader<'_>) -> Result<Check, Error> {
     let limits = signer_limit_lines(&accounts::all(db)?);
     let about = if limits.is_empty() {
         "signer limit: there is no account".to_owned()
@@ -44,7 +44,10 @@ fn signer_limit_lines(accounts: &[Account]) -> Vec<String> {
 }
 
 /// Checks for approved transfers that wait although no signer is configured.
-pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, Error> {
+pub(super) fn check_transfers_without_signer(
+    db: &Reader<'_>,
+    has_signer: bool,
+) -> Result<Check, Error> {
     let waiting = match has_signer {
         true => 0,
         false => transfers::count_waiting_for_signer(db)?,
@@ -58,7 +61,11 @@ pub(super) fn check_signer(db: &Reader<'_>, has_signer: bool) -> Result<Check, E
 }
 
 /// Checks for payouts and refunds that a person must review.
-pub(super) fn check_reviews(db: &Reader<'_>, now: Time, nodes: &Nodes) -> Result<Check, Error> {
+pub(super) fn check_transfers_in_review(
+    db: &Reader<'_>,
+    now: Time,
+    nodes: &FollowedNodeUrls,
+) -> Result<Check, Error> {
     let has_node = |chain| nodes.of_chains.iter().any(|node| node.chain == chain);
     let found = list_transfers_to_review(db, now, Mode::Live, |chain| (true, has_node(chain)))?;
     let complaints = found.into_iter().map(|(transfer, problem)| FileProblem {

@@ -73,7 +73,7 @@ impl Stream {
     }
 
     /// Paints the text from the start of the line to the first colon. Replaces control characters.
-    pub(super) fn paint_start(self, tone: Tone, line: &str) -> String {
+    pub(super) fn paint_until_colon(self, tone: Tone, line: &str) -> String {
         let line = &self.sanitize(line);
         match line.split_once(": ") {
             Some((start, rest)) => format!("{} {rest}", self.paint(tone, &format!("{start}:"))),

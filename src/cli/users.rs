@@ -109,7 +109,7 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
 
 /// Reads the password from a file or standard input, without the line end.
 fn read_password(matches: &ArgMatches) -> Result<String, Error> {
-    let file = SettingValues::new("user", matches).text("password-file");
+    let file = SettingValues::new("user", matches).text_value("password-file");
     let mut text = String::new();
     let read = match file.map_err(Error::Failed)? {
         Some(path) => std::fs::File::open(&path)

@@ -14,13 +14,14 @@ use crate::domain::progress::Progress;
 use crate::domain::refusal::Refusal;
 use crate::domain::wallet::{
     AddOwnAddress, INDEX_END, NAME_CHARS_MAX, ScriptType, WalletNetwork, WalletSecret,
-    contains_phrase, may_be_phrase_word, refuse_secrets, refuse_secrets_in, secret_problem,
+    contains_seed_phrase, may_be_seed_phrase_word, refuse_secrets, refuse_secrets_in_body,
+    secret_problem,
 };
 use crate::service::Error;
 use crate::service::chains::unwatched_pool_note;
 use crate::service::operator::own_addresses;
 use crate::service::operator::wallet_addresses::{
-    ADDRESSES_HEADER, AddressReceipt, addresses as next_addresses, to_csv,
+    ADDRESSES_HEADER, AddressReceipt, list_handed_out_addresses as next_addresses, to_csv,
 };
 use crate::service::operator::wallets::{self, WalletToAdd};
 use crate::store::Store;
@@ -98,7 +99,7 @@ pub(super) fn find_private_argument(args: &[OsString]) -> Option<Refusal> {
         }
         WalletSecret::find_in_argument(text).filter(|secret| *secret != WalletSecret::Hex)
     });
-    let is_phrase = is_wallet && contains_phrase(texts.iter().map(|text| text.as_ref()));
+    let is_phrase = is_wallet && contains_seed_phrase(texts.iter().map(|text| text.as_ref()));
     let found = found.or_else(|| is_phrase.then_some(WalletSecret::Phrase));
     let problem = secret_problem(found?);
     Some(Refusal::field("an argument", problem))
@@ -126,7 +127,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
             confirm_addresses(&store, &wanted, of_verb.get_flag("yes"), &mut *input)?;
             let added = store.write_and_wait(move |tx| wallets::add(tx, ACTOR, &wanted, now))?;
             print_line(added.get())?;
-            return print_unwatched_note(&store, chain);
+            return print_note_if_unwatched(&store, chain);
         }
         ("retire", _) => {
             let id = text("wallet").unwrap_or_default();
@@ -136,7 +137,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
             let fields = ["chain", "address"]
                 .map(|name| (name.to_owned(), Value::from(text(name).unwrap_or_default())));
             let body = Map::from_iter(fields);
-            refuse_secrets_in(&body)?;
+            refuse_secrets_in_body(&body)?;
             let body = AddOwnAddress::read(&body)?;
             store.write_and_wait(move |tx| {
                 own_addresses::declare_own_address(tx, ACTOR, &body, now)
@@ -156,7 +157,7 @@ pub(super) fn run_wallet(matches: &ArgMatches) -> Result<(), Error> {
 
 /// Prints a note on standard error if no server has followed the chain yet. Until then, no address of the chain is
 /// assigned.
-pub(super) fn print_unwatched_note(store: &Store, chain: Chain) -> Result<(), Error> {
+pub(super) fn print_note_if_unwatched(store: &Store, chain: Chain) -> Result<(), Error> {
     let Some(note) = store.read(|db| unwatched_pool_note(db, chain))? else {
         return Ok(());
     };
@@ -181,13 +182,13 @@ fn read_wallet(matches: &ArgMatches, input: &mut dyn BufRead) -> Result<WalletTo
         body.insert("next".to_owned(), Value::from(number));
     }
     let key = read_line(input, true)?;
-    if may_be_phrase_word(&key) {
+    if may_be_seed_phrase_word(&key) {
         // The user may have entered a seed phrase with one word on each line. The first word is enough to recognise
         // it.
         return Err(Refusal::field("key", secret_problem(WalletSecret::Phrase)).into());
     }
     body.insert("key".to_owned(), Value::from(key));
-    Ok(WalletToAdd::read(&body)?)
+    Ok(WalletToAdd::from_body(&body)?)
 }
 
 /// Returns standard input. Input from a pipe is read completely, because a seed phrase may be spread over several
@@ -328,7 +329,7 @@ fn print_addresses(
 
 /// Renders an address and its payments as JSON.
 fn address_view(wallet: &str, one: &AddressReceipt) -> String {
-    let came = one.came.as_ref();
+    let came = one.received.as_ref();
     let view = json!({
         "path": format!("m/0/{}", one.index), "address": one.address, "coin": came.map(|(coin, _)| coin),
         "amount": came.map(|(_, amount)| amount), "wallet": wallet,

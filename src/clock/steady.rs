@@ -13,7 +13,7 @@ const SLEW: i64 = 10;
 
 /// The state of a wall clock that is not trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClockDoubt {
+pub struct UntrustedWallClock {
     /// Milliseconds by which the wall clock is ahead of the steady time; negative if it is behind.
     pub ahead_ms: i64,
     /// Milliseconds until the wall clock is adopted if its difference to the steady time stays. `None` until the wall
@@ -21,7 +21,7 @@ pub struct ClockDoubt {
     pub adopted_in_ms: Option<i64>,
 }
 
-impl std::fmt::Display for ClockDoubt {
+impl std::fmt::Display for UntrustedWallClock {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let seconds = self.ahead_ms.unsigned_abs() / 1000;
         let side = if self.ahead_ms < 0 { "behind" } else { "ahead of" };
@@ -141,15 +141,22 @@ impl SteadyClock {
     }
 
     /// Returns the difference to a wall clock that is not trusted; `None` if the wall clock is trusted.
-    pub(super) fn wall_clock_doubt(&mut self, boot_us: i64, wall_us: i64) -> Option<ClockDoubt> {
+    pub(super) fn untrusted_wall_clock(
+        &mut self,
+        boot_us: i64,
+        wall_us: i64,
+    ) -> Option<UntrustedWallClock> {
         let now = self.now(boot_us, || wall_us);
         let ahead_ms = wall_us.saturating_sub(now) / 1000;
         if self.unpassed_us.is_some() {
-            return Some(ClockDoubt { ahead_ms, adopted_in_ms: None });
+            return Some(UntrustedWallClock { ahead_ms, adopted_in_ms: None });
         }
         self.off.map(|off| {
             let stayed = boot_us.saturating_sub(off.since_boot_us);
-            ClockDoubt { ahead_ms, adopted_in_ms: Some(HOUR.saturating_sub(stayed).max(0) / 1000) }
+            UntrustedWallClock {
+                ahead_ms,
+                adopted_in_ms: Some(HOUR.saturating_sub(stayed).max(0) / 1000),
+            }
         })
     }
 }
@@ -193,7 +200,7 @@ mod tests {
         }
 
         fn distrusts_wall_clock(&mut self) -> bool {
-            self.steady.wall_clock_doubt(self.boot, self.wall).is_some()
+            self.steady.untrusted_wall_clock(self.boot, self.wall).is_some()
         }
     }
 

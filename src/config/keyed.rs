@@ -3,7 +3,7 @@
 //! Invariant: values may be secrets, and no error contains one. For the same key, a flag takes precedence over the
 //! environment.
 
-use super::{Setting, SettingValues, of_command};
+use super::{Setting, SettingValues, settings_of_command};
 use crate::domain::asset::Asset;
 use crate::domain::chain::Chain;
 use std::ffi::OsString;
@@ -11,17 +11,17 @@ use std::ffi::OsString;
 impl Setting {
     /// Returns `true` if the value of the setting has the form `KEY=value`.
     pub(super) fn is_keyed(&self) -> bool {
-        self.key().is_some()
+        self.key_placeholder().is_some()
     }
 
     /// Returns the placeholder of the key, for example `CHAIN`.
-    fn key(&self) -> Option<&'static str> {
+    fn key_placeholder(&self) -> Option<&'static str> {
         Some(self.value?.split_once('=')?.0)
     }
 
     /// Returns the pattern of the environment variables of a `KEY=value` flag, with a placeholder for the key.
     pub(super) fn keyed_env_name(&self) -> Option<String> {
-        let key = self.key()?;
+        let key = self.key_placeholder()?;
         Some(format!("COFFER_{}_{key}", to_env_name(self.flag)))
     }
 }
@@ -38,7 +38,7 @@ impl SettingValues<'_> {
     /// A message without the value, if there is no key or the value is not Unicode.
     pub fn keyed_values(&self, flag: &str) -> Result<Vec<(String, String)>, String> {
         let mut found: Vec<(String, String)> = Vec::new();
-        let setting = of_command(self.command).find(|setting| setting.flag == flag);
+        let setting = settings_of_command(self.command).find(|setting| setting.flag == flag);
         let Some((setting, value)) = setting.and_then(|setting| Some((setting, setting.value?)))
         else {
             return Ok(found);
@@ -49,7 +49,7 @@ impl SettingValues<'_> {
             found.push((key.trim().to_owned(), value.trim().to_owned()));
         }
         let by_flag = found.len();
-        let keys = match setting.key() {
+        let keys = match setting.key_placeholder() {
             Some("CHAIN") => Chain::TEXTS.to_vec(),
             Some(_) | None => Asset::ids(),
         };
@@ -71,14 +71,14 @@ impl SettingValues<'_> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{SettingValues, of_command};
+    use super::{SettingValues, settings_of_command};
     use clap::Command;
 
     #[test]
     fn flag_overrides_the_environment_for_its_key() {
         let command = || {
-            of_command("serve")
-                .fold(Command::new("serve"), |command, setting| command.arg(setting.arg()))
+            settings_of_command("serve")
+                .fold(Command::new("serve"), |command, setting| command.arg(setting.to_clap_arg()))
         };
         let read = |args: &[&str]| {
             let args = std::iter::once(&"serve").chain(args);

@@ -9,7 +9,7 @@ use super::asset::{Asset, Mode};
 use super::event::{EventType, WebhookFormat};
 use super::language::AUTO;
 use super::money::{Bps, Cents};
-use super::refusal::{Code, Refusal};
+use super::refusal::{Refusal, RefusalCode};
 use super::text_enum::text_enum;
 use super::time::Time;
 use super::url::SiteUrl;
@@ -42,10 +42,10 @@ impl AccountStatus {
         match self {
             AccountStatus::Active => Ok(()),
             AccountStatus::Suspended => {
-                Err(Refusal::new(Code::AccountSuspended, "the account is suspended"))
+                Err(Refusal::new(RefusalCode::AccountSuspended, "the account is suspended"))
             }
             AccountStatus::Pending | AccountStatus::Rejected => Err(Refusal::new(
-                Code::AccountNotApproved,
+                RefusalCode::AccountNotApproved,
                 format!("the account is {self}, not approved"),
             )),
         }
@@ -60,7 +60,7 @@ impl AccountStatus {
             AccountStatus::Active => Ok(()),
             AccountStatus::Pending | AccountStatus::Suspended | AccountStatus::Rejected => {
                 Err(Refusal::new(
-                    Code::AccountNotActive,
+                    RefusalCode::AccountNotActive,
                     format!("the account is {self}; payouts need an active one"),
                 ))
             }
@@ -84,7 +84,7 @@ impl AccountStatus {
             return Ok(());
         }
         Err(Refusal::new(
-            Code::InvalidTransition,
+            RefusalCode::InvalidTransition,
             format!("an account that is {self} cannot become {next}"),
         ))
     }
@@ -187,7 +187,7 @@ impl Account {
         let max = self.invoice_max;
         amount.filter(|amount| *amount <= max).ok_or_else(|| {
             let message = format!("amount must be at most {max} for this account");
-            Refusal::for_param(Code::AmountTooLarge, "amount", message)
+            Refusal::for_param(RefusalCode::AmountTooLarge, "amount", message)
         })
     }
 
@@ -265,7 +265,7 @@ impl WebhookEndpoint {
 #[cfg(test)]
 mod tests {
     use super::AccountStatus::{Active, Pending, Rejected, Suspended};
-    use super::{AccountStatus, Code};
+    use super::{AccountStatus, RefusalCode};
 
     #[test]
     fn status_changes_only_along_documented_steps() {
@@ -277,7 +277,7 @@ mod tests {
                 let expected = if drawn.contains(&(*from, *to)) {
                     Ok(())
                 } else {
-                    Err(Code::InvalidTransition)
+                    Err(RefusalCode::InvalidTransition)
                 };
                 assert_eq!(moved, expected, "{from} to {to}");
             }

@@ -14,7 +14,7 @@ use sha3::Keccak256;
 
 use super::asset::Mode;
 use super::chain::Chain;
-use encoding::{Encoding, TestEncoding, UtxoEncoding, UtxoPrefixes};
+use encoding::{Encoding, SimulatedEncoding, UtxoEncoding, UtxoPrefixes};
 
 mod account;
 pub(super) mod encoding;
@@ -25,9 +25,9 @@ mod solana;
 
 pub use account::{account_address, account_bytes};
 pub use network::parse_on_named_network;
-pub use pay_to::{PayTo, write_address};
+pub use pay_to::{AddressTarget, write_address};
 pub use script::{output_script, script_address};
-pub use solana::{TOKEN_PROGRAM, can_sign, is_signature, token_account};
+pub use solana::{TOKEN_PROGRAM, can_sign, is_solana_txid, token_account};
 
 /// Longest accepted address, in bytes. The longest real address, a taproot address on regtest, has 64.
 const TEXT_BYTES_MAX: usize = 128;
@@ -58,8 +58,8 @@ pub struct AddressError {
 /// Reason why a text is not an address, as the end of a message like "not an address on bitcoin: …".
 type AddressProblem = &'static str;
 
-const CHECKSUM: AddressProblem = "its checksum does not match; copy it again";
-const NOBODY: AddressProblem = "the all-zero address belongs to nobody";
+const CHECKSUM_MISMATCH: AddressProblem = "its checksum does not match; copy it again";
+const ALL_ZERO_ADDRESS: AddressProblem = "the all-zero address belongs to nobody";
 
 impl Network {
     /// Both networks, the main one first.
@@ -84,8 +84,8 @@ pub fn test_mode_address(chain: Chain, label: &str, index: u64) -> String {
     let (hash, _) = digest.split_at(20);
     match &chain.row().encoding {
         Encoding::Utxo(utxo) => match utxo.simulated {
-            TestEncoding::Segwit(prefix) => write_p2wpkh(prefix, hash),
-            TestEncoding::Hash(version) => write_base58check(version, hash),
+            SimulatedEncoding::Segwit(prefix) => write_p2wpkh(prefix, hash),
+            SimulatedEncoding::Hash(version) => write_base58check(version, hash),
         },
         Encoding::Evm => write_evm(&lower_hex(hash)),
         Encoding::Tron => write_base58check(TRON_VERSION, hash),
@@ -175,7 +175,7 @@ fn read_segwit(prefixes: &UtxoPrefixes, text: &str) -> Result<String, AddressPro
 
 fn segwit_problem(error: &SegwitHrpstringError, prefixes: &UtxoPrefixes) -> AddressProblem {
     match error {
-        SegwitHrpstringError::Checksum(_) => CHECKSUM,
+        SegwitHrpstringError::Checksum(_) => CHECKSUM_MISMATCH,
         SegwitHrpstringError::Unchecked(UncheckedHrpstringError::Char(CharError::MixedCase)) => {
             "its letters must be all lower case or all upper case"
         }
@@ -197,11 +197,11 @@ fn read_evm(text: &str) -> Result<String, AddressProblem> {
     }
     let lower = digits.to_ascii_lowercase();
     if lower.bytes().all(|digit| digit == b'0') {
-        return Err(NOBODY);
+        return Err(ALL_ZERO_ADDRESS);
     }
     let canonical = write_evm(&lower);
     let one_case = digits == lower || digits == digits.to_ascii_uppercase();
-    if one_case || text == canonical { Ok(canonical) } else { Err(CHECKSUM) }
+    if one_case || text == canonical { Ok(canonical) } else { Err(CHECKSUM_MISMATCH) }
 }
 
 /// Writes an EVM address with the letter case of EIP-55. A letter is a capital if the matching half byte of
@@ -223,7 +223,7 @@ fn read_tron(text: &str) -> Result<String, AddressProblem> {
     const EXPECTED: AddressProblem =
         "expected a complete address of 34 characters that starts with T";
     match read_base58check(text, EXPECTED)? {
-        (TRON_VERSION, hash) if hash == [0; 20] => Err(NOBODY),
+        (TRON_VERSION, hash) if hash == [0; 20] => Err(ALL_ZERO_ADDRESS),
         (TRON_VERSION, hash) => Ok(write_base58check(TRON_VERSION, &hash)),
         _ => Err(EXPECTED),
     }
@@ -254,7 +254,7 @@ fn read_base58check(
             let [version, hash @ .., _, _, _, _] = bytes;
             Ok((version, hash))
         }
-        Err(bs58::decode::Error::InvalidChecksum { .. }) => Err(CHECKSUM),
+        Err(bs58::decode::Error::InvalidChecksum { .. }) => Err(CHECKSUM_MISMATCH),
         _ => Err(expected),
     }
 }

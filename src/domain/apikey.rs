@@ -32,7 +32,7 @@ text_enum! {
 }
 
 /// Returns the prefix of keys of this class and mode. Legacy keys have none.
-const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
+const fn key_prefix(class: KeyClass, mode: Mode) -> &'static str {
     match (class, mode) {
         (KeyClass::Secret, Mode::Live) => "sk_live_",
         (KeyClass::Secret, Mode::Test) => "sk_test_",
@@ -45,7 +45,7 @@ const fn prefix(class: KeyClass, mode: Mode) -> &'static str {
 /// Generates a key from random bytes.
 ///
 /// A legacy key is `<16 characters>.<30 characters>`. Other keys consist of a prefix, a random part and a checksum.
-pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
+pub fn generate_key(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> String {
     match class {
         KeyClass::Legacy => {
             let mut text = random_text(16, random);
@@ -53,7 +53,9 @@ pub fn generate(class: KeyClass, mode: Mode, random: &mut dyn FnMut() -> u8) -> 
             text.push_str(&random_text(RANDOM_CHARS, random));
             text
         }
-        KeyClass::Secret | KeyClass::Public => generate_with_checksum(prefix(class, mode), random),
+        KeyClass::Secret | KeyClass::Public => {
+            generate_with_checksum(key_prefix(class, mode), random)
+        }
     }
 }
 
@@ -72,10 +74,10 @@ fn generate_with_checksum(prefix: &str, random: &mut dyn FnMut() -> u8) -> Strin
 }
 
 /// Returns `true` if the text has the prefix and the checksum of a generated key, or the form of a legacy key.
-pub fn is_plausible(text: &str) -> bool {
+pub fn is_plausible_key(text: &str) -> bool {
     let made = [KeyClass::Secret, KeyClass::Public]
         .into_iter()
-        .flat_map(|class| Mode::ALL.iter().map(move |mode| prefix(class, *mode)))
+        .flat_map(|class| Mode::ALL.iter().map(move |mode| key_prefix(class, *mode)))
         .any(|prefix| text.starts_with(prefix));
     if !made {
         return text
@@ -99,7 +101,7 @@ fn has_valid_checksum(text: &str) -> bool {
 /// Returns `true` if the text is a legacy key that can be imported.
 ///
 /// It must be `<id>.<secret>` with a secret of at least 16 characters, and must not begin like another kind of key.
-pub fn is_importable(text: &str) -> bool {
+pub fn is_importable_legacy_key(text: &str) -> bool {
     let plain = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
     };
@@ -112,7 +114,7 @@ pub fn is_importable(text: &str) -> bool {
 }
 
 /// Returns the SHA-256 of a key, which is stored instead of the key.
-pub fn hash(text: &str) -> [u8; 32] {
+pub fn hash_key(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
@@ -158,13 +160,13 @@ fn base62_digit(value: u32) -> char {
 #[cfg(test)]
 mod tests {
     use super::{
-        KeyClass, Mode, generate, generate_token, is_importable, is_plausible, is_plausible_token,
-        last4,
+        KeyClass, Mode, generate_key, generate_token, is_importable_legacy_key, is_plausible_key,
+        is_plausible_token, last4,
     };
 
     fn generated_key(class: KeyClass, mode: Mode) -> String {
         let mut next = 0_u8;
-        generate(class, mode, &mut || {
+        generate_key(class, mode, &mut || {
             next = next.wrapping_mul(37).wrapping_add(91);
             next
         })
@@ -180,10 +182,10 @@ mod tests {
         ] {
             let key = generated_key(class, mode);
             assert!(key.starts_with(prefix) && key.len() == 44, "{key}");
-            assert!(is_plausible(&key));
+            assert!(is_plausible_key(&key));
         }
         let legacy = generated_key(KeyClass::Legacy, Mode::Live);
-        assert!(legacy.split_once('.').is_some() && is_plausible(&legacy), "{legacy}");
+        assert!(legacy.split_once('.').is_some() && is_plausible_key(&legacy), "{legacy}");
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
             next
         });
         assert!(token.starts_with("rt_") && token.len() == 39, "{token}");
-        assert!(is_plausible_token(&token) && !is_plausible(&token));
+        assert!(is_plausible_token(&token) && !is_plausible_key(&token));
         assert!(!is_plausible_token(&generated_key(KeyClass::Secret, Mode::Live)));
         for wrong in [token.to_ascii_uppercase().as_str(), "", "rt_", "rt_sandbox"] {
             assert!(!is_plausible_token(wrong), "{wrong}");
@@ -212,16 +214,19 @@ mod tests {
                 .enumerate()
                 .map(|(i, c)| if i == at { if c == 'x' { 'y' } else { 'x' } } else { c })
                 .collect();
-            assert!(!is_plausible(&wrong), "{wrong}");
+            assert!(!is_plausible_key(&wrong), "{wrong}");
         }
         for wrong in ["", "sk_live_", "sk_test_sandbox", "x", ".", "a.", ".b", "sk_live_é"] {
-            assert!(!is_plausible(wrong), "{wrong}");
+            assert!(!is_plausible_key(wrong), "{wrong}");
         }
     }
 
     #[test]
     fn imported_key_is_legacy_and_hard_to_guess() {
-        assert!(is_importable("shop.0123456789abcdef") && is_importable("a-b_c.ABCDEFGHIJKLMNOP"));
+        assert!(
+            is_importable_legacy_key("shop.0123456789abcdef")
+                && is_importable_legacy_key("a-b_c.ABCDEFGHIJKLMNOP")
+        );
         for wrong in [
             "",
             "shop",
@@ -232,9 +237,9 @@ mod tests {
             "sk_live_x.0123456789abcdef",
             "shop.0123456789abcdeé",
         ] {
-            assert!(!is_importable(wrong), "{wrong}");
+            assert!(!is_importable_legacy_key(wrong), "{wrong}");
         }
-        assert!(!is_importable(&format!("a.{}", "b".repeat(200))));
+        assert!(!is_importable_legacy_key(&format!("a.{}", "b".repeat(200))));
     }
 
     #[test]

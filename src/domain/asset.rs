@@ -101,7 +101,7 @@ impl Asset {
 }
 
 /// Returns the symbols of all coins, without duplicates, in table order. A coin has the same price on all its chains.
-pub fn symbols() -> impl Iterator<Item = &'static str> {
+pub fn coin_symbols() -> impl Iterator<Item = &'static str> {
     let first = |(place, asset): &(usize, &'static Asset)| {
         let before = ASSETS.iter().take(*place);
         !before.into_iter().any(|other| other.symbol == asset.symbol)

@@ -309,7 +309,7 @@ mod tests {
     use super::{CHAINS, Chain, Depth};
 
     #[test]
-    fn row_returns_the_row_of_its_chain() {
+    fn row_names_its_own_chain() {
         assert_eq!(CHAINS.len(), Chain::ALL.len());
         for chain in Chain::ALL {
             assert_eq!(chain.row().chain, *chain);

@@ -54,7 +54,7 @@ mod tests {
     use super::{contrast, csp_style_source, luminance, text_color_on};
 
     #[test]
-    fn text_is_readable_on_every_colour() {
+    fn text_is_readable_on_every_color() {
         for red in (0..=255).step_by(15) {
             for green in (0..=255).step_by(5) {
                 for blue in (0..=255).step_by(15) {

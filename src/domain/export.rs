@@ -165,7 +165,7 @@ impl ExportKind {
 }
 
 /// Returns the header row: the names of the columns.
-pub fn header(export: ExportKind) -> String {
+pub fn csv_header(export: ExportKind) -> String {
     let names: Vec<&str> = export.columns().iter().map(|(name, _)| *name).collect();
     format!("{}\r\n", names.join(","))
 }
@@ -212,7 +212,7 @@ fn escape_formulas(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for piece in text.split_inclusive(SEPARATORS) {
         let is_odd_start = out.is_empty() && text.starts_with(['\t', '\r']);
-        if is_odd_start || starts_formula(piece) {
+        if is_odd_start || is_read_as_formula(piece) {
             out.push('\'');
         }
         out.push_str(piece);
@@ -222,7 +222,7 @@ fn escape_formulas(text: &str) -> String {
 
 /// Returns `true` if a spreadsheet reads the text as a formula. Spreadsheets skip some leading characters, and some
 /// accept full-width forms of `=`, `+`, `-` and `@`.
-fn starts_formula(text: &str) -> bool {
+fn is_read_as_formula(text: &str) -> bool {
     const BYTE_ORDER_MARK: char = '\u{feff}';
     let is_passed_over =
         |c: char| c.is_whitespace() || c.is_control() || c == '"' || c == BYTE_ORDER_MARK;
@@ -243,7 +243,7 @@ fn write_quoted(text: &str, out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, CellFormat, ExportKind, header, write_row};
+    use super::{Cell, CellFormat, ExportKind, csv_header, write_row};
 
     /// Returns the CSV row of these cells.
     fn csv_row(cells: &[(CellFormat, Cell)]) -> String {
@@ -320,7 +320,7 @@ mod tests {
             let has = |form: CellFormat| columns.iter().any(|(_, other)| *other == form);
             let names_coin = columns.iter().any(|(name, _)| *name == "asset");
             assert!(!has(CellFormat::Units) || names_coin, "{export}");
-            assert!(header(*export).starts_with("id,"));
+            assert!(csv_header(*export).starts_with("id,"));
         }
     }
 }

@@ -14,14 +14,14 @@ pub mod view;
 
 pub use camel_case::CamelCase;
 pub(crate) use input::input;
-pub(in crate::domain) use json_schema::keywords;
+pub(in crate::domain) use json_schema::schema_from_keywords;
 pub use rule::{Rule, rule_for};
 pub(crate) use schema::schema;
 pub use schema::{Component, FieldSchema, Keywords, Object, Property, Schema};
 pub use view::ViewField;
 pub(crate) use view::view;
 
-use super::refusal::{Code, Refusal};
+use super::refusal::{Refusal, RefusalCode};
 use super::url::{SiteOrAppUrl, SiteUrl, UrlProblem};
 use super::{email, json};
 use serde_json::{Map, Number, Value};
@@ -51,10 +51,13 @@ impl<'a> Fields<'a> {
         }
         match json::parse(body) {
             Ok(Value::Object(map)) => Ok(map),
-            Ok(_) => Err(Refusal::new(Code::InvalidRequest, "the body must be a JSON object")),
-            Err(error) => {
-                Err(Refusal::new(Code::InvalidRequest, format!("the body must be JSON: {error}")))
+            Ok(_) => {
+                Err(Refusal::new(RefusalCode::InvalidRequest, "the body must be a JSON object"))
             }
+            Err(error) => Err(Refusal::new(
+                RefusalCode::InvalidRequest,
+                format!("the body must be JSON: {error}"),
+            )),
         }
     }
 

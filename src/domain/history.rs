@@ -41,7 +41,7 @@ impl HashLink {
 
     /// Returns the link before the first row, for a log that was empty when its hash chain began.
     pub fn before_first_row(log: ChainedLog) -> HashLink {
-        HashChainStart::new(log).into_link()
+        InitialRowsHasher::new(log).into_link()
     }
 
     /// Returns the link of `row`, which follows the row of this link.
@@ -51,7 +51,7 @@ impl HashLink {
 
     /// Returns the hash of a value that consists of named fields. The audit log records the hash when the value
     /// changes.
-    pub fn hash_of_value(name: &str, fields: &HashedFields) -> HashLink {
+    pub fn hash_value(name: &str, fields: &HashedFields) -> HashLink {
         HashLink::new(&format!("coffer value {VERSION}\n{name}\n"), fields)
     }
 }
@@ -63,13 +63,13 @@ impl fmt::Display for HashLink {
 }
 
 /// Hasher of the rows that were written before the hash chain began. Rows are added in their order.
-pub struct HashChainStart(Sha256);
+pub struct InitialRowsHasher(Sha256);
 
-impl HashChainStart {
+impl InitialRowsHasher {
     /// Returns a hasher to which no row has been added.
-    pub fn new(log: ChainedLog) -> HashChainStart {
+    pub fn new(log: ChainedLog) -> InitialRowsHasher {
         let header = format!("coffer {log} {VERSION} start\n");
-        HashChainStart(Sha256::new().chain_update(header))
+        InitialRowsHasher(Sha256::new().chain_update(header))
     }
 
     /// Adds a row.

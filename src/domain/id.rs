@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn event_id_has_its_form() {
+    fn event_id_has_prefix_and_32_hex_digits() {
         let id = new_event(Time(0), 1);
         assert!(id.starts_with("evt_") && id.len() == 36, "{id}");
     }

@@ -26,12 +26,13 @@ pub fn parse(text: &[u8]) -> Result<Value, String> {
 /// Returns `true` if the text contains a reserved name, also as a part of a longer string.
 fn has_reserved_name(text: &[u8]) -> bool {
     let is_escaped = text.windows(4).any(|part| part == b"\\u00");
-    let plain = if is_escaped { Cow::Owned(unescaped(text)) } else { Cow::Borrowed(text) };
+    let plain =
+        if is_escaped { Cow::Owned(replace_byte_escapes(text)) } else { Cow::Borrowed(text) };
     plain.windows(RESERVED.len()).any(|part| part == RESERVED)
 }
 
 /// Replaces every escape `\u00XX` by its byte. Other escapes, such as `\n`, cannot occur in a reserved name.
-fn unescaped(text: &[u8]) -> Vec<u8> {
+fn replace_byte_escapes(text: &[u8]) -> Vec<u8> {
     let (mut plain, mut rest) = (Vec::with_capacity(text.len()), text);
     while let Some((first, after)) = rest.split_first() {
         let (byte, after) = parse_escape(rest).unwrap_or((*first, after));

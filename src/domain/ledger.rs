@@ -113,7 +113,7 @@ pub fn confirmation_postings(value: Cents, fee_bps: Bps) -> Result<Vec<Posting>,
 ///
 /// An entry is given as its `seq` and amount. Reversing the adjustments in the same way restores the original
 /// amounts.
-pub fn reversals(
+pub fn reversal_postings(
     unreversed: &[(i64, Cents)],
     memo: &'static str,
 ) -> Result<Vec<Posting>, Overflow> {
@@ -170,7 +170,7 @@ impl Balance {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bps, Cents, LedgerKind, confirmation_postings, reversals};
+    use super::{Bps, Cents, LedgerKind, confirmation_postings, reversal_postings};
 
     #[test]
     fn payment_books_a_sale_and_a_fee() {
@@ -197,11 +197,13 @@ mod tests {
 
     #[test]
     fn reversal_of_a_reversal_restores_the_entry() {
-        let back = reversals(&[(1, Cents(2000)), (2, Cents(-20))], "gone").unwrap_or_default();
+        let back =
+            reversal_postings(&[(1, Cents(2000)), (2, Cents(-20))], "gone").unwrap_or_default();
         let amounts: Vec<_> =
             back.iter().map(|posting| (posting.amount, posting.reverses)).collect();
         assert_eq!(amounts, [(Cents(-2000), Some(1)), (Cents(20), Some(2))]);
-        let again = reversals(&[(3, Cents(-2000)), (4, Cents(20))], "back").unwrap_or_default();
+        let again =
+            reversal_postings(&[(3, Cents(-2000)), (4, Cents(20))], "back").unwrap_or_default();
         assert_eq!(again.iter().map(|posting| posting.amount.0).sum::<i64>(), 1980);
     }
 }

@@ -8,7 +8,7 @@ use super::fields::text_rule::{TextRule, text};
 use super::fields::{Fields, Keywords, Rule, input};
 use super::invoice::draft::PriceRule;
 use super::money::{Cents, Currency};
-use super::refusal::{Code, Refusal};
+use super::refusal::{Refusal, RefusalCode};
 use super::time::Time;
 use std::ops::RangeInclusive;
 
@@ -119,10 +119,10 @@ impl Rule for LinkNameRule {
         Ok(text.map(str::to_owned))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         text(NAME_CHARS)
             .with_pattern(*NAME_CHARS.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$")
-            .keywords()
+            .json_schema()
     }
 }
 
@@ -137,16 +137,16 @@ impl Rule for LinkPriceRule {
             return Ok(None);
         }
         let price = PriceRule.read(fields, name)?.flatten();
-        price.ok_or_else(price_too_large).map(Some)
+        price.ok_or_else(price_too_large_refusal).map(Some)
     }
 
-    fn keywords(&self) -> Keywords {
-        OrNull(PriceRule).keywords()
+    fn json_schema(&self) -> Keywords {
+        OrNull(PriceRule).json_schema()
     }
 }
 
 /// Returns the refusal of a price that overflows.
-fn price_too_large() -> Refusal {
+fn price_too_large_refusal() -> Refusal {
     let message = "amount is larger than any account allows";
-    Refusal::for_param(Code::AmountTooLarge, "amount", message)
+    Refusal::for_param(RefusalCode::AmountTooLarge, "amount", message)
 }

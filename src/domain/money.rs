@@ -213,19 +213,19 @@ impl Bps {
 /// Returns `true` if `received` is at least `due` less the tolerance `under`. The comparison does not round.
 pub fn is_paid_in_full(received: impl Into<Total>, due: Cents, under: Bps) -> bool {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
-    scaled(received.into(), 10_000) >= scaled(due.into(), factor)
+    multiplied_sum(received.into(), 10_000) >= multiplied_sum(due.into(), factor)
 }
 
 /// Returns `true` if `received` is more than `due` plus the tolerance `over`. The comparison does not round.
 pub fn is_overpaid(received: impl Into<Total>, due: Cents, over: Bps) -> bool {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
-    scaled(received.into(), 10_000) > scaled(due.into(), factor)
+    multiplied_sum(received.into(), 10_000) > multiplied_sum(due.into(), factor)
 }
 
 /// Returns the smallest amount in whole cents for which [`is_paid_in_full`] is true.
 pub fn min_paid_amount(due: Cents, under: Bps) -> Cents {
     let factor = 10_000_i64.saturating_sub(i64::from(under.0));
-    let scaled = scaled(due.into(), factor);
+    let scaled = multiplied_sum(due.into(), factor);
     let up = i128::from(scaled.rem_euclid(10_000) != 0);
     capped_cents(scaled.div_euclid(10_000).saturating_add(up))
 }
@@ -233,7 +233,7 @@ pub fn min_paid_amount(due: Cents, under: Bps) -> Cents {
 /// Returns the largest amount in whole cents for which [`is_overpaid`] is false.
 pub fn max_not_overpaid(due: Cents, over: Bps) -> Cents {
     let factor = 10_000_i64.saturating_add(i64::from(over.0));
-    let scaled = scaled(due.into(), factor);
+    let scaled = multiplied_sum(due.into(), factor);
     capped_cents(scaled.div_euclid(10_000))
 }
 
@@ -243,7 +243,7 @@ fn capped_cents(cents: i128) -> Cents {
 }
 
 /// Multiplies a sum by a small factor. The product fits into 128 bits for any sum of stored amounts.
-fn scaled(sum: Total, factor: i64) -> i128 {
+fn multiplied_sum(sum: Total, factor: i64) -> i128 {
     sum.0.saturating_mul(i128::from(factor))
 }
 

@@ -7,7 +7,7 @@ use super::money::Cents;
 use super::money::coin::{Rate, Units};
 use super::payment::Payment;
 use super::rate::RateQuote;
-use super::refusal::{Code, Refusal};
+use super::refusal::{Refusal, RefusalCode};
 use super::time::Time;
 
 /// A coin that was selected for an invoice, with its rate, amount and address.
@@ -32,7 +32,7 @@ pub struct Quote {
 
 /// Returns the refusal `coin_unavailable` (400) with this message.
 pub fn coin_unavailable(message: impl Into<String>) -> Refusal {
-    Refusal::for_param(Code::CoinUnavailable, "asset", message)
+    Refusal::for_param(RefusalCode::CoinUnavailable, "asset", message)
 }
 
 /// Converts a price to an amount of a coin.

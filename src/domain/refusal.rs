@@ -6,7 +6,7 @@ use super::text_enum::text_enum;
 
 text_enum! {
     /// The machine code in an error's `error` field.
-    pub enum Code {
+    pub enum RefusalCode {
         /// A field, a query value or the whole body is not as documented.
         InvalidRequest = "invalid_request",
         /// The price of the invoice is above the account's maximum.
@@ -95,7 +95,7 @@ text_enum! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Machine code of the error.
-    pub code: Code,
+    pub code: RefusalCode,
     /// Message for a person: the problem, then the remedy.
     pub message: String,
     /// Name of the wrong field, query value or header, if there is one.
@@ -106,18 +106,22 @@ pub struct Refusal {
 
 impl Refusal {
     /// Returns a refusal that names no field.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: RefusalCode, message: impl Into<String>) -> Self {
         Refusal { code, message: message.into(), param: None, wait_seconds: None }
     }
 
     /// Returns a refusal that names one field.
-    pub fn for_param(code: Code, param: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn for_param(
+        code: RefusalCode,
+        param: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
         Refusal { code, message: message.into(), param: Some(param.into()), wait_seconds: None }
     }
 
     /// Returns a 400 `invalid_request` for one field. The message starts with the field's name.
     pub fn field(param: &str, problem: impl std::fmt::Display) -> Self {
-        Refusal::for_param(Code::InvalidRequest, param, format!("{param} {problem}"))
+        Refusal::for_param(RefusalCode::InvalidRequest, param, format!("{param} {problem}"))
     }
 
     /// Adds the number of seconds after which the caller may try again.
@@ -128,7 +132,7 @@ impl Refusal {
     /// Returns the refusal for an object that is unknown, of another account, or of the other mode. The caller cannot
     /// tell these three cases apart.
     pub fn not_found(what: &str) -> Self {
-        Refusal::new(Code::NotFound, format!("no such {what}"))
+        Refusal::new(RefusalCode::NotFound, format!("no such {what}"))
     }
 }
 

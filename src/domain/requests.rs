@@ -30,7 +30,7 @@ impl RequestCounter {
             Some((last, count)) if *last >= hour => *count = count.saturating_add(more),
             Some(_) | None => self.hours.push_back((hour, more)),
         }
-        while self.hours.front().is_some_and(|(first, _)| is_old(*first, hour)) {
+        while self.hours.front().is_some_and(|(first, _)| is_before_last_day(*first, hour)) {
             self.hours.pop_front();
         }
     }
@@ -50,7 +50,7 @@ impl RequestCounter {
         if span_ms < SPAN_MS_MIN {
             return None;
         }
-        let young = self.hours.iter().filter(|(hour, _)| !is_old(*hour, this));
+        let young = self.hours.iter().filter(|(hour, _)| !is_before_last_day(*hour, this));
         let counted: u64 = young.map(|(_, count)| count).sum();
         let day_ms = u128::try_from(HOURS.saturating_mul(HOUR_MS)).ok()?;
         let made = u128::from(counted).saturating_mul(day_ms);
@@ -63,7 +63,7 @@ fn hour_number(at: Time) -> i64 {
 }
 
 /// Returns `true` if the hour is before the last 24 hours.
-fn is_old(hour: i64, now: i64) -> bool {
+fn is_before_last_day(hour: i64, now: i64) -> bool {
     now.saturating_sub(hour) >= HOURS
 }
 

@@ -46,7 +46,7 @@ impl LaggingChains {
     ///
     /// `waits_for` is the list that [`awaited_chains`] writes.
     pub fn earliest_scanned_to(&self, waits_for: &str) -> Option<Time> {
-        let is_lagging = |(chain, _): &&(Chain, Time)| is_waited_for(waits_for, *chain);
+        let is_lagging = |(chain, _): &&(Chain, Time)| is_chain_awaited(waits_for, *chain);
         let lagging = self.0.iter().filter(is_lagging);
         lagging.map(|(_, to)| *to).min()
     }
@@ -78,7 +78,7 @@ impl LaggingChains {
 }
 
 /// Returns `true` if the list from [`awaited_chains`] contains this chain.
-pub fn is_waited_for(waits_for: &str, chain: Chain) -> bool {
+pub fn is_chain_awaited(waits_for: &str, chain: Chain) -> bool {
     let mut waited = waits_for.split(SEPARATOR);
     waited.any(|waited| waited == chain.as_str())
 }

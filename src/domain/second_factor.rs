@@ -20,7 +20,7 @@ pub const CODE_MISSING: &str =
 /// knew the code.
 pub fn used_code_refusal() -> Refusal {
     let message = "code was used already, or a later one was; wait for the next code of your authenticator app";
-    Refusal::for_param(refusal::Code::InvalidCredentials, "code", message)
+    Refusal::for_param(refusal::RefusalCode::InvalidCredentials, "code", message)
 }
 
 /// Issuer that authenticator apps display.
@@ -114,7 +114,7 @@ impl EnteredCode {
         }
         let is_base32 = |byte: u8| matches!(byte, b'A'..=b'Z' | b'2'..=b'7');
         if plain.len() == RECOVERY_CHARS && plain.bytes().all(is_base32) {
-            return Ok(EnteredCode::Recovery(apikey::hash(&plain)));
+            return Ok(EnteredCode::Recovery(apikey::hash_key(&plain)));
         }
         let problem =
             "must be the six digits that your authenticator app shows now, or a recovery code";
@@ -125,7 +125,7 @@ impl EnteredCode {
 /// Makes a recovery code of these random bits. Returns its text and its SHA-256.
 pub fn recovery_code(random: [u8; 10]) -> (String, [u8; 32]) {
     let plain = Bytes::new(Box::new(random)).to_base32();
-    let hash = apikey::hash(&plain);
+    let hash = apikey::hash_key(&plain);
     let mut shown = String::with_capacity(RECOVERY_CHARS.saturating_add(3));
     for (at, letter) in plain.chars().enumerate() {
         if at > 0 && at.is_multiple_of(GROUP) {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_read_in_any_spelling() {
+    fn code_is_read_with_any_spacing_and_case() {
         for text in ["287082", " 287 082\n", "287-082"] {
             let is_same =
                 matches!(EnteredCode::read(text), Ok(EnteredCode::OfApp(code)) if code == "287082");

@@ -2,7 +2,7 @@
 
 use super::chain::Chain;
 use super::following::ChainPosition;
-use super::time::{MINUTE_MS, SECOND_MS, span_text};
+use super::time::{MINUTE_MS, SECOND_MS, duration_text};
 
 /// Another URL is queried if a chain has no new block for this many usual block times.
 const OTHERS_AFTER_BLOCKS: i64 = 3;
@@ -45,7 +45,7 @@ pub fn stale_head_warning(
     is_long.then(|| {
         format!(
             "no new block for {}: the newest of its node is {height}, of {time}",
-            span_text(unmoved_ms)
+            duration_text(unmoved_ms)
         )
     })
 }

@@ -44,7 +44,7 @@ impl Time {
 
 /// Formats a duration in whole seconds, minutes, hours or, for at least two days, days: `42 s`, `5 min`, `3 h`, `2
 /// days`. Rounds down.
-pub fn span_text(span_ms: i64) -> String {
+pub fn duration_text(span_ms: i64) -> String {
     for (unit_ms, name) in [(2 * DAY_MS, "days"), (HOUR_MS, "h"), (MINUTE_MS, "min")] {
         if span_ms >= unit_ms {
             let unit_ms = unit_ms.min(DAY_MS);
@@ -116,7 +116,7 @@ impl serde::Serialize for Time {
 ///
 /// # Errors
 /// A text that names the expected form, also for a duration over 3650 days.
-pub fn parse_span_ms(text: &str) -> Result<i64, String> {
+pub fn parse_duration_ms(text: &str) -> Result<i64, String> {
     const UNITS: [(char, i64); 4] =
         [('d', DAY_MS), ('h', HOUR_MS), ('m', MINUTE_MS), ('s', SECOND_MS)];
     let wrong = || {
@@ -146,7 +146,7 @@ pub fn parse_span_ms(text: &str) -> Result<i64, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DAY_MS, HOUR_MS, MINUTE_MS, Time, parse_span_ms};
+    use super::{DAY_MS, HOUR_MS, MINUTE_MS, Time, parse_duration_ms};
 
     #[test]
     fn time_round_trips_through_text() {
@@ -178,19 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn span_parts_must_be_in_order() {
+    fn duration_parts_must_be_in_order() {
         for (text, ms) in [
             ("20m", 20 * MINUTE_MS),
             ("1d12h", DAY_MS + 12 * HOUR_MS),
             ("0s", 0),
             ("1h1s", HOUR_MS + 1000),
         ] {
-            assert_eq!(parse_span_ms(text), Ok(ms), "{text}");
+            assert_eq!(parse_duration_ms(text), Ok(ms), "{text}");
         }
         for wrong in
             ["", "20", "m", "-1m", "1m1h", "1.5h", "1w", "99999999999999999999d", "4000d", "1m 1s"]
         {
-            assert!(parse_span_ms(wrong).is_err(), "{wrong}");
+            assert!(parse_duration_ms(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -16,7 +16,7 @@ pub mod terms;
 use super::asset::{Asset, Mode};
 use super::ledger::{LedgerKind, RefType};
 use super::money::{Cents, Currency};
-use super::refusal::{Code, Refusal};
+use super::refusal::{Refusal, RefusalCode};
 use super::text_enum::text_enum;
 use super::time::Time;
 use approval::FeeSource;
@@ -186,7 +186,7 @@ impl Transfer {
         let status =
             before.after_action(action).ok_or_else(|| invalid_step(kind, before, action))?;
         self.check_action(action)?;
-        let stays_held = self.is_held() && status == TransferStatus::Processing;
+        let stays_held = self.is_on_hold() && status == TransferStatus::Processing;
         let mut after =
             Transfer { status, finalized_at: (!status.is_open()).then_some(now), ..self.clone() };
         after.clear_sending();
@@ -201,7 +201,11 @@ impl Transfer {
             TransferStep::Reassign(sent_by) => {
                 if self.sent_by == Some(sent_by) {
                     let message = format!("this {kind} is sent by {sent_by} already");
-                    return Err(Refusal::for_param(Code::InvalidTransition, "sentBy", message));
+                    return Err(Refusal::for_param(
+                        RefusalCode::InvalidTransition,
+                        "sentBy",
+                        message,
+                    ));
                 }
                 after.set_sender(sent_by, now);
             }
@@ -233,7 +237,7 @@ impl Transfer {
     pub fn check_action(&self, action: TransferAction) -> Result<(), Refusal> {
         let kind = self.kind;
         let is_release = action == TransferAction::Release;
-        let message = match (self.is_held(), self.status) {
+        let message = match (self.is_on_hold(), self.status) {
             (false, _) if is_release => format!("this {kind} is not on hold"),
             (true, TransferStatus::Requested | TransferStatus::Approved) if !is_release => {
                 format!(
@@ -242,11 +246,11 @@ impl Transfer {
             }
             (true | false, _) => return Ok(()),
         };
-        Err(Refusal::for_param(Code::InvalidTransition, "action", message))
+        Err(Refusal::for_param(RefusalCode::InvalidTransition, "action", message))
     }
 
     /// Returns `true` if the transfer has been on hold since a restore.
-    pub fn is_held(&self) -> bool {
+    pub fn is_on_hold(&self) -> bool {
         self.sending == Some(SendingState::Restored)
     }
 
@@ -298,12 +302,12 @@ impl Transfer {
             }
             (Some(_), false) => format!("this {kind} is sent by hand, so no command is started"),
         };
-        Err(Refusal::for_param(Code::InvalidTransition, "action", message))
+        Err(Refusal::for_param(RefusalCode::InvalidTransition, "action", message))
     }
 }
 
 /// Returns a 409 `invalid_transition` that names the status and the action.
 pub fn invalid_step(kind: TransferKind, status: TransferStatus, action: TransferAction) -> Refusal {
     let message = format!("{action} is not possible for a {kind} that is {status}");
-    Refusal::for_param(Code::InvalidTransition, "action", message)
+    Refusal::for_param(RefusalCode::InvalidTransition, "action", message)
 }

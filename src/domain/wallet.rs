@@ -21,7 +21,7 @@ pub use extended::ExtendedKey;
 pub use gap::IndexGaps;
 pub use inputs::{AddOwnAddress, AddWallet};
 pub use reached::WalletIndexes;
-pub use secret::{WalletSecret, contains_phrase, may_be_phrase_word};
+pub use secret::{WalletSecret, contains_seed_phrase, may_be_seed_phrase_word};
 
 /// Longest accepted text, in bytes. A descriptor with its origin and checksum has about 200 bytes.
 const TEXT_BYTES_MAX: usize = 1024;
@@ -161,7 +161,7 @@ pub fn refuse_secrets(param: &str, text: &str) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// `invalid_request` for the field, or for the body if a name is a secret. The message does not repeat the secret.
-pub fn refuse_secrets_in(body: &Map<String, Value>) -> Result<(), Refusal> {
+pub fn refuse_secrets_in_body(body: &Map<String, Value>) -> Result<(), Refusal> {
     for (name, value) in body {
         refuse_secrets("body", name)?;
         let mut left = vec![value];
@@ -197,23 +197,23 @@ pub fn read(chain: Chain, text: &str, said: &WalletHints) -> Result<Wallet, Refu
     refuse_secrets("key", text)?;
     let text = text.trim();
     if text.len() > TEXT_BYTES_MAX || !text.is_ascii() {
-        return Err(key_problem("is no extended public key and no descriptor"));
+        return Err(key_refusal("is no extended public key and no descriptor"));
     }
     let (key, of_descriptor) = if text.contains('(') {
-        let described = descriptor::read(text).map_err(key_problem)?;
+        let described = descriptor::read(text).map_err(key_refusal)?;
         (described.key, Some(described.script))
     } else {
         (text, None)
     };
-    let (key, version, depth) = extended::read(key).map_err(key_problem)?;
+    let (key, version, depth) = extended::read(key).map_err(key_refusal)?;
     if of_descriptor.is_none() && depth > extended::ACCOUNT_DEPTH {
-        return Err(key_problem(
+        return Err(key_refusal(
             "is of a level below the account: export the key of the account itself, like m/84'/0'/0'",
         ));
     }
     if !version.chains.contains(&chain) {
         let problem = format!("is a key of another chain than {}", chain.address_pool());
-        return Err(key_problem(problem));
+        return Err(key_refusal(problem));
     }
     if !chain.has_outputs() {
         return wallet_on_account_chain(chain, key, of_descriptor, said);
@@ -236,7 +236,7 @@ fn wallet_on_account_chain(
     let pool = chain.address_pool();
     if of_descriptor.is_some() {
         let problem = format!("is a descriptor, which {pool} does not have: give the key alone");
-        return Err(key_problem(problem));
+        return Err(key_refusal(problem));
     }
     if said.script.is_some() {
         let problem = format!("must be left out: {pool} has no scripts");
@@ -303,7 +303,7 @@ fn determine_network(
 }
 
 /// Returns the refusal of the field `key`.
-fn key_problem(problem: impl std::fmt::Display) -> Refusal {
+fn key_refusal(problem: impl std::fmt::Display) -> Refusal {
     Refusal::field("key", problem)
 }
 

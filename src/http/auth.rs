@@ -7,7 +7,7 @@ use super::front::Front;
 use super::front::sandbox::Sandbox;
 use super::request::header;
 use crate::domain::apikey::KeyClass;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::url::SiteUrl;
 use crate::domain::user::Role;
 use crate::service::keys::unauthorized;
@@ -92,13 +92,16 @@ impl Deref for Operator {
 ///
 /// # Errors
 /// `unauthorized`, `wrong_key_type`.
-pub(super) fn secret_key_caller(front: &Front, headers: &HeaderMap) -> Result<Arc<Caller>, Error> {
+pub(super) fn authenticate_secret_key(
+    front: &Front,
+    headers: &HeaderMap,
+) -> Result<Arc<Caller>, Error> {
     let caller = front.service.authenticate(front.now(), presented_key(headers)?)?;
     match caller.class() {
         KeyClass::Secret | KeyClass::Legacy => Ok(caller),
         KeyClass::Public => {
             let message = "a public key opens /v1/public only; use the secret key here";
-            Err(Refusal::new(Code::WrongKeyType, message).into())
+            Err(Refusal::new(RefusalCode::WrongKeyType, message).into())
         }
     }
 }
@@ -107,14 +110,14 @@ pub(super) fn secret_key_caller(front: &Front, headers: &HeaderMap) -> Result<Ar
 ///
 /// # Errors
 /// `unauthorized`, `wrong_key_type`, `forbidden`.
-pub(super) fn public_key_caller(
+pub(super) fn authenticate_public_key(
     front: &Front,
     headers: &HeaderMap,
 ) -> Result<PublicKeyCaller, Error> {
     let caller = front.service.authenticate(front.now(), presented_key(headers)?)?;
     if caller.class() != KeyClass::Public {
         let message = "this takes a public key only; keep the secret one on your server";
-        return Err(Refusal::new(Code::WrongKeyType, message).into());
+        return Err(Refusal::new(RefusalCode::WrongKeyType, message).into());
     }
     if let Some(origin) = header(headers, "origin")? {
         front.service.check_origin(&caller, origin)?;
@@ -126,8 +129,8 @@ pub(super) fn public_key_caller(
 ///
 /// # Errors
 /// `unauthorized`.
-pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, Error> {
-    let token = bearer(headers)?
+pub(super) fn authenticate_reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, Error> {
+    let token = bearer_credentials(headers)?
         .ok_or_else(|| unauthorized("send the token as Authorization: Bearer <token>"))?;
     let reseller = front.service.authenticate_reseller(front.now(), token)?;
     Ok(Reseller(reseller))
@@ -138,29 +141,33 @@ pub(super) fn reseller(front: &Front, headers: &HeaderMap) -> Result<Reseller, E
 /// # Errors
 /// `unauthorized` without a valid session; `forbidden` if a page of another site sends a request that is not a GET
 /// request.
-pub(super) fn member(front: &Front, method: &Method, headers: &HeaderMap) -> Result<Member, Error> {
+pub(super) fn authenticate_member(
+    front: &Front,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Result<Member, Error> {
     if method != Method::GET {
         check_same_site(front, headers)?;
     }
-    let cookie = cookie(front, headers)
+    let cookie = session_cookie(front, headers)
         .ok_or_else(|| unauthorized("sign in first: POST /dashboard/api/session"))?;
-    front.service.member(front.now(), cookie)
+    front.service.member_by_cookie(front.now(), cookie)
 }
 
 /// Authenticates the user of the session cookie, who must be an operator.
 ///
 /// # Errors
-/// The errors of [`member`]; `forbidden` if the user is not an operator.
-pub(super) fn operator(
+/// The errors of [`authenticate_member`]; `forbidden` if the user is not an operator.
+pub(super) fn authenticate_operator(
     front: &Front,
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<Operator, Error> {
-    let member = member(front, method, headers)?;
+    let member = authenticate_member(front, method, headers)?;
     if member.is_operator() {
         Ok(Operator(member))
     } else {
-        Err(Refusal::new(Code::Forbidden, "only operators may do this").into())
+        Err(Refusal::new(RefusalCode::Forbidden, "only operators may do this").into())
     }
 }
 
@@ -168,11 +175,11 @@ pub(super) fn operator(
 ///
 /// # Errors
 /// `unauthorized`.
-pub(super) fn scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Error> {
+pub(super) fn authenticate_scraper(front: &Front, headers: &HeaderMap) -> Result<Scraper, Error> {
     let Some(token) = &front.metrics_token else {
         return Ok(Scraper(()));
     };
-    if bearer(headers)?.is_some_and(|text| token.matches(text)) {
+    if bearer_credentials(headers)?.is_some_and(|text| token.matches(text)) {
         return Ok(Scraper(()));
     }
     let message = "send the token of --metrics-token as Authorization: Bearer <token>";
@@ -211,13 +218,13 @@ pub(super) fn check_same_site(front: &Front, headers: &HeaderMap) -> Result<(), 
         text("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
     if foreign_origin || cross_site {
         let message = "Origin must be the service's own: pages of other sites may not do this";
-        return Err(Refusal::new(Code::Forbidden, message));
+        return Err(Refusal::new(RefusalCode::Forbidden, message));
     }
     Ok(())
 }
 
 /// Returns the value of the session cookie.
-pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a str> {
+pub(super) fn session_cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a str> {
     let wanted = cookie_name(&front.public_url);
     let lines = headers.get_all("cookie").iter();
     lines
@@ -232,7 +239,7 @@ pub(super) fn cookie<'a>(front: &Front, headers: &'a HeaderMap) -> Option<&'a st
 pub(super) fn presented_key(headers: &HeaderMap) -> Result<&str, Refusal> {
     let by_header =
         header(headers, "X-API-Key").map_err(|refusal| unauthorized(&refusal.message))?;
-    match (by_header, bearer(headers)?) {
+    match (by_header, bearer_credentials(headers)?) {
         (Some(one), Some(other)) if one != other => {
             Err(unauthorized("X-API-Key and Authorization carry different keys; send one"))
         }
@@ -244,7 +251,7 @@ pub(super) fn presented_key(headers: &HeaderMap) -> Result<&str, Refusal> {
 }
 
 /// Returns the credentials in the header `Authorization: Bearer`, `None` without the header.
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+fn bearer_credentials(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let text =
         header(headers, "Authorization").map_err(|refusal| unauthorized(&refusal.message))?;
     match text.map(|text| text.split_once(' ')) {

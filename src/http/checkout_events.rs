@@ -9,7 +9,7 @@ use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use super::route::{Content, Handler, Resource, Route, RouteAnswer, SHARED, Tag};
 use super::subscribers::Subscription;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::CheckoutEventView;
 use crate::service::Error;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) static RESOURCE: Resource = Resource {
             about: "Events named `invoice`. Equal ids have equal data.",
             content: Content::Events(&CheckoutEventView::COMPONENT),
         }],
-        refusals: &[Code::NotFound],
+        refusals: &[RefusalCode::NotFound],
         handler: Handler::Open(|call| Box::pin(stream(call))),
         ..SHARED
     }],
@@ -64,7 +64,7 @@ async fn stream(call: Call) -> Result<Reply, Error> {
     let resumed = resumed.and_then(|version| version.to_str().ok());
     let told = resumed.or(call.query.text("since")).unwrap_or_default();
     let service = &call.front.service;
-    let known = service.checkout_state(call.id(), token)?;
+    let known = service.checkout_state(call.first_param(), token)?;
     let events = CheckoutEvents {
         front: Arc::clone(&call.front),
         subscription: call.front.subscribers.subscribe(&known.invoice),

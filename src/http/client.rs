@@ -10,7 +10,7 @@ pub type TrustedProxyCheck = Box<dyn Fn(IpAddr) -> bool + Send + Sync>;
 
 /// Mask that keeps the first 64 bits of an IPv6 address, which identify a subnet. The owner of the subnet can choose
 /// the remaining 64 bits freely.
-const SITE_MASK: u128 = u128::MAX << 64;
+const SUBNET_MASK: u128 = u128::MAX << 64;
 
 /// Returns the client's address: the address nearest to the server that does not belong to a trusted proxy. The
 /// nearest address is the peer, followed by the entries of `X-Forwarded-For`, the last entry first.
@@ -40,10 +40,10 @@ pub(super) fn client_address(
 
 /// Returns the address by which a client is counted: an IPv4 address in full, an IPv6 address without its last 64
 /// bits.
-pub(super) fn site_prefix(address: IpAddr) -> IpAddr {
+pub(super) fn subnet_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SITE_MASK).into(),
+        IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & SUBNET_MASK).into(),
     }
 }
 
@@ -62,9 +62,9 @@ pub(super) fn enclosing_networks(address: IpAddr) -> [String; 3] {
     }
 }
 
-/// Returns [`site_prefix`] as text.
+/// Returns [`subnet_prefix`] as text.
 pub(super) fn limit_key(address: IpAddr) -> String {
-    site_prefix(address).to_string()
+    subnet_prefix(address).to_string()
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_one_site_share_a_limit_key() {
+    fn addresses_of_one_subnet_share_a_limit_key() {
         let key = |text: &str| limit_key(text.parse().unwrap());
         assert_eq!(key("2001:db8:1:2:3::4"), key("2001:db8:1:2::"));
         assert_ne!(key("2001:db8:1:3::"), key("2001:db8:1:2::"));

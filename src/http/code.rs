@@ -9,7 +9,7 @@ use super::throttle::{Target, Throttle};
 use crate::domain::refusal::{self, Refusal};
 use crate::domain::second_factor::{self, EnteredCode};
 use crate::service::Error;
-use crate::service::operator::members::CredentialMark;
+use crate::service::operator::members::CredentialSnapshot;
 use std::sync::Arc;
 
 /// An attempt to enter a second-factor code. The attempt is counted only if the request contains a code.
@@ -23,12 +23,12 @@ impl CodeAttempt {
     pub(super) fn new(
         front: &Front,
         turn: &ClientIdentity,
-        mark: CredentialMark,
+        mark: CredentialSnapshot,
         code: Option<&EnteredCode>,
     ) -> Result<CodeAttempt, Error> {
         let target = match code {
             None => None,
-            Some(EnteredCode::OfApp(_)) if turn.is_member => Some(Target::OwnCode(mark)),
+            Some(EnteredCode::OfApp(_)) if turn.is_member => Some(Target::SessionCode(mark)),
             Some(EnteredCode::OfApp(_)) => {
                 Some(Target::Code(mark, turn.client_kind(front, &mark)?))
             }
@@ -76,7 +76,8 @@ impl CodeAttempt {
 }
 
 fn is_wrong_code(refusal: &Refusal) -> bool {
-    refusal.code == refusal::Code::InvalidCredentials && refusal.param.as_deref() == Some("code")
+    refusal.code == refusal::RefusalCode::InvalidCredentials
+        && refusal.param.as_deref() == Some("code")
 }
 
 #[cfg(test)]
@@ -84,11 +85,11 @@ fn is_wrong_code(refusal: &Refusal) -> bool {
 mod tests {
     use super::CodeAttempt;
     use crate::clock::Stopwatch;
-    use crate::domain::refusal::{Code, Refusal};
+    use crate::domain::refusal::{Refusal, RefusalCode};
     use crate::domain::second_factor;
     use crate::http::throttle::{PasswordLimits, Target, Throttle};
     use crate::service::Error;
-    use crate::service::operator::members::CredentialMark;
+    use crate::service::operator::members::CredentialSnapshot;
     use std::sync::Arc;
     use tokio::sync::oneshot;
 
@@ -96,10 +97,10 @@ mod tests {
     async fn count_codes_checked(outcome: impl Fn() -> Result<(), Error>) -> usize {
         let limits = PasswordLimits::default();
         let throttle = Arc::new(Throttle::new(Stopwatch::start(), limits));
-        let mark = CredentialMark { user: 1, password: [1; 32], factor: None };
+        let mark = CredentialSnapshot { user: 1, password: [1; 32], factor: None };
         let mut looked_at: usize = 0;
         for _ in 0..10 {
-            let attempt = CodeAttempt { at: Some((Target::OwnCode(mark), "a".to_owned())) };
+            let attempt = CodeAttempt { at: Some((Target::SessionCode(mark), "a".to_owned())) };
             let (begun, has_begun) = oneshot::channel();
             let (found, is_found) = oneshot::channel();
             let work = async move {
@@ -135,6 +136,6 @@ mod tests {
     }
 
     fn wrong_code() -> Error {
-        Refusal::for_param(Code::InvalidCredentials, "code", "wrong").into()
+        Refusal::for_param(RefusalCode::InvalidCredentials, "code", "wrong").into()
     }
 }

@@ -59,7 +59,7 @@ struct SlowReader {
     /// Bytes that the client read in each of the latest parts of the waiting time, the current part first.
     parts: [u64; SPAN_PARTS],
     /// Number of completed parts of the waiting time.
-    over: usize,
+    completed_parts: usize,
     /// Waiting time in the current part, without the wait in progress.
     waited: Duration,
     /// Start of the wait in progress, in microseconds, and timer for the end of the current part. `None` if the
@@ -140,9 +140,9 @@ impl SlowReader {
                 (seat.now_us(), Box::pin(part_over))
             });
             ready!(part_over.as_mut().poll(context));
-            self.over = self.over.saturating_add(1);
+            self.completed_parts = self.completed_parts.saturating_add(1);
             let taken = self.parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part));
-            if self.over >= SPAN_PARTS && taken < pace.bytes_min {
+            if self.completed_parts >= SPAN_PARTS && taken < pace.bytes_min {
                 return Poll::Ready(());
             }
             self.parts.rotate_right(1);

@@ -20,7 +20,7 @@ use super::routes::routes;
 use super::stream::ReplyBody;
 use super::{error, openapi, pages, public};
 use crate::clock::Clock;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
 use admission::admit;
 use call_notice::CallNotice;
@@ -145,8 +145,8 @@ impl Dispatcher {
             RouteMatch::OtherMethods(methods) => {
                 let path = masked_path(path);
                 let message = format!("{method} is not a method of {path}; use {methods}");
-                let refusal = Refusal::new(Code::MethodNotAllowed, message);
-                refused(refusal.into()).with(ALLOW, &methods)
+                let refusal = Refusal::new(RefusalCode::MethodNotAllowed, message);
+                refused(refusal.into()).with_header(ALLOW, &methods)
             }
             RouteMatch::Nothing => refused(Refusal::not_found("path").into()),
         };
@@ -154,7 +154,7 @@ impl Dispatcher {
         if let Some(call_notice) = call_notice {
             call_notice.notify(front, id, &reply);
         }
-        front.metrics.count(number, reply.status.as_u16());
+        front.metrics.count_answer(number, reply.status.as_u16());
         if let Some(stopwatch) = stopwatch {
             let (status, ms, path) =
                 (reply.status.as_u16(), stopwatch.elapsed_ms(), masked_path(path));
@@ -188,16 +188,16 @@ fn with_common_headers(
     if form.is_shared && method == Method::OPTIONS && is_nothing {
         reply = public::preflight_reply();
     }
-    reply = reply.with_text(REQUEST_ID, id.to_string());
+    reply = reply.with_owned_header(REQUEST_ID, id.to_string());
     if form.is_private {
-        reply = reply.with_static(CACHE_CONTROL, "no-store");
+        reply = reply.with_static_header(CACHE_CONTROL, "no-store");
     }
     if form.is_shared {
         reply = public::add_cors_headers(reply);
     }
     if !is_whole {
         // Part of the body is unread, so the connection cannot carry another request.
-        reply = reply.with(CONNECTION, "close");
+        reply = reply.with_header(CONNECTION, "close");
     }
     reply
 }
@@ -267,7 +267,8 @@ impl StartedAnswer {
 
 /// Delays the answer to an unknown key, so that guessing is slow. Does not delay in a sandbox, whose keys are public.
 async fn slow_down_guessing(front: &Front, error: &Error) {
-    let is_guess = matches!(error, Error::Refused(refusal) if refusal.code == Code::Unauthorized);
+    let is_guess =
+        matches!(error, Error::Refused(refusal) if refusal.code == RefusalCode::Unauthorized);
     if is_guess && front.sandbox.is_none() {
         front.run_until_closed(tokio::time::sleep(UNAUTHORIZED_DELAY)).await;
     }
@@ -286,7 +287,7 @@ fn start_handler(
     let line_bytes = uri.path().len().saturating_add(query_text.len());
     if header_bytes(&parts.headers).saturating_add(line_bytes) > HEADER_BYTES_MAX {
         let message = format!("the header must be at most {HEADER_BYTES_MAX} bytes");
-        return Err(Refusal::new(Code::HeadersTooLarge, message).into());
+        return Err(Refusal::new(RefusalCode::HeadersTooLarge, message).into());
     }
     let bytes: &[u8] = body.as_deref().unwrap_or_default();
     let admitted = admit(front, route, &parts, bytes, limits)?;
@@ -316,7 +317,7 @@ fn header_bytes(headers: &HeaderMap) -> usize {
 async fn read_body(body: IncomingBody, timeout: Duration) -> Result<Bytes, Refusal> {
     let too_large = || {
         Refusal::new(
-            Code::PayloadTooLarge,
+            RefusalCode::PayloadTooLarge,
             format!("the body must be at most {BODY_BYTES_MAX} bytes"),
         )
     };
@@ -330,10 +331,10 @@ async fn read_body(body: IncomingBody, timeout: Duration) -> Result<Bytes, Refus
         Ok(Ok(whole)) => Ok(whole.into()),
         Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
         Ok(Err(error)) => {
-            Err(Refusal::new(Code::InvalidRequest, format!("the body ended early: {error}")))
+            Err(Refusal::new(RefusalCode::InvalidRequest, format!("the body ended early: {error}")))
         }
         Err(_) => Err(Refusal::new(
-            Code::RequestTimeout,
+            RefusalCode::RequestTimeout,
             format!("the body took longer than {} ms to arrive", timeout.as_millis()),
         )),
     }

@@ -5,7 +5,7 @@
 use super::reply::Reply;
 use crate::domain::fields::view;
 use crate::domain::fields::view::OmittedIfNone;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::Error;
 use hyper::StatusCode;
 use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -14,45 +14,45 @@ use hyper::header::{HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 const RETRY_SECONDS: i64 = 5;
 
 /// Returns the HTTP status of a code.
-pub(super) const fn status(code: Code) -> StatusCode {
+pub(super) const fn status(code: RefusalCode) -> StatusCode {
     match code {
-        Code::InvalidRequest
-        | Code::AmountTooLarge
-        | Code::CoinUnavailable
-        | Code::PaymentInFlight
-        | Code::InvoiceClosed
-        | Code::InvalidAmount
-        | Code::BelowMinimum
-        | Code::InsufficientBalance
-        | Code::DailyLimit
-        | Code::NoAddress
-        | Code::TestMode
-        | Code::InvoiceNotRefundable => StatusCode::BAD_REQUEST,
-        Code::Unauthorized | Code::InvalidCredentials | Code::SecondFactorRequired => {
-            StatusCode::UNAUTHORIZED
-        }
-        Code::WrongKeyType
-        | Code::AccountNotApproved
-        | Code::AccountSuspended
-        | Code::AccountNotActive
-        | Code::CustomersDisabled
-        | Code::ServersDisabled
-        | Code::NotTestInvoice
-        | Code::ReauthenticationRequired
-        | Code::Forbidden => StatusCode::FORBIDDEN,
-        Code::NotFound => StatusCode::NOT_FOUND,
-        Code::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-        Code::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
-        Code::IdempotencyConflict
-        | Code::PayoutOpen
-        | Code::ServerQuotaExceeded
-        | Code::InvoiceNotCancellable
-        | Code::InvalidTransition => StatusCode::CONFLICT,
-        Code::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Code::RateLimited | Code::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
-        Code::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-        Code::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-        Code::Maintenance | Code::PoolRefilling | Code::Overloaded => {
+        RefusalCode::InvalidRequest
+        | RefusalCode::AmountTooLarge
+        | RefusalCode::CoinUnavailable
+        | RefusalCode::PaymentInFlight
+        | RefusalCode::InvoiceClosed
+        | RefusalCode::InvalidAmount
+        | RefusalCode::BelowMinimum
+        | RefusalCode::InsufficientBalance
+        | RefusalCode::DailyLimit
+        | RefusalCode::NoAddress
+        | RefusalCode::TestMode
+        | RefusalCode::InvoiceNotRefundable => StatusCode::BAD_REQUEST,
+        RefusalCode::Unauthorized
+        | RefusalCode::InvalidCredentials
+        | RefusalCode::SecondFactorRequired => StatusCode::UNAUTHORIZED,
+        RefusalCode::WrongKeyType
+        | RefusalCode::AccountNotApproved
+        | RefusalCode::AccountSuspended
+        | RefusalCode::AccountNotActive
+        | RefusalCode::CustomersDisabled
+        | RefusalCode::ServersDisabled
+        | RefusalCode::NotTestInvoice
+        | RefusalCode::ReauthenticationRequired
+        | RefusalCode::Forbidden => StatusCode::FORBIDDEN,
+        RefusalCode::NotFound => StatusCode::NOT_FOUND,
+        RefusalCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        RefusalCode::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
+        RefusalCode::IdempotencyConflict
+        | RefusalCode::PayoutOpen
+        | RefusalCode::ServerQuotaExceeded
+        | RefusalCode::InvoiceNotCancellable
+        | RefusalCode::InvalidTransition => StatusCode::CONFLICT,
+        RefusalCode::PayloadTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        RefusalCode::RateLimited | RefusalCode::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
+        RefusalCode::HeadersTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        RefusalCode::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+        RefusalCode::Maintenance | RefusalCode::PoolRefilling | RefusalCode::Overloaded => {
             StatusCode::SERVICE_UNAVAILABLE
         }
     }
@@ -62,7 +62,7 @@ view! {
     /// Body of every error.
     pub(super) ErrorView<'a> as "Error" {
         /// Machine code of the error.
-        error: Code = "invalid_request";
+        error: RefusalCode = "invalid_request";
         /// Message for people. Its wording may change.
         message: &'a str = "amount must have at most two decimals.";
         /// Name of the wrong field or parameter; absent if there is none.
@@ -96,7 +96,7 @@ pub(super) fn reply_with_body(
         Error::Failed(cause) => {
             log::error!("request failed: id={request_id} error={cause}");
             Refusal::new(
-                Code::InternalError,
+                RefusalCode::InternalError,
                 "internal error of the server; its log has the cause under the request id",
             )
         }
@@ -116,7 +116,7 @@ pub(super) fn reply_with_body(
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Code, Error, Refusal, json_reply};
+    use super::{Error, Refusal, RefusalCode, json_reply};
 
     /// Error codes of each status, as the documentation lists them.
     const DOCUMENTED: [(u16, &str); 11] = [
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_code_has_its_documented_status() {
-        let mut codes: Vec<Code> = Code::ALL.to_vec();
+        let mut codes: Vec<RefusalCode> = RefusalCode::ALL.to_vec();
         for (status, texts) in DOCUMENTED.iter().chain([&TEMPORARY_ERRORS]) {
             for text in texts.split(' ') {
                 let code = codes.iter().position(|code| code.as_str() == text);

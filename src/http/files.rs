@@ -38,7 +38,7 @@ pub(super) static RESOURCE: Resource = Resource {
             operation: "widget",
             path: "/widget.js",
             summary: "URL of the script that opens the checkout on the shop's page.",
-            handler: Handler::Open(|call| Box::pin(widget(call))),
+            handler: Handler::Open(|call| Box::pin(send_widget(call))),
             ..PLAIN
         },
     ],
@@ -50,12 +50,12 @@ async fn send_file(call: Call) -> Result<Reply, Error> {
     };
     let found = static_file(folder, file).ok_or_else(|| Refusal::not_found("file"))?;
     let cache = if version == VERSION { VERSIONED_CACHE } else { OTHER_VERSION_CACHE };
-    Ok(file_reply(found, &call.headers).with_static(CACHE_CONTROL, cache))
+    Ok(file_reply(found, &call.headers).with_static_header(CACHE_CONTROL, cache))
 }
 
 /// Sends the widget, or status 304 if the browser already has the widget. The ETag is weak, because compressed and
 /// plain bytes are the same widget.
-async fn widget(call: Call) -> Result<Reply, Error> {
+async fn send_widget(call: Call) -> Result<Reply, Error> {
     let file = static_file("widget", "widget.js").ok_or_else(|| Refusal::not_found("file"))?;
     let tag = format!("\"{VERSION}\"");
     let is_known = header_values(&call.headers, IF_NONE_MATCH)
@@ -63,18 +63,18 @@ async fn widget(call: Call) -> Result<Reply, Error> {
     let tag = format!("W/{tag}");
     let reply = if is_known {
         Reply { status: StatusCode::NOT_MODIFIED, ..Reply::no_content() }
-            .with_static(VARY, "accept-encoding")
+            .with_static_header(VARY, "accept-encoding")
     } else {
         file_reply(file, &call.headers)
     };
-    let reply = reply.with_static(CACHE_CONTROL, WIDGET_CACHE);
-    Ok(reply.with(ETAG, &tag))
+    let reply = reply.with_static_header(CACHE_CONTROL, WIDGET_CACHE);
+    Ok(reply.with_header(ETAG, &tag))
 }
 
 fn file_reply(file: &'static StaticFile, headers: &HeaderMap) -> Reply {
     let content_type = file.content_type().unwrap_or("application/octet-stream");
     let reply = packed_reply(&file.packed, content_type, headers);
-    reply.with_static(X_CONTENT_TYPE_OPTIONS, "nosniff")
+    reply.with_static_header(X_CONTENT_TYPE_OPTIONS, "nosniff")
 }
 
 /// Returns a file as gzip, or decompressed for callers that do not accept gzip. Range requests receive the whole
@@ -86,11 +86,11 @@ pub(super) fn packed_reply(
 ) -> Reply {
     let reply = if accepts_gzip(headers) {
         let reply = Reply::text(StatusCode::OK, content_type, packed.0);
-        reply.with_static(CONTENT_ENCODING, "gzip")
+        reply.with_static_header(CONTENT_ENCODING, "gzip")
     } else {
         Reply::text(StatusCode::OK, content_type, packed.bytes())
     };
-    reply.with_static(VARY, "accept-encoding")
+    reply.with_static_header(VARY, "accept-encoding")
 }
 
 /// Returns `true` if the caller accepts gzip (RFC 9110, section 12.5.3). A coding with weight 0 is refused, and `*`

@@ -3,7 +3,7 @@
 //! Invariant: one password is hashed at a time, a client has at most one password in the queue, and a client that
 //! disconnects leaves the queue.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::Error;
 use crate::service::operator::passwords::Hasher;
 use std::collections::VecDeque;
@@ -98,11 +98,13 @@ impl HashingQueue {
             let message = format!(
                 "another password of yours is being checked; try again in {BUSY_SECONDS} s"
             );
-            return Err(Refusal::new(Code::TooManyAttempts, message).with_retry_after(BUSY_SECONDS));
+            return Err(
+                Refusal::new(RefusalCode::TooManyAttempts, message).with_retry_after(BUSY_SECONDS)
+            );
         }
         if queue.waiting.len() >= self.shared.waiting_max || !self.ensure_thread_runs(&mut queue) {
             let message = "too many passwords are waiting to be checked; try again shortly";
-            return Err(Refusal::new(Code::Overloaded, message));
+            return Err(Refusal::new(RefusalCode::Overloaded, message));
         }
         queue.clients.push(Arc::clone(&client));
         queue.waiting.push_back(HashJob { client: Arc::clone(&client), work });

@@ -3,7 +3,7 @@
 //! Invariant: a name that a stranger can register in DNS is accepted only if the operator configured the name. An IP
 //! address is accepted only in its standard notation.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::url::{Authority, Host, SiteUrl};
 use hyper::header::HOST;
 use hyper::{HeaderMap, Uri};
@@ -131,7 +131,7 @@ impl AcceptedHosts {
         if is_one && target.is_none_or(|target| self.accepts(target.as_str())) {
             return Ok(());
         }
-        Err(Refusal::new(Code::Forbidden, HOST_REFUSED))
+        Err(Refusal::new(RefusalCode::Forbidden, HOST_REFUSED))
     }
 
     /// Returns `true` if this `Host` header is accepted.

@@ -3,7 +3,7 @@
 //! Invariant: a key below its rate is never refused, and a refusal says when to try again. Memory grows only with the
 //! number of keys whose token bucket is not full.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, Time};
 use hyper::header::{HeaderName, HeaderValue};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ struct Buckets {
 impl Buckets {
     /// Sets the time at which the bucket of a key is full again. Removes full buckets when the number of buckets has
     /// doubled, so the cost per creation is small.
-    fn set(&mut self, key: &str, full_at: Time, now: Time) {
+    fn set_full_at(&mut self, key: &str, full_at: Time, now: Time) {
         if let Some(known) = self.full_at.get_mut(key) {
             *known = full_at;
             return;
@@ -74,7 +74,7 @@ impl Limiter {
     }
 
     /// Counts one creation against the limit of this key. Returns `None` if there is no limit.
-    pub(super) fn count(&self, key: &str, now: Time) -> Option<Verdict> {
+    pub(super) fn count_creation(&self, key: &str, now: Time) -> Option<Verdict> {
         self.count_in_networks(&[key], now)
     }
 
@@ -104,7 +104,7 @@ impl Limiter {
         }
         if verdict.is_some_and(|verdict| verdict.allowed) {
             for (network, full_at) in taken {
-                buckets.set(network, full_at, now);
+                buckets.set_full_at(network, full_at, now);
             }
         }
         verdict
@@ -125,11 +125,14 @@ impl Limiter {
 /// Returns the rate limit headers of a simulated refusal, for a key with the default rate.
 pub(super) fn refusal_headers() -> Vec<(HeaderName, HeaderValue)> {
     let verdict = Verdict { allowed: false, remaining: 0, wait_seconds: 1 };
-    headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
+    rate_limit_headers(&Limiter::new(PER_MINUTE_DEFAULT, CREATION_BURST), &verdict)
 }
 
 /// Returns the headers `RateLimit` and `RateLimit-Policy`.
-pub(super) fn headers(limiter: &Limiter, verdict: &Verdict) -> Vec<(HeaderName, HeaderValue)> {
+pub(super) fn rate_limit_headers(
+    limiter: &Limiter,
+    verdict: &Verdict,
+) -> Vec<(HeaderName, HeaderValue)> {
     let texts =
         [(RATE_LIMIT, verdict.limit_header()), (RATE_LIMIT_POLICY, limiter.policy_header())];
     let header = |(name, text): (HeaderName, String)| {
@@ -159,7 +162,7 @@ impl Verdict {
     pub(super) fn refusal(&self) -> Refusal {
         let message =
             format!("too many invoices are being created; try again in {} s", self.wait_seconds);
-        Refusal::new(Code::RateLimited, message)
+        Refusal::new(RefusalCode::RateLimited, message)
     }
 }
 
@@ -179,34 +182,34 @@ mod tests {
     fn burst_is_allowed_before_rate_applies() {
         let limiter = Limiter::new(600, BURST);
         for left in (0..BURST).rev() {
-            let verdict = limiter.count("a", Time(0));
+            let verdict = limiter.count_creation("a", Time(0));
             assert!(
                 verdict.is_some_and(|verdict| verdict.allowed && verdict.remaining == left),
                 "{left}"
             );
         }
-        let verdict = limiter.count("a", Time(0));
+        let verdict = limiter.count_creation("a", Time(0));
         assert!(verdict.is_some_and(|verdict| !verdict.allowed && verdict.wait_seconds == 1));
         assert!(
-            limiter.count("b", Time(0)).is_some_and(|verdict| verdict.allowed),
+            limiter.count_creation("b", Time(0)).is_some_and(|verdict| verdict.allowed),
             "another key has its own"
         );
-        assert!(limiter.count("a", Time(99)).is_some_and(|verdict| !verdict.allowed));
+        assert!(limiter.count_creation("a", Time(99)).is_some_and(|verdict| !verdict.allowed));
         assert!(
-            limiter.count("a", Time(100)).is_some_and(|verdict| verdict.allowed),
+            limiter.count_creation("a", Time(100)).is_some_and(|verdict| verdict.allowed),
             "one every 100 ms"
         );
-        assert!(limiter.count("a", Time(100)).is_some_and(|verdict| !verdict.allowed));
+        assert!(limiter.count_creation("a", Time(100)).is_some_and(|verdict| !verdict.allowed));
     }
 
     #[test]
     fn zero_rate_means_no_limit() {
-        assert_eq!(Limiter::new(0, BURST).count("a", Time(0)), None);
+        assert_eq!(Limiter::new(0, BURST).count_creation("a", Time(0)), None);
     }
 
     /// Tries 20 000 creations from different narrow networks, all inside the networks `wider`. Returns the number of
     /// allowed creations.
-    fn allowed_count(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
+    fn allowed_creation_count(limiter: &Limiter, from: usize, wider: [&str; 2], now: i64) -> usize {
         let narrow = (0..20_000).map(|number| format!("{from} {number}"));
         let allowed = narrow.filter(|narrow| {
             let networks = [narrow, wider[0], wider[1]];
@@ -222,20 +225,20 @@ mod tests {
         let one = |now: i64| limiter.count_in_networks(&["a", "b", "c"], Time(now)).unwrap();
         let made = (0..20).filter(|_| one(0).allowed).count();
         assert_eq!((made, one(0).wait_seconds), (10, 6));
-        assert_eq!(allowed_count(&limiter, 1, ["b", "c"], 0), 90, "of 100 together");
-        assert_eq!(allowed_count(&limiter, 2, ["other", "c"], 0), 100);
+        assert_eq!(allowed_creation_count(&limiter, 1, ["b", "c"], 0), 90, "of 100 together");
+        assert_eq!(allowed_creation_count(&limiter, 2, ["other", "c"], 0), 100);
         for middle in 0..20 {
-            allowed_count(&limiter, 3, [&format!("m{middle}"), "c"], 0);
+            allowed_creation_count(&limiter, 3, [&format!("m{middle}"), "c"], 0);
         }
         // The widest network, `c`, has reached its limit of 10 × 10 × 10 = 1 000 creations.
-        assert_eq!(allowed_count(&limiter, 4, ["new", "c"], 0), 0);
-        assert_eq!(allowed_count(&limiter, 4, ["new", "elsewhere"], 0), 100);
+        assert_eq!(allowed_creation_count(&limiter, 4, ["new", "c"], 0), 0);
+        assert_eq!(allowed_creation_count(&limiter, 4, ["new", "elsewhere"], 0), 100);
         // Refused creations were not counted, so a minute later the middle network `m0` may create 10 × 10 = 100
         // invoices.
-        assert_eq!(allowed_count(&limiter, 4, ["m0", "c"], 60_000), 100);
+        assert_eq!(allowed_creation_count(&limiter, 4, ["m0", "c"], 60_000), 100);
         let made = (0..20).filter(|_| one(60_000).allowed).count();
         assert_eq!(made, 10);
-        assert_eq!(allowed_count(&limiter, 5, ["z", "c"], 60_000), 100);
+        assert_eq!(allowed_creation_count(&limiter, 5, ["z", "c"], 60_000), 100);
     }
 
     #[test]
@@ -243,11 +246,11 @@ mod tests {
         let limiter = Limiter::new(60_000, 10);
         let kept = || limiter.buckets.lock().unwrap().full_at.len();
         for key in 0..SWEEP_KEYS_MIN * 3 {
-            limiter.count(&key.to_string(), Time(0)).unwrap();
+            limiter.count_creation(&key.to_string(), Time(0)).unwrap();
         }
         assert_eq!(kept(), SWEEP_KEYS_MIN * 3, "all are owed something");
         for key in 0..SWEEP_KEYS_MIN * 6 {
-            limiter.count(&format!("later {key}"), Time(10 + key as i64)).unwrap();
+            limiter.count_creation(&format!("later {key}"), Time(10 + key as i64)).unwrap();
         }
         assert!(kept() <= SWEEP_KEYS_MIN * 4, "{}", kept());
     }

@@ -84,15 +84,15 @@ async fn send_chunks(
         }
         let Some((piece, rest)) = next else {
             if is_chunked {
-                write(&mut socket, b"0\r\n\r\n").await?;
+                write_all(&mut socket, b"0\r\n\r\n").await?;
             }
             return Ok(());
         };
         live = rest;
         if is_chunked {
-            write(&mut socket, &chunk(&piece)).await?;
+            write_all(&mut socket, &encode_chunk(&piece)).await?;
         } else {
-            write(&mut socket, &piece).await?;
+            write_all(&mut socket, &piece).await?;
         }
     }
 }
@@ -117,12 +117,12 @@ fn poll_next_piece(
 }
 
 /// Encodes a piece as an HTTP chunk (RFC 9112, section 7.1).
-fn chunk(piece: &[u8]) -> Vec<u8> {
+fn encode_chunk(piece: &[u8]) -> Vec<u8> {
     let size = format!("{:x}\r\n", piece.len());
     [size.as_bytes(), piece, b"\r\n"].concat()
 }
 
-async fn write(socket: &mut (impl Write + Unpin), mut bytes: &[u8]) -> io::Result<()> {
+async fn write_all(socket: &mut (impl Write + Unpin), mut bytes: &[u8]) -> io::Result<()> {
     poll_fn(|context| {
         while !bytes.is_empty() {
             let written = ready!(Pin::new(&mut *socket).poll_write(context, bytes))?;

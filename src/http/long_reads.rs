@@ -4,7 +4,7 @@
 //! Invariant: no runtime thread performs a long read, and the reads of one caller do not block the reads of other
 //! callers.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,13 +13,13 @@ use tokio::sync::{Semaphore, oneshot};
 /// Maximum number of long reads of all callers together that run at once.
 const RUNNING_MAX: usize = 4;
 /// Maximum number of long reads of one caller that run at once.
-const OWN_RUNNING_MAX: usize = 2;
+const CALLER_RUNNING_MAX: usize = 2;
 /// Maximum number of long reads of one caller that run or wait. Further long reads are refused.
 const CALLER_READS_MAX: usize = 10;
 /// Maximum number of exports of one caller in transmission.
-const OWN_EXPORTS_MAX: usize = 10;
+const CALLER_EXPORTS_MAX: usize = 10;
 /// Maximum number of pieces of one caller's exports that are read at once.
-const OWN_PIECES_MAX: usize = 1;
+const CALLER_PIECES_MAX: usize = 1;
 
 /// Permits for the long reads and exports of one server.
 pub(super) struct LongReads {
@@ -38,8 +38,8 @@ impl Default for LongReads {
     fn default() -> LongReads {
         LongReads {
             running: Arc::new(Semaphore::new(RUNNING_MAX)),
-            reads: PermitPool::new(CALLER_READS_MAX, OWN_RUNNING_MAX),
-            exports: PermitPool::new(OWN_EXPORTS_MAX, OWN_PIECES_MAX),
+            reads: PermitPool::new(CALLER_READS_MAX, CALLER_RUNNING_MAX),
+            exports: PermitPool::new(CALLER_EXPORTS_MAX, CALLER_PIECES_MAX),
         }
     }
 }
@@ -159,7 +159,7 @@ impl PermitPool {
             let message = format!(
                 "{max} of your long reads or large responses are in progress already; try again when they have ended"
             );
-            return Err(Refusal::new(Code::Overloaded, message));
+            return Err(Refusal::new(RefusalCode::Overloaded, message));
         }
         taken.permits = taken.permits.saturating_add(1);
         Ok(Permit { of: self.clone(), quota_owner, turns: Arc::clone(&taken.turns) })
@@ -187,8 +187,8 @@ impl Drop for Permit {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        CALLER_READS_MAX, Code, Error, LongReads, OWN_RUNNING_MAX, PermitPool, QuotaOwner,
-        RUNNING_MAX,
+        CALLER_READS_MAX, CALLER_RUNNING_MAX, Error, LongReads, PermitPool, QuotaOwner,
+        RUNNING_MAX, RefusalCode,
     };
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, Condvar, Mutex};
@@ -241,7 +241,7 @@ mod tests {
     }
 
     fn is_refused(outcome: &Result<(), Error>) -> bool {
-        matches!(outcome, Err(Error::Refused(refusal)) if refusal.code == Code::Overloaded)
+        matches!(outcome, Err(Error::Refused(refusal)) if refusal.code == RefusalCode::Overloaded)
     }
 
     fn caller_count(askers: &PermitPool) -> usize {
@@ -253,14 +253,14 @@ mod tests {
         let mut scene = GatedReads::new();
         let own: Vec<_> = (0..CALLER_READS_MAX).map(|_| scene.start(1)).collect();
         let more = scene.start(1);
-        for _ in 0..OWN_RUNNING_MAX {
+        for _ in 0..CALLER_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }
         assert!(is_refused(&more.await.unwrap()));
         assert!(scene.begun.try_recv().is_err(), "the others wait");
         let other = scene.start(2);
         scene.begun.recv().await.unwrap();
-        assert_eq!(scene.inside.load(Ordering::SeqCst), OWN_RUNNING_MAX + 1);
+        assert_eq!(scene.inside.load(Ordering::SeqCst), CALLER_RUNNING_MAX + 1);
         scene.open_gate();
         for read in own.into_iter().chain([other]) {
             read.await.unwrap().unwrap();
@@ -301,8 +301,8 @@ mod tests {
                 let _ = read.await;
             }
         }
-        // The first `OWN_RUNNING_MAX` reads started before the disconnect, so they continue and hold their permits.
-        for _ in 0..OWN_RUNNING_MAX {
+        // The first `CALLER_RUNNING_MAX` reads started before the disconnect, so they continue and hold their permits.
+        for _ in 0..CALLER_RUNNING_MAX {
             scene.begun.recv().await.unwrap();
         }
         assert!(scene.begun.try_recv().is_err());

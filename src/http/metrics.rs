@@ -31,7 +31,7 @@ impl FromStr for MetricsToken {
     fn from_str(text: &str) -> Result<MetricsToken, String> {
         let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic());
         if is_plain && (1..=TOKEN_CHARS_MAX).contains(&text.len()) {
-            Ok(MetricsToken(apikey::hash(text)))
+            Ok(MetricsToken(apikey::hash_key(text)))
         } else {
             Err(format!("must have 1 to {TOKEN_CHARS_MAX} printable ASCII characters and no space"))
         }
@@ -41,7 +41,7 @@ impl FromStr for MetricsToken {
 impl MetricsToken {
     /// Returns `true` if this is the token. The comparison takes constant time.
     pub(super) fn matches(&self, presented: &str) -> bool {
-        is_equal_constant_time(&self.0, &apikey::hash(presented))
+        is_equal_constant_time(&self.0, &apikey::hash_key(presented))
     }
 }
 
@@ -77,7 +77,7 @@ impl Metrics {
     }
 
     /// Counts an answer of the operation with this index. `None` stands for a path without an operation.
-    pub(super) fn count(&self, operation: Option<usize>, status: u16) {
+    pub(super) fn count_answer(&self, operation: Option<usize>, status: u16) {
         let class = usize::from(status / 100).saturating_sub(1);
         let counter = operation
             .and_then(|number| self.counts.get(number))
@@ -86,7 +86,7 @@ impl Metrics {
     }
 
     /// Returns the metrics page in the Prometheus text format 0.0.4.
-    pub(super) fn page(&self, gauges: &Gauges) -> String {
+    pub(super) fn render_page(&self, gauges: &Gauges) -> String {
         let mut page = String::from(
             "# HELP coffer_requests_total Answers by operation and class of status.\n# TYPE coffer_requests_total counter\n",
         );

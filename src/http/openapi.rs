@@ -61,7 +61,7 @@ pub fn document(public_url: &str, subject: DocumentKind) -> String {
     for route in subject.routes() {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         if let Some(path) = path.as_object_mut() {
-            path.insert(route.method.to_ascii_lowercase(), operation(route, subject));
+            path.insert(route.method.to_ascii_lowercase(), operation_object(route, subject));
         }
     }
     let shared = share_answers(&mut paths);
@@ -76,7 +76,7 @@ pub fn document(public_url: &str, subject: DocumentKind) -> String {
             "license": { "name": "MIT", "identifier": "MIT" },
         },
         "servers": [{ "url": public_url }],
-        "tags": tags(subject),
+        "tags": tag_objects(subject),
         "paths": paths,
     });
     let components = json!({
@@ -103,7 +103,7 @@ pub fn document(public_url: &str, subject: DocumentKind) -> String {
 }
 
 /// Returns the tags of the document's operations and webhooks, each with its description.
-fn tags(subject: DocumentKind) -> Value {
+fn tag_objects(subject: DocumentKind) -> Value {
     let is_used = |tag: &Tag| subject.routes().any(|route| route.tag == Some(*tag));
     let used = Tag::ALL.into_iter().filter(is_used).map(Tag::name_and_description);
     let webhooks = (subject != DocumentKind::Sandbox).then_some(webhooks::TAG);
@@ -112,7 +112,7 @@ fn tags(subject: DocumentKind) -> Value {
         .collect()
 }
 
-fn operation(route: &Route, subject: DocumentKind) -> Value {
+fn operation_object(route: &Route, subject: DocumentKind) -> Value {
     let mut operation = json!({
         "operationId": route.operation,
         "summary": route.summary,
@@ -134,7 +134,7 @@ fn operation(route: &Route, subject: DocumentKind) -> Value {
         Auth::Open | Auth::Sandbox => fields.insert("security".to_owned(), json!([])),
     };
     if let Some(body) = &route.body {
-        let content = content(body.component);
+        let content = content_object(body.component);
         fields.insert(
             "requestBody".to_owned(),
             json!({ "required": body.is_required, "content": content }),
@@ -144,7 +144,7 @@ fn operation(route: &Route, subject: DocumentKind) -> Value {
 }
 
 /// Returns the `content` object of a JSON body: its schema and its example.
-fn content(component: &Component) -> Value {
+fn content_object(component: &Component) -> Value {
     let schema = json!({ "$ref": format!("#/components/schemas/{}", component.name()) });
     json!({ "application/json": { "schema": schema, "example": component.example() } })
 }

@@ -31,13 +31,13 @@ pub(super) fn run_operation(
     });
     match job {
         Err(error) => Box::pin(ready(Err(error))),
-        Ok(Job::Done(outcome)) => Box::pin(ready(reply(outcome))),
-        Ok(Job::Wait(step)) => Box::pin(async move { reply(step.await?) }),
+        Ok(Job::Done(outcome)) => Box::pin(ready(outcome_reply(outcome))),
+        Ok(Job::Wait(step)) => Box::pin(async move { outcome_reply(step.await?) }),
         Ok(Job::Read(work)) => {
             let (front, service) = (Arc::clone(&call.front), Arc::clone(service));
             Box::pin(async move {
                 let work = move || work(&service);
-                reply(match quota_owner {
+                outcome_reply(match quota_owner {
                     Some(quota_owner) => front.long_reads.read(quota_owner, work).await?,
                     None => work()?,
                 })
@@ -45,21 +45,21 @@ pub(super) fn run_operation(
         }
         Ok(Job::Write(work)) => {
             let service = Arc::clone(service);
-            Box::pin(async move { reply(service.write(work).await?) })
+            Box::pin(async move { outcome_reply(service.write(work).await?) })
         }
     }
 }
 
-fn reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
+fn outcome_reply(Outcome { success, body }: Outcome) -> Result<Reply, Error> {
     let status = status(success);
     Ok(match body {
         OutcomeBody::Empty => Reply::json(status, ""),
-        OutcomeBody::Own(json) => Reply::json(status, Box::<str>::from(json).into_string()),
+        OutcomeBody::Unshared(json) => Reply::json(status, Box::<str>::from(json).into_string()),
         OutcomeBody::Shared(json) => Reply::shared(json),
-        OutcomeBody::Kept(text) => Reply::json(status, text),
+        OutcomeBody::Stored(text) => Reply::json(status, text),
         OutcomeBody::Page(data, next_before) => {
             Reply::page_from_parts(&data, next_before.as_deref())?
         }
-        OutcomeBody::OwnPage(page) => Reply::page(&page)?,
+        OutcomeBody::UnsharedPage(page) => Reply::page(&page)?,
     })
 }

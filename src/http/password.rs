@@ -9,7 +9,7 @@ use super::request::Call;
 use super::throttle::{ClientKind, Target, Throttle};
 use crate::domain::refusal::Refusal;
 use crate::domain::user::check_password;
-use crate::service::operator::members::{CredentialMark, VerifiedUser};
+use crate::service::operator::members::{CredentialSnapshot, VerifiedUser};
 use crate::service::{Error, Member};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ impl ClientIdentity {
     pub(super) fn client_kind(
         &self,
         front: &Front,
-        mark: &CredentialMark,
+        mark: &CredentialSnapshot,
     ) -> Result<ClientKind, Error> {
         let is_known = self.is_member || front.service.is_known_client(mark, &self.client)?;
         Ok(if is_known { ClientKind::Known } else { ClientKind::Unknown })
@@ -44,7 +44,7 @@ impl ClientIdentity {
 
     /// Returns the identity of a client without a session, made from the client's address.
     pub(super) fn for_client(call: &Call) -> ClientIdentity {
-        ClientIdentity { client: client::limit_key(call.client()), is_member: false }
+        ClientIdentity { client: client::limit_key(call.client_address()), is_member: false }
     }
 }
 
@@ -58,7 +58,7 @@ struct PasswordAttempt {
 
 impl PasswordAttempt {
     /// Counts the attempt as failed before its password is checked.
-    fn count(&self) -> Result<(), Refusal> {
+    fn count_attempt(&self) -> Result<(), Refusal> {
         self.throttle.count_attempt(&self.target, &self.client)?;
         self.is_counted.store(true, Ordering::Relaxed);
         Ok(())
@@ -66,7 +66,7 @@ impl PasswordAttempt {
 
     /// Undoes the count of an attempt after the caller has disconnected. Does nothing if the attempt was refused,
     /// because refused attempts are not counted.
-    fn undo_count(&self) {
+    fn undo_attempt(&self) {
         if self.is_counted.load(Ordering::Relaxed) {
             self.throttle.undo_attempt(&self.target, &self.client);
         }
@@ -77,20 +77,20 @@ impl PasswordAttempt {
 ///
 /// # Errors
 /// `invalid_credentials`, `too_many_attempts`, `overloaded`.
-pub(super) async fn prove_user(
+pub(super) async fn verify_user(
     front: &Front,
     turn: &ClientIdentity,
     email: &str,
     password: String,
 ) -> Result<VerifiedUser, Error> {
-    prove_and_hash(front, turn, email, password, None).await.map(|(proven, _)| proven)
+    verify_and_hash(front, turn, email, password, None).await.map(|(proven, _)| proven)
 }
 
 /// Checks the password, and returns the verified user and the hash of the new password.
 ///
 /// # Errors
-/// The errors of [`prove_user`]; `invalid_request` for a new password that is too short.
-pub(super) async fn prove_and_hash_new(
+/// The errors of [`verify_user`]; `invalid_request` for a new password that is too short.
+pub(super) async fn verify_and_hash_new(
     front: &Front,
     turn: &ClientIdentity,
     email: &str,
@@ -98,7 +98,7 @@ pub(super) async fn prove_and_hash_new(
     new: String,
 ) -> Result<(VerifiedUser, String), Error> {
     check_password(&new)?;
-    let (proven, hash) = prove_and_hash(front, turn, email, password, Some(new)).await?;
+    let (proven, hash) = verify_and_hash(front, turn, email, password, Some(new)).await?;
     let hash = hash.ok_or_else(|| Error::Failed("a password was not hashed".to_owned()))?;
     Ok((proven, hash))
 }
@@ -107,7 +107,7 @@ pub(super) async fn prove_and_hash_new(
 ///
 /// # Errors
 /// `invalid_request` if the password is too short, `too_many_attempts`, `overloaded`.
-pub(super) async fn hash(
+pub(super) async fn hash_password(
     front: &Front,
     turn: &ClientIdentity,
     password: String,
@@ -117,7 +117,7 @@ pub(super) async fn hash(
     hashing.run(&turn.client, move |hasher| hasher.hash(&password), || ()).await?
 }
 
-async fn prove_and_hash(
+async fn verify_and_hash(
     front: &Front,
     turn: &ClientIdentity,
     email: &str,
@@ -125,10 +125,10 @@ async fn prove_and_hash(
     new: Option<String>,
 ) -> Result<(VerifiedUser, Option<String>), Error> {
     let client = turn.client.clone();
-    let credentials = front.service.credentials(email)?;
-    let target = match credentials.mark() {
+    let credentials = front.service.credentials_by_email(email)?;
+    let target = match credentials.credential_snapshot() {
         Some(mark) => Target::User(mark, turn.client_kind(front, &mark)?),
-        None => Target::Nobody(email.to_owned()),
+        None => Target::UnknownEmail(email.to_owned()),
     };
     let slowed = |refusal: &Refusal| {
         log::warn!("sign-in delayed: email={email:?} reason={}", refusal.message);
@@ -144,12 +144,12 @@ async fn prove_and_hash(
     let proved = front.hashing.run(
         &attempt.client,
         move |hasher| {
-            tried.count()?;
+            tried.count_attempt()?;
             let proven = credentials.verify(hasher, &password)?;
             let hash = new.map(|new| hasher.hash(&new)).transpose()?;
             Ok((proven, hash))
         },
-        move || unheard.undo_count(),
+        move || unheard.undo_attempt(),
     );
     let proved: Result<_, Error> = proved.await?;
     match &proved {

@@ -12,7 +12,7 @@ pub(super) struct PagePolicy<'a> {
     /// Sites that may frame the page.
     framing: Framing<'a>,
     /// `true` if this page may frame other pages of the service.
-    shows_own: bool,
+    frames_own_pages: bool,
     /// `true` for the Cross-Origin-Opener-Policy `same-origin`. `false` for the checkout: shops open the checkout as
     /// a window and need access to the window.
     pub(super) is_isolated: bool,
@@ -21,7 +21,7 @@ pub(super) struct PagePolicy<'a> {
 /// Sites that may frame a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing<'a> {
-    Nobodys,
+    Forbidden,
     /// This service and these origins may frame the page. An empty list allows every site.
     Allowed(&'a [String]),
 }
@@ -29,13 +29,13 @@ enum Framing<'a> {
 impl PagePolicy<'static> {
     /// Policy of a page that no site may frame.
     pub(super) const NOT_FRAMED: PagePolicy<'static> =
-        PagePolicy { framing: Framing::Nobodys, shows_own: false, is_isolated: true };
+        PagePolicy { framing: Framing::Forbidden, frames_own_pages: false, is_isolated: true };
     /// Policy of a payment link's page. No site may frame the page.
     pub(super) const LINK: PagePolicy<'static> =
         PagePolicy { is_isolated: false, ..PagePolicy::NOT_FRAMED };
     /// Policy of a page that frames other pages of this service.
     pub(super) const APP: PagePolicy<'static> =
-        PagePolicy { shows_own: true, ..PagePolicy::NOT_FRAMED };
+        PagePolicy { frames_own_pages: true, ..PagePolicy::NOT_FRAMED };
     /// Policy of a page that other sites may frame.
     pub(super) const FRAMED: PagePolicy<'static> =
         PagePolicy { framing: Framing::Allowed(&[]), ..PagePolicy::LINK };
@@ -46,7 +46,7 @@ impl<'a> PagePolicy<'a> {
     /// may frame.
     pub(super) fn restrict_framing(self, origins: &'a [String]) -> PagePolicy<'a> {
         let framing = match self.framing {
-            Framing::Nobodys => Framing::Nobodys,
+            Framing::Forbidden => Framing::Forbidden,
             Framing::Allowed(_) => Framing::Allowed(origins),
         };
         PagePolicy { framing, ..self }
@@ -63,7 +63,7 @@ impl<'a> PagePolicy<'a> {
         let style = style.map_or_else(String::new, |source| format!(" {source}"));
         let pictures = pictures.map_or_else(String::new, |origin| format!(" {origin}"));
         let framed_by = match self.framing {
-            Framing::Nobodys => "'none'".to_owned(),
+            Framing::Forbidden => "'none'".to_owned(),
             Framing::Allowed([]) => "*".to_owned(),
             Framing::Allowed(origins) => {
                 let sites = origins.iter().filter_map(|url| SiteUrl::parse(url).ok());
@@ -71,7 +71,7 @@ impl<'a> PagePolicy<'a> {
                 sites.fold(own, |text, site| format!("{text} {}", site.origin()))
             }
         };
-        let frames = if self.shows_own { " frame-src 'self';" } else { "" };
+        let frames = if self.frames_own_pages { " frame-src 'self';" } else { "" };
         format!(
             "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' '{STYLE_HASH}'{style}; \
              img-src 'self'{pictures}; form-action 'self';{frames} base-uri 'none'; frame-ancestors {framed_by}"

@@ -5,7 +5,7 @@ use super::metrics::Gauges;
 use super::reply::Reply;
 use super::request::{Call, Param, ParamKind};
 use super::route::{Content, Handler, PLAIN, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::Error;
 use hyper::StatusCode;
 
@@ -21,7 +21,7 @@ pub(super) static RESOURCE: Resource = Resource {
                 about: "The OpenAPI 3.1 document.",
                 content: Content::AnyJson,
             }],
-            handler: Handler::Open(|call| Box::pin(document(call))),
+            handler: Handler::Open(|call| Box::pin(send_document(call))),
             ..PRIVATE
         },
         Route {
@@ -44,7 +44,7 @@ pub(super) static RESOURCE: Resource = Resource {
                 kind: ParamKind::Any,
             }],
             answers: &[RouteAnswer { status: 200, about: "Ready.", content: Content::Text }],
-            refusals: &[Code::Overloaded],
+            refusals: &[RefusalCode::Overloaded],
             handler: Handler::Open(|call| Box::pin(readyz(call))),
             ..PLAIN
         },
@@ -54,8 +54,8 @@ pub(super) static RESOURCE: Resource = Resource {
             path: "/metrics",
             summary: "Returns counters in Prometheus' text format. With `--metrics-listen` they have a listener of their own.",
             answers: &[RouteAnswer { status: 200, about: "The counters.", content: Content::Text }],
-            has_own_listener: true,
-            handler: Handler::Metrics(|call, scraper| Box::pin(metrics(call, scraper))),
+            has_separate_listener: true,
+            handler: Handler::Metrics(|call, scraper| Box::pin(send_metrics(call, scraper))),
             ..PLAIN
         },
     ],
@@ -69,14 +69,14 @@ async fn livez(_: Call) -> Result<Reply, Error> {
 /// Readiness probe: succeeds if the server is not shutting down, the database is readable, and writes are accepted.
 async fn readyz(call: Call) -> Result<Reply, Error> {
     if call.front.is_closed() {
-        return Err(Refusal::new(Code::Overloaded, "the server is stopping").into());
+        return Err(Refusal::new(RefusalCode::Overloaded, "the server is stopping").into());
     }
     call.front.service.check_file()?;
     call.front.service.check_writes()?;
     let page = match call.query.text("verbose") {
         None => "ok\n".to_owned(),
         Some(_) => {
-            let doubt = call.front.clock.wall_clock_doubt();
+            let doubt = call.front.clock.untrusted_wall_clock();
             let clock = doubt.map_or("ok".to_owned(), |doubt| doubt.to_string());
             let rates = call.front.service.rates_summary(call.now)?;
             let chains = call.front.service.chains_summary(call.now)?;
@@ -86,9 +86,9 @@ async fn readyz(call: Call) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain", page))
 }
 
-async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
+async fn send_metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     let service = &call.front.service;
-    let page = call.front.metrics.page(&Gauges {
+    let page = call.front.metrics.render_page(&Gauges {
         writes_waiting: service.waiting_write_count(),
         writes_refused: service.check_writes().is_err(),
         is_locked: service.is_locked(),
@@ -99,7 +99,7 @@ async fn metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
     Ok(Reply::text(StatusCode::OK, "text/plain; version=0.0.4", page))
 }
 
-async fn document(call: Call) -> Result<Reply, Error> {
+async fn send_document(call: Call) -> Result<Reply, Error> {
     let document = call.front.interface_document();
     Ok(Reply::json(StatusCode::OK, document))
 }

@@ -40,7 +40,7 @@ pub(super) fn preflight_reply() -> Reply {
 
 fn add_header(reply: Reply, (name, value): (&'static str, &'static str)) -> Reply {
     match name.parse::<HeaderName>() {
-        Ok(name) => reply.with(name, value),
+        Ok(name) => reply.with_header(name, value),
         Err(_) => reply,
     }
 }

@@ -6,7 +6,7 @@ mod command;
 mod fields;
 
 use super::error;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::web::reference::{
     Body, ErrorDoc, ErrorGroup, Field, Group, ObjectDoc, OperationDoc, Reference, ResponseDoc,
     Webhook,
@@ -38,16 +38,16 @@ pub(super) fn reference(
     let webhooks = documents.iter().flat_map(|document| entries(document, "webhooks"));
     let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
     let webhooks: Vec<_> = webhooks.collect();
-    let headers = webhooks.first().map(|(_, webhook)| server.parameters(webhook));
+    let headers = webhooks.first().map(|(_, webhook)| server.parameter_fields(webhook));
     let groups = documents.iter().flat_map(|document| server.groups(document));
     let groups: Vec<Group> = groups.collect();
     Ok(Reference {
         url: url.to_owned(),
         is_sandbox,
         webhook_headers: headers.unwrap_or_default(),
-        webhooks: webhooks.iter().map(|(name, webhook)| self::webhook(name, webhook)).collect(),
+        webhooks: webhooks.iter().map(|(name, webhook)| webhook_doc(name, webhook)).collect(),
         refusals: error_docs(&documents),
-        objects: server.objects(&groups, &webhooks),
+        objects: server.object_docs(&groups, &webhooks),
         groups,
     })
 }
@@ -87,7 +87,7 @@ impl DocumentedServer<'_> {
             for (path, methods) in entries(document, "paths") {
                 for (method, operation) in methods.as_object().into_iter().flatten() {
                     if operation.pointer("/tags/0").and_then(Value::as_str) == Some(&name) {
-                        operations.push(self.operation(path, method, operation));
+                        operations.push(self.operation_doc(path, method, operation));
                     }
                 }
             }
@@ -96,10 +96,10 @@ impl DocumentedServer<'_> {
         groups.filter(|group| !group.operations.is_empty()).collect()
     }
 
-    fn operation(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
+    fn operation_doc(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
         let method = method.to_ascii_uppercase();
         let (caller, key) = required_credentials(operation);
-        let body = operation.get("requestBody").map(|body| self.body(body));
+        let body = operation.get("requestBody").map(|body| self.body_doc(body));
         let example = body.as_ref().map(|body| body.example.as_str());
         let curl = command::curl_command(self, (&method, path), key, example);
         let mut answers = Vec::new();
@@ -108,7 +108,7 @@ impl DocumentedServer<'_> {
             let json = response.pointer("/content/application~1json");
             match json.and_then(|json| json.get("examples")) {
                 Some(examples) => refusals.push(error_group(status, examples)),
-                None => answers.push(answer(status, response)),
+                None => answers.push(response_doc(status, response)),
             }
         }
         OperationDoc {
@@ -118,7 +118,7 @@ impl DocumentedServer<'_> {
             method,
             caller,
             key,
-            parameters: self.parameters(operation),
+            parameters: self.parameter_fields(operation),
             body,
             answers,
             refusals,
@@ -126,7 +126,7 @@ impl DocumentedServer<'_> {
         }
     }
 
-    fn parameters(&self, operation: &Value) -> Vec<Field> {
+    fn parameter_fields(&self, operation: &Value) -> Vec<Field> {
         let parameters = operation.get("parameters").and_then(Value::as_array);
         let parameters = parameters.into_iter().flatten();
         let parameters = parameters.map(|parameter| {
@@ -141,7 +141,7 @@ impl DocumentedServer<'_> {
         parameters.collect()
     }
 
-    fn body(&self, body: &Value) -> Body {
+    fn body_doc(&self, body: &Value) -> Body {
         let json = body.pointer("/content/application~1json");
         let json = json.unwrap_or(&Value::Null);
         let schema = json.get("schema").unwrap_or(&Value::Null);
@@ -150,12 +150,12 @@ impl DocumentedServer<'_> {
             about: text_field(schema, "description"),
             is_required: body.get("required").and_then(Value::as_bool) == Some(true),
             fields: self.schemas.fields(schema),
-            example: example(json),
+            example: example_json(json),
         }
     }
 
     /// Returns every object that an operation, a webhook or another object refers to.
-    fn objects(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
+    fn object_docs(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
         let objects = self.schemas.0.iter().map(|(name, schema)| ObjectDoc {
             name: name.clone(),
             about: text_field(schema, "description"),
@@ -201,7 +201,7 @@ fn required_credentials(operation: &Value) -> (&'static str, &'static str) {
     }
 }
 
-fn answer(status: &str, response: &Value) -> ResponseDoc {
+fn response_doc(status: &str, response: &Value) -> ResponseDoc {
     let content = response.get("content").and_then(Value::as_object);
     let content = content.and_then(|content| content.iter().next());
     let (kind, media) = content.map_or(("", &Value::Null), |(kind, media)| (kind.as_str(), media));
@@ -214,7 +214,7 @@ fn answer(status: &str, response: &Value) -> ResponseDoc {
         about: text_field(response, "description"),
         content: kind.to_owned(),
         object: object.map(str::to_owned),
-        example: example(media),
+        example: example_json(media),
     }
 }
 
@@ -248,7 +248,8 @@ fn error_docs(documents: &[Value]) -> Vec<ErrorDoc> {
         }
     }
     let told: Vec<String> = found.values().map(|refusal: &ErrorDoc| refusal.code.clone()).collect();
-    let everywhere = Code::ALL.iter().filter(|code| !told.iter().any(|told| told == code.as_str()));
+    let everywhere =
+        RefusalCode::ALL.iter().filter(|code| !told.iter().any(|told| told == code.as_str()));
     for code in everywhere {
         let (status, code) = (error::status(*code).as_str().to_owned(), code.as_str().to_owned());
         let message = "any path may answer so; the message says why".to_owned();
@@ -264,17 +265,17 @@ fn error_bodies(examples: &Value) -> impl Iterator<Item = &Value> {
     examples.filter_map(|(_, example)| example.get("value"))
 }
 
-fn webhook(name: &str, webhook: &Value) -> Webhook {
+fn webhook_doc(name: &str, webhook: &Value) -> Webhook {
     let json = webhook.pointer("/requestBody/content/application~1json");
     Webhook {
         name: name.to_owned(),
         summary: text_field(webhook, "summary"),
-        example: example(json.unwrap_or(&Value::Null)),
+        example: example_json(json.unwrap_or(&Value::Null)),
     }
 }
 
 /// Returns the example of a body as formatted JSON, or an empty text if there is none.
-fn example(media: &Value) -> String {
+fn example_json(media: &Value) -> String {
     let example = media.get("example");
     let example = example.and_then(|example| serde_json::to_string_pretty(example).ok());
     example.unwrap_or_default()

@@ -139,7 +139,7 @@ impl Reply {
     }
 
     /// Adds a header if its value is valid.
-    pub(super) fn with(mut self, name: HeaderName, value: &str) -> Reply {
+    pub(super) fn with_header(mut self, name: HeaderName, value: &str) -> Reply {
         if let Ok(value) = HeaderValue::from_str(value) {
             self.headers.push((name, value));
         }
@@ -147,7 +147,7 @@ impl Reply {
     }
 
     /// Adds a header if its value is valid. Takes the value without copying it.
-    pub(super) fn with_text(mut self, name: HeaderName, value: String) -> Reply {
+    pub(super) fn with_owned_header(mut self, name: HeaderName, value: String) -> Reply {
         if let Ok(value) = HeaderValue::try_from(value) {
             self.headers.push((name, value));
         }
@@ -155,7 +155,7 @@ impl Reply {
     }
 
     /// Adds a constant header.
-    pub(super) fn with_static(mut self, name: HeaderName, value: &'static str) -> Reply {
+    pub(super) fn with_static_header(mut self, name: HeaderName, value: &'static str) -> Reply {
         self.headers.push((name, HeaderValue::from_static(value)));
         self
     }

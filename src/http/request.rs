@@ -41,16 +41,16 @@ impl Call {
     /// `not_found` if the account does not exist or the member may not use it.
     pub(super) fn scope(&self, member: &Member) -> Result<Scope, Error> {
         let mode = self.query.enum_value("mode")?.unwrap_or(Mode::Live);
-        self.front.service.scope(member, self.id(), mode)
+        self.front.service.scope_of_account(member, self.first_param(), mode)
     }
 
     /// Returns the address of the client, not of a trusted proxy between client and server.
-    pub(super) fn client(&self) -> IpAddr {
+    pub(super) fn client_address(&self) -> IpAddr {
         client::client_address(self.peer, &self.headers, &self.front.trusted_proxy)
     }
 
     /// Returns the first parameter of the path.
-    pub(super) fn id(&self) -> &str {
+    pub(super) fn first_param(&self) -> &str {
         self.path.first().map_or("", String::as_str)
     }
 
@@ -64,7 +64,7 @@ impl Call {
     /// # Errors
     /// `not_found` if the parameter is not a UUID.
     pub(super) fn uuid(&self, what: &str) -> Result<String, Error> {
-        id::parse(self.id()).ok_or_else(|| Refusal::not_found(what).into())
+        id::parse(self.first_param()).ok_or_else(|| Refusal::not_found(what).into())
     }
 
     /// Parses the body as a JSON object and returns its fields.

@@ -13,7 +13,7 @@ pub(super) use crate::api::operation::Body;
 pub use crate::api::operation::RecentPassword;
 use crate::api::operation::{Operation as Declared, OperationFn};
 pub(super) use crate::api::tag::Tag;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::user::Role;
 use crate::service::{Error, Member};
 use std::sync::Arc;
@@ -34,8 +34,8 @@ impl ListenerRoutes {
     pub(super) fn includes(self, route: &Route) -> bool {
         match self {
             ListenerRoutes::All => true,
-            ListenerRoutes::AllButSeparate => !route.has_own_listener,
-            ListenerRoutes::OnlySeparate => route.has_own_listener,
+            ListenerRoutes::AllButSeparate => !route.has_separate_listener,
+            ListenerRoutes::OnlySeparate => route.has_separate_listener,
         }
     }
 }
@@ -65,7 +65,7 @@ pub struct Route {
     /// Successful answers. Empty for a page or file for browsers, which the documents omit.
     pub(super) answers: &'static [RouteAnswer],
     /// Additional error codes. Codes for authentication, path, query and body are derived from the route.
-    pub(super) refusals: &'static [Code],
+    pub(super) refusals: &'static [RefusalCode],
     /// `true` if requests count against the rate limit of the key.
     pub(super) is_rate_limited: bool,
     /// Rule that selects the requests that need a recently confirmed password.
@@ -75,7 +75,7 @@ pub struct Route {
     /// `true` if a sandbox does not check the `Host` header for this route.
     pub(super) takes_any_host: bool,
     /// `true` if the route moves to a separate listener when one is configured.
-    pub(super) has_own_listener: bool,
+    pub(super) has_separate_listener: bool,
     /// Handler, whose kind determines the callers that the route admits.
     pub(super) handler: Handler,
 }
@@ -91,7 +91,7 @@ pub(super) struct AnswerForm {
     pub(super) is_shared: bool,
     /// Kind of object that customers pay on the page, `None` for other routes. The second segment of the path is the
     /// id of the object.
-    pub(super) payers_of: Option<Payable>,
+    pub(super) payable: Option<Payable>,
 }
 
 /// Kind of object that customers pay.
@@ -110,7 +110,7 @@ impl AnswerForm {
             page: self.page.filter(|_| other.page.is_some()),
             is_private: self.is_private && other.is_private,
             is_shared: self.is_shared && other.is_shared,
-            payers_of: self.payers_of.filter(|of| other.payers_of == Some(*of)),
+            payable: self.payable.filter(|of| other.payable == Some(*of)),
         }
     }
 }
@@ -168,7 +168,7 @@ impl Route {
             is_rate_limited: operation.is_rate_limited,
             is_idempotent: operation.is_idempotent,
             form: match operation.run {
-                OperationFn::Sandbox(_) => FOR_ALL,
+                OperationFn::Sandbox(_) => UNRESTRICTED,
                 OperationFn::Public(_) | OperationFn::Preflight => SHARED.form,
                 _ => PRIVATE.form,
             },
@@ -225,8 +225,8 @@ impl Route {
 }
 
 /// Answer form of routes that are not pages and whose answers every cache may store.
-pub(super) const FOR_ALL: AnswerForm =
-    AnswerForm { page: None, is_private: false, is_shared: false, payers_of: None };
+pub(super) const UNRESTRICTED: AnswerForm =
+    AnswerForm { page: None, is_private: false, is_shared: false, payable: None };
 
 /// Defaults of a route. Each route states only its differences.
 pub(super) const PLAIN: Route = Route {
@@ -237,20 +237,20 @@ pub(super) const PLAIN: Route = Route {
     tag: None,
     query: &[],
     body: None,
-    form: FOR_ALL,
+    form: UNRESTRICTED,
     answers: &[],
     refusals: &[],
     is_rate_limited: false,
     recent_password: RecentPassword::Never,
     is_idempotent: false,
     takes_any_host: false,
-    has_own_listener: false,
+    has_separate_listener: false,
     handler: Handler::Open(|_| Box::pin(async { Err(Refusal::not_found("path").into()) })),
 };
 
 /// Defaults of a route with private answers, which caches must not store.
 pub(super) const PRIVATE: Route =
-    Route { form: AnswerForm { is_private: true, ..FOR_ALL }, ..PLAIN };
+    Route { form: AnswerForm { is_private: true, ..UNRESTRICTED }, ..PLAIN };
 
 /// Defaults of a route with shared answers, which pages of all sites may read.
 pub(super) const SHARED: Route =
@@ -271,7 +271,7 @@ pub(super) const LINK_PAGE: Route = page_for(PagePolicy::LINK, Payable::Link);
 /// Returns the defaults of a page for paying customers. Caches must not store the page.
 const fn page_for(policy: PagePolicy<'static>, payable: Payable) -> Route {
     Route {
-        form: AnswerForm { page: Some(policy), payers_of: Some(payable), ..PRIVATE.form },
+        form: AnswerForm { page: Some(policy), payable: Some(payable), ..PRIVATE.form },
         ..PLAIN
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a search takes one look-up for each segment, for any number of routes.
 
-use super::route::{AnswerForm, FOR_ALL, ListenerRoutes, Route};
+use super::route::{AnswerForm, ListenerRoutes, Route, UNRESTRICTED};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeMap;
@@ -85,12 +85,12 @@ impl Router {
         for segment in segments.into_iter().flatten() {
             let Some(here) = node else { break };
             form = here.common;
-            let param = || here.param.as_deref().filter(|_| decode(segment).is_some());
+            let param = || here.param.as_deref().filter(|_| decode_param(segment).is_some());
             node = here.literals.get(segment).or_else(param);
         }
         let of_route = node.and_then(|node| node.routes.first());
         let of_route = of_route.map(|(_, route)| route.form);
-        of_route.or(form).unwrap_or(FOR_ALL)
+        of_route.or(form).unwrap_or(UNRESTRICTED)
     }
 
     /// Returns the node of a path, and the values of the path's parameters.
@@ -101,7 +101,7 @@ impl Router {
             if let Some(next) = node.literals.get(segment) {
                 node = next;
             } else {
-                values.push(decode(segment)?);
+                values.push(decode_param(segment)?);
                 node = node.param.as_deref()?;
             }
         }
@@ -126,7 +126,7 @@ impl Node {
 }
 
 /// Decodes a parameter segment, which must be non-empty UTF-8.
-fn decode(segment: &str) -> Option<String> {
+fn decode_param(segment: &str) -> Option<String> {
     if !segment.contains('%') {
         return (!segment.is_empty()).then(|| segment.to_owned());
     }

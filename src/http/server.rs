@@ -165,7 +165,7 @@ impl Acceptor {
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
         let client = (!is_proxy && !is_near).then_some(peer);
         loop {
-            match self.slots.take(client) {
+            match self.slots.take_slot(client) {
                 SlotOutcome::Granted(slot) => return Some(slot),
                 SlotOutcome::TooMany => return None,
                 SlotOutcome::Full => {

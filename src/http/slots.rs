@@ -29,7 +29,7 @@ pub(super) const IDLE: u8 = 16;
 const CLIENT_SHARE: usize = 4;
 
 /// Maximum number of longest-waiting connections that one search returns.
-const LONGEST_KEPT: usize = 64;
+const LONGEST_MAX: usize = 64;
 
 /// Maximum number of connections that are being closed at once. Such connections still use file descriptors.
 const ENDING_MAX: usize = 16;
@@ -49,7 +49,7 @@ struct UsedSlots {
     of_client: HashMap<IpAddr, usize>,
     next: u64,
     /// Number of connections that are being closed and still exist.
-    ending: usize,
+    ending_count: usize,
     /// Connections with the longest waits at the latest search, each with the start of its wait. The longest wait is
     /// last. Other connections have waited less, so the next search starts only after the list is empty.
     longest: Vec<(i64, Arc<Seat>)>,
@@ -98,8 +98,8 @@ impl Slots {
 
     /// Takes a slot for a client. If the client has used its share, closes the longest-waiting connection of this
     /// client. If all slots are used, closes the longest-waiting connection of any client.
-    pub(super) fn take(self: &Arc<Self>, client: Option<IpAddr>) -> SlotOutcome {
-        let client = client.map(client::site_prefix);
+    pub(super) fn take_slot(self: &Arc<Self>, client: Option<IpAddr>) -> SlotOutcome {
+        let client = client.map(client::subnet_prefix);
         let share = self.most.div_euclid(CLIENT_SHARE).max(1);
         let mut taken = self.lock();
         if let Some(client) = client {
@@ -109,7 +109,7 @@ impl Slots {
             }
         }
         let is_full = taken.seats.len() >= self.most;
-        if taken.ending >= ENDING_MAX || is_full && !taken.close_longest_waiting() {
+        if taken.ending_count >= ENDING_MAX || is_full && !taken.close_longest_waiting() {
             return SlotOutcome::Full;
         }
         let number = taken.next;
@@ -149,7 +149,7 @@ impl Slots {
             let left = self.wait_for_free();
             let is_empty = {
                 let taken = self.lock();
-                taken.seats.is_empty() && taken.ending == 0
+                taken.seats.is_empty() && taken.ending_count == 0
             };
             if is_empty {
                 return;
@@ -170,7 +170,7 @@ impl Slots {
         let wait_us = i64::try_from(wait.as_micros()).unwrap_or(i64::MAX);
         let has_waited = |since_us: i64| now_us.saturating_sub(since_us) >= wait_us;
         for seat in self.lock().seats.values() {
-            if are_these(seat) && seat.waits_since_us().is_some_and(has_waited) {
+            if are_these(seat) && seat.wait_start_us().is_some_and(has_waited) {
                 seat.close_if_waiting();
             }
         }
@@ -192,7 +192,7 @@ impl UsedSlots {
                 return false;
             };
             // Since the search, the connection may have ended, or its client may have sent a request.
-            if seat.waits_since_us() == Some(since_us) && self.close(&seat) {
+            if seat.wait_start_us() == Some(since_us) && self.close(&seat) {
                 return true;
             }
         }
@@ -210,7 +210,7 @@ impl UsedSlots {
         let ended = self.seats.contains_key(&seat.number) && seat.close_if_waiting();
         if ended {
             self.remove(seat);
-            self.ending = self.ending.saturating_add(1);
+            self.ending_count = self.ending_count.saturating_add(1);
         }
         ended
     }
@@ -219,11 +219,11 @@ impl UsedSlots {
     /// last.
     fn longest_waiting(&self, are_these: impl Fn(&Seat) -> bool) -> Vec<(i64, Arc<Seat>)> {
         let these = self.seats.values().filter(|seat| are_these(seat));
-        let waiting = these.filter_map(|seat| Some((seat.waits_since_us()?, seat)));
+        let waiting = these.filter_map(|seat| Some((seat.wait_start_us()?, seat)));
         let mut waiting: Vec<_> = waiting.collect();
-        if waiting.len() > LONGEST_KEPT {
-            waiting.select_nth_unstable_by_key(LONGEST_KEPT, |(since_us, _)| *since_us);
-            waiting.truncate(LONGEST_KEPT);
+        if waiting.len() > LONGEST_MAX {
+            waiting.select_nth_unstable_by_key(LONGEST_MAX, |(since_us, _)| *since_us);
+            waiting.truncate(LONGEST_MAX);
         }
         waiting.sort_unstable_by_key(|(since_us, _)| Reverse(*since_us));
         let waiting = waiting.into_iter();
@@ -234,7 +234,7 @@ impl UsedSlots {
     /// connections instead.
     fn remove_ended(&mut self, seat: &Seat) {
         if !self.remove(seat) {
-            self.ending = self.ending.saturating_sub(1);
+            self.ending_count = self.ending_count.saturating_sub(1);
         }
     }
 
@@ -311,7 +311,7 @@ impl Seat {
 
     /// Returns the start of the wait for the client in microseconds, `None` if the connection does not wait for its
     /// client.
-    fn waits_since_us(&self) -> Option<i64> {
+    fn wait_start_us(&self) -> Option<i64> {
         let waits = is_waiting(self.state.load(Ordering::SeqCst));
         waits.then(|| self.since_us.load(Ordering::SeqCst))
     }
@@ -362,7 +362,7 @@ mod tests {
 
     fn take_slot() -> Option<Slot> {
         let slots = Slots::new(1, Clock::new(0, None).stopwatch());
-        match slots.take(None) {
+        match slots.take_slot(None) {
             SlotOutcome::Granted(slot) => Some(slot),
             SlotOutcome::TooMany | SlotOutcome::Full => None,
         }

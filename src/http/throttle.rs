@@ -10,7 +10,7 @@ mod target;
 use super::hashing;
 use crate::clock::Stopwatch;
 use crate::domain::apikey;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use rate::{Bucket, Rate};
 use std::collections::HashMap;
@@ -161,8 +161,8 @@ impl FailureCounts {
     fn wait_ms(&self, target: &Target, client: &str, now: Time) -> i64 {
         let failures = match target {
             Target::User(..) => &self.users,
-            Target::Nobody(_) => &self.others,
-            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => &self.codes,
+            Target::UnknownEmail(_) => &self.others,
+            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => &self.codes,
             Target::SetUp => &self.set_up,
         };
         let strictly = failures
@@ -177,7 +177,7 @@ impl FailureCounts {
         };
         let by_target = owed(failures.per_group.get(&together), &rate);
         let by_client = match target.counts_for_client() {
-            true => owed(self.clients.get(&key(client)), &CLIENT_RATE),
+            true => owed(self.clients.get(&hash_key(client)), &CLIENT_RATE),
             false => 0,
         };
         strictly.max(by_client).max(by_target)
@@ -190,8 +190,8 @@ impl FailureCounts {
         let together = target.shared_rate(client, &self.limits);
         let (failures, max) = match target {
             Target::User(..) => (&mut self.users, usize::MAX),
-            Target::Nobody(_) => (&mut self.others, remembered_max),
-            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
+            Target::UnknownEmail(_) => (&mut self.others, remembered_max),
+            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => {
                 (&mut self.codes, usize::MAX)
             }
             Target::SetUp => (&mut self.set_up, SET_UP_MAX),
@@ -216,7 +216,9 @@ impl FailureCounts {
         if !target.counts_for_client() {
             return;
         }
-        if let Some(bucket) = bounded_entry(&mut self.clients, key(client), empty, remembered_max) {
+        if let Some(bucket) =
+            bounded_entry(&mut self.clients, hash_key(client), empty, remembered_max)
+        {
             bucket.count_attempt(&CLIENT_RATE, now);
         }
     }
@@ -238,7 +240,7 @@ impl FailureCounts {
         if !target.counts_for_client() {
             return;
         }
-        if let Some(bucket) = self.clients.get_mut(&key(client)) {
+        if let Some(bucket) = self.clients.get_mut(&hash_key(client)) {
             bucket.undo_attempt(&CLIENT_RATE);
         }
     }
@@ -253,7 +255,7 @@ impl FailureCounts {
         let failures = self.failures(target);
         failures.per_client.remove(&target.key(client));
         match target {
-            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => {
+            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => {
                 if let Some((rate, together)) = together
                     && let Some(bucket) = failures.per_group.get_mut(&together)
                 {
@@ -263,12 +265,12 @@ impl FailureCounts {
             Target::User(..) => {
                 failures.per_group.remove(&target.key(""));
                 if together.is_some()
-                    && let Some(bucket) = self.clients.get_mut(&key(client))
+                    && let Some(bucket) = self.clients.get_mut(&hash_key(client))
                 {
                     bucket.undo_attempt(&CLIENT_RATE);
                 }
             }
-            Target::Nobody(_) | Target::SetUp => {
+            Target::UnknownEmail(_) | Target::SetUp => {
                 failures.per_group.remove(&target.key(""));
             }
         }
@@ -277,8 +279,8 @@ impl FailureCounts {
     fn failures(&mut self, target: &Target) -> &mut Failures {
         match target {
             Target::User(..) => &mut self.users,
-            Target::Nobody(_) => &mut self.others,
-            Target::Code(..) | Target::OwnCode(_) | Target::RecoveryCode(_) => &mut self.codes,
+            Target::UnknownEmail(_) => &mut self.others,
+            Target::Code(..) | Target::SessionCode(_) | Target::RecoveryCode(_) => &mut self.codes,
             Target::SetUp => &mut self.set_up,
         }
     }
@@ -320,8 +322,8 @@ fn bounded_entry<T>(
 }
 
 /// Returns the first 16 bytes of the hash of a text.
-fn key(text: &str) -> ThrottleKey {
-    let hash = apikey::hash(text);
+fn hash_key(text: &str) -> ThrottleKey {
+    let hash = apikey::hash_key(text);
     std::array::from_fn(|at| hash.get(at).copied().unwrap_or_default())
 }
 
@@ -342,7 +344,7 @@ fn check_wait(wait_ms: i64) -> Result<(), Refusal> {
     }
     let seconds = wait_ms.saturating_add(999).div_euclid(SECOND_MS);
     let message = format!("too many attempts have failed; try again in {seconds} s");
-    Err(Refusal::new(Code::TooManyAttempts, message).with_retry_after(seconds))
+    Err(Refusal::new(RefusalCode::TooManyAttempts, message).with_retry_after(seconds))
 }
 
 #[cfg(test)]

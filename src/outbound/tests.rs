@@ -2,7 +2,7 @@
 
 mod names;
 
-use super::{Guard, NoResponse, Outbound, OutboundResponse};
+use super::{Guard, NoResponse, OutboundClient, OutboundResponse};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,7 +51,7 @@ impl Server {
         format!("http://{}/hook", self.address)
     }
 
-    fn connections(&self) -> usize {
+    fn connection_count(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 }
@@ -85,8 +85,8 @@ fn response_with_body(status: &str, body: &str) -> String {
     format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-fn sandbox_client(timeout_ms: u64) -> Outbound {
-    Outbound::new(Guard::new(true, Vec::new()), timeout_ms)
+fn sandbox_client(timeout_ms: u64) -> OutboundClient {
+    OutboundClient::new(Guard::new(true, Vec::new()), timeout_ms)
 }
 
 /// Returns the expected error. `was_sent` says whether the header was sent before the error.
@@ -138,7 +138,7 @@ fn every_status_is_returned_and_no_redirect_is_followed() {
         204,
         "",
     );
-    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(elsewhere.connection_count(), 0);
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn bad_header_or_url_returns_an_error() {
     ] {
         assert!(outbound.post(url, &[], b"").is_err(), "{url}");
     }
-    assert_eq!(server.connections(), 0);
+    assert_eq!(server.connection_count(), 0);
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn connection_is_reused() {
     for _ in 0..3 {
         assert_answer(outbound.clone().post(&server.url(), &[], b"{}"), 200, "ok");
     }
-    assert_eq!(server.connections(), 1);
+    assert_eq!(server.connection_count(), 1);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn closed_connection_is_replaced() {
         assert_answer(outbound.post(&server.url(), &[], b"{}"), 200, "once");
         is_closed.recv().unwrap();
     }
-    assert_eq!(server.connections(), 3);
+    assert_eq!(server.connection_count(), 3);
 }
 
 #[test]

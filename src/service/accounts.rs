@@ -1,7 +1,7 @@
 //! Reads an account, its balances and its ledger, and changes its status.
 
 use super::audit_log;
-use super::events::{EventSubject, record};
+use super::events::{EventSubject, record_event};
 use super::page::{self, Page};
 use super::{Error, Json, Scope, Service, new_secret};
 use crate::domain::account::{Account, AccountStatus, WebhookEndpoint};
@@ -189,5 +189,5 @@ pub fn save(tx: &Tx<'_>, account: &Account, before: AccountStatus, now: Time) ->
         object: &object,
         own_url: None,
     };
-    record(tx, now, kind, &subject)
+    record_event(tx, now, kind, &subject)
 }

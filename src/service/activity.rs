@@ -33,13 +33,13 @@ pub type WakeCallback = Box<dyn Fn() + Send + Sync>;
 /// Recent activity of a sandbox, limited by count and bytes.
 #[derive(Default)]
 pub struct Activity {
-    kept: Mutex<KeptEntries>,
+    kept: Mutex<StoredEntries>,
     /// Callback that wakes listeners. Set by the first listener.
     wake: OnceLock<WakeCallback>,
 }
 
 #[derive(Default)]
-struct KeptEntries {
+struct StoredEntries {
     entries: VecDeque<SizedEntry>,
     bytes: usize,
     /// Number of the newest entry, counted from 1.
@@ -222,7 +222,7 @@ impl Activity {
         kept.newest.saturating_sub(count)
     }
 
-    fn lock(&self) -> MutexGuard<'_, KeptEntries> {
+    fn lock(&self) -> MutexGuard<'_, StoredEntries> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn entry_number(heard: Option<ListenerItem>) -> u64 {
+    fn number_of_entry(heard: Option<ListenerItem>) -> u64 {
         match heard {
             Some(ListenerItem::Happened(number, _)) => number,
             _ => panic!("nothing more is kept"),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn kept_entries_are_limited_by_count_and_bytes() {
+    fn stored_entries_are_limited_by_count_and_bytes() {
         let activity = Activity::default();
         assert!(activity.item_after(0).is_none());
         for _ in 0..1000 {
@@ -291,10 +291,10 @@ mod tests {
         }
         assert_eq!(activity.lock().entries.len(), LIMITS_WITHOUT_LISTENER.entries);
         assert!(matches!(activity.item_after(0), Some(ListenerItem::Missed(936, 936))));
-        assert_eq!(entry_number(activity.item_after(936)), 937);
-        assert_eq!(entry_number(activity.item_after(999)), 1000);
+        assert_eq!(number_of_entry(activity.item_after(936)), 937);
+        assert_eq!(number_of_entry(activity.item_after(999)), 1000);
         assert!(activity.item_after(1000).is_none());
-        assert_eq!(entry_number(activity.item_after(5000)), 937, "of an earlier process");
+        assert_eq!(number_of_entry(activity.item_after(5000)), 937, "of an earlier process");
         for _ in 0..100 {
             activity.add(call_with_body_size(100_000));
         }

@@ -46,7 +46,7 @@ impl Service {
         let Transfer { mode, asset, to_address, .. } = transfer;
         self.external_destination(tx, *mode, asset.chain, to_address)?
             .map_err(|problem| Refusal::field("toAddress", problem))?;
-        let fixed = asked.fix_terms(transfer, &self.approval_proposal(tx, now, transfer)?)?;
+        let fixed = asked.determine_terms(transfer, &self.approval_proposal(tx, now, transfer)?)?;
         let sent_by = conditions.choose_sender(asked.sent_by)?;
         Ok(TransferStep::Approve(fixed.into_approval(sent_by)))
     }
@@ -147,7 +147,7 @@ impl Service {
     /// A server calls this function at start, before it runs any command.
     pub async fn set_missing_senders(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |service, tx| {
-            let found = transfers::without_sender(tx)?;
+            let found = transfers::list_without_sender(tx)?;
             for transfer in &found {
                 let sent_by = service.sender_conditions(tx, now, transfer)?.choose_sender(None)?;
                 let filled = Transfer {

@@ -24,7 +24,7 @@ use crate::store::{Reader, audit, chains, invoices, payments, quotes};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 
-pub use crate::store::audit::{AuditCounts, Finding};
+pub use crate::store::audit::{AuditCounts, AuditFinding};
 pub use derived::check_addresses;
 
 /// Number of invoices in one batch.
@@ -35,13 +35,13 @@ const OVERDUE_MS_MAX: i64 = HOUR_MS;
 
 /// Message from a part of the audit.
 enum AuditMessage {
-    Found(Finding),
+    Found(AuditFinding),
     Done { part: &'static str, done: u64, of: u64 },
 }
 
 /// Function that runs one part of the audit, independent of the other parts.
 type AuditPart =
-    fn(&Reader<'_>, &mut dyn FnMut(Finding), &mut ProgressSink<'_>) -> Result<(), Error>;
+    fn(&Reader<'_>, &mut dyn FnMut(AuditFinding), &mut ProgressSink<'_>) -> Result<(), Error>;
 
 /// All parts of the audit, in the order in which their messages are read. The first part looks for damaged pages. If
 /// pages are damaged, the audit ends.
@@ -67,7 +67,7 @@ const MESSAGE_QUEUE_MAX: usize = 1024;
 pub fn audit(
     db: &Reader<'_>,
     noted: &[LogHead],
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(AuditCounts, Vec<LogHead>), Error> {
     let file = &db.reopenable_file()?;
@@ -120,7 +120,7 @@ fn run_part(
 /// Checks single rows, by queries and by the rules of `domain`.
 fn check_single_rows(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
     audit::check_rows(db, report, tell)?;
@@ -134,11 +134,11 @@ fn check_single_rows(
 }
 
 /// Checks rule 2 of the audit: each fee equals its sale times the fee's rate, rounded half to even.
-fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(AuditFinding)) -> Result<(), Error> {
     Ok(audit::each_fee(db, |fee| {
         let right = fee.sale.fee(fee.rate).and_then(|right| right.negated());
         if right != Ok(fee.amount) {
-            report(Finding {
+            report(AuditFinding {
                 rule: 2,
                 about: format!("ledger {}", fee.id),
                 is: format!("a fee of {} on {}", fee.amount, fee.sale),
@@ -151,13 +151,13 @@ fn check_fees(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Er
 }
 
 /// Checks rule 2 of the audit: each sale has the fee that follows from the rate at which the sale was booked.
-fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), Error> {
+fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(AuditFinding)) -> Result<(), Error> {
     Ok(audit::each_sale_fee(db, |of| {
         let right = of.sale.fee(of.rate).and_then(Cents::negated);
         let has_rate = of.fee_rate.is_none_or(|rate| rate == of.rate);
         if right != Ok(of.fee) || !has_rate {
             let rate = of.rate.0;
-            report(Finding {
+            report(AuditFinding {
                 rule: 2,
                 about: format!("ledger {}", of.id),
                 is: format!("a sale of {} with a fee of {}", of.sale, of.fee),
@@ -173,7 +173,7 @@ fn check_sales(db: &Reader<'_>, report: &mut dyn FnMut(Finding)) -> Result<(), E
 /// and quotes.
 fn check_invoices(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), Error> {
     let of = to_count(audit::counts(db)?.invoices);
@@ -199,7 +199,7 @@ fn check_invoice(
     db: &Reader<'_>,
     stored: Invoice,
     (tick, scanned): (Time, &LaggingChains),
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let payments = payments::of_invoice(db, stored.seq)?;
     let quotes = quotes::of_invoice(db, stored.seq)?;
@@ -241,7 +241,7 @@ fn check_invoice(
     ] {
         if is != should {
             let about = format!("invoice {}", stored.id);
-            report(Finding {
+            report(AuditFinding {
                 rule: 3,
                 about,
                 is,

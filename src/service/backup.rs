@@ -37,7 +37,7 @@ pub struct RestoreRequest<'a> {
 #[derive(Debug)]
 pub struct RestoreOutcome {
     /// Changes that the restore made to the copy, for example held transfers and new next indexes of wallets.
-    pub held: CopyChanges,
+    pub copy_changes: CopyChanges,
     /// Id of each wallet and its new gap limit.
     ///
     /// The gap limit is the number of consecutive unused addresses, including skipped addresses, that the owner's
@@ -82,12 +82,12 @@ pub fn backup(
 ///
 /// # Errors
 ///
-/// A message for the operator. Each [`audit::Finding`] goes to `report`. A copy with findings is refused unless
+/// A message for the operator. Each [`audit::AuditFinding`] goes to `report`. A copy with findings is refused unless
 /// `replace` is set.
 pub fn restore(
     wanted: &RestoreRequest<'_>,
     tell: &mut ProgressSink<'_>,
-    report: &mut dyn FnMut(audit::Finding),
+    report: &mut dyn FnMut(audit::AuditFinding),
 ) -> Result<RestoreOutcome, Error> {
     if !wanted.dry_run {
         check_destination(wanted.to, wanted.replace)?;
@@ -115,14 +115,14 @@ pub fn restore(
         action: audit::history::RESTORE_ACTION,
         account: None,
         object_id: None,
-        detail: &audit::history::detail_of_restore(&of_copy, &replaced).to_string(),
+        detail: &audit::history::restore_audit_detail(&of_copy, &replaced).to_string(),
     };
     copy.add_audit_entry(&noted, wanted.now)?;
     let gap_limits = copy.read(wallets::gap_limits)?;
     if !wanted.dry_run {
         copy.put_in_place(wanted.replace)?;
     }
-    Ok(RestoreOutcome { held, gap_limits })
+    Ok(RestoreOutcome { copy_changes: held, gap_limits })
 }
 
 /// Returns an error if the file exists and must not be replaced.

@@ -153,7 +153,7 @@ fn load_chain_state(
         let again = known_from(next)?;
         open.extend(again.into_iter().filter(|one| one.state.is_confirmed()));
     }
-    let claim = match (claimed::next_open(db, chain)?, &cursor) {
+    let claim = match (claimed::next_open_claim(db, chain)?, &cursor) {
         (Some(claim), Some(cursor)) => {
             let known = balances::known_received_amount(
                 db,

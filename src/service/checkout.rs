@@ -15,7 +15,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Total, is_paid_in_full};
 use crate::domain::payment::Payment;
 use crate::domain::quote;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
@@ -83,7 +83,7 @@ impl Service {
             return Ok(());
         }
         let message = format!("pages of {origin} may not use this account's public keys");
-        Err(Refusal::new(Code::Forbidden, message).into())
+        Err(Refusal::new(RefusalCode::Forbidden, message).into())
     }
 
     /// Returns the account's configuration that a shop's page may read.
@@ -138,7 +138,7 @@ impl Service {
                 url: self.links.checkout_url(&id),
                 unconfirmed: self.unconfirmed_payments(db, &invoice)?,
                 is_for_tests: self.has_test_coins(db, mode, chain)?,
-                version: render_state(&invoice)?.version,
+                version: render_checkout_state(&invoice)?.version,
                 invoice,
             })
         })
@@ -152,7 +152,7 @@ impl Service {
     pub fn checkout_state(&self, id: &str, token: &str) -> Result<CheckoutState, Error> {
         let id = self.check_token(id, token)?;
         let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(invoice_not_found))?;
-        render_state(&invoice)
+        render_checkout_state(&invoice)
     }
 
     /// Selects the coin for the customer.
@@ -189,7 +189,7 @@ impl Service {
         let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(invoice_not_found))?;
         if invoice.mode.is_live() {
             let message = "only a test invoice is paid without money";
-            return Err(Refusal::new(Code::Forbidden, message).into());
+            return Err(Refusal::new(RefusalCode::Forbidden, message).into());
         }
         let customer = Scope::new(invoice.account, invoice.mode);
         self.simulate_payment(now, &customer, &id, case, None).await.map(drop)
@@ -234,7 +234,7 @@ impl Service {
 }
 
 /// Returns the checkout state of an invoice. Listeners receive this state after each change.
-pub(super) fn render_state(invoice: &Invoice) -> Result<CheckoutState, Error> {
+pub(super) fn render_checkout_state(invoice: &Invoice) -> Result<CheckoutState, Error> {
     let json = render::checkout_state(invoice)?;
     Ok(CheckoutState { invoice: invoice.id.clone(), version: render::content_version(&json), json })
 }

@@ -6,7 +6,7 @@ use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::chain::ChainFamily;
 use crate::domain::customer::{Customer, check_reference};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::time::Time;
 use crate::store::addresses::AddressOwner;
@@ -19,7 +19,7 @@ impl Service {
     /// # Errors
     ///
     /// `invalid_request`, `customers_disabled`, `pool_refilling`.
-    pub async fn make_customer_addresses(
+    pub async fn get_or_create_customer_addresses(
         self: &Arc<Self>,
         now: Time,
         scope: &Scope,
@@ -67,7 +67,7 @@ impl Service {
                 let message = format!(
                     "no {family} address is available now: the pool is being refilled, or the account has used its share"
                 );
-                Err(Refusal::new(Code::PoolRefilling, message).into())
+                Err(Refusal::new(RefusalCode::PoolRefilling, message).into())
             }
         }
     }
@@ -135,6 +135,6 @@ fn check_customers_enabled(db: &Reader<'_>, account: i64) -> Result<(), Error> {
         Ok(())
     } else {
         let message = "the customers feature is not enabled for this account";
-        Err(Refusal::new(Code::CustomersDisabled, message).into())
+        Err(Refusal::new(RefusalCode::CustomersDisabled, message).into())
     }
 }

@@ -15,7 +15,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::coin_unavailable;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::addresses::AddressOwner;
@@ -56,7 +56,7 @@ impl Service {
         check_reference(reference)?;
         if scope.mode().is_live() {
             let message = "only a test key can simulate a deposit";
-            return Err(Refusal::new(Code::Forbidden, message).into());
+            return Err(Refusal::new(RefusalCode::Forbidden, message).into());
         }
         let (scope, reference) = (*scope, reference.to_owned());
         self.write(move |service, tx| {

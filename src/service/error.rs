@@ -3,7 +3,7 @@
 //! Invariant: a refusal tells the caller the reason. The cause of a failure is only in the log.
 
 use crate::domain::money::Overflow;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::store::StoreError;
 
 /// Reason why a use case did not run. Nothing was changed.
@@ -36,13 +36,13 @@ impl From<StoreError> for Error {
     fn from(error: StoreError) -> Error {
         match error {
             StoreError::Overloaded => Error::Refused(Refusal::new(
-                Code::Overloaded,
+                RefusalCode::Overloaded,
                 "too many writes are waiting; try again",
             )),
             StoreError::TooLarge => Overflow.into(),
             // Only the log has the cause of the failure, because the caller cannot remove the cause.
             StoreError::Refusing(_) => Error::Refused(Refusal::new(
-                Code::Overloaded,
+                RefusalCode::Overloaded,
                 "nothing can be written at the moment; try again",
             )),
             StoreError::Failed(cause) => Error::Failed(cause),
@@ -52,7 +52,11 @@ impl From<StoreError> for Error {
 
 impl From<Overflow> for Error {
     fn from(overflow: Overflow) -> Error {
-        Error::Refused(Refusal::for_param(Code::InvalidRequest, "amount", overflow.to_string()))
+        Error::Refused(Refusal::for_param(
+            RefusalCode::InvalidRequest,
+            "amount",
+            overflow.to_string(),
+        ))
     }
 }
 

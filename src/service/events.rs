@@ -28,19 +28,19 @@ pub(super) struct EventSubject<'a> {
 }
 
 /// Stores an event, and one delivery for each receiver.
-pub(super) fn record(
+pub(super) fn record_event(
     tx: &Tx<'_>,
     now: Time,
     kind: EventType,
     subject: &EventSubject<'_>,
 ) -> Result<(), Error> {
-    record_with_invoice(tx, now, kind, subject, None)
+    record_event_with_invoice(tx, now, kind, subject, None)
 }
 
 /// Stores an event, and one delivery for each receiver.
 ///
 /// `invoice` is the refunded invoice of a refund event. The legacy body of the event contains this invoice.
-pub(super) fn record_with_invoice(
+pub(super) fn record_event_with_invoice(
     tx: &Tx<'_>,
     now: Time,
     kind: EventType,

@@ -41,13 +41,13 @@ impl Service {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::Faults;
-    use crate::domain::refusal::Code;
+    use crate::domain::refusal::RefusalCode;
     use crate::service::tests::{NOW, block_on, seeded_service};
     use crate::service::{Error, Json, sandbox};
     use serde_json::{Map, Value, json};
 
     #[track_caller]
-    fn refusal_code(outcome: Result<Json, Error>) -> Code {
+    fn refusal_code(outcome: Result<Json, Error>) -> RefusalCode {
         match outcome {
             Err(Error::Refused(refusal)) => refusal.code,
             other => unreachable!("{other:?}"),
@@ -58,16 +58,17 @@ mod tests {
     fn empty_pool_refuses_only_new_customers() {
         let (service, _file) = seeded_service();
         let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
-        let ask =
-            |name: &'static str| block_on(service.make_customer_addresses(NOW, &caller, name));
+        let ask = |name: &'static str| {
+            block_on(service.get_or_create_customer_addresses(NOW, &caller, name))
+        };
         let before = ask("ada").unwrap();
         service.set_faults(Faults { pool_empty: true, rates_stale: false });
-        assert_eq!(refusal_code(ask("bob")), Code::PoolRefilling);
+        assert_eq!(refusal_code(ask("bob")), RefusalCode::PoolRefilling);
         assert_eq!(ask("ada").unwrap().get(), before.get());
         block_on(service.reset_sandbox(NOW)).unwrap();
         assert_eq!(service.faults(), Faults::default());
         let caller = service.authenticate(NOW, sandbox::SECRET_TEST).unwrap();
-        let made = block_on(service.make_customer_addresses(NOW, &caller, "bob"));
+        let made = block_on(service.get_or_create_customer_addresses(NOW, &caller, "bob"));
         assert!(made.is_ok());
     }
 
@@ -91,7 +92,7 @@ mod tests {
             let other = pick("BTC");
             assert_eq!(other.is_err(), stale);
             if stale {
-                assert_eq!(refusal_code(other), Code::CoinUnavailable);
+                assert_eq!(refusal_code(other), RefusalCode::CoinUnavailable);
             }
         }
     }

@@ -3,7 +3,7 @@
 //! Invariant: the response is stored in the transaction of its effect, so both exist or neither.
 
 use super::{Error, Service};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{DAY_MS, Time};
 pub use crate::store::idempotency::{CreateOutcome, IdempotencySlot};
 use crate::store::idempotency::{StoredResponse, get, put};
@@ -51,7 +51,7 @@ fn stored_response(
         return Ok(None);
     };
     let before: Map<String, Value> = serde_json::from_str(&kept.request)?;
-    match first_difference(&before, body) {
+    match first_different_field(&before, body) {
         None => Ok(Some((kept.outcome, kept.answer))),
         Some(field) => Err(conflict_refusal(field).into()),
     }
@@ -85,12 +85,12 @@ impl Service {
 /// Returns the refusal 409 `idempotency_conflict`, which names a field that differs between two request bodies.
 fn conflict_refusal(field: &str) -> Refusal {
     let message = format!("this Idempotency-Key was used with another body: {field} differs");
-    Refusal::for_param(Code::IdempotencyConflict, field, message)
+    Refusal::for_param(RefusalCode::IdempotencyConflict, field, message)
 }
 
 /// Returns the first top-level field that differs between two request bodies. Compares the fields of the later body
 /// first.
-fn first_difference<'a>(
+fn first_different_field<'a>(
     before: &'a Map<String, Value>,
     now: &'a Map<String, Value>,
 ) -> Option<&'a str> {

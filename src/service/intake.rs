@@ -18,7 +18,7 @@ use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Observation, ObservationKey, StoredObservation};
 use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::store::unmatched_payments::NewUnmatchedPayment;
@@ -26,7 +26,7 @@ use crate::store::{
     Reader, Tx, invoices, observations, own_transfers, payments, transfers, unmatched_payments,
 };
 pub(super) use owner::{IntakeOutcome, ObservationOwner};
-use owner::{OwnerIds, Recipient, find_recipient, owner_of};
+use owner::{OwnerIds, Recipient, find_recipient, owner_of_observation};
 use std::borrow::Cow;
 
 /// A change of an observation on its chain.
@@ -100,7 +100,7 @@ impl Service {
         {
             observations::put_in_block(tx, observed.seq, block)?;
         }
-        Ok(Some(match owner_of(tx, observed.seq)? {
+        Ok(Some(match owner_of_observation(tx, observed.seq)? {
             ObservationOwner::Payment(both) => {
                 self.move_payment_to_earlier_time(tx, now, *both, seen.seen_at)?
             }
@@ -130,7 +130,7 @@ impl Service {
             let gone = self.apply_change_in_savepoint(
                 tx,
                 now,
-                owner_of(tx, observed.seq)?,
+                owner_of_observation(tx, observed.seq)?,
                 ObservationChange::Dropped,
             )?;
             if gone.refusal.is_some() {
@@ -156,7 +156,7 @@ impl Service {
         place: &ObservationKey,
         step: ObservationChange<'_>,
     ) -> Result<IntakeOutcome, Error> {
-        let owned = owner_by_key(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
+        let owned = find_owner_by_key(tx, place)?.ok_or_else(|| Refusal::not_found("payment"))?;
         self.apply_change_in_savepoint(tx, now, owned, step)
     }
 
@@ -168,7 +168,7 @@ impl Service {
         of: ObservationOwner,
         step: ObservationChange<'_>,
     ) -> Result<IntakeOutcome, Error> {
-        let observation = of.observation();
+        let observation = of.observation_seq();
         let moved = tx.attempt(|| {
             match step {
                 ObservationChange::Seen => {
@@ -187,14 +187,14 @@ impl Service {
             .map(IntakeOutcome::already_stored)
         })?;
         match moved {
-            Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
+            Err(Error::Refused(refusal)) if refusal.code == RefusalCode::InvalidRequest => {
                 if observations::mark_unbookable(tx, observation, now)? {
                     log::error!(
                         "observation not booked: observation={observation} error={refusal}"
                     );
                 }
                 Ok(IntakeOutcome {
-                    owned: owner_of(tx, observation)?,
+                    owned: owner_of_observation(tx, observation)?,
                     is_new: false,
                     refusal: Some(refusal),
                 })
@@ -218,7 +218,7 @@ impl Service {
         let state = owned.state();
         if !state.may_become(next) {
             let message = format!("a payment that is {state} cannot become {next}");
-            return Err(Refusal::for_param(Code::InvalidTransition, "state", message).into());
+            return Err(Refusal::for_param(RefusalCode::InvalidTransition, "state", message).into());
         }
         match owned {
             ObservationOwner::Payment(both) => {
@@ -240,7 +240,7 @@ impl Service {
                 observations::update(tx, output.observation, state, next, now)?;
                 output.state = next;
                 if let Some(seq) = output.transfer {
-                    self.judge_transfer(tx, now, &transfers::by_seq(tx, seq)?)?;
+                    self.settle_or_review_transfer(tx, now, &transfers::by_seq(tx, seq)?)?;
                 }
                 Ok(ObservationOwner::Sent(output))
             }
@@ -258,7 +258,7 @@ impl Service {
         let state = old.state();
         if state != PaymentState::Seen {
             let message = format!("a payment that is {state} cannot be replaced");
-            return Err(Refusal::for_param(Code::InvalidTransition, "state", message).into());
+            return Err(Refusal::for_param(RefusalCode::InvalidTransition, "state", message).into());
         }
         let seen = &cap_seen_time(now, seen);
         // The invoice is settled only after the old observation is dropped and the new one is stored. A settlement in
@@ -272,7 +272,7 @@ impl Service {
             | ObservationOwner::Unmatched(_)
             | ObservationOwner::Sent(_) => {
                 let dropped = PaymentState::Dropped;
-                observations::update(tx, old.observation(), state, dropped, now)?;
+                observations::update(tx, old.observation_seq(), state, dropped, now)?;
             }
         }
         let outcome = match self.update_stored_observation(tx, now, seen)? {
@@ -282,7 +282,7 @@ impl Service {
             ),
             Some(known) => IntakeOutcome::already_stored(known),
             None if seen.amount == Units::ZERO => {
-                IntakeOutcome::already_stored(owner_of(tx, old.observation())?)
+                IntakeOutcome::already_stored(owner_of_observation(tx, old.observation_seq())?)
             }
             None => self.insert_observation(tx, now, seen, None, Some(&old))?,
         };
@@ -321,11 +321,11 @@ impl Service {
             }
             Recipient::Own => {
                 own_transfers::insert(tx, &id::new(now).to_string(), observation)?;
-                Ok(Ok(owner_of(tx, observation)?))
+                Ok(Ok(owner_of_observation(tx, observation)?))
             }
             Recipient::Sent(exact) => {
                 self.store_sent_output(tx, now, (observation, seen), exact.as_deref())?;
-                Ok(Ok(owner_of(tx, observation)?))
+                Ok(Ok(owner_of_observation(tx, observation)?))
             }
             Recipient::Nobody(reason) => Ok(Err(reason)),
         })?;
@@ -333,7 +333,7 @@ impl Service {
         let (owned, refusal) = match booked {
             Ok(Ok(owned)) => (owned, None),
             Ok(Err(reason)) => (keep(reason)?, None),
-            Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
+            Err(Error::Refused(refusal)) if refusal.code == RefusalCode::InvalidRequest => {
                 (keep(UnmatchedReason::TooLarge)?, Some(refusal))
             }
             Err(failed) => return Err(failed),
@@ -366,14 +366,14 @@ fn insert_unmatched_payment(
     let id = id::new(now).to_string();
     let new = NewUnmatchedPayment { id: &id, observation, reason, account, invoice };
     unmatched_payments::insert(tx, &new)?;
-    owner_of(tx, observation)
+    owner_of_observation(tx, observation)
 }
 
 /// Returns the owner of the observation with this key.
-fn owner_by_key(
+fn find_owner_by_key(
     db: &Reader<'_>,
     place: &ObservationKey,
 ) -> Result<Option<ObservationOwner>, Error> {
     let observed = observations::by_key(db, place)?;
-    observed.map(|observed| owner_of(db, observed.seq)).transpose()
+    observed.map(|observed| owner_of_observation(db, observed.seq)).transpose()
 }

@@ -10,11 +10,11 @@ pub(in crate::service) use create::{check_may_create, new_invoice};
 
 use super::cache::Generation;
 use super::page;
-use super::settle::{SettleCause, judgment_time};
+use super::settle::{SettleCause, invoice_status_time};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::Invoice;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
@@ -70,7 +70,7 @@ impl Service {
         };
         let found = match self.caches.invoices.get(id) {
             Ok(found) => Some(found),
-            Err(generation) => self.read(|db| self.render(db, id, generation))?,
+            Err(generation) => self.read(|db| self.render_cached_invoice(db, id, generation))?,
         };
         let found = found.filter(mine);
         let found = found.ok_or_else(|| Refusal::not_found("invoice"))?;
@@ -106,7 +106,7 @@ impl Service {
             let next_before = ids.last().filter(|_| has_more).cloned();
             let found = ids.iter().filter_map(|id| match self.caches.invoices.get(id) {
                 Ok(found) => Some(Ok(found)),
-                Err(generation) => self.render(db, id, generation).transpose(),
+                Err(generation) => self.render_cached_invoice(db, id, generation).transpose(),
             });
             // Leaves out an invoice whose status changed after the invoices were listed.
             let fits =
@@ -119,7 +119,7 @@ impl Service {
     }
 
     /// Renders an invoice as JSON, and caches the result.
-    fn render(
+    fn render_cached_invoice(
         &self,
         db: &Reader<'_>,
         id: &str,
@@ -148,7 +148,7 @@ impl Service {
         let id = id.to_owned();
         self.write(move |service, tx| {
             let invoice = invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;
-            service.cancel(tx, now, invoice)
+            service.cancel_loaded_invoice(tx, now, invoice)
         })
         .await
     }
@@ -158,18 +158,18 @@ impl Service {
     /// # Errors
     ///
     /// `invoice_not_cancellable`.
-    pub(super) fn cancel(
+    pub(super) fn cancel_loaded_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,
         mut invoice: Invoice,
     ) -> Result<Json, Error> {
         let payments = payments::of_invoice(tx, invoice.seq)?;
-        let at = judgment_time(&invoice, &chains::lagging_chains(tx)?, now);
+        let at = invoice_status_time(&invoice, &chains::lagging_chains(tx)?, now);
         let open = invoice.status_at(&payments, at).is_open();
         if !open || payments.iter().any(|payment| payment.counts_for_invoice()) {
             let message = "only an invoice that is open and has no payment can be cancelled";
-            return Err(Refusal::new(Code::InvoiceNotCancellable, message).into());
+            return Err(Refusal::new(RefusalCode::InvoiceNotCancellable, message).into());
         }
         invoice.cancelled_at = Some(now);
         let invoice = self.settle_invoice(tx, now, invoice, SettleCause::Other)?;
@@ -184,7 +184,12 @@ impl Service {
 
     /// Closes one batch of invoices whose deadline has passed. Returns the number of closed invoices.
     pub(super) fn expire_batch(&self, tx: &Tx<'_>, now: Time) -> Result<usize, Error> {
-        let due = invoices::due(tx, &chains::lagging_chains(tx)?, now, EXPIRE_BATCH_MAX)?;
+        let due = invoices::list_overdue_invoices(
+            tx,
+            &chains::lagging_chains(tx)?,
+            now,
+            EXPIRE_BATCH_MAX,
+        )?;
         for seq in &due {
             self.settle_invoice(tx, now, invoices::by_seq(tx, *seq)?, SettleCause::Other)?;
         }
@@ -193,7 +198,7 @@ impl Service {
 
     /// Returns the time at which the next invoice expires.
     pub fn next_expiry(&self) -> Result<Option<Time>, Error> {
-        self.read(|db| Ok(invoices::next_due(db, &chains::lagging_chains(db)?)?))
+        self.read(|db| Ok(invoices::next_expiry_time(db, &chains::lagging_chains(db)?)?))
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Error, Service, random_bytes};
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::store::{FileKind, Reader, Tx, keys};
 use std::ops::Deref;
@@ -104,7 +104,7 @@ pub struct CachedKey {
 
 /// Returns 401 `unauthorized`.
 pub fn unauthorized(message: &str) -> Refusal {
-    Refusal::new(Code::Unauthorized, message)
+    Refusal::new(RefusalCode::Unauthorized, message)
 }
 
 impl Service {
@@ -114,10 +114,10 @@ impl Service {
     ///
     /// `unauthorized` if the key is unknown or revoked. A checksum detects a typing error without a read of the file.
     pub fn authenticate(self: &Arc<Self>, now: Time, text: &str) -> Result<Arc<Caller>, Error> {
-        if self.kind == FileKind::Production && !apikey::is_plausible(text) {
+        if self.kind == FileKind::Production && !apikey::is_plausible_key(text) {
             return Err(unauthorized("the API key is mistyped: its checksum does not match").into());
         }
-        let hash = apikey::hash(text);
+        let hash = apikey::hash_key(text);
         let known = match self.caches.keys.get(&hash) {
             Ok(known) => known,
             Err(generation) => {
@@ -146,7 +146,7 @@ impl Service {
             known.touched_at.store(now.0, Ordering::Relaxed);
             let id = known.caller.key.clone();
             // The request does not wait for this write, and succeeds even if the write fails.
-            let told = self.write_detached(move |_, tx| Ok(keys::touch(tx, &id, now)?));
+            let told = self.write_detached(move |_, tx| Ok(keys::save_last_used_at(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a key not recorded: error={error}");
             }
@@ -167,7 +167,7 @@ pub fn create(
     mode: Mode,
     now: Time,
 ) -> Result<(String, String), Error> {
-    let text = random_key(|random| apikey::generate(class, mode, random))?;
+    let text = random_key(|random| apikey::generate_key(class, mode, random))?;
     let id = insert_key(tx, account, class, mode, &text, now)?;
     Ok((id, text))
 }
@@ -208,7 +208,7 @@ pub fn insert_key(
     now: Time,
 ) -> Result<String, Error> {
     let id = id::new(now).to_string();
-    let (hash, last4) = (apikey::hash(text), apikey::last4(text));
+    let (hash, last4) = (apikey::hash_key(text), apikey::last4(text));
     let key =
         keys::NewKey { id: &id, account, class, mode, hash: &hash, last4: &last4, created_at: now };
     keys::insert(tx, &key)?;

@@ -10,7 +10,7 @@ use crate::domain::event::EventType;
 use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::link::{OPEN_INVOICES_MAX, PaymentLink};
 use crate::domain::money::Cents;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
 use crate::store::{Reader, accounts, invoices, payment_links};
@@ -115,7 +115,7 @@ fn check_open_invoices(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result
     let message = format!(
         "this payment link has {OPEN_INVOICES_MAX} invoices that nobody has paid yet; try again in {seconds} s"
     );
-    let refusal = Refusal::new(Code::RateLimited, message);
+    let refusal = Refusal::new(RefusalCode::RateLimited, message);
     Err(refusal.with_retry_after(seconds).into())
 }
 

@@ -248,7 +248,7 @@ impl Service {
     ///
     /// The reason why the file cannot be read.
     pub fn check_file(&self) -> Result<(), Error> {
-        self.read(|db| file::load(db).map(drop).map_err(Error::from))
+        self.read(|db| file::read_file_row(db).map(drop).map_err(Error::from))
     }
 }
 
@@ -291,10 +291,10 @@ pub fn init_file(
 ) -> Result<impl FnOnce() -> Result<FileRow, Error>, Error> {
     let secret = random_bytes::<32>()?;
     store.begin_write(move |tx| {
-        let mut row = file::load(tx)?;
+        let mut row = file::read_file_row(tx)?;
         if row.is_none() {
             file::insert(tx, kind, &secret)?;
-            row = file::load(tx)?;
+            row = file::read_file_row(tx)?;
         }
         let row = row.ok_or_else(|| Error::Failed("the file's row is missing".to_owned()))?;
         if row.kind != kind {
@@ -330,7 +330,7 @@ pub fn open_shared(
         tell,
     };
     let store = Store::open(&opening, Box::new(|_| {}))?;
-    if store.read(|db| file::load(db).map_err(Error::from))?.is_none() {
+    if store.read(|db| file::read_file_row(db).map_err(Error::from))?.is_none() {
         init_file(&store, kind.unwrap_or(FileKind::Production), |_, _| Ok(()))?()?;
     }
     Ok(store)

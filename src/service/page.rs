@@ -1,7 +1,7 @@
 //! Pages of lists, and the cursor `before` of the next page.
 
 use super::{Error, Json};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 
 /// A page of a list, with the start of the next page.
 pub struct Page {
@@ -49,24 +49,24 @@ pub(super) fn unknown_cursor_error() -> Error {
 }
 
 /// Returns `None` instead of the refusal `not_found`. Other errors are unchanged.
-pub(super) fn not_found_as_none<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
+pub(super) fn none_if_not_found<T>(found: Result<T, Error>) -> Result<Option<T>, Error> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(Error::Refused(refusal)) if refusal.code == Code::NotFound => Ok(None),
+        Err(Error::Refused(refusal)) if refusal.code == RefusalCode::NotFound => Ok(None),
         Err(other) => Err(other),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Error, find_page_start, not_found_as_none};
-    use crate::domain::refusal::{Code, Refusal};
+    use super::{Error, find_page_start, none_if_not_found};
+    use crate::domain::refusal::{Refusal, RefusalCode};
 
     #[test]
     fn only_missing_page_start_becomes_invalid_request() {
         let refused = |error: Error| {
             let mut error = Some(error);
-            let mut find = |_: &str| not_found_as_none(error.take().map_or(Ok(()), Err));
+            let mut find = |_: &str| none_if_not_found(error.take().map_or(Ok(()), Err));
             match find_page_start(Some("id"), &mut find) {
                 Err(Error::Refused(refusal)) => {
                     format!("{} {:?}", refusal.code.as_str(), refusal.param)
@@ -80,7 +80,7 @@ mod tests {
             "invalid_request Some(\"before\")"
         );
         assert_eq!(refused(Error::Failed("disk".to_owned())), "disk");
-        let other = Refusal::new(Code::Forbidden, "no");
+        let other = Refusal::new(RefusalCode::Forbidden, "no");
         assert_eq!(refused(other.into()), "forbidden None");
         let found = find_page_start(Some("id"), |_| Ok::<_, Error>(Some(7)));
         assert!(matches!(found, Ok(Some(7))));

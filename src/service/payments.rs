@@ -15,7 +15,7 @@ use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
 use crate::domain::quote::{Quote, amount_due, coin_unavailable};
 use crate::domain::rate::RateQuote;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::{Tx, accounts, payments, quotes};
@@ -44,7 +44,7 @@ impl Service {
             let mut invoice = owned_invoice(tx, &scope, &id)?;
             if invoice.mode.is_live() {
                 return Err(Refusal::new(
-                    Code::NotTestInvoice,
+                    RefusalCode::NotTestInvoice,
                     "only a test invoice can be simulated",
                 )
                 .into());
@@ -54,7 +54,7 @@ impl Service {
                 let message = format!(
                     "a test invoice takes at most {SIMULATED_MAX} simulated payments; make another one"
                 );
-                return Err(Refusal::new(Code::InvalidRequest, message).into());
+                return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
             }
             let quote = service.quote_to_pay(tx, now, &mut invoice, asset.as_deref())?;
             let counting = before.iter().filter(|payment| payment.counts_for_invoice());

@@ -9,7 +9,7 @@ use super::{Error, Scope, Service};
 use crate::domain::account::Account;
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::inputs::{CreatePayout, PayoutAmount};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
@@ -88,7 +88,7 @@ fn check_payout(
     let currency = input.currency;
     if transfers::has_open_payout(tx, account.seq)? {
         let message = "a payout is in progress; request the next one when it has ended";
-        return Err(Refusal::new(Code::PayoutOpen, message).into());
+        return Err(Refusal::new(RefusalCode::PayoutOpen, message).into());
     }
     let to_address = payout_address(service, tx, now, &account)?;
     let amount = check_amount(tx, &account, currency, input.amount)?;
@@ -130,13 +130,13 @@ fn check_account_and_body<'a>(
 ) -> Result<(Account, &'a CreatePayout), Error> {
     if !mode.is_live() {
         let message = "payouts exist in live mode only; test money is not paid out";
-        return Err(Refusal::new(Code::TestMode, message).into());
+        return Err(Refusal::new(RefusalCode::TestMode, message).into());
     }
     let account = accounts::by_seq(db, account)?;
     account.status.check_can_request_payouts()?;
-    if file::load(db)?.is_some_and(|file| file.maintenance) {
+    if file::read_file_row(db)?.is_some_and(|file| file.maintenance) {
         let message = "payouts are paused for maintenance";
-        return Err(Refusal::new(Code::Maintenance, message).into());
+        return Err(Refusal::new(RefusalCode::Maintenance, message).into());
     }
     Ok((account, input.as_ref().map_err(Refusal::clone)?))
 }
@@ -151,7 +151,7 @@ fn payout_address(
 ) -> Result<String, Error> {
     let asset = account.payout_asset;
     let found = payout_addresses::get(db, account.seq, asset.chain)?;
-    let no_address = |message| Refusal::new(Code::NoAddress, message);
+    let no_address = |message| Refusal::new(RefusalCode::NoAddress, message);
     let (address, changed_at) = found.ok_or_else(|| {
         no_address(format!(
             "there is no payout address on {}, the chain of {}",
@@ -187,12 +187,12 @@ fn check_amount(
     if amount < account.payout_min {
         let min = account.payout_min;
         let message = format!("{amount} {currency} is below the minimum of {min}");
-        return refuse(Code::BelowMinimum, message);
+        return refuse(RefusalCode::BelowMinimum, message);
     }
     if amount > available || amount <= Cents::ZERO {
         let message =
             format!("{amount} {currency} is requested, and only {available} is available");
-        return refuse(Code::InsufficientBalance, message);
+        return refuse(RefusalCode::InsufficientBalance, message);
     }
     Ok(amount)
 }
@@ -211,7 +211,7 @@ fn check_daily_limit(
         let message = format!(
             "payouts of the last 24 hours are {before} {currency}; {amount} more would exceed the limit of {limit}"
         );
-        return Err(Refusal::for_param(Code::DailyLimit, "amount", message).into());
+        return Err(Refusal::for_param(RefusalCode::DailyLimit, "amount", message).into());
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::upcoming::skip_if_destination;
 use super::{Error, Json, Service};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::pools::{PoolImportView, PoolView};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::wallet::WalletAddress;
@@ -39,7 +39,9 @@ impl Service {
             return Ok(true);
         }
         if chain.row().imported {
-            return Ok(self.is_chain_watched(db, chain)? && pool_addresses::has_any(db, chain)?);
+            return Ok(
+                self.is_chain_watched(db, chain)? && pool_addresses::has_any_address(db, chain)?
+            );
         }
         Ok(self.pool_wallet(db, chain)?.is_some())
     }
@@ -76,7 +78,7 @@ impl Service {
             return Ok(None);
         }
         if self.is_simulated(mode) {
-            let taken = wallets::take_simulated(tx, mode, chain)?;
+            let taken = wallets::take_simulated_index(tx, mode, chain)?;
             let address = address::simulated_address(mode, chain, taken.index);
             return Ok(Some((address, Some(taken))));
         }
@@ -86,7 +88,7 @@ impl Service {
         if !may_take_address(tx, now, account, chain)? {
             return Ok(None);
         }
-        let address = pool_addresses::take(tx, chain, account, now)?;
+        let address = pool_addresses::take_free_address(tx, chain, account, now)?;
         Ok(address.map(|address| (address, None)))
     }
 
@@ -99,8 +101,8 @@ impl Service {
         let Some(mut row) = self.pool_wallet(tx, chain)? else {
             return Ok(None);
         };
-        while let Some(taken) = wallets::take(tx, &row)? {
-            if let Some(derived) = self.unused_address(tx, &row, taken)? {
+        while let Some(taken) = wallets::take_next_index(tx, &row)? {
+            if let Some(derived) = self.address_at_taken_index(tx, &row, taken)? {
                 return Ok(Some((derived.address, Some(taken))));
             }
             log::warn!(
@@ -114,7 +116,7 @@ impl Service {
     }
 
     /// Returns the address at an index that was just taken. `None` if a transfer sends money to this address.
-    fn unused_address(
+    fn address_at_taken_index(
         &self,
         db: &Reader<'_>,
         row: &WalletRow,
@@ -166,9 +168,11 @@ pub fn import(
         if addresses::is_destination(tx, address)? {
             let problem = "is a destination: a payout address, or the address of a refund";
             let message = format!("{} {problem}", place(at));
-            return Err(Refusal::for_param(Code::InvalidRequest, ADDRESSES_FIELD, message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidRequest, ADDRESSES_FIELD, message).into()
+            );
         }
-        if pool_addresses::import(tx, chain, address, now)? {
+        if pool_addresses::import_address(tx, chain, address, now)? {
             added = added.saturating_add(1);
         }
     }
@@ -182,7 +186,7 @@ pub fn import(
 
 /// Returns the reason why an address must not be imported, or `None`. A program-derived address of Solana must not be
 /// imported, because such an address has no private key.
-pub fn import_problem(chain: Chain, address: &str) -> Option<&'static str> {
+pub fn reason_not_to_import(chain: Chain, address: &str) -> Option<&'static str> {
     let is_key = chain != Chain::Solana || address::can_sign(address);
     (!is_key).then_some(
         "is a program-derived address, which has no private key; import addresses of keys",
@@ -202,7 +206,7 @@ fn may_take_address(db: &Reader<'_>, now: Time, account: i64, chain: Chain) -> R
     if !accounts::has_other_active(db, account)? {
         return Ok(true);
     }
-    let Some(import) = pool_addresses::last_import(db, chain)? else {
+    let Some(import) = pool_addresses::last_import_time(db, chain)? else {
         return Ok(false);
     };
     let taken = pool_addresses::count_taken_since(db, chain, account, import)?;
@@ -223,13 +227,13 @@ fn canonical_addresses(
     let read = |(at, item): (usize, &Value)| {
         let wrong = |problem: String| {
             let message = format!("{ADDRESSES_FIELD}[{at}] {problem}");
-            Refusal::for_param(Code::InvalidRequest, ADDRESSES_FIELD, message)
+            Refusal::for_param(RefusalCode::InvalidRequest, ADDRESSES_FIELD, message)
         };
         let text = item.as_str();
         let text = text.ok_or_else(|| wrong("must be a string".to_owned()))?;
         let parsed = service.valid_destination(db, Mode::Live, chain, text)?;
         let address = parsed.map_err(wrong)?;
-        match import_problem(chain, &address) {
+        match reason_not_to_import(chain, &address) {
             Some(problem) => Err(wrong(problem.to_owned()).into()),
             None => Ok(address),
         }

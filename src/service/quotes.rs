@@ -6,7 +6,7 @@
 
 use super::invoices::owned_invoice;
 use super::rates::NoRate;
-use super::settle::{SettleCause, judgment_time, lagging_chains};
+use super::settle::{SettleCause, invoice_status_time, lagging_chains};
 use super::{Error, Json, Scope, Service};
 use crate::domain::asset::{ASSETS, Asset, Mode};
 use crate::domain::invoice::Invoice;
@@ -14,7 +14,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::money::{Bps, Currency};
 use crate::domain::quote::{self, Quote, coin_unavailable};
 use crate::domain::rate::RateQuote;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
@@ -44,7 +44,7 @@ impl Service {
         }
         self.write_repeatable(move |service, tx| {
             let mut invoice = owned_invoice(tx, &scope, &id)?;
-            check_selectable(tx, &invoice, now)?;
+            check_coin_selectable(tx, &invoice, now)?;
             service.select_quote(tx, now, &mut invoice, &asset)?;
             let invoice = service.settle_invoice(tx, now, invoice, SettleCause::Other)?;
             Ok(render::invoice(&invoice, &service.links, &[])?)
@@ -160,7 +160,7 @@ impl Service {
     }
 
     /// Takes an address for an invoice that is not stored yet, and returns the first quote of the invoice.
-    pub(super) fn first_quote(
+    pub(super) fn first_quote_of_new_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -207,7 +207,7 @@ impl Service {
                 let none = |NoRate| coin_unavailable(format!("{} has no rate", asset.id));
                 let quoted = quoted.map_err(none)?;
                 let quoted = quoted.lowered_by(accounts::by_seq(tx, invoice.account)?.spread)?;
-                let owner = addresses::owner(tx, invoice.mode, asset.chain, address)?;
+                let owner = addresses::find_owner(tx, invoice.mode, asset.chain, address)?;
                 let mut quote = Quote {
                     seq: 0,
                     asset,
@@ -289,17 +289,23 @@ fn no_address_refusal(asset: &Asset) -> Refusal {
 }
 
 /// Checks that the coin of an invoice can still be selected.
-fn check_selectable(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
+fn check_coin_selectable(tx: &Tx<'_>, invoice: &Invoice, now: Time) -> Result<(), Error> {
     let (payments, now) = (
         payments::of_invoice(tx, invoice.seq)?,
         // The check uses the current time even if a chain lags behind the clock.
-        judgment_time(invoice, &LaggingChains::default(), now),
+        invoice_status_time(invoice, &LaggingChains::default(), now),
     );
     let is_paid = payments.iter().any(|payment| payment.counts_for_invoice());
     let refusal = if is_paid && now < invoice.terms().deadline() {
-        Refusal::new(Code::PaymentInFlight, "a payment of this invoice is already in progress")
+        Refusal::new(
+            RefusalCode::PaymentInFlight,
+            "a payment of this invoice is already in progress",
+        )
     } else if is_paid || !invoice.status_at(&payments, now).is_open() {
-        Refusal::new(Code::InvoiceClosed, "no coin can be selected for this invoice any more")
+        Refusal::new(
+            RefusalCode::InvoiceClosed,
+            "no coin can be selected for this invoice any more",
+        )
     } else {
         return Ok(());
     };

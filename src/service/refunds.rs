@@ -13,7 +13,7 @@ use crate::domain::fields::Fields;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::{Cents, Total};
 use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::transfer::inputs::{RequestRefund, SandboxRefund};
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
@@ -123,11 +123,11 @@ impl Service {
             let message = format!(
                 "an invoice has at most {REFUNDS_MAX} refunds; send the rest by other means, and book it as an adjustment"
             );
-            return Err(Refusal::new(Code::InvoiceNotRefundable, message).into());
+            return Err(Refusal::new(RefusalCode::InvoiceNotRefundable, message).into());
         }
         let own = invoice.coin.as_ref().map(|coin| coin.asset);
         // An invoice without a coin has no payments to refund.
-        let asset = RequestRefund::asset(fields)?.or(own).ok_or_else(not_refundable)?;
+        let asset = RequestRefund::asset(fields)?.or(own).ok_or_else(not_refundable_refusal)?;
         let to_address = match (RequestRefund::to_address(fields)?, label) {
             (Some(text), _) => self
                 .external_destination(db, invoice.mode, asset.chain, &text)?
@@ -145,7 +145,7 @@ impl Service {
         if amount > left || amount <= Cents::ZERO {
             let currency = invoice.currency;
             let message = format!("{left} {currency} of this invoice are left to refund");
-            return Err(Refusal::for_param(Code::InvalidAmount, "amount", message).into());
+            return Err(Refusal::for_param(RefusalCode::InvalidAmount, "amount", message).into());
         }
         Ok(Transfer {
             seq: 0,
@@ -186,13 +186,13 @@ fn refundable_amount(db: &Reader<'_>, invoice: &Invoice) -> Result<Cents, Error>
         .map(|payment| payment.value);
     let confirmed: Total = confirmed.sum();
     if confirmed == Total::ZERO {
-        return Err(not_refundable().into());
+        return Err(not_refundable_refusal().into());
     }
     Ok(confirmed.minus(transfers::sum_of_refunds(db, invoice.seq)?).cents()?)
 }
 
 /// Returns 400 `invoice_not_refundable`.
-fn not_refundable() -> Refusal {
+fn not_refundable_refusal() -> Refusal {
     let message = "nothing that was paid on this invoice is confirmed";
-    Refusal::new(Code::InvoiceNotRefundable, message)
+    Refusal::new(RefusalCode::InvoiceNotRefundable, message)
 }

@@ -9,7 +9,7 @@ use super::keys::unauthorized;
 use super::{Error, Json, Scope, Service};
 use crate::domain::account::{Account, AccountStatus};
 use crate::domain::asset::Mode;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::server::order::ServerOrder;
 use crate::domain::server::state::{ServerState, ServerStep};
 use crate::domain::server::{OrderedServer, render};
@@ -39,14 +39,15 @@ impl Service {
         if self.kind == FileKind::Production && !apikey::is_plausible_token(text) {
             return Err(unauthorized("the token is mistyped: its checksum does not match").into());
         }
-        let hash = apikey::hash(text);
+        let hash = apikey::hash_key(text);
         let token = self.read(|db| Ok(reseller_tokens::by_hash(db, &hash)?))?;
         let token = token.ok_or_else(|| unauthorized("the token is unknown or revoked"))?;
         let is_noted = token.last_used_at.is_some_and(|at| now.since_ms(at) < MINUTE_MS);
         if !is_noted {
             let id = token.id.clone();
             // The request does not wait for this write, and succeeds even if the write fails.
-            let told = self.write_detached(move |_, tx| Ok(reseller_tokens::touch(tx, &id, now)?));
+            let told = self
+                .write_detached(move |_, tx| Ok(reseller_tokens::save_last_used_at(tx, &id, now)?));
             if let Err(error) = told {
                 log::debug!("last use of a token not recorded: error={error}");
             }
@@ -153,24 +154,24 @@ fn server_quota(account: &Account) -> Result<i64, Refusal> {
     let status = account.status;
     if status != AccountStatus::Active {
         let message = format!("the account is {status}; it may not order servers");
-        return Err(Refusal::new(Code::AccountNotActive, message));
+        return Err(Refusal::new(RefusalCode::AccountNotActive, message));
     }
     if account.server_quota == 0 {
         let message = "servers are not enabled for this account: the operator sets its serverQuota";
-        return Err(Refusal::new(Code::ServersDisabled, message));
+        return Err(Refusal::new(RefusalCode::ServersDisabled, message));
     }
     Ok(account.server_quota)
 }
 
 /// Refuses a server above the quota. Failed and deleted servers do not count.
 fn check_server_quota(db: &Reader<'_>, account: i64, quota: i64) -> Result<(), Error> {
-    if servers::count_current(db, account)? < quota {
+    if servers::count_current_servers(db, account)? < quota {
         return Ok(());
     }
     let message = format!(
         "the account may have {quota} servers, and has no room for another; delete one first"
     );
-    Err(Refusal::new(Code::ServerQuotaExceeded, message).into())
+    Err(Refusal::new(RefusalCode::ServerQuotaExceeded, message).into())
 }
 
 /// Returns a server of this account.
@@ -186,7 +187,7 @@ fn owned_server(db: &Reader<'_>, account: i64, id: &str) -> Result<OrderedServer
 /// [`Error::Failed`] if the file fails or the token already exists.
 pub fn insert_token(tx: &Tx<'_>, account: i64, text: &str, now: Time) -> Result<String, Error> {
     let id = id::new(now).to_string();
-    let (hash, last4) = (apikey::hash(text), apikey::last4(text));
+    let (hash, last4) = (apikey::hash_key(text), apikey::last4(text));
     reseller_tokens::insert(tx, &id, account, &hash, &last4, now)?;
     Ok(id)
 }

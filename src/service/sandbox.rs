@@ -73,7 +73,7 @@ impl Service {
         self.set_faults(Faults::default());
         self.write(move |_, tx| {
             file::reset(tx)?;
-            seed(tx, now)
+            seed_account_and_keys(tx, now)
         })
         .await
     }
@@ -108,7 +108,7 @@ impl Service {
                     customers_enabled: account.customers_enabled,
                     settlement_enabled: account.settlement_enabled,
                     server_quota: account.server_quota,
-                    maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
+                    maintenance: file::read_file_row(db)?.is_some_and(|file| file.maintenance),
                     max_invoice_amount: account.invoice_max,
                     payout_minimum: account.payout_min,
                     payout_daily_limit: account.payout_daily_max,
@@ -206,7 +206,7 @@ pub(super) fn initial_account(db: &Reader<'_>) -> Result<Account, Error> {
 /// Writes the initial data into a file without an account.
 pub fn seed_if_empty(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     match accounts::all(tx)?.first() {
-        None => seed(tx, now),
+        None => seed_account_and_keys(tx, now),
         // A file of the first version has no users.
         Some(account) if users::all(tx)?.is_empty() => {
             let mut account = account.clone();
@@ -219,7 +219,7 @@ pub fn seed_if_empty(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
 }
 
 /// Writes the account and its keys.
-fn seed(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
+fn seed_account_and_keys(tx: &Tx<'_>, now: Time) -> Result<(), Error> {
     let mut account = Account::new(
         id::new(now).to_string(),
         "Sandbox Shop".to_owned(),

@@ -12,7 +12,7 @@
 
 use super::transfers::{StepActor, find, write_audit_entry};
 use super::{Error, Service};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{MINUTE_MS, Time};
 use crate::domain::transfer::request::{parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{REASON_CHARS_MAX, TransferAction, TransferStep};
@@ -33,7 +33,7 @@ impl Service {
 
     /// Returns the time of the signer's next retry after `now`.
     pub fn next_signer_retry(&self, now: Time) -> Result<Option<Time>, Error> {
-        self.read(|db| Ok(transfers::next_retry(db, now)?))
+        self.read(|db| Ok(transfers::next_retry_time(db, now)?))
     }
 
     /// Records the start of a signer command: moves a transfer from approved to processing, or begins a retry.
@@ -173,7 +173,7 @@ impl Service {
     /// The server calls this function at start, before it runs any command.
     pub async fn record_interrupted_commands(self: &Arc<Self>, now: Time) -> Result<usize, Error> {
         self.write(move |_, tx| {
-            let interrupted = transfers::with_running_command(tx)?;
+            let interrupted = transfers::list_with_running_command(tx)?;
             for transfer in &interrupted {
                 let cause = "the server ended while it was running";
                 end_command_without_transaction(tx, now, transfer, (SendingState::Unknown, cause))?;
@@ -228,5 +228,5 @@ fn restart_sending(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<Transf
 }
 
 fn invalid_transition(message: &str) -> Error {
-    Refusal::new(Code::InvalidTransition, message).into()
+    Refusal::new(RefusalCode::InvalidTransition, message).into()
 }

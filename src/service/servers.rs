@@ -37,11 +37,11 @@ impl Service {
     ///
     /// [`Error::Failed`] if the file fails or a provisioner is already running.
     pub async fn start_server_job(self: &Arc<Self>, now: Time) -> Result<Option<ServerJob>, Error> {
-        if self.read(|db| Ok(servers::next_pending(db)?))?.is_none() {
+        if self.read(|db| Ok(servers::next_pending_order(db)?))?.is_none() {
             return Ok(None);
         }
         self.write(move |_, tx| {
-            let Some(mut server) = servers::next_pending(tx)? else {
+            let Some(mut server) = servers::next_pending_order(tx)? else {
                 return Ok(None);
             };
             let before = server.state;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no other code changes the status of an invoice.
 
-use super::events::{EventSubject, record};
+use super::events::{EventSubject, record_event};
 use super::{Error, Json, Service};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
@@ -74,7 +74,7 @@ impl Service {
     ///
     /// If settling is refused, everything is rolled back and `work` runs again. Each request then settles its invoice
     /// immediately, so only the invoice that cannot be booked fails.
-    pub(super) fn settle_touched_invoices<T>(
+    pub(super) fn settle_requested_invoices<T>(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -144,7 +144,7 @@ impl Service {
             object,
             own_url: invoice.webhook_url.as_deref(),
         };
-        record(tx, now, kind, &subject)
+        record_event(tx, now, kind, &subject)
     }
 }
 
@@ -162,7 +162,7 @@ pub(super) fn compute_invoice(
     now: Time,
 ) -> Result<(), Error> {
     invoice.waits_for = awaited_chains(invoice.mode, quotes, invoice.terms().deadline());
-    let at = judgment_time(invoice, scanned, now);
+    let at = invoice_status_time(invoice, scanned, now);
     let is_own = |seq: &i64| quotes.iter().any(|quote| quote.seq == *seq && !quote.given);
     // A selected quote is deselected if its address does not belong to the invoice.
     invoice.picked_quote = invoice.picked_quote.filter(is_own);
@@ -185,7 +185,7 @@ pub(super) fn compute_invoice(
 /// was set back therefore does not reopen the invoice.
 ///
 /// While an invoice waits for a lagging chain, returns the time up to which the chain has been scanned.
-pub(super) fn judgment_time(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
+pub(super) fn invoice_status_time(invoice: &Invoice, scanned: &LaggingChains, now: Time) -> Time {
     let deadline = invoice.terms().deadline();
     match invoice.status {
         InvoiceStatus::Expired | InvoiceStatus::Failed => now.max(deadline),

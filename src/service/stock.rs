@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn stock_holds_the_next_addresses_of_the_wallet() {
+    fn stock_contains_the_next_addresses_of_the_wallet() {
         let stock = AddressStock::default();
         for (next, waiting, from, to) in [
             (0, 0, 0, STOCKED_AHEAD),

@@ -75,7 +75,7 @@ fn sandbox_with_commit_callback(on_commit: OnCommit) -> (Arc<Service>, TempFile)
 }
 
 /// Same as [`seeded_service`], with a callback that runs for each chain on which the service starts to expect money.
-pub(crate) fn sandbox_with_expect_callback(
+pub(crate) fn sandbox_with_expected_money_callback(
     tell: impl Fn(Chain) + Send + Sync + 'static,
 ) -> (Arc<Service>, TempFile) {
     sandbox_with_commit_callback(Box::new(move |changes| {
@@ -166,13 +166,13 @@ pub(crate) fn try_write<T: Send + 'static>(
 ) -> Result<T, Refusal> {
     match service.write_and_wait(work) {
         Ok(done) => Ok(done),
-        failed => Err(refusal_of(failed)),
+        failed => Err(unwrap_refusal(failed)),
     }
 }
 
 /// Returns the refusal in a result. Panics if the result is not a refusal.
 #[track_caller]
-pub(crate) fn refusal_of<T>(outcome: Result<T, Error>) -> Refusal {
+pub(crate) fn unwrap_refusal<T>(outcome: Result<T, Error>) -> Refusal {
     match outcome {
         Err(Error::Refused(refusal)) => refusal,
         Err(Error::Failed(failed)) => unreachable!("{failed}"),

@@ -17,14 +17,14 @@ mod watch;
 
 pub(super) use arrivals::{Arrival, classify_arrival};
 pub use settle::list_transfers_to_review;
-pub(super) use settle::read_facts;
+pub(super) use settle::read_transfer_facts;
 pub(super) use watch::{
     for_each_watched_destination, oldest_approval_without_height, remove_transaction_from_block,
     transactions_to_query,
 };
 
 use super::audit_log;
-use super::events::{EventSubject, record_with_invoice};
+use super::events::{EventSubject, record_event_with_invoice};
 use super::{Error, Json, Scope, Service};
 use crate::domain::ledger::Posting;
 use crate::domain::money::Cents;
@@ -34,7 +34,7 @@ use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::step::TransferStep;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
 use crate::domain::{id, render};
-use crate::store::ledger::{Booking, BookingSource, book, unreversed_entries};
+use crate::store::ledger::{Booking, BookingSource, insert_booking, unreversed_entries};
 use crate::store::{Reader, Tx, balances, invoices, transfers};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Service {
             balances::reserve(tx, after.account, after.mode, after.currency, free)?;
         }
         if after.status.is_put_back() {
-            reverse_request(tx, now, &after)?;
+            reverse_request_booking(tx, now, &after)?;
         }
         self.record_status_event(tx, now, &after)?;
         let detail = json!({
@@ -147,7 +147,7 @@ impl Service {
             object: &object,
             own_url: None,
         };
-        record_with_invoice(tx, now, kind, &subject, invoice.as_deref())
+        record_event_with_invoice(tx, now, kind, &subject, invoice.as_deref())
     }
 }
 
@@ -168,7 +168,7 @@ pub(super) fn request_transfer(
         memo: None,
     };
     let entry = id::new(now).to_string();
-    book(tx, &entry, &booking(&transfer), &posting, now)?;
+    insert_booking(tx, &entry, &booking_of_transfer(&transfer), &posting, now)?;
     let Transfer { account, mode, currency, amount, .. } = transfer;
     balances::reserve(tx, account, mode, currency, amount)?;
     refresh_refunded_amount(tx, &transfer)?;
@@ -181,7 +181,7 @@ pub(super) fn request_transfer(
 }
 
 /// Reverses the ledger entries that were booked when the transfer was requested.
-fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
+fn reverse_request_booking(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Error> {
     for (seq, amount) in unreversed_entries(tx, BookingSource::Transfer(transfer.seq))? {
         let posting = Posting {
             kind: transfer.kind.reversal_kind(),
@@ -192,13 +192,13 @@ fn reverse_request(tx: &Tx<'_>, now: Time, transfer: &Transfer) -> Result<(), Er
             memo: None,
         };
         let entry = id::new(now).to_string();
-        book(tx, &entry, &booking(transfer), &posting, now)?;
+        insert_booking(tx, &entry, &booking_of_transfer(transfer), &posting, now)?;
     }
     refresh_refunded_amount(tx, transfer)
 }
 
 /// Returns the fields that are equal in all ledger entries of a transfer.
-fn booking(transfer: &Transfer) -> Booking<'_> {
+fn booking_of_transfer(transfer: &Transfer) -> Booking<'_> {
     Booking {
         account: transfer.account,
         mode: transfer.mode,

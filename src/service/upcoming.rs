@@ -98,8 +98,8 @@ impl Service {
 
     /// Returns `true` if an address was handed out, is in a pool, or is one of a wallet's next 1 000.
     fn is_our_address(&self, db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
-        if addresses::owner(db, Mode::Live, chain, address)?.is_some()
-            || pool_addresses::has(db, chain, address)?
+        if addresses::find_owner(db, Mode::Live, chain, address)?.is_some()
+            || pool_addresses::has_address(db, chain, address)?
             || self.live.is_spare_address(chain, address)
         {
             return Ok(true);

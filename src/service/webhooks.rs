@@ -8,7 +8,7 @@
 use super::page::{self, Page};
 use super::{Error, Json, Service};
 use crate::domain::event::WebhookFormat;
-use crate::domain::event::body::render_legacy;
+use crate::domain::event::body::render_legacy_body;
 use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_signature};
@@ -102,7 +102,7 @@ pub(super) fn request_body(
 ) -> Result<Option<String>, Error> {
     Ok(match format {
         WebhookFormat::Event => Some(stored.to_owned()),
-        WebhookFormat::Legacy => render_legacy(stored, invoice)?,
+        WebhookFormat::Legacy => render_legacy_body(stored, invoice)?,
     })
 }
 
@@ -187,8 +187,8 @@ impl Service {
             let attempts =
                 deliveries::prune_attempts(tx, now.plus_ms(-ATTEMPTS_KEPT_MS), PRUNE_BATCH_MAX)?;
             sessions::prune(tx, now)?;
-            accounts::forget_old_secrets(tx, now)?;
-            endpoints::forget_old_secrets(tx, now)?;
+            accounts::delete_old_secrets(tx, now)?;
+            endpoints::delete_old_secrets(tx, now)?;
             let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
             Ok(answers.max(attempts) >= full)
         })

@@ -77,7 +77,7 @@ commands! {
         "update accounts set legacy_secret_old = legacy_secret, legacy_secret_old_until = :until, \
             legacy_secret = :secret where seq = :seq";
 
-    fn forget_secrets(tx, now: Time) =
+    fn delete_expired_secrets(tx, now: Time) =
         "update accounts set legacy_secret_old = null, legacy_secret_old_until = null \
             where legacy_secret_old_until <= :now";
 }
@@ -135,7 +135,7 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 }
 
 /// Deletes the previous legacy secrets that are no longer used for signing.
-pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
+pub fn delete_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.note_account_change();
-    forget_secrets(tx, now)
+    delete_expired_secrets(tx, now)
 }

@@ -118,13 +118,13 @@ pub fn insert(
 ) -> Result<(), StoreError> {
     insert_row(tx, mode, chain, address, index, owner)?;
     if mode.is_live() {
-        tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
+        tx.record_change(|changes| changes.addresses.push((chain, address.to_owned())));
     }
     Ok(())
 }
 
 /// Returns the owner of an address on this chain or on a chain that shares its address pool.
-pub fn owner(
+pub fn find_owner(
     db: &Reader<'_>,
     mode: Mode,
     chain: Chain,

@@ -7,7 +7,7 @@ pub mod derived;
 pub mod noted;
 
 use super::identity::schema_differences;
-pub use super::integrity::Finding;
+pub use super::integrity::AuditFinding;
 use super::integrity::{FOREIGN_KEYS, INTEGRITY, Violation};
 use super::statement::{Query, rows, values};
 use super::{Reader, StoreError, migrate};
@@ -139,7 +139,7 @@ const CHECKS: [(u8, Query<Violation>); 22] = [
 /// [`StoreError`] if the file cannot be read.
 pub fn check_rows(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let [_, _, of_rows @ ..] = CHECKS;
@@ -154,7 +154,7 @@ pub fn check_rows(
 /// [`StoreError`] if the file cannot be read.
 pub fn check_integrity(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let [whole, references, ..] = CHECKS;
@@ -165,14 +165,14 @@ pub fn check_integrity(
 fn run_checks(
     db: &Reader<'_>,
     checks: &[(u8, Query<Violation>)],
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<(), StoreError> {
     let (part, of) = ("checks made", to_count(checks.len()));
     for (done, (rule, query)) in (0..).zip(checks) {
         tell(Progress::Done { part, done, of });
         query.each(db, &[], |(about, is, should)| {
-            report(Finding { rule: *rule, about, is, should });
+            report(AuditFinding { rule: *rule, about, is, should });
         })?;
     }
     tell(Progress::Done { part, done: of, of });

@@ -11,7 +11,7 @@ pub use hold::{CopyChanges, NextIndex, WalletIndexChange};
 pub use replaced::LaterTransfer;
 
 use super::connection::configure;
-use super::identity::{Identity, identify, schema_differences};
+use super::identity::{FileIdentity, identify, schema_differences};
 use super::lock::{LOCK, Lock, resolve_links};
 use super::open::open_unshared;
 use super::paths::{is_reserved_name, sync_folder, with_suffix};
@@ -128,15 +128,17 @@ impl BackupCopy {
         });
         let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", self.to.display())));
         match found {
-            Ok(Identity::Foreign) => {
+            Ok(FileIdentity::Foreign) => {
                 refused("is a database of another program: it is not replaced")
             }
-            Ok(Identity::Ours(_, Some(there))) if self.kind.is_some_and(|kind| kind != there) => {
+            Ok(FileIdentity::Ours(_, Some(there)))
+                if self.kind.is_some_and(|kind| kind != there) =>
+            {
                 refused(&format!(
                     "belongs to a {there} server, and the copy does not: it is not replaced"
                 ))
             }
-            Ok(Identity::Ours(..) | Identity::Empty) => Ok(()),
+            Ok(FileIdentity::Ours(..) | FileIdentity::Empty) => Ok(()),
             Err(error) => {
                 log::warn!("file not examined: file={} error={error}", self.to.display());
                 Ok(())

@@ -9,16 +9,16 @@ use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
 
 values! {
-    fn lagging(db, mode: Mode) -> Vec<(chain: Chain, scanned_to: Time)> =
+    fn lagging_rows(db, mode: Mode) -> Vec<(chain: Chain, scanned_to: Time)> =
         "select chain, scanned_to from chains where mode = :mode";
 }
 
 commands! {
-    fn insert(tx, mode: Mode, chain: Chain, scanned_to: Time) =
+    fn insert_row(tx, mode: Mode, chain: Chain, scanned_to: Time) =
         "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
             on conflict (mode, chain) do nothing";
 
-    fn advance(tx, mode: Mode, chain: Chain, scanned_to: Time) =
+    fn advance_scanned_to(tx, mode: Mode, chain: Chain, scanned_to: Time) =
         "insert into chains (mode, chain, scanned_to) values (:mode, :chain, :scanned_to) \
             on conflict (mode, chain) do update set scanned_to = max(scanned_to, excluded.scanned_to)";
 
@@ -27,31 +27,31 @@ commands! {
 
 /// Returns the lagging live chains, each with the time up to which it was scanned.
 pub fn lagging_chains(db: &Reader<'_>) -> Result<LaggingChains, StoreError> {
-    lagging(db, Mode::Live).map(LaggingChains::new)
+    lagging_rows(db, Mode::Live).map(LaggingChains::new)
 }
 
 /// Records that a live chain lags and was scanned only up to `at`. If the chain lags already, its recorded time
 /// stays.
 pub fn mark_lagging(tx: &Tx<'_>, chain: Chain, at: Time) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deadlines = true);
-    insert(tx, Mode::Live, chain, at)
+    tx.record_change(|changes| changes.deadlines = true);
+    insert_row(tx, Mode::Live, chain, at)
 }
 
 /// Records that a live chain no longer lags.
 pub fn clear_lagging(tx: &Tx<'_>, chain: Chain) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deadlines = true);
+    tx.record_change(|changes| changes.deadlines = true);
     remove(tx, Mode::Live, chain)
 }
 
 /// After the commit, tells the follower of a live chain to expect payments.
 pub fn expect_payments(tx: &Tx<'_>, mode: Mode, chain: Chain) {
     if mode.is_live() {
-        tx.note(|changes| changes.expected.push(chain));
+        tx.record_change(|changes| changes.expected.push(chain));
     }
 }
 
 /// Records that a live chain lags and was scanned at least up to `to`.
 pub fn mark_scanned_to(tx: &Tx<'_>, chain: Chain, to: Time) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deadlines = true);
-    advance(tx, Mode::Live, chain, to)
+    tx.record_change(|changes| changes.deadlines = true);
+    advance_scanned_to(tx, Mode::Live, chain, to)
 }

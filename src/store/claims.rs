@@ -17,20 +17,20 @@ rows! {
     }
 
     /// Returns the oldest open claim of a chain.
-    pub fn next_open(db, chain: Chain) -> Option<Claim> =
+    pub fn next_open_claim(db, chain: Chain) -> Option<Claim> =
         select "from claims where chain = :chain and outcome is null order by seq limit 1";
 
     /// Returns the claim with this `seq`.
     pub fn by_seq(db, seq: i64) -> Option<Claim> = select "from claims where seq = :seq";
 
     /// Returns the newest claims of a chain.
-    pub fn newest(db, chain: Chain, limit: u32) -> Vec<Claim> =
+    pub fn newest_claims(db, chain: Chain, limit: u32) -> Vec<Claim> =
         select "from claims where chain = :chain order by seq desc limit :limit";
 }
 
 values! {
     /// Returns the number of open claims of a chain.
-    pub fn count_open(db, chain: Chain) -> (count: i64) =
+    pub fn count_open_claims(db, chain: Chain) -> (count: i64) =
         "select count(*) as count from claims where chain = :chain and outcome is null";
 
     /// Returns `true` if an open claim has the same transaction, coin, address, amount and ordinal. An ordinal counts

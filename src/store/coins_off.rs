@@ -24,13 +24,13 @@ pub fn is_off_everywhere(off: &[(&'static Asset, Time)], coin: &str) -> bool {
 }
 
 /// Switches a coin off. Returns `false` if the coin was off already.
-pub fn insert(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
+pub fn switch_off(tx: &Tx<'_>, asset: &Asset, since: Time) -> Result<bool, StoreError> {
     tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id);
     INSERT.changes(tx, named_params! { ":asset": asset.id, ":since": since })
 }
 
 /// Switches a coin on. Returns `false` if the coin was on already.
-pub fn remove(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
+pub fn switch_on(tx: &Tx<'_>, asset: &Asset) -> Result<bool, StoreError> {
     tx.note_coin_change(ValueKind::CoinOff, "coin_off", asset.id);
     REMOVE.changes(tx, named_params! { ":asset": asset.id })
 }

@@ -32,7 +32,7 @@ fn needed_blocks(depth: Depth) -> Option<u32> {
 }
 
 /// Returns the tiers that the operator has set for a coin, or else the default tiers of its chain.
-pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<ConfirmationTiers, StoreError> {
+pub fn tiers_for_asset(db: &Reader<'_>, asset: &Asset) -> Result<ConfirmationTiers, StoreError> {
     let stored = of_asset(db, asset.id)?;
     if stored.is_empty() {
         return Ok(ConfirmationTiers::default_for(asset.chain));
@@ -45,7 +45,7 @@ pub fn for_asset(db: &Reader<'_>, asset: &Asset) -> Result<ConfirmationTiers, St
 }
 
 /// Stores the operator's tiers of a coin. `None` restores the default tiers of its chain.
-pub fn set(
+pub fn set_tiers(
     tx: &Tx<'_>,
     asset: &Asset,
     tiers: Option<&ConfirmationTiers>,

@@ -202,7 +202,7 @@ pub fn insert(
     queue: &str,
     now: Time,
 ) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deliveries = true);
+    tx.record_change(|changes| changes.deliveries = true);
     let params = named_params! {
         ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": queue, ":now": now
     };
@@ -233,6 +233,6 @@ pub fn record_attempt(
 
 /// Makes all pending deliveries that are due after `latest` due now.
 pub fn make_deliveries_due(tx: &Tx<'_>, now: Time, latest: Time) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deliveries = true);
+    tx.record_change(|changes| changes.deliveries = true);
     BRING_FORWARD.run(tx, named_params! { ":now": now, ":latest": latest })
 }

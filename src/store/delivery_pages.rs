@@ -265,7 +265,7 @@ pub fn attempts(
 
 /// Starts a new round of attempts, and makes its first attempt due now.
 pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deliveries = true);
+    tx.record_change(|changes| changes.deliveries = true);
     let params = named_params! { ":id": id, ":url": url, ":lane": queue, ":now": now };
     RESEND.run(tx, params)
 }

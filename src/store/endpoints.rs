@@ -43,7 +43,7 @@ commands! {
 
     REMOVE_ALL = "update endpoints set removed_at = :now where account = :account and removed_at is null";
 
-    fn give_up_deliveries(tx, account: i64) =
+    fn mark_deliveries_failed(tx, account: i64) =
         "update deliveries set state = 'failed', next_attempt_at = null \
             where state = 'pending' \
             and endpoint in (select seq from endpoints where account = :account and removed_at is not null)";
@@ -115,8 +115,8 @@ pub fn remove_all(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), StoreError
 
 /// Marks pending deliveries to removed endpoints of an account as failed.
 fn fail_orphaned_deliveries(tx: &Tx<'_>, account: i64) -> Result<(), StoreError> {
-    tx.note(|changes| changes.deliveries = true);
-    give_up_deliveries(tx, account)
+    tx.record_change(|changes| changes.deliveries = true);
+    mark_deliveries_failed(tx, account)
 }
 
 /// Returns the time until which the previous secret is also used for signing. The time may be in the past. `None` if
@@ -127,7 +127,7 @@ pub fn old_secret_until(db: &Reader<'_>, seq: i64) -> Result<Option<Time>, Store
 }
 
 /// Deletes the previous secrets that are no longer used for signing.
-pub fn forget_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
+pub fn delete_old_secrets(tx: &Tx<'_>, now: Time) -> Result<(), StoreError> {
     tx.note_account_change();
     FORGET_OLD_SECRETS.run(tx, named_params! { ":now": now })
 }

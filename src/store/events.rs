@@ -98,7 +98,7 @@ pub fn last_seq_before(
 
 /// Inserts an event and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
-    tx.note(|changes| changes.events.push(event.id.to_owned()));
+    tx.record_change(|changes| changes.events.push(event.id.to_owned()));
     let params = named_params! {
         ":id": event.id, ":account": event.account, ":mode": event.mode, ":type": event.kind,
         ":object_id": event.object_id, ":created_at": event.created_at, ":body": event.body, ":invoice": event.invoice,

@@ -27,7 +27,7 @@ rows! {
     }
 
     /// Returns the only row; `None` if the row was not inserted yet.
-    pub fn load(db) -> Option<FileRow> = select "from file where id = 1";
+    pub fn read_file_row(db) -> Option<FileRow> = select "from file where id = 1";
 }
 
 rows! {
@@ -121,7 +121,7 @@ pub fn restore_count(db: &Reader<'_>) -> Result<i64, StoreError> {
 
 /// Deletes the rows of all other tables. Keeps the row of the table `file`, but resets its settings and times.
 pub fn reset(tx: &Tx<'_>) -> Result<(), StoreError> {
-    tx.note(|changes| changes.everything = true);
+    tx.record_change(|changes| changes.everything = true);
     tx.note_value_change(ValueKind::Maintenance, 1);
     tx.run_script(RESET)
 }

@@ -7,7 +7,7 @@ use super::statement::{Params, Statement, commands, rows, values};
 use super::{Reader, StoreError};
 use crate::domain::export::Cell;
 use crate::domain::history::{
-    ChainedLog, HashChainStart, HashLink, HashedFields, HashedValue, LogHead,
+    ChainedLog, HashLink, HashedFields, HashedValue, InitialRowsHasher, LogHead,
 };
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, named_params};
@@ -156,7 +156,7 @@ pub fn each_row(
 /// Starts the hash chains of an older file. The first link covers the existing rows.
 pub(super) fn start_hash_chains(conn: &Connection) -> Result<(), StoreError> {
     for &log in ChainedLog::ALL {
-        let (mut start, mut last) = (HashChainStart::new(log), 0);
+        let (mut start, mut last) = (InitialRowsHasher::new(log), 0);
         each_row(&Reader::new(conn), log, |row| {
             start.add(&row.form);
             last = row.seq;

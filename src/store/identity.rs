@@ -2,7 +2,7 @@
 //!
 //! Invariant: identifying a file writes nothing.
 
-use super::integrity::Finding;
+use super::integrity::AuditFinding;
 use super::statement::values;
 use super::{FileKind, StoreError, migrate};
 use rusqlite::{Connection, named_params};
@@ -24,7 +24,7 @@ values! {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Identity {
+pub(super) enum FileIdentity {
     /// An empty database.
     Empty,
     /// A database of another program.
@@ -37,7 +37,7 @@ pub(super) enum Identity {
 ///
 /// # Errors
 /// The error of SQLite if the file cannot be read, or is no database.
-pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
+pub(super) fn identify(conn: &Connection) -> rusqlite::Result<FileIdentity> {
     let application =
         conn.pragma_query_value(None, "application_id", |row| row.get::<_, i64>("application_id"))?;
     let version =
@@ -46,16 +46,16 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
     let is_ours = match application {
         APPLICATION_ID => true,
         0 if version == 0 && COUNT_OBJECTS.first_on_conn(conn, &[])? == Some(0) => {
-            return Ok(Identity::Empty);
+            return Ok(FileIdentity::Empty);
         }
         // Files of versions 1 and 2 have no application id. They are recognized by the columns of the table `file`.
         0 => COUNT_COLUMNS.first_on_conn(conn, &[])? == Some(2),
         _ => false,
     };
     if !is_ours || version == 0 {
-        return Ok(Identity::Foreign);
+        return Ok(FileIdentity::Foreign);
     }
-    Ok(Identity::Ours(version, KIND.first_on_conn(conn, &[])?))
+    Ok(FileIdentity::Ours(version, KIND.first_on_conn(conn, &[])?))
 }
 
 /// Returns the version and the kind of a file if this program can read it.
@@ -63,14 +63,14 @@ pub(super) fn identify(conn: &Connection) -> rusqlite::Result<Identity> {
 /// # Errors
 /// [`StoreError`] with a message for the operator if this program cannot read it.
 pub(super) fn require_coffer_file(
-    identity: Identity,
+    identity: FileIdentity,
     path: &Path,
 ) -> Result<(usize, Option<FileKind>), StoreError> {
     let refused = |why: &str| Err(StoreError::Failed(format!("{} {why}", path.display())));
     match identity {
-        Identity::Empty => refused("is empty, which no file of coffer's is"),
-        Identity::Foreign => refused("is a database of another program"),
-        Identity::Ours(version, kind) => {
+        FileIdentity::Empty => refused("is empty, which no file of coffer's is"),
+        FileIdentity::Foreign => refused("is a database of another program"),
+        FileIdentity::Ours(version, kind) => {
             migrate::require_known_version(version).map(|()| (version, kind))
         }
     }
@@ -86,13 +86,13 @@ type SchemaObjects = BTreeMap<(String, String), (String, String, bool)>;
 pub(super) fn schema_differences(
     conn: &Connection,
     version: usize,
-) -> Result<Vec<Finding>, StoreError> {
+) -> Result<Vec<AuditFinding>, StoreError> {
     let fresh = Connection::open_in_memory()?;
     migrate::create_schema(&fresh, version)?;
     let (mut right, found) = (schema_objects(&fresh)?, schema_objects(conn)?);
     let mut findings = Vec::new();
     let mut find = |(kind, name): &(String, String), is: &str, should: &str| {
-        findings.push(Finding {
+        findings.push(AuditFinding {
             rule: 6,
             about: format!("{kind} {name}"),
             is: is.to_owned(),

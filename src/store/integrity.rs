@@ -4,7 +4,7 @@ use super::statement::rows;
 
 /// A violation of a rule of the audit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct AuditFinding {
     /// Number of the rule in `src/web/guides/backup.md`.
     pub rule: u8,
     /// Name and id of the object.
@@ -15,9 +15,9 @@ pub struct Finding {
     pub should: String,
 }
 
-impl std::fmt::Display for Finding {
+impl std::fmt::Display for AuditFinding {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Finding { rule, about, is, should } = self;
+        let AuditFinding { rule, about, is, should } = self;
         write!(out, "rule {rule}: {about} is {is}; should be {should}")
     }
 }

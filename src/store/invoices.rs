@@ -4,7 +4,7 @@ mod due;
 
 #[cfg(test)]
 pub(in crate::store) use due::EXPIRY;
-pub use due::{due, has_waiting_invoice, next_due};
+pub use due::{has_waiting_invoice, list_overdue_invoices, next_expiry_time};
 
 use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
@@ -99,7 +99,7 @@ fn parse_json(text: String) -> rusqlite::Result<Box<RawValue>> {
 
 /// Inserts an invoice and returns its `seq`; `None` if the orderId exists already.
 pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
-    tx.note(|changes| changes.deadlines = true);
+    tx.record_change(|changes| changes.deadlines = true);
     let coin = invoice.coin.as_ref();
     let params = named_params! {
         ":id": invoice.id, ":account": invoice.account, ":mode": invoice.mode, ":order_id": invoice.order_id,
@@ -112,12 +112,12 @@ pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError>
         ":payment_link_id": invoice.payment_link_id, ":under_bps": invoice.under, ":over_bps": invoice.over,
         ":created_at": invoice.created_at, ":expires_at": invoice.expires_at, ":waits_for": invoice.waits_for,
     };
-    INSERT.insert_unless_there(tx, params)
+    INSERT.insert_if_absent(tx, params)
 }
 
 /// Saves the fields of an invoice that can change.
 pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
-    tx.note(|changes| {
+    tx.record_change(|changes| {
         changes.invoices.push(invoice.id.clone());
         // After a payment is dropped, the invoice may be open again, so its deadline applies again.
         changes.deadlines |= invoice.status.is_open();

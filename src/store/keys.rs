@@ -101,7 +101,7 @@ values! {
             and ifnull(k.expires_at, :now + 1) > :now) as found";
 
     /// Returns the number of keys of an account that are neither revoked nor expired.
-    pub fn count_in_use(db, account: i64, now: Time) -> (count: i64) =
+    pub fn count_usable_keys(db, account: i64, now: Time) -> (count: i64) =
         "select count(*) as count from keys \
             where account = :account and revoked_at is null and (expires_at is null or expires_at > :now)";
 }
@@ -113,7 +113,7 @@ commands! {
     };
 
     /// Saves the time at which a key was last used.
-    pub fn touch(tx, id: &str, now: Time) =
+    pub fn save_last_used_at(tx, id: &str, now: Time) =
         "update keys set last_used_at = :now where id = :id and (last_used_at is null or last_used_at < :now)";
 
     REVOKE = "update keys set revoked_at = :now where id = :id and revoked_at is null";
@@ -123,21 +123,21 @@ commands! {
 
 /// Inserts a key.
 pub fn insert(tx: &Tx<'_>, key: &NewKey<'_>) -> Result<(), StoreError> {
-    tx.note(|changes| changes.keys = true);
+    tx.record_change(|changes| changes.keys = true);
     tx.note_key_change(key.id);
     insert_row(tx, key)
 }
 
 /// Revokes a key. Returns `false` if there is no key with this id, or the key is revoked already.
 pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
-    tx.note(|changes| changes.keys = true);
+    tx.record_change(|changes| changes.keys = true);
     tx.note_key_change(id);
     REVOKE.changes(tx, named_params! { ":id": id, ":now": now })
 }
 
 /// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
 pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
-    tx.note(|changes| changes.keys = true);
+    tx.record_change(|changes| changes.keys = true);
     tx.note_key_change(id);
     EXPIRE.changes(tx, named_params! { ":id": id, ":expires_at": expires_at })
 }

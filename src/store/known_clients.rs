@@ -5,7 +5,7 @@ use super::{StoreError, Tx};
 
 values! {
     /// Returns `true` if a user has signed in from this client.
-    pub fn has(db, client: &[u8; 32]) -> (found: bool) =
+    pub fn is_known_client(db, client: &[u8; 32]) -> (found: bool) =
         "select exists (select 1 from known_clients where client = :client) as found";
 }
 

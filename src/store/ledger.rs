@@ -98,7 +98,7 @@ commands! {
 }
 
 /// Inserts a ledger entry and adds it to the running sums.
-pub fn book(
+pub fn insert_booking(
     tx: &Tx<'_>,
     id: &str,
     booking: &Booking<'_>,
@@ -124,7 +124,7 @@ pub fn book(
 }
 
 /// Inserts an adjustment by the operator and adds it to the running sums.
-pub fn adjust(
+pub fn insert_adjustment(
     tx: &Tx<'_>,
     account: i64,
     mode: Mode,

@@ -50,7 +50,7 @@ pub fn find_own_files(folder: &Path, is_named_so: impl Fn(&str) -> bool) -> Vec<
 }
 
 /// Removes the files of a database unless a server uses it. Ignores errors.
-pub fn remove(database: &Path, files: &[PathBuf]) {
+pub fn remove_leftover_database(database: &Path, files: &[PathBuf]) {
     // The lock is held until all files are removed.
     if let Ok(Some(_held)) = Lock::lock_leftover_database(database, files) {
         for file in files {

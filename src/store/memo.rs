@@ -53,7 +53,7 @@ pub(super) fn get_or_read<T: Clone>(
 impl Tx<'_> {
     /// Records that accounts or endpoints change, and clears the cache.
     pub(super) fn note_account_change(&self) {
-        self.note(|changes| changes.accounts = true);
+        self.record_change(|changes| changes.accounts = true);
         if let Some(memo) = self.memo {
             memo.clear();
         }

@@ -203,7 +203,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.submit_unrepeatable(work)?.await)
+        received_answer(self.submit_unrepeatable(work)?.await)
     }
 
     /// Writes like [`Store::write`], but may run `work` twice.
@@ -221,7 +221,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.shared.writer.submit(true, work)?.await)
+        received_answer(self.shared.writer.submit(true, work)?.await)
     }
 
     /// Writes like [`Store::write`], and blocks the calling thread.
@@ -236,7 +236,7 @@ impl Store {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        answer(self.submit_unrepeatable(work)?.blocking_recv())
+        received_answer(self.submit_unrepeatable(work)?.blocking_recv())
     }
 
     /// Submits a write like [`Store::write`], and returns a function that blocks until the result is known.
@@ -252,7 +252,7 @@ impl Store {
         E: From<StoreError> + Send + 'static,
     {
         let submitted = self.submit_unrepeatable(work)?;
-        Ok(|| answer(submitted.blocking_recv()))
+        Ok(|| received_answer(submitted.blocking_recv()))
     }
 
     /// Submits a write like [`Store::write`], without waiting for its result.
@@ -304,6 +304,8 @@ impl Store {
 }
 
 /// Returns the result of a job from the writer's answer. Without an answer, the writer has stopped.
-fn answer<T, E: From<StoreError>>(received: Result<Result<T, E>, RecvError>) -> Result<T, E> {
+fn received_answer<T, E: From<StoreError>>(
+    received: Result<Result<T, E>, RecvError>,
+) -> Result<T, E> {
     received.unwrap_or_else(|_| Err(StoreError::writer_stopped_error().into()))
 }

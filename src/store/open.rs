@@ -4,7 +4,7 @@
 
 use super::connection::{WRITER_BUSY, configure, open_reader, open_writer};
 use super::health::{Health, WriteRefusal};
-use super::identity::{Identity, identify, require_coffer_file};
+use super::identity::{FileIdentity, identify, require_coffer_file};
 use super::lock::{FilePlace, Lock};
 use super::paths::{create_private, sync_folder, with_suffix};
 use super::readers::Readers;
@@ -161,7 +161,10 @@ fn check_may_open(conn: &Connection, opening: &StoreOptions) -> Result<(usize, b
             | None => StoreError::Failed(format!("{}: {error}", path.display())),
         }
     })?;
-    if identity == Identity::Empty && opening.exclusive && opening.kind == Some(FileKind::Sandbox) {
+    if identity == FileIdentity::Empty
+        && opening.exclusive
+        && opening.kind == Some(FileKind::Sandbox)
+    {
         return Ok((0, true));
     }
     let (version, made_by) = require_coffer_file(identity, path)?;

@@ -75,7 +75,7 @@ commands! {
             rate_spread_bps: payment.quoted.spread, rate_evidence: payment.quoted.evidence,
         };
 
-    fn confirm(tx, seq: i64) = "update payments set was_confirmed = 1 where seq = :seq";
+    fn set_was_confirmed(tx, seq: i64) = "update payments set was_confirmed = 1 where seq = :seq";
 
     fn remove_row(tx, seq: i64) -> usize = "delete from payments where seq = :seq and was_confirmed = 0";
 }
@@ -119,7 +119,7 @@ pub fn record_state_change(
     now: Time,
 ) -> Result<(), StoreError> {
     if state == PaymentState::Confirmed && !payment.was_confirmed {
-        confirm(tx, payment.seq)?;
+        set_was_confirmed(tx, payment.seq)?;
     }
     invoice_steps::insert_payment_state(tx, payment.invoice, payment.seq, state, now)
 }

@@ -45,7 +45,7 @@ values! {
         with { pool: chain.address_pool(), account, since };
 
     /// Returns the time of the last import to a pool.
-    pub fn last_import(db, chain: Chain) -> (imported_at: Option<Time>) =
+    pub fn last_import_time(db, chain: Chain) -> (imported_at: Option<Time>) =
         "select max(imported_at) as imported_at from pool_addresses where pool = :pool"
         with { pool: chain.address_pool() };
 
@@ -54,13 +54,13 @@ values! {
             (select 1 from pool_addresses where pool = :pool and state = 'free' limit :limit)";
 
     /// Returns `true` if the address was imported to the pool of this chain.
-    pub fn has(db, chain: Chain, address: &str) -> (found: bool) =
+    pub fn has_address(db, chain: Chain, address: &str) -> (found: bool) =
         "select exists (select 1 from pool_addresses \
             where pool = :pool and address = :address) as found"
         with { pool: chain.address_pool(), address };
 
     /// Returns `true` if any address was imported to the pool of this chain.
-    pub fn has_any(db, chain: Chain) -> (found: bool) =
+    pub fn has_any_address(db, chain: Chain) -> (found: bool) =
         "select exists (select 1 from pool_addresses where pool = :pool) as found" with { pool: chain.address_pool() };
 }
 
@@ -69,19 +69,24 @@ commands! {
 }
 
 /// Imports an address to a pool. Returns `false` if the pool has the address already, or the address has an owner.
-pub fn import(tx: &Tx<'_>, chain: Chain, address: &str, now: Time) -> Result<bool, StoreError> {
+pub fn import_address(
+    tx: &Tx<'_>,
+    chain: Chain,
+    address: &str,
+    now: Time,
+) -> Result<bool, StoreError> {
     let params =
         named_params! { ":pool": chain.address_pool(), ":address": address, ":imported_at": now };
-    let added = IMPORT.insert_unless_there(tx, params)?;
+    let added = IMPORT.insert_if_absent(tx, params)?;
     if let Some(seq) = added {
         tx.note_pool_addition(chain.address_pool(), seq);
     }
-    tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
+    tx.record_change(|changes| changes.addresses.push((chain, address.to_owned())));
     Ok(added.is_some())
 }
 
 /// Assigns the oldest free address of a pool to an account, and returns the address.
-pub fn take(
+pub fn take_free_address(
     tx: &Tx<'_>,
     chain: Chain,
     account: i64,

@@ -25,7 +25,11 @@ commands! {
 }
 
 /// Replaces all prices of a source.
-pub fn replace(tx: &Tx<'_>, source: FigureSource, prices: &[CoinFigure]) -> Result<(), StoreError> {
+pub fn replace_figures(
+    tx: &Tx<'_>,
+    source: FigureSource,
+    prices: &[CoinFigure],
+) -> Result<(), StoreError> {
     remove_of_source(tx, source)?;
     prices.iter().try_for_each(|told| insert(tx, source, told))
 }

@@ -15,12 +15,12 @@ rows! {
 
 commands! {
     /// Records that a request to a source succeeded.
-    pub fn note_success(tx, source: FigureSource, at: Time) =
+    pub fn record_success(tx, source: FigureSource, at: Time) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, :at, null) \
             on conflict (source) do update set tried_at = :at, told_at = :at, problem = null";
 
     /// Records that a request to a source failed, with the reason.
-    pub fn note_failure(tx, source: FigureSource, at: Time, problem: &str) =
+    pub fn record_failure(tx, source: FigureSource, at: Time, problem: &str) =
         "insert into rate_sources (source, tried_at, told_at, problem) values (:source, :at, null, :problem) \
             on conflict (source) do update set tried_at = :at, problem = :problem";
 

@@ -34,7 +34,7 @@ commands! {
         insert into rescans { chain, from_height: from, next_height: from, asked_at: now };
 
     /// Stores the next height and the last hash of a rescan.
-    pub fn advance(tx, seq: i64, next: u32, last_hash: Option<&str>) =
+    pub fn save_progress(tx, seq: i64, next: u32, last_hash: Option<&str>) =
         "update rescans set next_height = :next, last_hash = :last_hash where seq = :seq and ended_at is null";
 
     /// Ends the running rescan of a chain.

@@ -57,7 +57,7 @@ rows! {
 
 values! {
     /// Returns the number of tokens of an account that are not revoked.
-    pub fn count_in_use(db, account: i64) -> (count: i64) =
+    pub fn count_usable_tokens(db, account: i64) -> (count: i64) =
         "select count(*) as count from reseller_tokens where account = :account and revoked_at is null";
 }
 
@@ -68,7 +68,7 @@ commands! {
     };
 
     /// Saves the time at which a token was last used.
-    pub fn touch(tx, id: &str, now: Time) =
+    pub fn save_last_used_at(tx, id: &str, now: Time) =
         "update reseller_tokens set last_used_at = :now \
             where id = :id and (last_used_at is null or last_used_at < :now)";
 

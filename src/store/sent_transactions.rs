@@ -26,7 +26,7 @@ rows! {
     ///
     /// A node is asked about a mined transaction only if it is reverted, or after [`ask_again`]. For a paid transfer,
     /// a node is asked while a review of the missing transaction is open.
-    pub fn transactions_to_ask_for(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
+    pub fn transactions_to_query(db, chain: Chain, limit: u32) -> Vec<AttachedTransaction> =
         select "from sent_transactions s where s.mode = 'live' and s.chain = :chain \
             and (s.state <> 'mined' or s.is_reverted or s.asked_at = 0) and exists (select 1 from transfers t \
             where t.chain = s.chain and t.txid = s.txid and t.mode = 'live' and (t.status = 'processing' \

@@ -37,7 +37,7 @@ rows! {
         select "from servers where status = :status order by seq desc limit :limit";
 
     /// Returns the oldest order or removal that a provisioner can start.
-    pub fn next_pending(db) -> Option<OrderedServer> =
+    pub fn next_pending_order(db) -> Option<OrderedServer> =
         select "from servers \
             where (status = 'queued' or (status = 'active' and deletion_requested_at is not null)) \
             and ordering is null order by seq limit 1";
@@ -48,7 +48,7 @@ rows! {
 
 values! {
     /// Returns the number of servers that an account has or has ordered, without failed and deleted ones.
-    pub fn count_current(db, account: i64) -> (count: i64) =
+    pub fn count_current_servers(db, account: i64) -> (count: i64) =
         "select count(*) as count from servers where account = :account and status not in ('failed', 'deleted')";
 }
 
@@ -74,7 +74,7 @@ commands! {
 
 /// Inserts a server and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, server: &OrderedServer) -> Result<i64, StoreError> {
-    tx.note(|changes| changes.servers = true);
+    tx.record_change(|changes| changes.servers = true);
     insert_row(tx, server)
 }
 
@@ -83,7 +83,7 @@ pub fn insert(tx: &Tx<'_>, server: &OrderedServer) -> Result<i64, StoreError> {
 /// # Errors
 /// [`StoreError::Failed`] if the server is not in the state `before`.
 pub fn update(tx: &Tx<'_>, server: &OrderedServer, before: ServerState) -> Result<(), StoreError> {
-    tx.note(|changes| changes.servers = true);
+    tx.record_change(|changes| changes.servers = true);
     require_one(update_row(tx, server, before)?, || {
         format!("server {} was changed meanwhile", server.id)
     })

@@ -108,7 +108,7 @@ impl Statement {
 
     /// Runs a statement that inserts one row unless it exists. Returns the `seq` of the new row; `None` if the row
     /// exists.
-    pub(super) fn insert_unless_there(
+    pub(super) fn insert_if_absent(
         &self,
         tx: &Tx<'_>,
         params: Params<'_>,

@@ -93,7 +93,7 @@ rows! {
             and p.seen_at >= t.approved_at - t.approved_at % 1000) order by t.seq limit :limit";
 
     /// Returns approved transfers without a stored sender, oldest first. Older versions did not store the sender.
-    pub fn without_sender(db) -> Vec<Transfer> =
+    pub fn list_without_sender(db) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.status = 'approved' and t.sent_by is null \
@@ -116,7 +116,7 @@ rows! {
             where t.to_address = :address and t.chain = :chain and t.mode = :mode order by t.seq";
 
     /// Returns the transfers to which a transaction is attached, oldest first.
-    pub fn with_attached_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
+    pub fn list_with_attached_txid(db, mode: Mode, chain: Chain, txid: &str) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.chain = :chain and t.txid = :txid and t.mode = :mode order by t.seq";
@@ -129,14 +129,14 @@ rows! {
 
     /// Returns a chain's approved and processing live transfers for which no first block to watch is stored, in the
     /// order of approval.
-    pub fn without_first_block(db, chain: Chain) -> Vec<Transfer> =
+    pub fn list_without_first_block(db, chain: Chain) -> Vec<Transfer> =
         select "from transfers t indexed by transfers_approved join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status in ('approved', 'processing') and t.chain = :chain and t.mode = 'live' \
             and t.watched_from is null order by t.approved_at";
 
     /// Returns the transfers whose signer command is still running, oldest first.
-    pub fn with_running_command(db) -> Vec<Transfer> =
+    pub fn list_with_running_command(db) -> Vec<Transfer> =
         select "from transfers t join accounts a on a.seq = t.account \
             left join invoices i on i.seq = t.invoice \
             where t.status = 'processing' and t.sending = 'running' order by t.seq";
@@ -198,7 +198,7 @@ values! {
             where chain = :chain and status = 'processing' and mode = 'live') as found";
 
     /// Returns the time of the signer's first retry after `now`. Retries that are due already are left out.
-    pub fn next_retry(db, now: Time) -> (at: Option<Time>) =
+    pub fn next_retry_time(db, now: Time) -> (at: Option<Time>) =
         "select min(retry_at) as at from transfers indexed by transfers_approved \
             where status in ('approved', 'processing') and sending = 'retry' and txid is null and retry_at > :now";
 }
@@ -235,7 +235,7 @@ commands! {
 /// # Errors
 /// [`StoreError`] if the status of the stored transfer is not `before`.
 pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Result<(), StoreError> {
-    note_change(tx);
+    notify_transfer_change(tx);
     if transfer.status == TransferStatus::Processing {
         chains::expect_payments(tx, transfer.mode, transfer.asset.chain);
     }
@@ -286,12 +286,12 @@ pub fn list_all(
 
 /// After the commit, tells the follower of a chain to watch the destination of a live transfer.
 pub fn watch_destination(tx: &Tx<'_>, chain: Chain, address: &str) {
-    tx.note(|changes| changes.addresses.push((chain, address.to_owned())));
+    tx.record_change(|changes| changes.addresses.push((chain, address.to_owned())));
 }
 
 /// After the commit, tells workers and open pages that a transfer has changed.
-pub fn note_change(tx: &Tx<'_>) {
-    tx.note(|changes| changes.transfers = true);
+pub fn notify_transfer_change(tx: &Tx<'_>) {
+    tx.record_change(|changes| changes.transfers = true);
 }
 
 /// Returns the transfer with this `seq`.

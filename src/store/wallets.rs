@@ -78,7 +78,7 @@ pub struct FundedAddress {
     /// Text of the address.
     pub address: String,
     /// Received coin and amount; `None` if the address received nothing.
-    pub came: Option<(&'static Asset, Units)>,
+    pub received: Option<(&'static Asset, Units)>,
 }
 
 values! {
@@ -126,7 +126,7 @@ rows! {
         select "from wallets where mode = 'live' and pool = :pool and key = :key and chain_code = :chain_code"
         with { pool: wallet.chain.address_pool(), key: wallet.key.key, chain_code: wallet.key.chain_code };
 
-    fn in_use(db, chain: Chain) -> Vec<WalletRow> =
+    fn wallets_in_use(db, chain: Chain) -> Vec<WalletRow> =
         select "from wallets where mode = 'live' and pool = :pool and id is not null and retired_at is null \
             order by added_at desc, seq desc"
         with { pool: chain.address_pool() };
@@ -134,7 +134,7 @@ rows! {
 
 rows! {
     fn read_funded(wallet_index, address, asset: Option<&'static Asset>, amount: Option<Units>) -> FundedAddress {
-        Ok(FundedAddress { index: wallet_index, address, came: asset.zip(amount) })
+        Ok(FundedAddress { index: wallet_index, address, received: asset.zip(amount) })
     }
 
     /// Returns the amounts that addresses of a wallet received, by coin. Reads at most `limit` addresses, starting at
@@ -174,7 +174,11 @@ commands! {
 }
 
 /// Hands out the next index of the simulated wallet of a chain.
-pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletIndex, StoreError> {
+pub fn take_simulated_index(
+    tx: &Tx<'_>,
+    mode: Mode,
+    chain: Chain,
+) -> Result<WalletIndex, StoreError> {
     let pool = chain.address_pool();
     // An upsert or `returning` would be slower: SQLite copies the rows that they change, to be able to undo the
     // changes.
@@ -190,7 +194,7 @@ pub fn take_simulated(tx: &Tx<'_>, mode: Mode, chain: Chain) -> Result<WalletInd
 
 /// Hands out the next index of a wallet that was read in this transaction. `None` if the wallet is retired, stopped,
 /// or has no more indexes.
-pub fn take(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreError> {
+pub fn take_next_index(tx: &Tx<'_>, row: &WalletRow) -> Result<Option<WalletIndex>, StoreError> {
     let hands_out = row.retired_at.is_none() && row.stopped_at.is_none();
     if !hands_out || row.next_index >= wallet::INDEX_END {
         return Ok(None);
@@ -224,7 +228,7 @@ fn current_for_chain(db: &Reader<'_>, chain: Chain) -> Result<Option<WalletRow>,
         let agrees = |of: &ChainCursor| network.includes_node_network(of.chain, &of.network);
         (followed.is_empty() && network.is_main()) || followed.iter().any(agrees)
     };
-    let mut in_use = in_use(db, chain)?.into_iter();
+    let mut in_use = wallets_in_use(db, chain)?.into_iter();
     Ok(in_use.find(|row| is_of(row.wallet.network)))
 }
 
@@ -234,7 +238,7 @@ pub fn wallet_of_other_network(
     db: &Reader<'_>,
     cursor: &ChainCursor,
 ) -> Result<Option<WalletRow>, StoreError> {
-    let in_use = in_use(db, cursor.chain)?;
+    let in_use = wallets_in_use(db, cursor.chain)?;
     let agrees =
         |row: &WalletRow| row.wallet.network.includes_node_network(cursor.chain, &cursor.network);
     let is_strange = !in_use.iter().any(agrees);

@@ -104,7 +104,7 @@ impl Tx<'_> {
     }
 
     /// Records a change that [`OnCommit`] gets after the commit.
-    pub(super) fn note(&self, change: impl FnOnce(&mut Changes)) {
+    pub(super) fn record_change(&self, change: impl FnOnce(&mut Changes)) {
         change(&mut self.changes.borrow_mut());
     }
 }

@@ -6,7 +6,7 @@
 use super::command::{Command, CommandResult};
 use super::{NextStep, Worker};
 use crate::clock::Clock;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::time::Time;
 use crate::service::Error;
 use serde_json::Value;
@@ -24,13 +24,13 @@ pub trait CommandJob: Send + Sync + 'static {
     /// Name of the job in the log.
     const NAME: &'static str;
     /// A work item, for example a transfer to send.
-    type Order: Send + Sync + 'static;
+    type WorkItem: Send + Sync + 'static;
 
     /// Takes the next work item, and commits that its processing has begun. Returns `None` if no item is waiting.
-    fn begin_next_order(
+    fn begin_next_item(
         &self,
         now: Time,
-    ) -> impl Future<Output = Result<Option<Self::Order>, Error>> + Send;
+    ) -> impl Future<Output = Result<Option<Self::WorkItem>, Error>> + Send;
 
     /// Returns the next time at which a work item becomes due, for example for a retry. `None` if work items only
     /// become due with a wake-up.
@@ -38,18 +38,18 @@ pub trait CommandJob: Send + Sync + 'static {
     /// # Errors
     ///
     /// The file cannot be read.
-    fn next_due_time(&self, _now: Time) -> Result<Option<Time>, Error> {
+    fn next_item_due_at(&self, _now: Time) -> Result<Option<Time>, Error> {
         Ok(None)
     }
 
     /// Returns the name of the work item in the log, and the input of the command.
-    fn describe(order: &Self::Order) -> (String, Value);
+    fn name_and_input(order: &Self::WorkItem) -> (String, Value);
 
     /// Stores the result of the command.
     fn store_result(
         &self,
         now: Time,
-        order: &Self::Order,
+        order: &Self::WorkItem,
         answered: &CommandResult,
     ) -> impl Future<Output = Result<(), Error>> + Send;
 }
@@ -60,7 +60,7 @@ pub struct CommandRunner<J: CommandJob> {
     command: Command,
     clock: Arc<Clock>,
     /// A work item, and its result that is not stored yet.
-    unstored: Option<(J::Order, CommandResult)>,
+    unstored: Option<(J::WorkItem, CommandResult)>,
 }
 
 impl<J: CommandJob> CommandRunner<J> {
@@ -77,8 +77,8 @@ impl<J: CommandJob> CommandRunner<J> {
         let stored = self.job.store_result(self.clock.now(), &order, &answered).await;
         match stored {
             Ok(()) => Ok(()),
-            Err(Error::Refused(refusal)) if refusal.code != Code::Overloaded => {
-                let (name, _) = J::describe(&order);
+            Err(Error::Refused(refusal)) if refusal.code != RefusalCode::Overloaded => {
+                let (name, _) = J::name_and_input(&order);
                 log::error!("command result refused: order={name:?} error={refusal}");
                 Ok(())
             }
@@ -95,10 +95,10 @@ impl<J: CommandJob> Worker for CommandRunner<J> {
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
         self.store_last_result().await?;
-        let Some(order) = self.job.begin_next_order(now).await? else {
-            return Ok(self.job.next_due_time(now)?.map_or(NextStep::Idle, NextStep::At));
+        let Some(order) = self.job.begin_next_item(now).await? else {
+            return Ok(self.job.next_item_due_at(now)?.map_or(NextStep::Idle, NextStep::At));
         };
-        let (name, input) = J::describe(&order);
+        let (name, input) = J::name_and_input(&order);
         let program = self.command.program.path().display();
         log::info!("command started: order={name:?} program={program}");
         let answered = self.command.run(&name, &input).await;
@@ -129,7 +129,7 @@ mod tests {
         Clock, Command, CommandJob, CommandResult, CommandRunner, Error, Future, NextStep, Time,
         Worker,
     };
-    use crate::domain::refusal::{Code, Refusal};
+    use crate::domain::refusal::{Refusal, RefusalCode};
     use crate::worker::command::Program;
     use serde_json::{Value, json};
     use std::future::ready;
@@ -147,16 +147,16 @@ mod tests {
 
     impl CommandJob for JobWithBusyStore {
         const NAME: &'static str = "crowded";
-        type Order = ();
+        type WorkItem = ();
 
-        fn begin_next_order(
+        fn begin_next_item(
             &self,
             _: Time,
         ) -> impl Future<Output = Result<Option<()>, Error>> + Send {
             ready(Ok(Some(())))
         }
 
-        fn describe((): &()) -> (String, Value) {
+        fn name_and_input((): &()) -> (String, Value) {
             ("order".to_owned(), json!({}))
         }
 
@@ -169,7 +169,7 @@ mod tests {
             let one_less = |left: u32| left.checked_sub(1);
             let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
             if self.refusals.fetch_update(set, fetch, one_less).is_ok() {
-                return ready(Err(Refusal::new(Code::Overloaded, "no room").into()));
+                return ready(Err(Refusal::new(RefusalCode::Overloaded, "no room").into()));
             }
             self.stored.lock().unwrap().push(answered.clone());
             ready(Ok(()))

@@ -9,7 +9,7 @@ use super::senders::SenderPool;
 use super::{NextStep, Waker, Worker};
 use crate::clock::{Clock, Stopwatch};
 use crate::domain::time::Time;
-use crate::outbound::Outbound;
+use crate::outbound::OutboundClient;
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, FinishedAttempt, WaitingQueue};
 use crate::service::{Error, Service};
 use attempt::{attempt_notification, is_success, make_attempt};
@@ -27,7 +27,7 @@ const PAGE_QUEUES_MAX: usize = 4_096;
 pub struct DeliveryWorker {
     service: Arc<Service>,
     clock: Arc<Clock>,
-    outbound: Outbound,
+    outbound: OutboundClient,
     senders: SenderPool,
     waker: Waker,
     finished: UnboundedSender<FinishedAttempt>,
@@ -83,7 +83,7 @@ impl DeliveryWorker {
     pub fn new(
         service: Arc<Service>,
         clock: Arc<Clock>,
-        outbound: Outbound,
+        outbound: OutboundClient,
         waker: Waker,
         pause_ms: i64,
     ) -> DeliveryWorker {

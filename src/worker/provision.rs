@@ -17,13 +17,13 @@ pub struct ProvisionJob {
 
 impl CommandJob for ProvisionJob {
     const NAME: &'static str = "provision";
-    type Order = ServerJob;
+    type WorkItem = ServerJob;
 
-    async fn begin_next_order(&self, now: Time) -> Result<Option<ServerJob>, Error> {
+    async fn begin_next_item(&self, now: Time) -> Result<Option<ServerJob>, Error> {
         self.service.start_server_job(now).await
     }
 
-    fn describe(order: &ServerJob) -> (String, Value) {
+    fn name_and_input(order: &ServerJob) -> (String, Value) {
         (format!("server {}", order.id), order.input.clone())
     }
 

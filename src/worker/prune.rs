@@ -26,7 +26,7 @@ impl PruningWorker {
 
 impl PruningWorker {
     /// Logs the newest hash-chain links of the ledger and the audit log once a day.
-    fn report_log_heads_daily(&mut self, now: Time) -> Result<(), Error> {
+    fn log_hash_chain_heads_daily(&mut self, now: Time) -> Result<(), Error> {
         let waits = now < self.next_heads && self.next_heads <= now.plus_ms(DAY_MS);
         if self.logs_heads && !waits {
             for head in self.service.log_heads()? {
@@ -48,7 +48,7 @@ impl Worker for PruningWorker {
         if waits {
             return Ok(NextStep::At(self.next));
         }
-        self.report_log_heads_daily(now)?;
+        self.log_hash_chain_heads_daily(now)?;
         if self.service.prune_old_rows(now).await? {
             return Ok(NextStep::Again);
         }

@@ -105,7 +105,7 @@ impl RateWorker {
     }
 
     /// Deletes the stored prices of sources that are no longer polled. Runs once.
-    async fn delete_unpolled_figures(&mut self) -> Result<(), Error> {
+    async fn delete_figures_of_unpolled_sources(&mut self) -> Result<(), Error> {
         if self.has_begun {
             return Ok(());
         }
@@ -141,7 +141,7 @@ impl RateWorker {
         }
         let mut all = self.sources.iter_mut();
         if let Some(asked) = all.find(|asked| asked.upstream.source == source) {
-            asked.record_outcome(now, failure.as_ref());
+            asked.record_request_result(now, failure.as_ref());
         }
         // Missing rates are logged only after all sources have answered. Before that, too few sources have answered
         // for some coins.
@@ -180,7 +180,7 @@ impl RateWorker {
         let Some(watched) = &mut self.file else {
             return Ok(());
         };
-        let is_new = watched.read_changes(now);
+        let is_new = watched.reload(now);
         let is_due = now >= next_due_at(watched.kept_at, EVERY_MS, now);
         if !is_new && !is_due {
             return Ok(());
@@ -222,7 +222,7 @@ impl RateWorker {
 
     /// Returns the time of the next request to a source or the next read of the file. Ignores sources that have not
     /// answered yet.
-    fn next_poll(&self, now: Time) -> NextStep {
+    fn time_of_next_poll(&self, now: Time) -> NextStep {
         let waiting = self.sources.iter().filter(|asked| !asked.is_under_way);
         let file = self.file.iter();
         let file = file.map(|watched| next_due_at(watched.kept_at, EVERY_MS, now));
@@ -238,7 +238,7 @@ impl PolledSource {
     }
 
     /// Records the end of a request. Logs the error if it is a new one, or the recovery of the source.
-    fn record_outcome(&mut self, now: Time, failure: Option<&RatesError>) {
+    fn record_request_result(&mut self, now: Time, failure: Option<&RatesError>) {
         self.is_under_way = false;
         let source = self.upstream.source;
         let problem = failure.map(|failure| failure.problem.clone());
@@ -286,19 +286,19 @@ impl Worker for RateWorker {
     const NAME: &'static str = "rates";
 
     async fn tick(&mut self, now: Time) -> Result<NextStep, Error> {
-        self.delete_unpolled_figures().await?;
+        self.delete_figures_of_unpolled_sources().await?;
         self.store_answers().await?;
         if !self.service.needs_rates(now)? {
-            self.chain_wakers.signal_rates();
+            self.chain_wakers.signal_rates_ready();
             return Ok(NextStep::Idle);
         }
         self.request_due_sources(now);
         self.poll_file(now).await?;
         if !self.is_busy() {
             // All sources have answered or failed.
-            self.chain_wakers.signal_rates();
+            self.chain_wakers.signal_rates_ready();
         }
-        Ok(self.next_poll(now))
+        Ok(self.time_of_next_poll(now))
     }
 
     fn is_busy(&self) -> bool {

@@ -44,7 +44,7 @@ pub(super) struct ReceiverStates {
     /// Pause between two attempts at a receiver that keeps failing, in milliseconds. 0 means no pause.
     pause_ms: i64,
     queues: HashMap<String, QueueState>,
-    accounts: HashMap<String, AccountSums>,
+    accounts: HashMap<String, AccountTotals>,
     under_way: AttemptCounts,
     /// Number of attempts begun so far.
     begun: u64,
@@ -52,7 +52,7 @@ pub(super) struct ReceiverStates {
 
 /// Totals over the queues of one account.
 #[derive(Default)]
-struct AccountSums {
+struct AccountTotals {
     queues: usize,
     under_way: AttemptCounts,
     /// Number of consecutive failures of all `webhookUrl`s of the account, and the time at which the common pause of
@@ -75,20 +75,26 @@ impl ReceiverStates {
     /// Returns the number of further attempts that a queue may begin now.
     pub(super) fn free_slots(&self, name: &str) -> usize {
         let queue = self.queues.get(name).copied().unwrap_or_default();
-        let account = self.accounts.get(account_of(name));
+        let account = self.accounts.get(account_id_of_queue(name));
         let (all, own) = (
             self.under_way,
             account.map_or_else(AttemptCounts::default, |account| account.under_way),
         );
-        let others = fair_slots(OTHERS_MAX, all.not_quick_count(), own.not_quick_count())
-            .min(ACCOUNT_OTHERS_MAX.saturating_sub(own.not_quick_count()));
+        let others = free_slots_of_account(
+            OTHERS_MAX,
+            all.slow_or_unknown_count(),
+            own.slow_or_unknown_count(),
+        )
+        .min(ACCOUNT_OTHERS_MAX.saturating_sub(own.slow_or_unknown_count()));
         let (kind, room) = match queue.speed {
-            QueueSpeed::Quick => (all.quick, fair_slots(THREADS_MAX, all.total(), own.quick)),
-            QueueSpeed::Unknown => (all.not_quick_count(), others),
+            QueueSpeed::Quick => {
+                (all.quick, free_slots_of_account(THREADS_MAX, all.total(), own.quick))
+            }
+            QueueSpeed::Unknown => (all.slow_or_unknown_count(), others),
             QueueSpeed::Slow => {
-                let slow = fair_slots(SLOW_MAX, all.slow, own.slow)
+                let slow = free_slots_of_account(SLOW_MAX, all.slow, own.slow)
                     .min(ACCOUNT_SLOW_MAX.saturating_sub(own.slow));
-                (all.not_quick_count(), others.min(slow))
+                (all.slow_or_unknown_count(), others.min(slow))
             }
         };
         let has_many = account.is_some_and(|account| account.queues >= QUEUES_MANY);
@@ -110,7 +116,7 @@ impl ReceiverStates {
         let Some(own) = row.filter(|row| row.failures > 0) else {
             return 0;
         };
-        let account = self.accounts.get(account_of(name));
+        let account = self.accounts.get(account_id_of_queue(name));
         let shared = account.filter(|_| !is_endpoint_queue(name));
         let shared =
             shared.map_or(0, |account| account.row.remaining_pause_ms(self.pause_ms, now_ms));
@@ -146,7 +152,7 @@ impl ReceiverStates {
         });
         let queue = self.queues.get(name).copied().unwrap_or_default();
         let is_failing = queue.row.failures > 0;
-        if let Some(account) = self.accounts.get_mut(account_of(name))
+        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name))
             && !is_endpoint_queue(name)
             && (is_failing || account.row.failures < FAILURES_MAX)
         {
@@ -179,7 +185,7 @@ impl ReceiverStates {
             };
             queue.row.record_result(is_success);
         });
-        if let Some(account) = self.accounts.get_mut(account_of(name))
+        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name))
             && !is_endpoint_queue(name)
         {
             account.row.record_result(is_success);
@@ -232,7 +238,7 @@ impl ReceiverStates {
             .iter()
             .filter(is_idle)
             .map(|(name, queue)| {
-                let account = self.accounts.get(account_of(name));
+                let account = self.accounts.get(account_id_of_queue(name));
                 let others = usize::MAX.saturating_sub(account.map_or(0, |account| account.queues));
                 let is_quick = queue.speed == QueueSpeed::Quick;
                 (others, is_quick, queue.turn, name.clone())
@@ -251,7 +257,7 @@ impl ReceiverStates {
             return false;
         }
         self.queues.insert(name.to_owned(), QueueState::default());
-        let account = account_of(name).to_owned();
+        let account = account_id_of_queue(name).to_owned();
         let account = self.accounts.entry(account).or_default();
         account.queues = account.queues.saturating_add(1);
         true
@@ -260,10 +266,10 @@ impl ReceiverStates {
     /// Removes an idle queue. If this was the account's last queue, removes the account.
     fn remove_queue(&mut self, name: &str) {
         self.queues.remove(name);
-        if let Some(account) = self.accounts.get_mut(account_of(name)) {
+        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name)) {
             account.queues = account.queues.saturating_sub(1);
             if account.queues == 0 {
-                self.accounts.remove(account_of(name));
+                self.accounts.remove(account_id_of_queue(name));
             }
         }
     }
@@ -275,9 +281,9 @@ impl ReceiverStates {
         };
         let before = *queue;
         change(queue);
-        self.under_way.update_sum(before.under_way, queue.under_way);
-        if let Some(account) = self.accounts.get_mut(account_of(name)) {
-            account.under_way.update_sum(before.under_way, queue.under_way);
+        self.under_way.replace_in_total(before.under_way, queue.under_way);
+        if let Some(account) = self.accounts.get_mut(account_id_of_queue(name)) {
+            account.under_way.replace_in_total(before.under_way, queue.under_way);
         }
     }
 }
@@ -285,7 +291,7 @@ impl ReceiverStates {
 /// Returns the number of attempts that an account may still begin. The account has `own` attempts under way, all
 /// accounts have `used`, and the limit for all accounts is `most`. An account may begin attempts only while it has
 /// fewer attempts under way than are free.
-fn fair_slots(most: usize, used: usize, own: usize) -> usize {
+fn free_slots_of_account(most: usize, used: usize, own: usize) -> usize {
     most.saturating_sub(used).saturating_sub(own)
 }
 
@@ -296,7 +302,7 @@ fn is_endpoint_queue(queue: &str) -> bool {
 }
 
 /// Returns the account id in the name of a queue, which is the second word.
-fn account_of(queue: &str) -> &str {
+fn account_id_of_queue(queue: &str) -> &str {
     queue.split(' ').nth(1).unwrap_or(queue)
 }
 

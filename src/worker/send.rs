@@ -25,9 +25,9 @@ pub struct SignerJob {
 
 impl CommandJob for SignerJob {
     const NAME: &'static str = "send";
-    type Order = Transfer;
+    type WorkItem = Transfer;
 
-    async fn begin_next_order(&self, now: Time) -> Result<Option<Transfer>, Error> {
+    async fn begin_next_item(&self, now: Time) -> Result<Option<Transfer>, Error> {
         let Some(next) = self.service.transfers_to_send(now, 1)?.into_iter().next() else {
             return Ok(None);
         };
@@ -35,7 +35,7 @@ impl CommandJob for SignerJob {
         begun.map(Some)
     }
 
-    fn describe(order: &Transfer) -> (String, Value) {
+    fn name_and_input(order: &Transfer) -> (String, Value) {
         let amount = order.terms.map(|terms| terms.amount_crypto);
         let input = json!({
             "id": order.id,
@@ -49,7 +49,7 @@ impl CommandJob for SignerJob {
         (format!("{} {}", order.kind, order.id), input)
     }
 
-    fn next_due_time(&self, now: Time) -> Result<Option<Time>, Error> {
+    fn next_item_due_at(&self, now: Time) -> Result<Option<Time>, Error> {
         self.service.next_signer_retry(now)
     }
 

@@ -107,7 +107,7 @@ impl ChainWatch {
     }
 
     /// Returns the number of watched addresses.
-    fn watched_count(&self) -> usize {
+    fn watched_address_count(&self) -> usize {
         let watched = self.addresses.read();
         let watched = watched.unwrap_or_else(PoisonError::into_inner);
         watched.filter.len()
@@ -171,7 +171,7 @@ impl ChainWatch {
         let looking = StepTargets::new(&self.addresses, &known);
         let next = known.cursor.as_ref().map(|cursor| cursor.block.height);
         let next = next.map(|height| height.saturating_add(1));
-        self.service()?.report_head_request(self.chain, now);
+        self.service()?.record_head_request_start(self.chain, now);
         // During the request, only a weak reference to the service is held, so that a node that hangs does not keep
         // the service alive.
         let (service, chain, unread) = (Weak::clone(&self.service), self.chain, &mut self.unread);
@@ -180,10 +180,10 @@ impl ChainWatch {
             let newest = head.block.height;
             *unread = next.filter(|next| *next <= newest).zip(Some(newest));
             if let Some(service) = service.upgrade() {
-                service.report_head(chain, newest);
+                service.record_head_height(chain, newest);
             }
         });
-        self.service()?.report_head_response(self.chain);
+        self.service()?.record_head_request_end(self.chain);
         if self.was_rescan || !self.has_rescan {
             self.rescan_problem = match &came {
                 Err(error @ NodeError::Wrong(_)) if self.was_rescan => Some(error.to_string()),
@@ -207,7 +207,7 @@ impl ChainWatch {
         let came = self.compute_step(node, now);
         // Requests are counted even if the step fails.
         let more = node.request_count().saturating_sub(before);
-        self.service()?.report_request_count(now, self.chain, more);
+        self.service()?.add_to_request_count(now, self.chain, more);
         let step = match came? {
             FollowOutcome::Step(step) => Arc::new(*step),
             FollowOutcome::Lagging(lag) => return Ok(ChainProgress::NodeLags(lag)),
@@ -217,7 +217,9 @@ impl ChainWatch {
             self.final_problem.clone_from(&forward.disputed);
         }
         let touched = match &step.outcome {
-            ChainStepOutcome::RolledBackTo(fork) => self.count_payments_above(fork.height)?,
+            ChainStepOutcome::RolledBackTo(fork) => {
+                self.count_payments_above_height(fork.height)?
+            }
             _ => 0,
         };
         let mut lines = Vec::new();
@@ -256,14 +258,14 @@ impl ChainWatch {
     /// [`StepError`].
     pub fn poll_head(&self, node: &mut dyn Node, now: Time) -> Result<(), StepError> {
         let before = node.request_count();
-        self.service()?.report_head_request(self.chain, now);
+        self.service()?.record_head_request_start(self.chain, now);
         let head = node.network().and_then(|_| node.head());
         let service = self.service()?;
-        service.report_head_response(self.chain);
+        service.record_head_request_end(self.chain);
         let more = node.request_count().saturating_sub(before);
-        service.report_request_count(now, self.chain, more);
+        service.add_to_request_count(now, self.chain, more);
         let head = head.map_err(StepError::Node)?;
-        service.report_head(self.chain, head.block.height);
+        service.record_head_height(self.chain, head.block.height);
         Ok(())
     }
 
@@ -277,9 +279,9 @@ impl ChainWatch {
         let fees = node.fee_estimate();
         let more = node.request_count().saturating_sub(before);
         let service = self.service()?;
-        service.report_request_count(now, self.chain, more);
+        service.add_to_request_count(now, self.chain, more);
         if let Some(fees) = fees.map_err(StepError::Node)? {
-            service.report_fee_estimate(self.chain, FeeEstimate { fees, at: now });
+            service.record_fee_estimate(self.chain, FeeEstimate { fees, at: now });
         }
         Ok(())
     }
@@ -293,7 +295,7 @@ impl ChainWatch {
     }
 
     /// Returns the number of payments in blocks above this height.
-    fn count_payments_above(&self, height: u32) -> Result<i64, StepError> {
+    fn count_payments_above_height(&self, height: u32) -> Result<i64, StepError> {
         let touched = self.service()?.count_observations_above(self.chain, height);
         touched.map_err(StepError::File)
     }

@@ -4,7 +4,7 @@
 //! before.
 
 use super::{NextStep, Wakers, Worker};
-use crate::clock::{Clock, ClockDoubt};
+use crate::clock::{Clock, UntrustedWallClock};
 use crate::domain::time::{MINUTE_MS, SECOND_MS, Time};
 use crate::service::{Error, Service};
 use std::sync::Arc;
@@ -49,14 +49,14 @@ impl ClockWatcher {
 
     /// Checks whether the operator has accepted the wall clock, and logs changes. Returns the current doubt about the
     /// wall clock, and `true` if something has changed since the last check.
-    fn check_clock(&mut self) -> Result<(Option<ClockDoubt>, bool), Error> {
+    fn check_clock(&mut self) -> Result<(Option<UntrustedWallClock>, bool), Error> {
         let accepted = self.service.clock_accept_count()?;
         let mut changed = accepted != self.accepted;
         if changed {
             self.accepted = accepted;
             self.clock.accept_wall_clock();
         }
-        let doubt = self.clock.wall_clock_doubt();
+        let doubt = self.clock.untrusted_wall_clock();
         if let Some(moved_ms) = self.clock.take_time_jump_ms() {
             let (seconds, side) = (moved_ms.unsigned_abs() / 1000, direction_word(moved_ms));
             log::warn!("wall clock adopted: set={side} seconds={seconds}");
@@ -77,7 +77,7 @@ impl ClockWatcher {
     }
 
     /// Stores the current time, and the doubt about the wall clock.
-    async fn store_clock_doubt(&mut self, doubt: Option<ClockDoubt>) -> Result<(), Error> {
+    async fn store_clock_doubt(&mut self, doubt: Option<UntrustedWallClock>) -> Result<(), Error> {
         let now = self.clock.now();
         // If the write fails, the next step writes again.
         self.next = now;
@@ -106,7 +106,7 @@ impl Worker for ClockWatcher {
     }
 
     async fn finish(&mut self) -> Result<(), Error> {
-        let doubt = self.clock.wall_clock_doubt();
+        let doubt = self.clock.untrusted_wall_clock();
         self.store_clock_doubt(doubt).await
     }
 }

@@ -2,11 +2,11 @@
 
 use crate::tree::{SourceFile, Tree};
 
-const TEXTS: &[&str] = &["README.md", "src/web/guides/", "examples/"];
+const CHECKED_PATHS: &[&str] = &["README.md", "src/web/guides/", "examples/"];
 
 pub fn broken_links(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
-    let texts = TEXTS.iter().flat_map(|start| tree.files_under(start));
+    let texts = CHECKED_PATHS.iter().flat_map(|start| tree.files_under(start));
     for file in texts.filter(|file| file.path.ends_with(".md")) {
         // Text between backticks, within a line or in a block, is code and is skipped.
         let prose: String = file.text.split('`').step_by(2).collect();
@@ -16,7 +16,7 @@ pub fn broken_links(tree: &Tree) -> Vec<String> {
             let (path, heading) = link.split_once('#').unwrap_or((link, ""));
             let to = resolve_link(&file.path, path);
             let is_folder = tree.files_under(&format!("{to}/")).next().is_some();
-            let is_right = match tree.file(&to) {
+            let is_right = match tree.find_file(&to) {
                 Some(to) => {
                     heading.is_empty() || heading_anchors(to).iter().any(|has| has == heading)
                 }

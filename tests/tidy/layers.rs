@@ -105,8 +105,9 @@ pub fn circular_uses(tree: &Tree) -> Vec<String> {
             }
         }
     }
-    let circle =
-        |(user, _): &(ModulePath, ModulePath)| find_path(&uses, user, user, &mut BTreeSet::new());
+    let circle = |(user, _): &(ModulePath, ModulePath)| {
+        find_use_chain(&uses, user, user, &mut BTreeSet::new())
+    };
     let shortest = uses.keys().filter_map(circle).min_by_key(String::len);
     let mend = "a circle of uses: pass what one needs as an argument, or move it below the others";
     found.extend(shortest.map(|places| format!("{places}{mend}")));
@@ -115,7 +116,7 @@ pub fn circular_uses(tree: &Tree) -> Vec<String> {
 
 /// Returns the place of each use in a chain of uses that leads from one module to another, `None` if there is no
 /// chain.
-fn find_path<'a>(
+fn find_use_chain<'a>(
     uses: &'a ModuleUses,
     from: &ModulePath,
     to: &ModulePath,
@@ -126,7 +127,7 @@ fn find_path<'a>(
         if used == to {
             return Some(place.clone());
         }
-        let rest = seen.insert(used).then(|| find_path(uses, used, to, seen))??;
+        let rest = seen.insert(used).then(|| find_use_chain(uses, used, to, seen))??;
         Some(format!("{place}{rest}"))
     })
 }

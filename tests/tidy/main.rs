@@ -40,7 +40,7 @@ rules! {
     texts_are_in_their_place: places::misplaced_texts,
     tests_do_not_sleep: places::sleeps_in_tests,
     statements_are_in_store: places::misplaced_statements,
-    nothing_is_unfinished: places::marks_of_unfinished_work,
+    nothing_is_unfinished: places::unfinished_work_markers,
     files_are_short_and_say_what_they_do: shape::misshapen_files,
     every_sql_file_is_used: shape::unused_sql_files,
     the_top_level_is_fixed: shape::top_level_faults,

@@ -15,7 +15,7 @@ struct PlacementRule {
 
 /// Rules about code outside unit tests. The rules about the clock, the environment, processes and floats are in
 /// `.ci/clippy.toml`.
-const CODE: &[PlacementRule] = &[
+const CODE_RULES: &[PlacementRule] = &[
     PlacementRule {
         pieces: "StatusCode",
         within: "src/",
@@ -43,7 +43,7 @@ const CODE: &[PlacementRule] = &[
 ];
 
 /// Rules on parts of string literals and SQL, in lower case and without white space.
-const TEXTS: &[PlacementRule] = &[
+const TEXT_RULES: &[PlacementRule] = &[
     PlacementRule {
         pieces: "<html <div <p> <form <!doctype </",
         within: "src/",
@@ -59,14 +59,14 @@ const TEXTS: &[PlacementRule] = &[
 ];
 
 /// Beginnings of SQL statements, in lower case.
-const STATEMENTS: &str =
+const STATEMENT_STARTS: &str =
     "select |insert into |insert or |replace into |update |delete from |create |alter table |drop ";
 /// Beginnings of statements about a connection, which any file of `src/store` may run.
-const CONNECTION: &str = "pragma |savepoint |rollback to |begin immediate";
+const CONNECTION_STATEMENT_STARTS: &str = "pragma |savepoint |rollback to |begin immediate";
 
-const SLEEPS: &[&str] = &["thread::sleep", "time::sleep", "park_timeout"];
-const MACROS: &[&str] = &["commands", "values", "rows"];
-const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", " for now"];
+const SLEEP_CALLS: &[&str] = &["thread::sleep", "time::sleep", "park_timeout"];
+const SQL_MACROS: &[&str] = &["commands", "values", "rows"];
+const UNFINISHED_MARKERS: &[&str] = &["TODO", "FIXME", "XXX", " for now"];
 
 impl PlacementRule {
     fn applies_to(&self, file: &SourceFile) -> bool {
@@ -80,7 +80,7 @@ pub fn misplaced_code(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in &tree.files {
         let program = file.program_tokens();
-        for rule in CODE.iter().filter(|rule| rule.applies_to(file)) {
+        for rule in CODE_RULES.iter().filter(|rule| rule.applies_to(file)) {
             for piece in rule.pieces.split(' ') {
                 let lines = lines_containing(&program, piece).into_iter();
                 found.extend(
@@ -98,7 +98,7 @@ pub fn misplaced_texts(tree: &Tree) -> Vec<String> {
         let program = file.program_tokens().into_iter();
         for token in program.filter(|token| token.kind == TokenKind::Text) {
             let text: String = token.text.to_lowercase().split_whitespace().collect();
-            let broken = TEXTS.iter().find(|rule| {
+            let broken = TEXT_RULES.iter().find(|rule| {
                 rule.applies_to(file) && rule.pieces.split(' ').any(|piece| text.contains(piece))
             });
             found.extend(broken.map(|rule| file.finding_at(token.line, rule.mend)));
@@ -113,7 +113,7 @@ pub fn sleeps_in_tests(tree: &Tree) -> Vec<String> {
     for file in tests.filter(|file| file.path != "tests/it/support/polling.rs") {
         let used = UsedNames::from_file(file).used.into_iter();
         let sleeps =
-            used.filter(|(path, _)| SLEEPS.iter().any(|end| path.join("::").ends_with(end)));
+            used.filter(|(path, _)| SLEEP_CALLS.iter().any(|end| path.join("::").ends_with(end)));
         found.extend(sleeps.map(|(_, line)| {
             file.finding_at(line, "move the clock and settle(), or look until it has happened")
         }));
@@ -131,13 +131,14 @@ pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
             let text = token.text.trim().to_lowercase().replace('\n', " ");
             let begins = |starts: &str| starts.split('|').any(|start| text.starts_with(start));
             let before = |count| at.checked_sub(count).map_or("", |at| &*file.tokens[at].text);
-            let is_macro = before(1) == "!" && MACROS.contains(&before(2));
+            let is_macro = before(1) == "!" && SQL_MACROS.contains(&before(2));
             match (token.kind, token.text.as_str()) {
                 (TokenKind::Code, "{") if is_macro || depth > 0 => depth += 1,
                 (TokenKind::Code, "}") => depth = depth.saturating_sub(1),
                 _ => {}
             }
-            let is_statement = begins(STATEMENTS) || !in_store && begins(CONNECTION);
+            let is_statement =
+                begins(STATEMENT_STARTS) || !in_store && begins(CONNECTION_STATEMENT_STARTS);
             if token.kind == TokenKind::Text && is_statement && !(in_store && depth > 0) {
                 found.push(file.finding_at(token.line, "SQL stands in src/store, in `commands!`, `values!` or `rows!`, or in sql/<table>/<verb>.sql; begin prose with another word"));
             }
@@ -147,12 +148,13 @@ pub fn misplaced_statements(tree: &Tree) -> Vec<String> {
 }
 
 /// Finds markers of unfinished work. Clippy rejects `todo!`, `unimplemented!` and `dbg!`.
-pub fn marks_of_unfinished_work(tree: &Tree) -> Vec<String> {
+pub fn unfinished_work_markers(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
     for file in tree.rust_files("") {
         let is_comment = |token: &&Token| token.kind == TokenKind::Comment;
         let (comments, code): (Vec<&Token>, Vec<&Token>) = file.tokens.iter().partition(is_comment);
-        let is_open = |token: &&&Token| UNFINISHED.iter().any(|mark| token.text.contains(mark));
+        let is_open =
+            |token: &&&Token| UNFINISHED_MARKERS.iter().any(|mark| token.text.contains(mark));
         let lines = comments.iter().filter(is_open).map(|token| token.line);
         let lines = lines.chain(lines_containing(&code, "#[ignore"));
         found.extend(lines.map(|line| file.finding_at(line, "unfinished: do it, or leave it out")));
@@ -173,15 +175,15 @@ fn lines_containing(tokens: &[&Token], code: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::{
-        CODE, TEXTS, marks_of_unfinished_work, misplaced_code, misplaced_statements,
-        misplaced_texts, sleeps_in_tests,
+        CODE_RULES, TEXT_RULES, misplaced_code, misplaced_statements, misplaced_texts,
+        sleeps_in_tests, unfinished_work_markers,
     };
     use crate::TREE;
     use crate::tree::{Tree, assert_finds};
 
     #[test]
     fn rules_name_files_that_exist() {
-        for rule in CODE.iter().chain(TEXTS) {
+        for rule in CODE_RULES.iter().chain(TEXT_RULES) {
             for start in rule.within.split_whitespace().chain(rule.except.split_whitespace()) {
                 assert!(TREE.files_under(start).next().is_some(), "{start}");
             }
@@ -251,10 +253,10 @@ mod tests {
     }
 
     #[test]
-    fn code_has_no_marks_of_unfinished_work() {
+    fn code_has_no_markers_of_unfinished_work() {
         let source = "// TODO: x\n/* it\n FIXME */\n// it holds for now\n/// xxx\nf(\"XXX\");\n#[cfg(test)]\n#[ignore = \"slow\"]\nfn f() {}";
         let places = ["src/a.rs:1", "src/a.rs:2", "src/a.rs:4", "src/a.rs:8"];
-        assert_finds(marks_of_unfinished_work, &[("src/a.rs", source)], &places);
+        assert_finds(unfinished_work_markers, &[("src/a.rs", source)], &places);
     }
 
     #[test]

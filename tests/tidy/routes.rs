@@ -3,7 +3,7 @@
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
-const TESTS: &str = "tests/it/";
+const TESTS_FOLDER: &str = "tests/it/";
 
 pub fn untested_routes(tree: &Tree) -> Vec<String> {
     let said = token_texts(tree);
@@ -11,14 +11,16 @@ pub fn untested_routes(tree: &Tree) -> Vec<String> {
     let untested = all.filter(|(operation, path)| !is_tested(&said, operation, path));
     untested
         .map(|(operation, path)| {
-            format!("no test in {TESTS} says `{operation}` or `{path}`: write one that calls it")
+            format!(
+                "no test in {TESTS_FOLDER} says `{operation}` or `{path}`: write one that calls it"
+            )
         })
         .collect()
 }
 
 /// Returns the text of every token in the tests.
 fn token_texts(tree: &Tree) -> BTreeSet<&str> {
-    let tokens = tree.rust_files(TESTS).flat_map(|file| file.program_tokens());
+    let tokens = tree.rust_files(TESTS_FOLDER).flat_map(|file| file.program_tokens());
     tokens.map(|token| token.text.as_str()).collect()
 }
 

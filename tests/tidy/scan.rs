@@ -53,7 +53,7 @@ fn next_token(rest: &str, first: char) -> (usize, Option<(TokenKind, &str)>) {
         let end = rest.find("*/").map_or(rest.len(), |end| end + 2);
         (TokenKind::Comment, end)
     } else if first == '\'' {
-        (TokenKind::Code, quote_length(rest))
+        (TokenKind::Code, literal_or_lifetime_length(rest))
     } else {
         (TokenKind::Code, word_length(rest).max(first.len_utf8()))
     };
@@ -65,7 +65,7 @@ fn word_length(rest: &str) -> usize {
 }
 
 /// Returns the length of a character literal or a lifetime.
-fn quote_length(rest: &str) -> usize {
+fn literal_or_lifetime_length(rest: &str) -> usize {
     if rest.starts_with("'\\") {
         return rest[3..].find('\'').map_or(rest.len(), |end| end + 4);
     }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_split_into_words_and_marks() {
+    fn code_is_split_into_words_and_punctuation() {
         assert_tokens("a::b(c_1)", TokenKind::Code, &["a", ":", ":", "b", "(", "c_1", ")"]);
         assert_tokens(
             "é→x &'a r#type",

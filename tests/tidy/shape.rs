@@ -6,11 +6,11 @@ use crate::tree::{SourceFile, Tree};
 
 const FILE_LINES_MAX: usize = 400;
 
-const TOP: &str = "Cargo.lock Cargo.toml LICENSE README.md examples sql src tests";
-const TOP_OPTIONAL: &str = ".cargo .ci .git .gitignore .rustfmt.toml target";
+const TOP_LEVEL_NAMES: &str = "Cargo.lock Cargo.toml LICENSE README.md examples sql src tests";
+const OPTIONAL_TOP_LEVEL_NAMES: &str = ".cargo .ci .git .gitignore .rustfmt.toml target";
 
 /// The guide that gives a reason for each dependency.
-const DEPENDENCIES: &str = "src/web/guides/working.md";
+const DEPENDENCIES_GUIDE: &str = "src/web/guides/working.md";
 
 /// Finds files that are too long or lack a header. Clippy limits the length of functions.
 pub fn misshapen_files(tree: &Tree) -> Vec<String> {
@@ -44,9 +44,10 @@ pub fn top_level_faults(tree: &Tree) -> Vec<String> {
     let is_missing = |name: &&str| !tree.top.iter().any(|entry| entry == name);
     // A server that is started in the project's folder leaves its database there.
     let is_known = |name: &&String| {
-        format!(" {TOP} {TOP_OPTIONAL} ").contains(&format!(" {name} ")) || name.contains(".db")
+        format!(" {TOP_LEVEL_NAMES} {OPTIONAL_TOP_LEVEL_NAMES} ").contains(&format!(" {name} "))
+            || name.contains(".db")
     };
-    let missing = TOP.split(' ').filter(is_missing);
+    let missing = TOP_LEVEL_NAMES.split(' ').filter(is_missing);
     let mut found: Vec<String> = missing.map(|name| format!("{name}: missing")).collect();
     let strange = tree.top.iter().filter(|name| !is_known(name));
     found.extend(strange.map(|name| format!("{name}: move it into a folder")));
@@ -54,7 +55,7 @@ pub fn top_level_faults(tree: &Tree) -> Vec<String> {
 }
 
 pub fn modules_missing_in_crate_docs(tree: &Tree) -> Vec<String> {
-    let lines = tree.text("src/lib.rs").lines();
+    let lines = tree.file_text("src/lib.rs").lines();
     let map: String = lines.filter(|line| line.starts_with("//!")).collect();
     let rooms = layer_rows().map(|row| row[0]);
     rooms
@@ -64,18 +65,21 @@ pub fn modules_missing_in_crate_docs(tree: &Tree) -> Vec<String> {
 }
 
 pub fn unexplained_dependencies(tree: &Tree) -> Vec<String> {
-    let is_named = |name: &str| tree.text(DEPENDENCIES).contains(&format!("`{name}`"));
+    let is_named = |name: &str| tree.file_text(DEPENDENCIES_GUIDE).contains(&format!("`{name}`"));
     let all = tree.dependencies().into_iter();
     all.filter(|name| !is_named(name))
-        .map(|name| format!("Cargo.toml: say in {DEPENDENCIES} why `{name}` is not written here"))
+        .map(|name| {
+            format!("Cargo.toml: say in {DEPENDENCIES_GUIDE} why `{name}` is not written here")
+        })
         .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        DEPENDENCIES, TOP, layer_rows, misshapen_files, modules_missing_in_crate_docs,
-        top_level_faults, unexplained_dependencies, unused_sql_files,
+        DEPENDENCIES_GUIDE, TOP_LEVEL_NAMES, layer_rows, misshapen_files,
+        modules_missing_in_crate_docs, top_level_faults, unexplained_dependencies,
+        unused_sql_files,
     };
     use crate::tree::assert_finds;
 
@@ -93,7 +97,8 @@ mod tests {
 
     #[test]
     fn unknown_and_missing_top_level_names_are_found() {
-        let mut tree: Vec<(&str, &str)> = TOP.split(' ').map(|name| (name, "")).collect();
+        let mut tree: Vec<(&str, &str)> =
+            TOP_LEVEL_NAMES.split(' ').map(|name| (name, "")).collect();
         assert_finds(top_level_faults, &tree, &[]);
         tree.extend([("notes/a.md", ""), (".ci", ""), ("coffer.db-wal", "")]);
         assert_finds(top_level_faults, &tree[1..], &["Cargo.lock", "notes"]);
@@ -110,7 +115,7 @@ mod tests {
     #[test]
     fn unexplained_dependencies_are_found() {
         let cargo = "[package]\nname = \"a\"\n[dependencies]\n# why\nclap = \"4\"\nbs58.version = \"1\"\n\n[dev-dependencies]\nx = \"1\"\n";
-        let tree = [("Cargo.toml", cargo), (DEPENDENCIES, "| `clap` | a |")];
+        let tree = [("Cargo.toml", cargo), (DEPENDENCIES_GUIDE, "| `clap` | a |")];
         assert_finds(unexplained_dependencies, &tree, &["Cargo.toml"]);
     }
 

@@ -17,14 +17,14 @@ pub struct Tree {
     pub files: Vec<SourceFile>,
 }
 
-const READ: &[&str] = &["src", "sql", "tests", "examples", "Cargo.toml", "README.md"];
+const READ_PATHS: &[&str] = &["src", "sql", "tests", "examples", "Cargo.toml", "README.md"];
 
 impl Tree {
     /// Reads the files of this project from the disk.
     pub fn load() -> Tree {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = Vec::new();
-        for path in READ {
+        for path in READ_PATHS {
             read_files(root, path, &mut files);
         }
         let top = entry_names(root);
@@ -40,13 +40,13 @@ impl Tree {
         }
     }
 
-    pub fn file(&self, path: &str) -> Option<&SourceFile> {
+    pub fn find_file(&self, path: &str) -> Option<&SourceFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
     /// Returns the text of a file, empty if it is missing.
-    pub fn text(&self, path: &str) -> &str {
-        self.file(path).map_or("", |file| &file.text)
+    pub fn file_text(&self, path: &str) -> &str {
+        self.find_file(path).map_or("", |file| &file.text)
     }
 
     pub fn files_under(&self, start: &str) -> impl Iterator<Item = &SourceFile> {
@@ -59,7 +59,7 @@ impl Tree {
 
     /// Returns the names of the crates under `[dependencies]`.
     pub fn dependencies(&self) -> Vec<&str> {
-        let section = self.text("Cargo.toml").split("\n[dependencies]\n").nth(1);
+        let section = self.file_text("Cargo.toml").split("\n[dependencies]\n").nth(1);
         let section = section.and_then(|text| text.split("\n[").next());
         let rows = section.unwrap_or_default().lines();
         rows.filter(|row| !row.starts_with('#'))

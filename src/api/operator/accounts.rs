@@ -10,7 +10,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::rule::choice;
 use crate::domain::fields::text_rule::{name, text};
 use crate::domain::fields::{Component, Fields, input};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::account_settings::{self, AccountSettingsView, PayoutAddressView};
 use crate::domain::time::Time;
 use crate::service::audit_log;
@@ -97,7 +97,7 @@ const CHANGE: Operation = Operation {
     body: Body::required(&ChangeAccount::COMPONENT),
     answers: &[ACCOUNT_ANSWER],
     recent_password: RecentPassword::ForFields(&ChangeAccount::TERMS),
-    run: OperationFn::Session(change),
+    run: OperationFn::Session(change_account),
     ..PLAIN
 };
 
@@ -109,7 +109,7 @@ const DECIDE: Operation = Operation {
     summary: "Approves, rejects, suspends or reactivates an account.",
     body: Body::required(&DecideOnAccount::COMPONENT),
     answers: &[ACCOUNT_ANSWER],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Operator(change_status),
     ..PLAIN
 };
@@ -163,14 +163,14 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::resource(json)))
 }
 
-fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn change_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (account, body) = (context.scope(member)?.account(), context.body_fields()?);
     let fields = Fields::new(&body);
     fields.refuse_unknown(ChangeAccount::NAMES)?;
     let mut terms = ChangeAccount::TERMS.into_iter();
     if let (Some(term), false) = (terms.find(|term| fields.contains(term)), member.is_operator()) {
         let message = format!("{term} is changed by operators only");
-        return Err(Refusal::for_param(Code::Forbidden, term, message).into());
+        return Err(Refusal::for_param(RefusalCode::Forbidden, term, message).into());
     }
     let input = ChangeAccount::read(&body)?;
     let (now, actor) = (context.now, member.actor());

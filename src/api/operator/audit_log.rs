@@ -5,7 +5,7 @@ use crate::api::params::BEFORE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::settings::AuditLogEntryView;
 use crate::service::audit_log::AuditLogQuery;
 use crate::service::{Error, Member};
@@ -42,7 +42,7 @@ const LIST: Operation = Operation {
         },
     ],
     answers: &[Answer::ok("A page of entries.", &AUDIT_LOG_PAGE)],
-    refusals: &[Code::NotFound],
+    refusals: &[RefusalCode::NotFound],
     run: OperationFn::Session(list),
     ..PLAIN
 };

@@ -8,7 +8,7 @@ use crate::api::tag::Tag;
 use crate::domain::asset::Chain;
 use crate::domain::claim::ClaimPayment;
 use crate::domain::fields::{Component, view};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::chains::ChainView;
 use crate::domain::render::claims::ClaimView;
 use crate::service::{Error, Member};
@@ -63,7 +63,7 @@ const CLAIM: Operation = Operation {
     summary: "Claims a payment that a contract sent and that the chain's node does not report. The next step of the chain asks the node for the transaction.",
     body: Body::required(&ClaimPayment::COMPONENT),
     answers: &[Answer::created("The claim.", &ClaimView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(claim_payment),
     ..PLAIN
@@ -77,7 +77,7 @@ fn list_claims(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let (service, chain) = (context.service, chain_in_path(context)?);
     let limit = context.query.limit(LIMIT_DEFAULT);
     service.read_snapshot(|db| {
-        let newest = store::claims::newest(db, chain, limit)?;
+        let newest = store::claims::newest_claims(db, chain, limit)?;
         let data = newest.iter().map(|claim| service.render_claim(db, claim));
         let data = data.collect::<Result<_, Error>>()?;
         Outcome::ok(&ClaimListView { data }).map(Job::Done)

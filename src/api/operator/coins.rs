@@ -54,7 +54,7 @@ const SWITCH: Operation = Operation {
 
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let off = context.service.read(|db| Ok(coins_off::all(db)?))?;
-    let views: Vec<CoinView> = ASSETS.iter().map(|asset| view(asset, &off)).collect();
+    let views: Vec<CoinView> = ASSETS.iter().map(|asset| coin_view(asset, &off)).collect();
     Job::list(&views)
 }
 
@@ -65,9 +65,9 @@ fn switch_coin(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
         let is_change = if enabled {
-            coins_off::remove(tx, asset)?
+            coins_off::switch_on(tx, asset)?
         } else {
-            coins_off::insert(tx, asset, now)?
+            coins_off::switch_off(tx, asset, now)?
         };
         if is_change {
             audit_log::record(
@@ -80,13 +80,13 @@ fn switch_coin(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
                 &json!({ "enabled": enabled }),
             )?;
         }
-        Outcome::ok(&view(asset, &coins_off::all(tx)?))
+        Outcome::ok(&coin_view(asset, &coins_off::all(tx)?))
     })
 }
 
 /// Returns the view of a coin. `off` lists the coins that are switched off, each with the time at which it was
 /// switched off.
-fn view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
+fn coin_view(asset: &'static Asset, off: &[(&'static Asset, Time)]) -> CoinView {
     let mut since = off.iter().filter(|(other, _)| *other == asset);
     CoinView::new(asset, since.next().map(|(_, since)| *since))
 }

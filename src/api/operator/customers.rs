@@ -4,7 +4,7 @@ use crate::api::deposits::{CUSTOMER, DEPOSIT_LIST, LIMIT, deposit_query};
 use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::MODE;
 use crate::api::tag::Tag;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::customer::CustomerAddressesView;
 use crate::service::{Error, Member};
 
@@ -28,7 +28,7 @@ const GET: Operation = Operation {
     summary: "Returns the static addresses of an account's customer.",
     query: &[MODE],
     answers: &[Answer::ok("The customer's addresses.", &CustomerAddressesView::COMPONENT)],
-    refusals: &[Code::InvalidRequest, Code::CustomersDisabled],
+    refusals: &[RefusalCode::InvalidRequest, RefusalCode::CustomersDisabled],
     run: OperationFn::Session(get),
     ..PLAIN
 };

@@ -6,7 +6,7 @@ use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::event::DeliveryState;
 use crate::domain::fields::{Component, Fields, Schema};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::deliveries::{DeliveryDetailView, DeliveryView, ResentView};
 use crate::service::operator::deliveries::{DeliveryListQuery, Resend};
 use crate::service::{Error, Member};
@@ -78,7 +78,7 @@ const RESEND: Operation = Operation {
     summary: "Sends a delivery again: a new round of attempts, to the endpoint's present URL. A delivery with 1000 attempts is refused.",
     query: &[MODE],
     answers: &[Answer::ok("The delivery, due now.", &DeliveryView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Session(resend),
     ..PLAIN
 };

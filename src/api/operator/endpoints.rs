@@ -105,7 +105,7 @@ const CHANGE: Operation = Operation {
     body: Body::required(&ChangeEndpoint::COMPONENT),
     answers: &[Answer::ok("The endpoint.", &EndpointView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Session(change),
+    run: OperationFn::Session(change_endpoint),
     ..PLAIN
 };
 
@@ -116,7 +116,7 @@ const REMOVE: Operation = Operation {
     tag: Tag::OperatorWebhooks,
     summary: "Deletes a webhook endpoint. Its pending deliveries are given up.",
     answers: &[Answer::no_content("Removed.")],
-    run: OperationFn::Session(remove),
+    run: OperationFn::Session(remove_endpoint),
     ..PLAIN
 };
 
@@ -171,7 +171,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn change_endpoint(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let body = context.body_fields()?;
     // An error in the body is returned only if the endpoint exists, so this result is checked later.
@@ -198,7 +198,7 @@ fn check_url(service: &Service, body: &Map<String, Value>) -> Result<(), Refusal
     url.map_or(Ok(()), |url| service.check_webhook(&url))
 }
 
-fn remove(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn remove_endpoint(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {

@@ -5,7 +5,7 @@ use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
 use crate::domain::status::InvoiceStatus;
 use crate::service::operator::invoices::InvoiceSearch;
@@ -99,7 +99,7 @@ const CANCEL: Operation = Operation {
     summary: "Cancels an open invoice without payments.",
     query: &[MODE],
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    refusals: &[Code::InvoiceNotCancellable],
+    refusals: &[RefusalCode::InvoiceNotCancellable],
     run: OperationFn::Session(cancel),
     ..PLAIN
 };

@@ -10,7 +10,7 @@ use crate::domain::fields::rule::{choice, integer};
 use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Component, input};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::keys::{CreatedKeyView, KeyView};
 use crate::service::operator::keys::{self, OVERLAP_SECONDS_DEFAULT, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, Member};
@@ -77,9 +77,9 @@ const ROLL: Operation = Operation {
     summary: "Creates the successor of a key and returns it once. The old key remains valid for a while.",
     body: Body::optional(&RollKey::COMPONENT),
     answers: &[Answer::created("The key.", &CreatedKeyView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Session(roll),
+    run: OperationFn::Session(roll_key),
     ..PLAIN
 };
 
@@ -91,7 +91,7 @@ const REVOKE: Operation = Operation {
     summary: "Revokes a key at once.",
     answers: &[Answer::no_content("Revoked.")],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Session(revoke),
+    run: OperationFn::Session(revoke_key),
     ..PLAIN
 };
 
@@ -114,7 +114,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
         };
         if !is_operator {
             let message = "keys are imported by operators only";
-            return Err(Refusal::for_param(Code::Forbidden, "import", message).into());
+            return Err(Refusal::for_param(RefusalCode::Forbidden, "import", message).into());
         }
         if class.is_some_and(|class| class != KeyClass::Legacy) {
             return Err(Refusal::field("class", "must be legacy if a key is imported").into());
@@ -124,7 +124,7 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn roll_key(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     // An error in the body is returned only if the key is valid, so this result is checked later.
     let input = RollKey::read(&context.body_fields()?);
@@ -136,7 +136,7 @@ fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     })
 }
 
-fn revoke(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn revoke_key(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |_, tx| {

@@ -8,7 +8,7 @@ use crate::api::params::{BEFORE, CURRENCY, MODE};
 use crate::api::query::Param;
 use crate::api::tag::Tag;
 use crate::domain::ledger::adjustment::CreateAdjustment;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::account::LedgerEntryView;
 use crate::service::{Error, Member};
 use std::sync::Arc;
@@ -46,10 +46,10 @@ const ADJUST: Operation = Operation {
     query: &[MODE],
     body: Body::required(&CreateAdjustment::COMPONENT),
     answers: &[Answer::created("The ledger entry.", &LedgerEntryView::COMPONENT)],
-    refusals: &[Code::IdempotencyConflict],
+    refusals: &[RefusalCode::IdempotencyConflict],
     is_idempotent: true,
     recent_password: RecentPassword::Always,
-    run: OperationFn::Operator(adjust),
+    run: OperationFn::Operator(create_adjustment),
     ..PLAIN
 };
 
@@ -64,7 +64,7 @@ fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::from_page(page)))
 }
 
-fn adjust(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+fn create_adjustment(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let (scope, body) = (context.scope(operator)?, context.body_fields()?);
     let client_key = context.idempotency_key.clone()?;
     let (service, now, actor) = (Arc::clone(context.service), context.now, operator.actor());

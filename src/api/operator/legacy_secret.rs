@@ -32,7 +32,7 @@ const ROLL: Operation = Operation {
     summary: "Creates a new legacy secret. The old secret signs too for 24 hours.",
     answers: &[Answer::ok("The secret.", &SigningSecretView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Session(roll),
+    run: OperationFn::Session(roll_secret),
     ..PLAIN
 };
 
@@ -42,7 +42,7 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Job::write(move |_, tx| audit_and_show(tx, &actor, "legacy_secret.show", account, now))
 }
 
-fn roll(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn roll_secret(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
     Job::write(move |_, tx| {

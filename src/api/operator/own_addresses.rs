@@ -7,7 +7,7 @@ use crate::api::tag::Tag;
 use crate::domain::asset::Mode;
 use crate::domain::fields::Component;
 use crate::domain::render::wallets::OwnAddressView;
-use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in};
+use crate::domain::wallet::{AddOwnAddress, refuse_secrets_in_body};
 use crate::service::operator::own_addresses::declare_own_address;
 use crate::service::{Error, Member};
 use crate::store::own_transfers::own_addresses;
@@ -40,7 +40,7 @@ const ADD: Operation = Operation {
     body: Body::required(&AddOwnAddress::COMPONENT),
     answers: &[Answer::created("The address.", &OwnAddressView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Operator(add),
+    run: OperationFn::Operator(add_own_address),
     ..PLAIN
 };
 
@@ -52,9 +52,9 @@ fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     Job::list(&views.collect::<Vec<_>>())
 }
 
-fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+fn add_own_address(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = context.body_fields()?;
-    refuse_secrets_in(&body)?;
+    refuse_secrets_in_body(&body)?;
     let body = AddOwnAddress::read(&body)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {

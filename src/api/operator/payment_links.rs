@@ -6,7 +6,7 @@ use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::PaymentLinkView;
 use crate::service::operator::links::owned_link;
 use crate::service::{Error, Member};
@@ -42,7 +42,7 @@ const CREATE: Operation = Operation {
     query: &[MODE],
     body: Body::required(&CreatePaymentLink::COMPONENT),
     answers: &[Answer::created("The link.", &PaymentLinkView::COMPONENT)],
-    refusals: &[Code::AmountTooLarge],
+    refusals: &[RefusalCode::AmountTooLarge],
     run: OperationFn::Session(create),
     ..PLAIN
 };
@@ -86,8 +86,8 @@ const CHANGE: Operation = Operation {
     query: &[MODE],
     body: Body::required(&ChangePaymentLink::COMPONENT),
     answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
-    refusals: &[Code::AmountTooLarge],
-    run: OperationFn::Session(change),
+    refusals: &[RefusalCode::AmountTooLarge],
+    run: OperationFn::Session(change_payment_link),
     ..PLAIN
 };
 
@@ -115,7 +115,7 @@ fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Ok(Job::Done(Outcome::resource(link)))
 }
 
-fn change(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn change_payment_link(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     // An error in the body is returned only if the payment link exists, so this result is checked later.
     let change = ChangePaymentLink::read(&context.body_fields()?);

@@ -32,12 +32,12 @@ impl Rule for AddressesRule {
         Ok(Some(list.clone()))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let schema: Schema = schema!({
             "type": "array", "minItems": 1, "maxItems": 1000,
             "items": { "type": "string", "minLength": 1, "maxLength": 128 }
         });
-        schema.keywords()
+        schema.json_schema()
     }
 }
 
@@ -62,7 +62,7 @@ const IMPORT: Operation = Operation {
     body: Body::required(&ImportAddresses::COMPONENT),
     answers: &[Answer::ok("Result of the import.", &PoolImportView::COMPONENT)],
     recent_password: RecentPassword::Always,
-    run: OperationFn::Operator(add),
+    run: OperationFn::Operator(add_addresses),
     ..PLAIN
 };
 
@@ -71,7 +71,7 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     Outcome::ok(&PoolListView { data }).map(Job::Done)
 }
 
-fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+fn add_addresses(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let body = ImportAddresses::read(&context.body_fields()?)?;
     let chain = chain_of_imported_pool(context.first_param())?;
     let service = context.service;

@@ -5,7 +5,7 @@ use crate::api::query::{Param, ParamKind};
 use crate::api::reseller::SERVER_LIST;
 use crate::api::tag::Tag;
 use crate::domain::fields::Component;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::server::outcome::DecideServer;
 use crate::domain::server::state::{OperatorStep, ServerStatus, ServerStep};
 use crate::domain::server::{OperatedServerView, OrderedServer, render_for_operator};
@@ -66,7 +66,7 @@ const DECIDE: Operation = Operation {
     summary: "Records the outcome of an order: active, failed, deleted, or to be tried again.",
     body: Body::required(&DecideServer::COMPONENT),
     answers: &[Answer::ok("The server.", &OperatedServerView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Operator(apply_decision),
     ..PLAIN
 };
@@ -78,7 +78,7 @@ const LIST_OF_ACCOUNT: Operation = Operation {
     summary: "Lists an account's servers, newest first.",
     query: &[LIMIT],
     answers: &[Answer::ok("The servers.", &SERVER_LIST)],
-    run: OperationFn::Session(list_of_account),
+    run: OperationFn::Session(list_account_servers),
     ..PLAIN
 };
 
@@ -126,7 +126,7 @@ fn apply_decision(context: &Context<'_>, member: &Member) -> Result<Job, Error> 
     })
 }
 
-fn list_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn list_account_servers(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let limit = context.query.limit(LIMIT_DEFAULT);
     Job::list(&context.service.servers(&context.scope(member)?, limit)?)
 }

@@ -66,7 +66,7 @@ const SET: Operation = Operation {
     body: Body::required(&SetSettings::COMPONENT),
     answers: &[SETTINGS_ANSWER],
     recent_password: RecentPassword::ForFields(&["confirmations", "networkFees"]),
-    run: OperationFn::Operator(set),
+    run: OperationFn::Operator(change_settings),
     ..PLAIN
 };
 
@@ -78,7 +78,7 @@ fn get(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     Outcome::ok(&view).map(Job::Done)
 }
 
-fn set(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
+fn change_settings(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
     let SetSettings { maintenance, confirmations, network_fees } =
         SetSettings::read(&context.body_fields()?)?;
     let confirmations = confirmations.as_ref().map(read_confirmations).transpose()?;
@@ -158,8 +158,8 @@ fn set_confirmations(
 ) -> Result<Map<String, Value>, Error> {
     let mut set = Map::new();
     for (asset, tiers) in coins {
-        confirmation_tiers::set(tx, asset, tiers.as_ref())?;
-        let now = confirmation_tiers::for_asset(tx, asset)?;
+        confirmation_tiers::set_tiers(tx, asset, tiers.as_ref())?;
+        let now = confirmation_tiers::tiers_for_asset(tx, asset)?;
         set.insert(asset.id.to_owned(), serde_json::to_value(now)?);
     }
     Ok(set)
@@ -182,8 +182,9 @@ fn network_fee(db: &Reader<'_>, asset: &Asset) -> Result<NetworkFeeView, Error> 
 }
 
 fn settings_view(db: &Reader<'_>) -> Result<ServiceSettingsView, Error> {
-    let maintenance = file::load(db)?.is_some_and(|file| file.maintenance);
-    let tiers = |asset: &'static Asset| Ok((asset.id, confirmation_tiers::for_asset(db, asset)?));
+    let maintenance = file::read_file_row(db)?.is_some_and(|file| file.maintenance);
+    let tiers =
+        |asset: &'static Asset| Ok((asset.id, confirmation_tiers::tiers_for_asset(db, asset)?));
     let confirmations: Result<_, Error> = ASSETS.iter().map(tiers).collect();
     let fee = |asset: &'static Asset| Ok((asset.id, network_fee(db, asset)?));
     let network_fees: Result<_, Error> = ASSETS.iter().map(fee).collect();

@@ -17,7 +17,7 @@ const GET_OF_ACCOUNT: Operation = Operation {
     summary: "Returns an account's balances, invoices, open payouts and refunds, and failing endpoints.",
     query: &[MODE],
     answers: &[Answer::ok("The summary.", &AccountSummaryView::COMPONENT)],
-    run: OperationFn::Session(get_of_account),
+    run: OperationFn::Session(get_account_summary),
     ..PLAIN
 };
 
@@ -32,7 +32,7 @@ const GET: Operation = Operation {
     ..PLAIN
 };
 
-fn get_of_account(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+fn get_account_summary(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, now) = (context.scope(member)?, context.now);
     Job::read(move |service| service.account_summary(now, &scope).map(Outcome::resource))
 }

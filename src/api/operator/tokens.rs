@@ -6,7 +6,7 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::apikey;
 use crate::domain::fields::Component;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::tokens::{CreatedResellerTokenView, ResellerTokenView};
 use crate::domain::time::Time;
 use crate::service::audit_log;
@@ -64,7 +64,7 @@ const REVOKE: Operation = Operation {
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let rows = context.service.read(|db| Ok(reseller_tokens::of_account(db, account)?))?;
-    let views: Vec<ResellerTokenView> = rows.iter().map(view).collect();
+    let views: Vec<ResellerTokenView> = rows.iter().map(token_view).collect();
     Job::list(&views)
 }
 
@@ -72,18 +72,18 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let account = context.scope(member)?.account();
     let (now, actor) = (context.now, member.actor());
     Job::write(move |_, tx| {
-        if reseller_tokens::count_in_use(tx, account)? >= TOKENS_MAX {
+        if reseller_tokens::count_usable_tokens(tx, account)? >= TOKENS_MAX {
             let message = format!(
                 "the account has {TOKENS_MAX} active reseller tokens, the maximum; revoke one first"
             );
-            return Err(Refusal::new(Code::InvalidRequest, message).into());
+            return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
         }
         let text = keys::random_key(apikey::generate_token)?;
         let id = reseller::insert_token(tx, account, &text, now)?;
         record_action(tx, (now, &actor), "reseller_token.create", (account, &id))?;
         let token = reseller_tokens::by_id(tx, account, &id)?;
         let token = token.ok_or_else(|| Error::Failed(format!("token {id} is missing")))?;
-        Outcome::created(&CreatedResellerTokenView { base: view(&token), token: &text })
+        Outcome::created(&CreatedResellerTokenView { base: token_view(&token), token: &text })
     })
 }
 
@@ -109,7 +109,7 @@ fn record_action(
     audit_log::record(tx, now, actor, action, Some(account), Some(id), &json!({}))
 }
 
-fn view(token: &TokenRow) -> ResellerTokenView<'_> {
+fn token_view(token: &TokenRow) -> ResellerTokenView<'_> {
     ResellerTokenView {
         id: &token.id,
         last4: &token.last4,

@@ -10,7 +10,7 @@ use crate::api::transfers::{INVOICE_ID, LIMIT, LIMIT_DEFAULT, PAYOUT_REFUSALS};
 use crate::domain::asset::Mode;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::qr::Qr;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::approvals::ApprovalView;
 use crate::domain::render::transfers::{
     BegunView, DashboardPayoutDetailView, DashboardPayoutView, DashboardRefundDetailView,
@@ -144,7 +144,11 @@ const REQUEST_REFUND: Operation = Operation {
     query: &[MODE],
     body: Body::required(&RequestRefund::COMPONENT),
     answers: &[Answer::created("The refund.", &DashboardRefundView::COMPONENT)],
-    refusals: &[Code::InvoiceNotRefundable, Code::InvalidAmount, Code::IdempotencyConflict],
+    refusals: &[
+        RefusalCode::InvoiceNotRefundable,
+        RefusalCode::InvalidAmount,
+        RefusalCode::IdempotencyConflict,
+    ],
     is_idempotent: true,
     recent_password: RecentPassword::Always,
     run: OperationFn::Session(request_refund),
@@ -170,7 +174,7 @@ const MOVE_PAYOUT: Operation = Operation {
     summary: "Changes a payout: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
     answers: &[Answer::ok("The payout.", &DashboardPayoutView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(|context, operator| {
         change_status(context, operator, TransferKind::Payout)
@@ -197,7 +201,7 @@ const MOVE_REFUND: Operation = Operation {
     summary: "Changes a refund: approves, sends or ends it, or attaches or checks its transaction.",
     body: Body::required(&MoveTransfer::COMPONENT),
     answers: &[Answer::ok("The refund.", &DashboardRefundView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(|context, operator| {
         change_status(context, operator, TransferKind::Refund)
@@ -238,7 +242,7 @@ fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job
     let opened =
         service.transfer_detail(context.now, member, &scope, (kind, context.second_param()))?;
     let to_send = opened.to_send.as_ref();
-    let begun = opened.begun.as_ref();
+    let begun = opened.sending_start.as_ref();
     let approval = opened.approval.as_ref();
     let shown = ToSend {
         approval: approval.map(|(proposal, conditions)| {
@@ -248,7 +252,7 @@ fn get(context: &Context<'_>, member: &Member, kind: TransferKind) -> Result<Job
         qr: to_send.and_then(|to_send| Qr::encode(&to_send.code)),
         begun: begun.map(|(by, at)| BegunView { by, at: *at }),
     };
-    let json = render::transfer_to_send(&opened.transfer, &opened.chain_told, shown)?;
+    let json = render::transfer_to_send(&opened.transfer, &opened.chain_state, shown)?;
     Ok(Job::Done(Outcome::resource(json)))
 }
 

@@ -6,7 +6,7 @@ use crate::api::operation::{
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::{AssignmentView, UnmatchedPaymentView};
 use crate::domain::unmatched::{AssignUnmatchedPayment, ResolveUnmatchedPayment};
 use crate::service::intake::assign::Assignee;
@@ -64,7 +64,7 @@ const RESOLVE: Operation = Operation {
     summary: "Marks an unmatched payment as returned, or as needing no action. A second note replaces the first.",
     body: Body::required(&ResolveUnmatchedPayment::COMPONENT),
     answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(resolve),
     ..PLAIN
@@ -78,7 +78,7 @@ const ASSIGN: Operation = Operation {
     summary: "Assigns an unmatched payment to an invoice or a customer, with the time at which it was seen.",
     body: Body::required(&AssignUnmatchedPayment::COMPONENT),
     answers: &[Answer::ok("The payment or deposit.", &AssignmentView::COMPONENT)],
-    refusals: &[Code::CoinUnavailable, Code::InvalidTransition],
+    refusals: &[RefusalCode::CoinUnavailable, RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(assign),
     ..PLAIN
@@ -91,7 +91,7 @@ const UNDO: Operation = Operation {
     tag: Tag::OperatorService,
     summary: "Undoes the outcome of an unmatched payment. An assignment can be undone until it is first confirmed.",
     answers: &[Answer::ok("The payment.", &UnmatchedPaymentView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     recent_password: RecentPassword::Always,
     run: OperationFn::Operator(reopen),
     ..PLAIN
@@ -100,7 +100,7 @@ const UNDO: Operation = Operation {
 fn list(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
     let query = context.query;
     let wanted = UnmatchedQuery {
-        looked: query.enum_value("status")?.unwrap_or(UnmatchedFilter::All),
+        outcome_filter: query.enum_value("status")?.unwrap_or(UnmatchedFilter::All),
         before: query.text("before").map(str::to_owned),
         limit: query.limit(LIMIT_DEFAULT),
     };

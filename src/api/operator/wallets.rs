@@ -69,7 +69,7 @@ const RETIRE: Operation = Operation {
 };
 
 fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
-    let wanted = WalletToAdd::read(&context.body_fields()?)?;
+    let wanted = WalletToAdd::from_body(&context.body_fields()?)?;
     let (now, actor) = (context.now, operator.actor());
     Job::write(move |_, tx| {
         let added = wallets::add(tx, &actor, &wanted, now)?;
@@ -78,7 +78,7 @@ fn add(context: &Context<'_>, operator: &Member) -> Result<Job, Error> {
 }
 
 fn preview(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
-    let wanted = WalletToAdd::read(&context.body_fields()?)?;
+    let wanted = WalletToAdd::from_body(&context.body_fields()?)?;
     let checked = context.service.read(|db| wallets::preview(db, &wanted))?;
     Ok(Job::Done(Outcome::resource(checked)))
 }

@@ -5,7 +5,7 @@ use crate::api::tag::Tag;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::fields::input;
 use crate::domain::fields::rule::FlagRule;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::SandboxChainView;
 use crate::service::Error;
 use crate::store::chains;
@@ -28,12 +28,12 @@ const CHANGE: Operation = Operation {
     summary: "Lets a live chain lag behind the clock, or catch up.",
     body: Body::required(&SandboxChainPatch::COMPONENT),
     answers: &[Answer::ok("The chain's progress.", &SandboxChainView::COMPONENT)],
-    refusals: &[Code::NotFound],
-    run: OperationFn::Sandbox(change),
+    refusals: &[RefusalCode::NotFound],
+    run: OperationFn::Sandbox(switch_lag),
     ..PLAIN
 };
 
-fn change(context: &Context<'_>) -> Result<Job, Error> {
+fn switch_lag(context: &Context<'_>) -> Result<Job, Error> {
     let body = context.body_fields()?;
     let chain: Chain = context.first_param().parse().map_err(|_| Refusal::not_found("chain"))?;
     let SandboxChainPatch { lagging } = SandboxChainPatch::read(&body)?;

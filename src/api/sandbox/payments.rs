@@ -6,7 +6,7 @@ use crate::api::operation::{
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, schema};
 use crate::domain::payment::inputs::{SandboxPayment, SandboxPaymentState};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::InvoiceView;
 use crate::domain::render::sandbox::SandboxPaymentSeenView;
 use crate::service::Error;
@@ -52,7 +52,7 @@ const PUT_PAYMENT: Operation = Operation {
         ),
         Answer::ok("All of it was recorded before.", &PAYMENTS_SEEN),
     ],
-    refusals: &[Code::CoinUnavailable, Code::NotFound],
+    refusals: &[RefusalCode::CoinUnavailable, RefusalCode::NotFound],
     run: OperationFn::Sandbox(add_transaction),
     ..PLAIN
 };
@@ -65,7 +65,7 @@ const MOVE_PAYMENT: Operation = Operation {
     summary: "Confirms, drops, orphans or replaces a payment, or shows a dropped one again.",
     body: Body::required(&SandboxPaymentState::COMPONENT),
     answers: &[Answer::ok("The payment.", &SandboxPaymentSeenView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Sandbox(change_payment),
     ..PLAIN
 };
@@ -77,7 +77,7 @@ const CANCEL_INVOICE: Operation = Operation {
     tag: Tag::SandboxMoney,
     summary: "Cancels an invoice, as the operator interface does.",
     answers: &[Answer::ok("The invoice.", &InvoiceView::COMPONENT)],
-    refusals: &[Code::InvoiceNotCancellable],
+    refusals: &[RefusalCode::InvoiceNotCancellable],
     run: OperationFn::Sandbox(cancel_invoice),
     ..PLAIN
 };

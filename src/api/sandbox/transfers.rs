@@ -2,7 +2,7 @@
 
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::tag::Tag;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render::transfers::{PayoutView, RefundView};
 use crate::domain::transfer::TransferKind;
 use crate::domain::transfer::inputs::{SandboxMoveTransfer, SandboxRefund};
@@ -19,7 +19,7 @@ const MOVE_PAYOUT: Operation = Operation {
     summary: "Approves, processes, pays, fails, rejects or cancels a payout.",
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The payout.", &PayoutView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Sandbox(|context| change_status(context, TransferKind::Payout)),
     ..PLAIN
 };
@@ -33,10 +33,10 @@ const PUT_REFUND: Operation = Operation {
     body: Body::required(&SandboxRefund::COMPONENT),
     answers: &[Answer::created("The refund.", &RefundView::COMPONENT)],
     refusals: &[
-        Code::NotFound,
-        Code::InvoiceNotRefundable,
-        Code::InvalidAmount,
-        Code::IdempotencyConflict,
+        RefusalCode::NotFound,
+        RefusalCode::InvoiceNotRefundable,
+        RefusalCode::InvalidAmount,
+        RefusalCode::IdempotencyConflict,
     ],
     is_idempotent: true,
     run: OperationFn::Sandbox(create_refund),
@@ -51,7 +51,7 @@ const MOVE_REFUND: Operation = Operation {
     summary: "Approves, processes, pays, fails, rejects or cancels a refund.",
     body: Body::required(&SandboxMoveTransfer::COMPONENT),
     answers: &[Answer::ok("The refund.", &RefundView::COMPONENT)],
-    refusals: &[Code::InvalidTransition],
+    refusals: &[RefusalCode::InvalidTransition],
     run: OperationFn::Sandbox(|context| change_status(context, TransferKind::Refund)),
     ..PLAIN
 };

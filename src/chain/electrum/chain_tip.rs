@@ -1,6 +1,6 @@
 //! Fetches block headers from a trusted block up to the newest one.
 
-use super::headers::{HeaderChain, HeaderError, RawHeader, is_linked};
+use super::headers::{HeaderChain, HeaderError, RawHeader, are_linked};
 use super::hex::format_hash;
 use super::work::{PERIOD, PowRules};
 use super::{Electrum, NodeError};
@@ -20,7 +20,7 @@ impl Electrum {
     pub(super) fn sync_headers(&mut self) -> Result<(), NodeError> {
         let (height, newest) = match self.server_tip {
             Some(server_tip) => server_tip,
-            None => self.server(0)?.fetch_head()?,
+            None => self.server(0)?.fetch_tip()?,
         };
         self.server_tip = Some((height, newest));
         let mut forks = 0_u32;
@@ -30,7 +30,7 @@ impl Electrum {
                 None => self.start_header_chain(height)?,
             };
             let tip = headers.tip_height();
-            let is_there = headers.get(height).is_some_and(|held| held.hash == newest.hash);
+            let is_there = headers.header_at(height).is_some_and(|held| held.hash == newest.hash);
             let headers = self.headers.insert(headers);
             if is_there {
                 headers.truncate_above(height);
@@ -85,7 +85,7 @@ impl Electrum {
             let there = self.fetch_range(from, to)?;
             let headers = self.headers.as_mut().ok_or(NodeError::Behind)?;
             let same = (from..=to).zip(&there).filter(|(height, there)| {
-                headers.get(*height).is_some_and(|held| held.hash == there.hash)
+                headers.header_at(*height).is_some_and(|held| held.hash == there.hash)
             });
             if let Some((fork, _)) = same.last() {
                 headers.truncate_above(fork);
@@ -183,10 +183,10 @@ impl Electrum {
         }
         let headers = self.headers.as_ref().ok_or(NodeError::Behind)?;
         if height >= headers.lowest_height() {
-            return Ok(headers.get(height).copied());
+            return Ok(headers.header_at(height).copied());
         }
         let low = headers.lowest_height();
-        let lowest = headers.get(low).copied().ok_or(NodeError::Behind)?;
+        let lowest = headers.header_at(low).copied().ok_or(NodeError::Behind)?;
         if low.saturating_sub(height) > OLDER_MAX {
             return Ok(None);
         }
@@ -197,7 +197,7 @@ impl Electrum {
             let from = top.saturating_sub(CHUNK).max(height);
             let below = self.fetch_range(from, top.saturating_sub(1))?;
             let is_parent = below.last().map(|last| last.hash) == Some(header.parent_hash());
-            let Some(first) = below.first().filter(|_| is_parent && is_linked(&below)) else {
+            let Some(first) = below.first().filter(|_| is_parent && are_linked(&below)) else {
                 return Err(self.invalid_answer(0, format!("its headers below {top} do not link")));
             };
             (top, header) = (from, *first);

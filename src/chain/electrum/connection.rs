@@ -232,7 +232,7 @@ impl Connection {
     }
 
     /// Handles received notifications without waiting. An incomplete line stays in the buffer.
-    pub(super) fn poll(&mut self) -> Result<(), NodeError> {
+    pub(super) fn poll_notifications(&mut self) -> Result<(), NodeError> {
         self.stream.set_deadline(POLL_MS);
         while let Some(line) = self.read_line()? {
             if self.handle_line(&line)?.is_some() {

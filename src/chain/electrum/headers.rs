@@ -61,7 +61,7 @@ pub(super) fn parse_all(bytes: &[u8]) -> Option<Vec<RawHeader>> {
 }
 
 /// Returns `true` if each header is the child of the header before it.
-pub(super) fn is_linked(headers: &[RawHeader]) -> bool {
+pub(super) fn are_linked(headers: &[RawHeader]) -> bool {
     headers
         .iter()
         .zip(headers.iter().skip(1))
@@ -94,7 +94,7 @@ impl HeaderChain {
         low: u32,
         headers: Vec<RawHeader>,
     ) -> Option<HeaderChain> {
-        (!headers.is_empty() && is_linked(&headers)).then(|| HeaderChain {
+        (!headers.is_empty() && are_linked(&headers)).then(|| HeaderChain {
             rules,
             low,
             held: VecDeque::from(headers),
@@ -120,7 +120,7 @@ impl HeaderChain {
     }
 
     /// Returns the header at a height, if it is in memory.
-    pub(super) fn get(&self, height: u32) -> Option<&RawHeader> {
+    pub(super) fn header_at(&self, height: u32) -> Option<&RawHeader> {
         let place = usize::try_from(height.checked_sub(self.low)?).ok()?;
         self.held.get(place)
     }
@@ -160,9 +160,13 @@ impl HeaderChain {
         };
         let needed = if height.is_multiple_of(PERIOD) {
             // The first measurement begins at block 0, even if `behind` is larger than the height.
-            let first = self.get(height.saturating_sub(rules.behind));
+            let first = self.header_at(height.saturating_sub(rules.behind));
             first.and_then(|first| {
-                rules.next_bits(before.target_bits(), first.unix_time_s(), before.unix_time_s())
+                rules.next_target_bits(
+                    before.target_bits(),
+                    first.unix_time_s(),
+                    before.unix_time_s(),
+                )
             })
         } else {
             Some(before.target_bits())

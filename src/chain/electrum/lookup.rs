@@ -3,7 +3,7 @@
 use super::hex::{self, Hash256};
 use super::reports::script_hash;
 use super::{Electrum, NodeError, ParsedTransaction, block_time};
-use crate::chain::{FoundTransaction, Lookup, Watched};
+use crate::chain::{FoundTransaction, LookupResult, WatchTargets};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 
@@ -11,7 +11,7 @@ use crate::domain::time::Time;
 const OUTPUTS_TRIED: usize = 4;
 
 /// Location of a transaction: in the mempool, or in a block of the chain.
-pub(super) struct TransactionPlace {
+pub(super) struct TransactionLocation {
     pub transaction: ParsedTransaction,
     /// Block with its timestamp; `None` if the transaction is in the mempool.
     pub block: Option<(Block, Time)>,
@@ -25,7 +25,7 @@ impl Electrum {
     pub(super) fn find_transaction(
         &mut self,
         txid: &str,
-    ) -> Result<Option<TransactionPlace>, NodeError> {
+    ) -> Result<Option<TransactionLocation>, NodeError> {
         let Some(id) = hex::parse_hash(txid) else {
             return Ok(None);
         };
@@ -41,18 +41,18 @@ impl Electrum {
             return Ok(None);
         };
         let Some(height) = height else {
-            return Ok(Some(TransactionPlace { transaction, block: None }));
+            return Ok(Some(TransactionLocation { transaction, block: None }));
         };
         self.sync_headers()?;
         if self.server_tip.is_none_or(|(newest, _)| newest < height) {
             return Err(NodeError::Behind);
         }
-        let Some(proven) = self.prove_place(&id, height, server)? else {
+        let Some(proven) = self.prove_location(&id, height, server)? else {
             return Err(NodeError::Behind);
         };
         let header = self.header_at(height)?.ok_or(NodeError::Behind)?;
         let block = Block { height, hash: hex::format_hash(&proven.block) };
-        Ok(Some(TransactionPlace { transaction, block: Some((block, block_time(&header)?)) }))
+        Ok(Some(TransactionLocation { transaction, block: Some((block, block_time(&header)?)) }))
     }
 
     /// Returns the height of a transaction, and the index of the server that reports the height. The outer `None`
@@ -79,14 +79,14 @@ impl Electrum {
     pub(super) fn look_up(
         &mut self,
         txid: &str,
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         self.verify_network()?;
         let Some(place) = self.find_transaction(txid)? else {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         };
         let found = self.scan_transaction(&place.transaction, watched)?;
-        Ok(Lookup::Found(Box::new(FoundTransaction {
+        Ok(LookupResult::Found(Box::new(FoundTransaction {
             block: place.block,
             first_seen: None,
             is_done: true,

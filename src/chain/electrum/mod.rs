@@ -22,7 +22,7 @@ pub use url::{SCHEMES, ServerUrl};
 
 use super::rpc::Limits;
 use super::utxo::{describe_genesis, fee_at_rate, network_of_genesis, unix_time};
-use super::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
+use super::{BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, WatchTargets};
 use crate::domain::asset::{ASSETS, Asset};
 use crate::domain::chain::Chain;
 use crate::domain::following::ChainState;
@@ -31,7 +31,7 @@ use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use headers::{HeaderChain, RawHeader};
 use hex::{Hash256, format_hash};
-use reports::{ProvenPlace, ReportedPlace};
+use reports::{ProvenLocation, ReportedLocation};
 use server::Server;
 use std::collections::{BTreeMap, HashMap};
 use transaction::ParsedTransaction;
@@ -61,9 +61,9 @@ pub struct Electrum {
     /// Transactions of watched addresses.
     transactions: HashMap<Hash256, ParsedTransaction>,
     /// Location of each transaction, as servers report it.
-    reports: HashMap<Hash256, ReportedPlace>,
+    reports: HashMap<Hash256, ReportedLocation>,
     /// Proven location of each transaction.
-    proven: HashMap<Hash256, ProvenPlace>,
+    proven: HashMap<Hash256, ProvenLocation>,
     /// Script hash of each watched address.
     scripts: HashMap<String, String>,
     /// Timestamps of old blocks by height, from the first server.
@@ -173,7 +173,7 @@ impl Node for Electrum {
 
     fn head(&mut self) -> Result<Head, NodeError> {
         self.verify_network()?;
-        let (height, header) = self.server(0)?.fetch_head()?;
+        let (height, header) = self.server(0)?.fetch_tip()?;
         self.server_tip = Some((height, header));
         if self.headers.is_some() {
             self.sync_headers()?;
@@ -188,7 +188,7 @@ impl Node for Electrum {
         })
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         self.verify_network()?;
         let header = self.header_at(height)?;
         Ok(header.map(|header| format_hash(&header.hash)))
@@ -198,7 +198,7 @@ impl Node for Electrum {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.read_blocks(from, to, watched)
     }
@@ -206,7 +206,7 @@ impl Node for Electrum {
     fn late_payments(
         &mut self,
         to: &Block,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.read_late_payments(to.height, watched)
     }
@@ -214,12 +214,12 @@ impl Node for Electrum {
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         self.read_mempool(unconfirmed, watched)
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.verify_network()?;
         let place = self.find_transaction(txid)?;
         Ok(place.and_then(|place| place.block).map(|(block, _)| block))
@@ -229,14 +229,14 @@ impl Node for Electrum {
         &mut self,
         txid: &str,
         _: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         self.look_up(txid, watched)
     }
 
-    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_network()?;
-        if let Some(header) = self.headers.as_ref().and_then(|headers| headers.get(height)) {
+        if let Some(header) = self.headers.as_ref().and_then(|headers| headers.header_at(height)) {
             return block_time(header).map(Some);
         }
         // The header needs no proof, because its time only decides at which block reading starts.
@@ -258,7 +258,7 @@ impl Node for Electrum {
         self.servers.iter_mut().any(Server::has_notification)
     }
 
-    fn remarks(&self) -> Vec<String> {
+    fn operator_remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
         if let Some(server) = self.servers.first() {
             remarks.push(server.software.clone());

@@ -2,10 +2,10 @@
 
 use super::headers::RawHeader;
 use super::hex::{self, Hash256, format_hash};
-use super::reports::ProvenPlace;
+use super::reports::ProvenLocation;
 use super::{Electrum, ParsedTransaction, block_time};
 use crate::chain::utxo::{OutputScanner, PaidOutput, ScannedTx};
-use crate::chain::{BlockRead, MempoolRead, Node, NodeError, Watched};
+use crate::chain::{BlockRead, MempoolRead, Node, NodeError, WatchTargets};
 use crate::domain::address::script_address;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Block;
@@ -29,7 +29,7 @@ impl Electrum {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.sync_headers()?;
         self.refresh_histories(watched)?;
@@ -69,7 +69,7 @@ impl Electrum {
     pub(super) fn read_late_payments(
         &mut self,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.sync_headers()?;
         self.refresh_histories(watched)?;
@@ -110,7 +110,7 @@ impl Electrum {
     /// compared only if the header is in memory.
     fn was_returned(&self, id: &Hash256, height: u32) -> bool {
         let headers = self.headers.as_ref();
-        let there = headers.and_then(|headers| headers.get(height));
+        let there = headers.and_then(|headers| headers.header_at(height));
         let is_there = |block: &Hash256| there.is_none_or(|there| there.hash == *block);
         let told = self.returned.get(id).into_iter();
         let mut told =
@@ -130,7 +130,7 @@ impl Electrum {
         let earliest = since.plus_ms(MINED_MARGIN_MS.saturating_neg());
         let time = match self.times.get(&height) {
             Some(time) => Some(*time),
-            None => self.time_at(height)?,
+            None => self.block_time_at(height)?,
         };
         let Some(time) = time else {
             return Ok(false);
@@ -156,8 +156,8 @@ impl Electrum {
     fn fetch_and_prove(
         &mut self,
         wanted: &[(Hash256, u32, usize)],
-        watched: &dyn Watched,
-    ) -> Result<Vec<(ProvenPlace, ScannedTx)>, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<Vec<(ProvenLocation, ScannedTx)>, NodeError> {
         let ids: Vec<Hash256> = wanted.iter().map(|(id, ..)| *id).collect();
         self.fetch_transactions(&ids)?;
         let mut found = Vec::new();
@@ -173,7 +173,7 @@ impl Electrum {
             if scanned.received.is_empty() && scanned.spent.is_empty() {
                 continue;
             }
-            if let Some(proven) = self.prove_place(id, *height, *server)? {
+            if let Some(proven) = self.prove_location(id, *height, *server)? {
                 self.pending_returned.push((*id, (*height, proven.block)));
                 found.push((proven, scanned));
             }
@@ -186,7 +186,7 @@ impl Electrum {
     pub(super) fn scan_transaction(
         &self,
         transaction: &ParsedTransaction,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<ScannedTx, NodeError> {
         let scanner = OutputScanner {
             asset: self.asset,
@@ -210,7 +210,7 @@ impl Electrum {
     pub(super) fn read_mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         self.refresh_histories(watched)?;
         let unproved = self.reports.iter().filter(|(id, report)| {

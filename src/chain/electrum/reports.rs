@@ -3,7 +3,7 @@
 use super::hex::{Hash256, format_hash};
 use super::server::Server;
 use super::{Electrum, ParsedTransaction, hex, proof};
-use crate::chain::{NodeError, Watched};
+use crate::chain::{NodeError, WatchTargets};
 use crate::domain::address;
 use crate::domain::following::PolledAddress;
 use crate::domain::time::Time;
@@ -19,7 +19,7 @@ const SPENDERS_MAX: usize = 100;
 
 /// Location of a transaction, as servers report it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ReportedPlace {
+pub(super) struct ReportedLocation {
     /// Height of the block; `None` while every server reports the transaction in its mempool.
     pub height: Option<u32>,
     /// Index of the server that reports this height.
@@ -33,7 +33,7 @@ pub(super) struct ReportedPlace {
 
 /// Proven location of a transaction in a block.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ProvenPlace {
+pub(super) struct ProvenLocation {
     pub height: u32,
     pub block: Hash256,
     pub position: u32,
@@ -46,14 +46,17 @@ pub(super) fn script_hash(script: &[u8]) -> String {
 
 impl Electrum {
     /// Updates the histories of watched addresses from all servers.
-    pub(super) fn refresh_histories(&mut self, watched: &dyn Watched) -> Result<(), NodeError> {
+    pub(super) fn refresh_histories(
+        &mut self,
+        watched: &dyn WatchTargets,
+    ) -> Result<(), NodeError> {
         self.verify_network()?;
         let ours = self.polled_scripts(watched);
         let spent = self.watched_output_scripts(watched)?;
         let wanted: HashSet<&str> = ours.keys().chain(&spent).map(String::as_str).collect();
         self.server(0)?.watch_scripts(&wanted)?;
         for place in 1..self.servers.len() {
-            self.watch_scripts_on_secondary(place, &wanted);
+            self.watch_scripts_on_secondary_server(place, &wanted);
         }
         let lowest = self.server_tip.map_or(0, |(height, _)| height);
         let lowest = lowest.saturating_sub(SPENDERS_DEPTH);
@@ -81,7 +84,7 @@ impl Electrum {
     }
 
     /// Returns the script hash of each watched address, with the time of the address's assignment.
-    fn polled_scripts(&mut self, watched: &dyn Watched) -> HashMap<String, Time> {
+    fn polled_scripts(&mut self, watched: &dyn WatchTargets) -> HashMap<String, Time> {
         let chain = self.chain;
         let mut before = std::mem::take(&mut self.scripts);
         let mut ours = HashMap::new();
@@ -98,7 +101,7 @@ impl Electrum {
     }
 
     /// Updates the histories from a secondary server. A failure of this server does not stop the chain.
-    fn watch_scripts_on_secondary(&mut self, place: usize, wanted: &HashSet<&str>) {
+    fn watch_scripts_on_secondary_server(&mut self, place: usize, wanted: &HashSet<&str>) {
         let (chain, network) = (self.chain, self.network);
         let take_backoff_step = self.server(place).map(Server::take_backoff_step);
         if take_backoff_step.unwrap_or(true) {
@@ -132,7 +135,7 @@ impl Electrum {
     /// Returns the script hashes of the outputs whose spenders are watched.
     fn watched_output_scripts(
         &mut self,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<HashSet<String>, NodeError> {
         let outputs = watched.watched_outputs();
         self.parents.retain(|output, _| outputs.contains(output));
@@ -180,12 +183,12 @@ impl Electrum {
     }
 
     /// Proves the reported location of a transaction. Returns `None` if a secondary server has no valid proof.
-    pub(super) fn prove_place(
+    pub(super) fn prove_location(
         &mut self,
         id: &Hash256,
         height: u32,
         server: usize,
-    ) -> Result<Option<ProvenPlace>, NodeError> {
+    ) -> Result<Option<ProvenLocation>, NodeError> {
         let Some(header) = self.header_at(height)? else {
             return Ok(None);
         };
@@ -212,7 +215,7 @@ impl Electrum {
             log::warn!("false proof: chain={} error={error}", self.chain);
             return if server > 0 { Ok(None) } else { Err(error) };
         }
-        let proven = ProvenPlace { height, block: header.hash, position };
+        let proven = ProvenLocation { height, block: header.hash, position };
         self.proven.insert(*id, proven);
         Ok(Some(proven))
     }
@@ -221,7 +224,7 @@ impl Electrum {
     /// transaction. Returns the error for the caller.
     pub(super) fn distrust_histories(&mut self, id: &Hash256) -> NodeError {
         match self.server(0) {
-            Ok(server) => server.reload_histories_with(id),
+            Ok(server) => server.reload_histories_containing(id),
             Err(error) => return error,
         }
         NodeError::Behind
@@ -236,14 +239,18 @@ impl Electrum {
 /// Adds the report of one server. A report of a block takes precedence over a report of a mempool, because a block
 /// can be proven.
 fn add_report(
-    reports: &mut HashMap<Hash256, ReportedPlace>,
+    reports: &mut HashMap<Hash256, ReportedLocation>,
     id: Hash256,
     height: Option<u32>,
     server: usize,
     since: Option<Time>,
 ) {
-    let report =
-        reports.entry(id).or_insert(ReportedPlace { height, server, is_in_mempool: false, since });
+    let report = reports.entry(id).or_insert(ReportedLocation {
+        height,
+        server,
+        is_in_mempool: false,
+        since,
+    });
     report.since = report.since.into_iter().chain(since).min();
     report.is_in_mempool |= height.is_none();
     if report.height.is_none() && height.is_some() {

@@ -231,7 +231,7 @@ impl Server {
     }
 
     /// Returns height and header of the server's tip.
-    pub(super) fn fetch_head(&mut self) -> Result<(u32, RawHeader), NodeError> {
+    pub(super) fn fetch_tip(&mut self) -> Result<(u32, RawHeader), NodeError> {
         let method = "blockchain.headers.subscribe";
         for connection in &mut self.connections {
             connection.has_new_block = false;

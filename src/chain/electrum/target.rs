@@ -64,7 +64,7 @@ impl Target {
     }
 
     /// Returns `true` if this little-endian hash does not exceed the target.
-    pub(super) fn is_met_by(&self, work: &[u8; 32]) -> bool {
+    pub(super) fn is_met_by_hash(&self, work: &[u8; 32]) -> bool {
         let mut bytes = [0; WIDTH];
         for (place, byte) in bytes.iter_mut().rev().zip(work) {
             *place = *byte;
@@ -98,11 +98,11 @@ mod tests {
     fn target_compares_work_as_a_number() {
         let target = Target::from_compact(0x1d00_ffff).unwrap();
         let mut work = [0; 32];
-        assert!(target.is_met_by(&work));
+        assert!(target.is_met_by_hash(&work));
         work[26..28].copy_from_slice(&[0xff, 0xff]);
-        assert!(target.is_met_by(&work));
+        assert!(target.is_met_by_hash(&work));
         work[0] = 1;
-        assert!(!target.is_met_by(&work));
-        assert!(!target.is_met_by(&[0xff; 32]));
+        assert!(!target.is_met_by_hash(&work));
+        assert!(!target.is_met_by_hash(&[0xff; 32]));
     }
 }

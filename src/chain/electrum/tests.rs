@@ -66,10 +66,10 @@ fn headers_are_checked_from_a_stored_block() {
     let mut node = create_client(valid_headers(), FIRST);
     assert_eq!(node.network().unwrap(), "main");
     assert_eq!(node.head().unwrap().block.hash, SECOND);
-    assert_eq!(node.hash_at(2).unwrap().as_deref(), Some(SECOND));
-    assert_eq!(node.hash_at(1).unwrap().as_deref(), Some(FIRST));
-    assert_eq!(node.hash_at(3).unwrap(), None);
-    let time = node.time_at(1).unwrap().unwrap();
+    assert_eq!(node.block_hash_at(2).unwrap().as_deref(), Some(SECOND));
+    assert_eq!(node.block_hash_at(1).unwrap().as_deref(), Some(FIRST));
+    assert_eq!(node.block_hash_at(3).unwrap(), None);
+    let time = node.block_time_at(1).unwrap().unwrap();
     assert_eq!(time.0, 1_231_469_665_000);
 }
 
@@ -80,7 +80,7 @@ fn main_network_rejects_header_without_work() {
     headers[2].replace_range(152.., "00000000");
     let mut node = create_client(headers, FIRST);
     node.head().unwrap();
-    let refused = node.hash_at(2).unwrap_err();
+    let refused = node.block_hash_at(2).unwrap_err();
     assert!(matches!(&refused, NodeError::Lied(why) if why.contains("proof of work")), "{refused}");
 }
 
@@ -91,7 +91,7 @@ fn main_network_without_trusted_block_is_rejected() {
     for kept in ["", SECOND] {
         let mut node = create_client(valid_headers(), kept);
         node.head().unwrap();
-        let refused = node.hash_at(2).unwrap_err();
+        let refused = node.block_hash_at(2).unwrap_err();
         let says = matches!(&refused, NodeError::Lied(why) if why.contains("block 938343"));
         assert!(says, "{refused}");
     }

@@ -59,7 +59,7 @@ impl PowRules {
 
     /// Returns the compact target of the next period. `bits` is the current target; `first` and `last` are the times
     /// at which the measurement begins and ends, in seconds.
-    pub(super) fn next_bits(&self, bits: u32, first: u32, last: u32) -> Option<u32> {
+    pub(super) fn next_target_bits(&self, bits: u32, first: u32, last: u32) -> Option<u32> {
         let (low, high) =
             (self.span.checked_div(SPAN_FACTOR_MAX)?, self.span.checked_mul(SPAN_FACTOR_MAX)?);
         // Block times may decrease, so the difference may be negative.
@@ -73,7 +73,7 @@ impl PowRules {
     pub(super) fn meets_declared_target(&self, header: &[u8; 80], bits: u32) -> bool {
         let target = Target::from_compact(bits);
         let work = (self.work)(header);
-        target.zip(work).is_some_and(|(target, work)| target.is_met_by(&work))
+        target.zip(work).is_some_and(|(target, work)| target.is_met_by_hash(&work))
     }
 }
 
@@ -124,9 +124,9 @@ mod tests {
             (BITCOIN, 1_263_163_443, 1_269_211_443, 0x1c38_7f6f, 0x1d00_e1fd),
             (LITECOIN, 1_358_118_740, 1_358_378_777, 0x1c0a_c141, 0x1c09_3f8d),
         ] {
-            assert_eq!(rules.next_bits(bits, first, last), Some(next), "{next:x}");
+            assert_eq!(rules.next_target_bits(bits, first, last), Some(next), "{next:x}");
         }
         // Decreasing times count as a quarter of the period.
-        assert_eq!(BITCOIN.next_bits(0x1c05_a3f4, 9, 3), Some(0x1c01_68fd));
+        assert_eq!(BITCOIN.next_target_bits(0x1c05_a3f4, 9, 3), Some(0x1c01_68fd));
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a number is never truncated. A conversion to a smaller type returns `None` if the number does not fit.
 
-use crate::chain::rpc::parse_str;
+use crate::chain::rpc::deserialize_str;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -164,7 +164,7 @@ fn parse_number(digits: &[u8]) -> Option<Number> {
 
 impl<'de, const N: usize> Deserialize<'de> for FixedBytes<N> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "a hash or an address in hexadecimal", FixedBytes::parse)
+        deserialize_str(from, "a hash or an address in hexadecimal", FixedBytes::parse)
     }
 }
 
@@ -176,13 +176,13 @@ impl<const N: usize> Serialize for FixedBytes<N> {
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "a number in hexadecimal", Number::parse)
+        deserialize_str(from, "a number in hexadecimal", Number::parse)
     }
 }
 
 impl<'de> Deserialize<'de> for DataPrefix {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "bytes in hexadecimal", DataPrefix::parse)
+        deserialize_str(from, "bytes in hexadecimal", DataPrefix::parse)
     }
 }
 

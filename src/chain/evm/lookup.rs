@@ -6,12 +6,12 @@
 use super::answers::{EvmHeader, Receipt, Trace, TransactionByHash};
 use super::hex::{Account, Number, Word};
 use super::logs::encode_quantity;
-use super::received::TransferHint;
+use super::received::TransferCandidate;
 use super::traces::{InternalTransfer, internal_transfers};
 use super::{Evm, invalid_answer, to_block_and_time};
 use crate::chain::rpc::CallFailure;
 use crate::chain::transfers::{Transfer, TransferFilter, have_all_received_native_coins};
-use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
+use crate::chain::{FoundTransaction, LookupResult, NodeError, ReceivedOutput, WatchTargets};
 use crate::domain::address::account_address;
 use crate::domain::observation::{Block, InputSource};
 use crate::domain::time::Time;
@@ -32,24 +32,24 @@ impl Evm {
         &mut self,
         txid: &str,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         self.verify_identity()?;
         let Some(txid) = Word::parse(txid) else {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         };
         let calls = [("eth_getTransactionByHash", [txid]), ("eth_getTransactionReceipt", [txid])];
         let answers = self.call_all_required::<RawAnswer>(&calls)?;
         let [told, receipt] = answers.as_slice() else {
             return Err(invalid_answer("it left out answers"));
         };
-        let told: Option<TransactionByHash> = parse_answer(told)?;
-        let receipt: Option<Receipt> = parse_answer(receipt)?;
+        let told: Option<TransactionByHash> = parse_raw_answer(told)?;
+        let receipt: Option<Receipt> = parse_raw_answer(receipt)?;
         if told.as_ref().is_some_and(|told| told.hash != txid) {
             return Err(invalid_answer("it answers another transaction"));
         }
         match (told, receipt) {
-            (None, None) => Ok(Lookup::Absent),
+            (None, None) => Ok(LookupResult::Absent),
             (Some(told), None) if told.block_hash.is_none() => self.pending_lookup(&told),
             (Some(told), Some(receipt)) if told.block_hash == Some(receipt.block_hash) => {
                 self.lookup_in_block(&told, &receipt, native_to, watched)
@@ -59,7 +59,7 @@ impl Evm {
         }
     }
 
-    fn pending_lookup(&self, told: &TransactionByHash) -> Result<Lookup, NodeError> {
+    fn pending_lookup(&self, told: &TransactionByHash) -> Result<LookupResult, NodeError> {
         let outcome = TransactionEffects { received: Vec::new(), is_done: true, is_traced: true };
         self.to_lookup(told, None, outcome)
     }
@@ -69,15 +69,15 @@ impl Evm {
         told: &TransactionByHash,
         receipt: &Receipt,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let height = receipt.block_number.to_u32();
         let height =
             height.ok_or_else(|| invalid_answer("a receipt is of no height that there is"))?;
         // The receipt may be of a block that a reorg removed.
         let canonical = self.fetch_header(height)?;
         let Some(canonical) = canonical.filter(|header| header.hash == receipt.block_hash) else {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         };
         let outcome = self.read_effects(told, height, receipt, (native_to, watched))?;
         self.to_lookup(told, Some(to_block_and_time(&canonical)?), outcome)
@@ -88,13 +88,13 @@ impl Evm {
         told: &TransactionByHash,
         height: u32,
         receipt: &Receipt,
-        (native_to, watched): (&[String], &dyn Watched),
+        (native_to, watched): (&[String], &dyn WatchTargets),
     ) -> Result<TransactionEffects, NodeError> {
         let tokens = self.verify_identity()?;
-        let mut hint = TransferHint {
+        let mut hint = TransferCandidate {
             block: Some(receipt.block_hash),
             own_transfer: told.to.map(|to| Transfer { from: told.from, to, amount: told.value }),
-            ..TransferHint::default()
+            ..TransferCandidate::default()
         };
         let filter =
             TransferFilter { chain: self.chain, native: self.native, tokens: &tokens, watched };
@@ -147,12 +147,12 @@ impl Evm {
         told: &TransactionByHash,
         block: Option<(Block, Time)>,
         outcome: TransactionEffects,
-    ) -> Result<Lookup, NodeError> {
+    ) -> Result<LookupResult, NodeError> {
         let nonce = told.nonce.to_u128().and_then(|nonce| u64::try_from(nonce).ok());
         let nonce =
             nonce.ok_or_else(|| invalid_answer("a transaction has no nonce that there is"))?;
         let sender = account_address(self.chain, &told.from.0).map(InputSource::Address);
-        Ok(Lookup::Found(Box::new(FoundTransaction {
+        Ok(LookupResult::Found(Box::new(FoundTransaction {
             block,
             first_seen: None,
             is_done: outcome.is_done,
@@ -195,9 +195,9 @@ impl Evm {
         let [header, receipt] = told.as_slice() else {
             return Err(invalid_answer("it left out answers"));
         };
-        let count: Number = parse_answer(&count)?;
-        let header: Option<EvmHeader> = parse_answer(header)?;
-        let receipt: Option<Receipt> = parse_answer(receipt)?;
+        let count: Number = parse_raw_answer(&count)?;
+        let header: Option<EvmHeader> = parse_raw_answer(header)?;
+        let receipt: Option<Receipt> = parse_raw_answer(receipt)?;
         let (Some(header), None) = (header, receipt) else {
             return Err(NodeError::Behind);
         };
@@ -212,7 +212,7 @@ impl Evm {
         Ok(is_taken.then_some(block))
     }
 
-    /// Implements [`Node::time_at`](crate::chain::Node::time_at).
+    /// Implements [`Node::block_time_at`](crate::chain::Node::block_time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_identity()?;
         let params = (encode_quantity(height), false);
@@ -234,7 +234,7 @@ impl Evm {
 /// JSON text of one result in a batch of several methods; `None` for `null`.
 type RawAnswer = Option<Box<RawValue>>;
 
-fn parse_answer<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {
+fn parse_raw_answer<T: DeserializeOwned>(answer: &RawAnswer) -> Result<T, NodeError> {
     let text = answer.as_ref().map_or("null", |told| told.get());
     serde_json::from_str(text)
         .map_err(|error| NodeError::Lied(format!("its answer is not what was asked: {error}")))

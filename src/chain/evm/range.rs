@@ -5,11 +5,11 @@
 use super::Evm;
 use super::answers::{EvmBlock, EvmHeader, EvmLog, EvmTransaction, Receipt};
 use super::hex::Word;
-use super::logs::{encode_quantity, log_calls, transfer_topics};
-use super::received::TransferHint;
+use super::logs::{build_log_requests, encode_quantity, transfer_topics};
+use super::received::TransferCandidate;
 use super::{invalid_answer, is_unknown_block, to_block_and_time};
 use crate::chain::transfers::{Transfer, TransferFilter};
-use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
+use crate::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
 use std::collections::BTreeMap;
 
 /// Largest number of accounts in one log filter.
@@ -29,7 +29,7 @@ pub(super) struct FetchedBlock {
 /// Fetched blocks, by height.
 pub(super) type FetchedBlocks = BTreeMap<u32, FetchedBlock>;
 /// Transactions that may have payments, by height and id.
-pub(super) type TransferHints = BTreeMap<(u32, Word), TransferHint>;
+pub(super) type TransferCandidates = BTreeMap<(u32, Word), TransferCandidate>;
 
 /// Result of a request for logs.
 enum LogsOutcome {
@@ -44,7 +44,7 @@ impl Evm {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let tokens = self.verify_identity()?;
         let names = watched.queried_accounts(NAMES_MAX);
@@ -148,7 +148,8 @@ impl Evm {
             }
         };
         let each = topics.iter();
-        let calls = each.flat_map(|topics| log_calls((from, last), hash, &contracts, topics));
+        let calls =
+            each.flat_map(|topics| build_log_requests((from, last), hash, &contracts, topics));
         let calls: Vec<_> = calls.collect();
         let outcomes = match self.rpc.batch::<Vec<EvmLog>>(&calls) {
             Err(error @ NodeError::Limited(_)) => return Ok(LogsOutcome::TooMany(error)),
@@ -184,7 +185,7 @@ impl Evm {
         logs: Vec<EvmLog>,
         filter: &TransferFilter<'_>,
     ) -> Result<Vec<BlockRead>, NodeError> {
-        let mut hints = native_transfer_hints(blocks, filter);
+        let mut hints = native_transfer_candidates(blocks, filter);
         self.add_internal_transfers(blocks, &mut hints, filter)?;
         for log in logs {
             let height = log.block_number.to_u32().ok_or(NodeError::Behind)?;
@@ -200,14 +201,14 @@ impl Evm {
         missing.retain(|height| !blocks.contains_key(height));
         self.fetch_headers(blocks, &missing)?;
         let received = self.read_receipts(blocks, &hints, filter)?;
-        link_blocks(blocks, received)
+        combine_blocks_and_payments(blocks, received)
     }
 
     /// Returns the payments in each block, by height. Each payment is confirmed by a receipt.
     fn read_receipts(
         &mut self,
         blocks: &FetchedBlocks,
-        hints: &TransferHints,
+        hints: &TransferCandidates,
         filter: &TransferFilter<'_>,
     ) -> Result<BTreeMap<u32, Vec<ReceivedOutput>>, NodeError> {
         let method = "eth_getTransactionReceipt";
@@ -218,7 +219,7 @@ impl Evm {
             let canonical = blocks.get(&key.0).map(|block| block.header.hash);
             match indexed_payments(filter, *key, hint, canonical, receipt) {
                 Ok(transaction) => placed.entry(key.0).or_default().push(transaction),
-                Err(error) => self.count_mismatch(key.1, error)?,
+                Err(error) => self.count_receipt_mismatch(key.1, error)?,
             }
         }
         self.receipt_mismatches.clear();
@@ -232,7 +233,7 @@ impl Evm {
 
     /// Counts a receipt that does not match, and returns the error, so that the caller reads the range again. After
     /// too many mismatches, returns `Ok`, and the transaction is skipped.
-    fn count_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
+    fn count_receipt_mismatch(&mut self, txid: Word, error: NodeError) -> Result<(), NodeError> {
         let mismatches = self.receipt_mismatches.entry(txid).or_default();
         *mismatches = mismatches.saturating_add(1);
         if *mismatches < RECEIPT_MISMATCHES_MAX {
@@ -250,7 +251,7 @@ impl Evm {
 fn indexed_payments(
     filter: &TransferFilter<'_>,
     key: (u32, Word),
-    hint: &TransferHint,
+    hint: &TransferCandidate,
     canonical: Option<Word>,
     receipt: Option<Receipt>,
 ) -> Result<(u32, Vec<ReceivedOutput>), NodeError> {
@@ -281,8 +282,11 @@ fn insert_block(
 }
 
 /// Returns the transactions that send native coins to a watched account.
-fn native_transfer_hints(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) -> TransferHints {
-    let mut hints = TransferHints::new();
+fn native_transfer_candidates(
+    blocks: &FetchedBlocks,
+    filter: &TransferFilter<'_>,
+) -> TransferCandidates {
+    let mut hints = TransferCandidates::new();
     for (height, block) in blocks {
         for transaction in &block.transactions {
             let to = transaction.to.filter(|to| filter.watched.has_account(&to.0));
@@ -298,7 +302,7 @@ fn native_transfer_hints(blocks: &FetchedBlocks, filter: &TransferFilter<'_>) ->
 }
 
 /// Combines blocks and payments. Blocks of adjacent heights must be parent and child.
-fn link_blocks(
+fn combine_blocks_and_payments(
     blocks: &FetchedBlocks,
     mut received: BTreeMap<u32, Vec<ReceivedOutput>>,
 ) -> Result<Vec<BlockRead>, NodeError> {

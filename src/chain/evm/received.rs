@@ -14,7 +14,7 @@ use crate::domain::observation::CONTRACTS_FROM;
 
 /// Transfers of one transaction that are payments if its receipt confirms them.
 #[derive(Debug, Default)]
-pub struct TransferHint {
+pub struct TransferCandidate {
     /// Hash of the block in which the node reported the transaction.
     pub block: Option<Word>,
     /// Transfer of native coins by the transaction itself, not by a contract.
@@ -42,7 +42,7 @@ impl TransferFilter<'_> {
     pub(super) fn receipt_payments(
         &self,
         (height, txid): (u32, Word),
-        hint: &TransferHint,
+        hint: &TransferCandidate,
         receipt: &Receipt,
     ) -> Result<Vec<ReceivedOutput>, NodeError> {
         if hint.block != Some(receipt.block_hash) {

@@ -5,7 +5,7 @@
 use super::Evm;
 use super::answers::Trace;
 use super::logs::encode_quantity;
-use super::range::{FetchedBlock, FetchedBlocks, TransferHints};
+use super::range::{FetchedBlock, FetchedBlocks, TransferCandidates};
 use super::traces::{InternalTransfer, internal_transfers};
 use crate::chain::NodeError;
 use crate::chain::rpc::{CallFailure, MethodError};
@@ -26,7 +26,7 @@ impl Evm {
     pub(super) fn add_internal_transfers(
         &mut self,
         blocks: &FetchedBlocks,
-        hints: &mut TransferHints,
+        hints: &mut TransferCandidates,
         filter: &TransferFilter<'_>,
     ) -> Result<(), NodeError> {
         let (Some(from), Some(last)) = (blocks.keys().next(), blocks.keys().last()) else {

@@ -32,7 +32,7 @@ impl StepBuilder<'_> {
         let to = finalized.min(most).min(forward.to.block.height);
         let blocks = match self.read_blocks(complete, to, &SecondReadTargets(self.watched)) {
             Err(NodeError::Behind) => {
-                let other = self.node.hash_at(complete.height)?;
+                let other = self.node.block_hash_at(complete.height)?;
                 let other = other.filter(|other| *other != complete.hash);
                 let other = other.ok_or(NodeError::Behind)?;
                 forward.disputed = Some(self.dispute_message(complete, &other, "was final before"));
@@ -77,7 +77,7 @@ impl StepBuilder<'_> {
             return Ok(None);
         }
         // The hash was not stored when the block was read, so the node is asked for the hash.
-        let hash = self.node.hash_at(block.height)?.ok_or(NodeError::Behind)?;
+        let hash = self.node.block_hash_at(block.height)?.ok_or(NodeError::Behind)?;
         let ours = Block { height: block.height, hash };
         Ok((ours.hash != block.hash).then(|| (ours, block.hash.clone())))
     }
@@ -149,7 +149,7 @@ impl StepBuilder<'_> {
     fn block_before_next_range(&mut self, rescan: &Rescan) -> Result<Option<Block>, NodeError> {
         // A rescan from height 0 begins after block 0, which contains no payment.
         let height = rescan.next.saturating_sub(1);
-        let hash = self.node.hash_at(height)?.ok_or(NodeError::Behind)?;
+        let hash = self.node.block_hash_at(height)?.ok_or(NodeError::Behind)?;
         let is_same = rescan.last_hash.as_ref().is_none_or(|last| *last == hash);
         Ok(is_same.then_some(Block { height, hash }))
     }
@@ -182,7 +182,7 @@ impl StepBuilder<'_> {
             // Blocks of UTXO chains are read as a whole. On account chains, a list of transfers may lack entries
             // without an error.
             let is_whole = self.chain().has_outputs() && !self.node.is_queried_by_address();
-            if !is_whole && self.node.block_of(&open.txid)?.is_some() {
+            if !is_whole && self.node.block_of_transaction(&open.txid)?.is_some() {
                 // Nodes that are queried by address report only the addresses of the current poll.
                 if self.is_never_reported(open.position) || self.node.is_queried_by_address() {
                     continue;

@@ -23,7 +23,7 @@ impl StepBuilder<'_> {
         let (mut lacks_before, mut high_time) = (false, cursor.time);
         while low < high {
             let middle = low.midpoint(high);
-            match self.node.time_at(middle).ok()? {
+            match self.node.block_time_at(middle).ok()? {
                 Some(time) if time >= wanted => (high, high_time) = (middle, time),
                 earlier => {
                     low = middle.saturating_add(1);

@@ -124,8 +124,8 @@ impl StepBuilder<'_> {
             txids.sort_unstable();
             txids.dedup();
         }
-        forward.dropped_before = Some(self.dropped_before());
-        forward.scanned_to = Some(self.scanned_to_at(head));
+        forward.dropped_before = Some(self.vanished_time_limit());
+        forward.scanned_to = Some(self.scanned_to_time(head));
         Ok(())
     }
 }

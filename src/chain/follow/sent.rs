@@ -3,7 +3,7 @@
 //! Invariant: a node failure or an invalid answer never ends a step.
 
 use super::StepBuilder;
-use crate::chain::{FoundTransaction, Head, Lookup, NodeError};
+use crate::chain::{FoundTransaction, Head, LookupResult, NodeError};
 use crate::domain::chain::Depth;
 use crate::domain::following::{
     BalanceChange, SentTransaction, TransactionAnswer, TransactionLookup, UnsettledTransaction,
@@ -84,12 +84,12 @@ impl StepBuilder<'_> {
         left: &mut u32,
     ) -> Result<TransactionAnswer, NodeError> {
         let found = match self.look_up(&sent.txid, &sent.native_to, at, left)? {
-            Lookup::NoIndex => return Ok(TransactionAnswer::CannotTell),
-            Lookup::Absent => None,
-            Lookup::Found(found) => Some(*found),
+            LookupResult::NoIndex => return Ok(TransactionAnswer::CannotTell),
+            LookupResult::Absent => None,
+            LookupResult::Found(found) => Some(*found),
         };
         if let Some(found) = found.as_ref().filter(|found| found.block.is_some()) {
-            return self.answer_if_present(found, &sent.native_to, at);
+            return self.build_present_answer(found, &sent.native_to, at);
         }
         // If the node no longer has the transaction, the sender and the nonce from the database are used.
         let (spends, nonce) = match &found {
@@ -103,7 +103,7 @@ impl StepBuilder<'_> {
             }
         }
         match found {
-            Some(found) => self.answer_if_present(&found, &[], at),
+            Some(found) => self.build_present_answer(&found, &[], at),
             None => Ok(TransactionAnswer::Absent),
         }
     }
@@ -116,10 +116,10 @@ impl StepBuilder<'_> {
         native_to: &[String],
         at: &LookupPosition<'_>,
         left: &mut u32,
-    ) -> Result<Lookup, NodeError> {
+    ) -> Result<LookupResult, NodeError> {
         *left = left.saturating_sub(1);
         let found = self.node.look_up_transaction(txid, native_to, self.watched)?;
-        if let Lookup::Found(found) = &found
+        if let LookupResult::Found(found) = &found
             && let Some((block, _)) = &found.block
             && !self.is_block_read(block, at)
         {
@@ -149,7 +149,7 @@ impl StepBuilder<'_> {
             if *left == 0 || *candidate == sent.txid {
                 continue;
             }
-            let Lookup::Found(found) = self.look_up(candidate, &[], at, left)? else {
+            let LookupResult::Found(found) = self.look_up(candidate, &[], at, left)? else {
                 continue;
             };
             let is_senders = found.spends == [InputSource::Address(sender.to_owned())];
@@ -172,7 +172,7 @@ impl StepBuilder<'_> {
         }
     }
 
-    fn answer_if_present(
+    fn build_present_answer(
         &mut self,
         found: &FoundTransaction,
         native_to: &[String],

@@ -59,7 +59,7 @@ impl Scene {
 
     fn mine(&self, blocks: u32) {
         for _ in 0..blocks {
-            self.memory.lock().unwrap().mine(NOW, |_| true);
+            self.memory.lock().unwrap().mine_block(NOW, |_| true);
         }
     }
 
@@ -68,7 +68,7 @@ impl Scene {
     fn send(&self, spends: &str, units: u128) -> String {
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.new_id();
-        memory.send(MemoryTransaction {
+        memory.send_transaction(MemoryTransaction {
             txid: txid.clone(),
             spends: vec![InputSource::Output(spends.to_owned(), 0)],
             pays: vec![(0, self.ours.clone(), Units(units))],
@@ -281,7 +281,7 @@ fn replaced_transaction_is_gone_and_missing_one_vanishes() {
     vanished.has_vanished = true;
     scene.known.open = vec![vanished.clone()];
     assert!(scene.step_forward().vanished.is_empty());
-    scene.memory.lock().unwrap().send(MemoryTransaction {
+    scene.memory.lock().unwrap().send_transaction(MemoryTransaction {
         txid: vanished.txid.clone(),
         spends: vanished.spends.clone(),
         pays: Vec::new(),
@@ -355,7 +355,7 @@ fn chain_is_scanned_up_to_now_only_if_its_head_is_recent() {
     let mut scene = Scene::new("ETH", 3);
     assert_eq!(scene.step_forward().scanned_to, Some(NOW));
     let old = NOW.plus_ms(-3 * MINUTE_MS);
-    scene.memory.lock().unwrap().mine(old, |_| true);
+    scene.memory.lock().unwrap().mine_block(old, |_| true);
     assert_eq!(scene.step_forward().scanned_to, Some(old));
     assert_eq!(scene.known.chain, Chain::Ethereum);
 }

@@ -3,7 +3,7 @@
 //!
 //! Invariant: a read of a block finds every payment to an address that is already in the filter.
 
-use crate::chain::Watched;
+use crate::chain::WatchTargets;
 use crate::chain::filter::AddressFilter;
 use crate::domain::address::{self, Network};
 use crate::domain::chain::Chain;
@@ -160,7 +160,7 @@ pub(super) fn is_unconfirmed(open: &OpenObservation) -> bool {
     open.state == PaymentState::Seen && open.block.is_none()
 }
 
-impl Watched for StepTargets<'_> {
+impl WatchTargets for StepTargets<'_> {
     fn has_script(&self, script: &[u8]) -> bool {
         self.with_addresses(|addresses| addresses.filter.contains(script))
     }
@@ -200,9 +200,9 @@ impl Watched for StepTargets<'_> {
 }
 
 /// Targets for a second read of blocks. The accounts to query include all unassigned accounts.
-pub(super) struct SecondReadTargets<'a>(pub(super) &'a dyn Watched);
+pub(super) struct SecondReadTargets<'a>(pub(super) &'a dyn WatchTargets);
 
-impl Watched for SecondReadTargets<'_> {
+impl WatchTargets for SecondReadTargets<'_> {
     fn has_script(&self, script: &[u8]) -> bool {
         self.0.has_script(script)
     }
@@ -236,7 +236,7 @@ impl Watched for SecondReadTargets<'_> {
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::{AddressPools, Chain, ChainState, RwLock, StepTargets, WatchedAddresses};
-    use crate::chain::Watched;
+    use crate::chain::WatchTargets;
     use crate::domain::address::{self, simulated_address};
     use crate::domain::asset::Mode;
 

@@ -2,8 +2,8 @@
 
 use super::{MemoryBlock, MemoryChain, MemoryTransaction, next_nonce};
 use crate::chain::{
-    AccountBalance, BlockRead, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError,
-    ReceivedOutput, Watched,
+    AccountBalance, BlockRead, FoundTransaction, Head, LookupResult, MempoolRead, Node, NodeError,
+    ReceivedOutput, WatchTargets,
 };
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, CONTRACTS_FROM, InputSource};
@@ -34,11 +34,11 @@ pub(crate) struct MemoryNode {
     /// Number of lookups by id so far.
     pub(crate) lookups: u64,
     /// `true` if the node polls addresses and does not read blocks.
-    pub(crate) by_name: bool,
+    pub(crate) polls_addresses: bool,
     /// Polled addresses whose payments the database has stored.
-    asked: HashSet<String>,
+    stored_addresses: HashSet<String>,
     /// Polled addresses whose payments were returned, but are not stored yet.
-    told: HashSet<String>,
+    unstored_addresses: HashSet<String>,
     /// Blocks and mempool at the moment when the node was stopped; `None` if the node follows the chain.
     stuck: Option<(Vec<MemoryBlock>, Vec<MemoryTransaction>)>,
 }
@@ -64,9 +64,9 @@ impl MemoryNode {
             lookup_error: None,
             after_lookup: None,
             lookups: 0,
-            by_name: of.lock().unwrap().chain.is_queried_by_address(),
-            asked: HashSet::new(),
-            told: HashSet::new(),
+            polls_addresses: of.lock().unwrap().chain.is_queried_by_address(),
+            stored_addresses: HashSet::new(),
+            unstored_addresses: HashSet::new(),
             stuck: None,
         }
     }
@@ -82,7 +82,7 @@ impl MemoryNode {
         &self,
         memory: &MemoryChain,
         sent: &MemoryTransaction,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Vec<ReceivedOutput> {
         let mut received = memory.received_outputs(sent, watched);
         received.retain(|one| self.has_traces || one.position < CONTRACTS_FROM);
@@ -91,9 +91,9 @@ impl MemoryNode {
     }
 
     /// Returns `true` if the node reports payments to the address of this output.
-    fn is_reported(&self, one: &ReceivedOutput, watched: &dyn Watched) -> bool {
+    fn is_reported(&self, one: &ReceivedOutput, watched: &dyn WatchTargets) -> bool {
         let mut named = watched.polled_addresses().iter();
-        !self.by_name || named.any(|named| named.address == one.address)
+        !self.polls_addresses || named.any(|named| named.address == one.address)
     }
 
     fn with_view<T>(&self, ask: impl FnOnce(NodeView<'_>) -> T) -> T {
@@ -124,7 +124,7 @@ impl Node for MemoryNode {
         }))
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         Ok(self.with_view(|NodeView { memory, has, .. }| {
             let mut blocks = has.iter();
             let found = blocks.find(|mined| mined.block.height == height);
@@ -139,7 +139,7 @@ impl Node for MemoryNode {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let hides = self.hides;
         Ok(self.with_view(|NodeView { memory, has, .. }| {
@@ -178,21 +178,21 @@ impl Node for MemoryNode {
     }
 
     fn is_queried_by_address(&self) -> bool {
-        self.by_name
+        self.polls_addresses
     }
 
     fn late_payments(
         &mut self,
         to: &Block,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let mut new: HashSet<String> = HashSet::new();
         for named in watched.polled_addresses() {
-            if named.is_daily || !self.asked.contains(&named.address) {
+            if named.is_daily || !self.stored_addresses.contains(&named.address) {
                 new.insert(named.address.clone());
             }
         }
-        self.told.extend(new.iter().cloned());
+        self.unstored_addresses.extend(new.iter().cloned());
         let mut blocks = self.blocks(0, to.height, watched)?;
         for read in &mut blocks {
             read.received.retain(|one| new.contains(&one.address));
@@ -202,13 +202,13 @@ impl Node for MemoryNode {
     }
 
     fn mark_answers_stored(&mut self) {
-        self.asked.extend(self.told.drain());
+        self.stored_addresses.extend(self.unstored_addresses.drain());
     }
 
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         let read = self.with_view(|view| {
             let memory = view.memory;
@@ -235,7 +235,7 @@ impl Node for MemoryNode {
         Ok(read)
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         Ok(self.with_view(|view| {
             let mut blocks = view.has.iter();
             let found = blocks.find(|mined| mined.sent.iter().any(|sent| sent.txid == txid));
@@ -247,8 +247,8 @@ impl Node for MemoryNode {
         &mut self,
         txid: &str,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         self.lookups += 1;
         if let Some(error) = &self.lookup_error {
             return Err(error.clone());
@@ -264,7 +264,7 @@ impl Node for MemoryNode {
             let mined = || view.has.iter().find_map(in_block);
             let waiting = waiting.map(|sent| (sent, None));
             let Some((sent, block)) = waiting.or_else(|| mined().filter(|_| self.has_index)) else {
-                return if self.has_index { Lookup::Absent } else { Lookup::NoIndex };
+                return if self.has_index { LookupResult::Absent } else { LookupResult::NoIndex };
             };
             // Nodes of account chains do not report payments of pending transactions.
             let is_told = block.is_some() || view.memory.chain.has_outputs();
@@ -274,7 +274,7 @@ impl Node for MemoryNode {
             for one in &mut received {
                 one.first_seen = first_seen;
             }
-            Lookup::Found(Box::new(FoundTransaction {
+            LookupResult::Found(Box::new(FoundTransaction {
                 is_done: block.is_none() || !sent.reverts,
                 block,
                 first_seen,
@@ -309,7 +309,7 @@ impl Node for MemoryNode {
         })
     }
 
-    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let is_pruned = height < self.pruned_below;
         Ok(self.with_view(|view| {
             let mut blocks = view.has.iter();
@@ -357,7 +357,10 @@ fn finalized_height(memory: &MemoryChain, has: &[MemoryBlock]) -> u32 {
 }
 
 /// Returns the watched outputs that a transaction spends.
-fn watched_spends(sent: &MemoryTransaction, watched: &dyn Watched) -> Vec<(InputSource, String)> {
+fn watched_spends(
+    sent: &MemoryTransaction,
+    watched: &dyn WatchTargets,
+) -> Vec<(InputSource, String)> {
     let watched = sent.spends.iter().filter(|spent| {
         matches!(spent, InputSource::Output(txid, position) if watched.has_output(txid, *position))
     });

@@ -1,7 +1,7 @@
 //! Two simulated nodes behind one url. The nodes disagree.
 
 use super::MemoryNode;
-use crate::chain::{BlockRead, Head, Lookup, MempoolRead, Node, NodeError, Watched};
+use crate::chain::{BlockRead, Head, LookupResult, MempoolRead, Node, NodeError, WatchTargets};
 use crate::domain::observation::Block;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,15 +24,15 @@ impl Node for SplitNode {
         self.one.head()
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
-        self.one.hash_at(height)
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+        self.one.block_hash_at(height)
     }
 
     fn blocks(
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         if from < self.below.load(Ordering::SeqCst) {
             self.other.blocks(from, to, watched)
@@ -44,21 +44,21 @@ impl Node for SplitNode {
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         self.one.mempool(unconfirmed, watched)
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        self.one.block_of(txid)
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        self.one.block_of_transaction(txid)
     }
 
     fn look_up_transaction(
         &mut self,
         txid: &str,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         self.one.look_up_transaction(txid, native_to, watched)
     }
 

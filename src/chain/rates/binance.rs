@@ -2,7 +2,7 @@
 //! has no USD pairs, so there are no prices in USD.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::time::Time;
 use serde::Deserialize;
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ struct BinanceError {
 
 /// Returns all pairs to request: coins in EUR and in USDT, and the euro in USDT. Stablecoins are not requested in EUR.
 fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let in_euro = symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
-    let in_tether = symbols().filter(|coin| *coin != "USDT");
+    let in_euro = coin_symbols().filter(|coin| !["USDT", "USDC"].contains(coin));
+    let in_tether = coin_symbols().filter(|coin| *coin != "USDT");
     let in_euro = in_euro.map(|coin| (coin, "EUR"));
     let in_tether = in_tether.map(|coin| (coin, "USDT"));
     in_euro.chain(in_tether).chain([EURO])

@@ -2,7 +2,7 @@
 //! only the inverse prices, which have too few digits.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::time::Time;
 use serde::Deserialize;
 
@@ -30,7 +30,7 @@ pub(super) fn fetch_tickers(
     now: Time,
 ) -> Result<Vec<Ticker>, RatesError> {
     let mut tickers = Vec::new();
-    for coin in symbols() {
+    for coin in coin_symbols() {
         let (status, body) =
             client.get_response(&format!("{base}/v2/exchange-rates?currency={coin}"))?;
         // The source does not know the coin.

@@ -1,7 +1,7 @@
 //! CoinGecko: `GET /api/v3/simple/price`, in EUR and USD. Each price has the timestamp from the response.
 
 use super::{RateClient, RatesError, Ticker, add_ticker, parse_response};
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::Deserialize;
 use serde_json::{Number, Value};
@@ -34,7 +34,7 @@ pub(super) fn fetch_tickers(
     base: &str,
     now: Time,
 ) -> Result<Vec<Ticker>, RatesError> {
-    let ids: Vec<&str> = symbols().filter_map(coingecko_id).collect();
+    let ids: Vec<&str> = coin_symbols().filter_map(coingecko_id).collect();
     let url = format!(
         "{base}/api/v3/simple/price?ids={}&vs_currencies=eur,usd&include_last_updated_at=true&precision=full",
         ids.join(",")
@@ -45,7 +45,7 @@ pub(super) fn fetch_tickers(
         return Err(RatesError::new(format!("answered an error: {said}")));
     }
     let mut tickers = Vec::new();
-    for coin in symbols() {
+    for coin in coin_symbols() {
         let Some(found) = coingecko_id(coin).and_then(|id| answer.get(id)) else {
             continue;
         };

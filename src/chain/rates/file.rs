@@ -1,7 +1,7 @@
 //! Reads the operator's file of rates: `{"BTC": {"EUR": "60000", "USD": "65000"}, …}`. A file with an invalid part is
 //! rejected as a whole.
 
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
 use crate::domain::rate::{CoinFigure, FigureSource, RateFigure, parse_number};
@@ -39,8 +39,8 @@ pub fn read_file(path: &Path, now: Time) -> Result<Vec<CoinFigure>, String> {
 fn parse_coins(coins: &Map<String, Value>, now: Time) -> Result<Vec<CoinFigure>, String> {
     let mut told = Vec::new();
     for (name, rates) in coins {
-        let coin = symbols().find(|symbol| symbol == name).ok_or_else(|| {
-            let known: Vec<&str> = symbols().collect();
+        let coin = coin_symbols().find(|symbol| symbol == name).ok_or_else(|| {
+            let known: Vec<&str> = coin_symbols().collect();
             format!("{name:?} is not a coin; there are {}", known.join(", "))
         })?;
         let rates = rates.as_object();
@@ -81,7 +81,7 @@ mod tests {
     use super::{Time, parse_coins};
     use serde_json::{Map, Value};
 
-    fn parse_text(text: &str) -> Result<Vec<String>, String> {
+    fn parse_rates_text(text: &str) -> Result<Vec<String>, String> {
         let coins: Map<String, Value> =
             serde_json::from_str(text).map_err(|error| error.to_string())?;
         let told = parse_coins(&coins, Time(7))?.into_iter();
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn file_has_rates_by_coin_and_currency() {
         assert_eq!(
-            parse_text(
+            parse_rates_text(
                 r#"{"BTC": {"EUR": "60000", "USD": "65000.5"}, "DOGE": {"USD": 0.1}, "USDT": {}}"#
             ),
             Ok(["BTC EUR 60000", "BTC USD 65000.5", "DOGE USD 0.1"].map(str::to_owned).to_vec())
@@ -117,7 +117,7 @@ mod tests {
             (r#"{"BTC": {"EUR": null}}"#, "BTC in EUR must be"),
             (r#"{"BTC": {"EUR": "99999999999999999999"}}"#, "BTC in EUR must be"),
         ] {
-            let refused = parse_text(text);
+            let refused = parse_rates_text(text);
             assert!(matches!(&refused, Err(said) if said.contains(problem)), "{text}: {refused:?}");
         }
     }

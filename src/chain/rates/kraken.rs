@@ -2,7 +2,7 @@
 //! the last trade (`c`) is not used, because it may be old.
 
 use super::{RateClient, RatesError, Ticker, invalid_price, parse_response};
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::rate::{mean_of_ordered, parse_number};
 use crate::domain::time::Time;
 use serde::Deserialize;
@@ -43,7 +43,7 @@ fn kraken_symbol(symbol: &str) -> &str {
 /// Returns all currency pairs to request.
 fn requested_pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let of = |coin: &'static str| IN.iter().map(move |quote| (coin, *quote));
-    symbols().flat_map(of).chain([EURO])
+    coin_symbols().flat_map(of).chain([EURO])
 }
 
 /// Returns the possible names of a pair in a response. New pairs have the requested name. Old pairs have a prefix

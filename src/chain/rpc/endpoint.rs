@@ -33,7 +33,7 @@ impl Endpoint {
     /// A message that says what would be valid, without any part of the url.
     pub fn parse(text: &str) -> Result<Endpoint, String> {
         let (scheme, rest) =
-            text.split_once("://").ok_or_else(|| describe_fault(UrlProblem::Shape))?;
+            text.split_once("://").ok_or_else(|| describe_url_problem(UrlProblem::Shape))?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let (user, host) = match authority.rsplit_once('@') {
@@ -41,7 +41,7 @@ impl Endpoint {
             None => (None, authority),
         };
         let url = format!("{scheme}://{host}{path}");
-        let site = SiteUrl::parse(&url).map_err(describe_fault)?;
+        let site = SiteUrl::parse(&url).map_err(describe_url_problem)?;
         let scheme = scheme.to_ascii_lowercase();
         let port = site.authority().port;
         let port = port.map_or_else(String::new, |port| format!(":{port}"));
@@ -138,7 +138,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-fn describe_fault(fault: UrlProblem) -> String {
+fn describe_url_problem(fault: UrlProblem) -> String {
     let expected = "must be a url like http://user:password@127.0.0.1:8332";
     fault.remedy().unwrap_or(expected).to_owned()
 }

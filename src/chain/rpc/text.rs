@@ -5,7 +5,7 @@ use serde::de::{Error, Visitor};
 use std::fmt;
 
 /// Parses a value from a JSON string. The error message names the expected value.
-pub(in crate::chain) fn parse_str<'de, D: Deserializer<'de>, T>(
+pub(in crate::chain) fn deserialize_str<'de, D: Deserializer<'de>, T>(
     from: D,
     expected: &'static str,
     parse: impl Fn(&str) -> Option<T>,

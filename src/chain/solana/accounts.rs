@@ -3,7 +3,7 @@
 use super::Solana;
 use super::answers::{AccountJson, Commitment, WithSlot};
 use super::invalid_answer;
-use crate::chain::{NodeError, Watched};
+use crate::chain::{NodeError, WatchTargets};
 use crate::domain::address::token_account;
 use crate::domain::asset::Asset;
 use crate::domain::time::Time;
@@ -60,7 +60,7 @@ impl Solana {
     /// Returns the accounts of the watched addresses.
     pub(super) fn polled_accounts(
         &mut self,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<PolledAccounts, NodeError> {
         let mints = self.verify_identity()?.mints;
         let mut before = std::mem::take(&mut self.derived);

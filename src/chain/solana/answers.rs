@@ -16,12 +16,12 @@ pub enum Commitment {
 /// A value with the slot at which the node read it.
 #[derive(Debug, Deserialize)]
 pub struct WithSlot<T> {
-    pub context: Context,
+    pub context: ResponseContext,
     pub value: T,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Context {
+pub struct ResponseContext {
     pub slot: u32,
 }
 
@@ -65,19 +65,19 @@ pub struct SignatureInfo {
 pub struct TransactionJson {
     pub slot: u32,
     /// Result of the transaction; `None` if the node did not store it.
-    pub meta: Option<Meta>,
+    pub meta: Option<TransactionMeta>,
     pub transaction: SignedMessage,
 }
 
 #[derive(Debug, Deserialize)]
 pub struct SignedMessage {
     pub signatures: Vec<String>,
-    pub message: Message,
+    pub message: TransactionMessage,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Message {
+pub struct TransactionMessage {
     pub account_keys: Vec<String>,
     pub header: MessageHeader,
 }
@@ -92,7 +92,7 @@ pub struct MessageHeader {
 /// Result of a transaction.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Meta {
+pub struct TransactionMeta {
     /// Error of the transaction; `None` if it succeeded.
     pub err: Option<IgnoredAny>,
     /// Fee in lamports, paid by the first account.

@@ -5,7 +5,7 @@
 //! and of the classic token program.
 
 use super::accounts::PolledAccounts;
-use super::answers::{Meta, TokenBalance, TransactionJson};
+use super::answers::{TokenBalance, TransactionJson, TransactionMeta};
 use super::invalid_answer;
 use crate::chain::{NodeError, ReceivedOutput};
 use crate::domain::address::TOKEN_PROGRAM;
@@ -89,7 +89,7 @@ impl TransactionCredits {
         let paid = lamport_changes(&keys, meta);
         let senders: Vec<String> = match paid.iter().filter(|one| one.is_decrease()).count() {
             0 => keys.first().into_iter().map(|key| (*key).clone()).collect(),
-            _ => keys_with_decrease(paid.iter().map(|one| (one.is_decrease(), one.key))),
+            _ => addresses_with_decrease(paid.iter().map(|one| (one.is_decrease(), one.key))),
         };
         let is_done = meta.err.is_none();
         let signers = answer.transaction.message.header.num_required_signatures;
@@ -103,7 +103,7 @@ impl TransactionCredits {
                 // Lamports in a token account are its rent, not a payment.
                 if !tokens.contains_key(&one.place) {
                     credits.push(Credit {
-                        position: to_position(one.place)?,
+                        position: account_position(one.place)?,
                         account: one.key.clone(),
                         holder: None,
                         asset: coins.native,
@@ -184,7 +184,7 @@ impl LamportChange<'_> {
     }
 }
 
-fn lamport_changes<'a>(keys: &[&'a String], meta: &Meta) -> Vec<LamportChange<'a>> {
+fn lamport_changes<'a>(keys: &[&'a String], meta: &TransactionMeta) -> Vec<LamportChange<'a>> {
     let balances = meta.pre_balances.iter().zip(&meta.post_balances);
     let each = keys.iter().zip(balances).enumerate();
     let each = each.map(|(place, (key, (before, behind)))| LamportChange {
@@ -200,7 +200,7 @@ fn lamport_changes<'a>(keys: &[&'a String], meta: &Meta) -> Vec<LamportChange<'a
 /// Returns the accounts of a transaction, including those from lookup tables.
 fn account_keys<'a>(
     answer: &'a TransactionJson,
-    meta: &'a Meta,
+    meta: &'a TransactionMeta,
 ) -> Result<Vec<&'a String>, NodeError> {
     let mut keys: Vec<&String> = answer.transaction.message.account_keys.iter().collect();
     if let Some(loaded) = &meta.loaded_addresses {
@@ -214,7 +214,10 @@ fn account_keys<'a>(
 }
 
 /// Returns the token balances before and after the transaction, by account index.
-fn token_changes(meta: &Meta, keys: usize) -> Result<BTreeMap<usize, TokenChange<'_>>, NodeError> {
+fn token_changes(
+    meta: &TransactionMeta,
+    keys: usize,
+) -> Result<BTreeMap<usize, TokenChange<'_>>, NodeError> {
     let (Some(before), Some(behind)) = (&meta.pre_token_balances, &meta.post_token_balances) else {
         let text = "it does not keep the balances of tokens";
         return Err(NodeError::Wrong(text.to_owned()));
@@ -265,10 +268,10 @@ fn token_credit(
     let holder = known.owner.clone();
     let is_signed = holder.as_ref().is_some_and(|holder| signers.contains(&holder));
     Ok(Some(Credit {
-        position: to_position(at)?,
+        position: account_position(at)?,
         account: account.to_owned(),
         is_signed,
-        from: keys_with_decrease(owners.map(|owner| (true, owner))),
+        from: addresses_with_decrease(owners.map(|owner| (true, owner))),
         holder,
         asset,
         amount: behind.saturating_sub(before),
@@ -276,7 +279,7 @@ fn token_credit(
 }
 
 /// Returns the addresses whose balance decreased, without duplicates.
-fn keys_with_decrease<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
+fn addresses_with_decrease<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<String> {
     let mut less: Vec<String> = Vec::new();
     for (_, key) in of.filter(|(is_less, _)| *is_less) {
         if !less.contains(key) {
@@ -286,6 +289,6 @@ fn keys_with_decrease<'a>(of: impl Iterator<Item = (bool, &'a String)>) -> Vec<S
     less
 }
 
-fn to_position(at: usize) -> Result<u32, NodeError> {
+fn account_position(at: usize) -> Result<u32, NodeError> {
     u32::try_from(at).map_err(|_| invalid_answer("an account has no place in its transaction"))
 }

@@ -9,7 +9,7 @@ use super::answers::{Commitment, SignatureInfo};
 use super::slots::{MARGIN, unix_time};
 use super::{Solana, invalid_answer};
 use crate::chain::NodeError;
-use crate::domain::address::is_signature;
+use crate::domain::address::is_solana_txid;
 use crate::domain::time::{HOUR_MS, Time};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -140,7 +140,7 @@ struct HistoryOutcome {
     /// `true` if the history contains a transaction.
     has_any: bool,
     /// `true` if the read found a new transaction.
-    has_news: bool,
+    has_new_transaction: bool,
 }
 
 impl AccountHistories {
@@ -237,7 +237,10 @@ impl Solana {
             if account.asset.is_none() {
                 own_has_any = Some(listed.has_any);
             }
-            if due == ReadReason::Changed && !listed.has_news && history.misses < MISSES_MAX {
+            if due == ReadReason::Changed
+                && !listed.has_new_transaction
+                && history.misses < MISSES_MAX
+            {
                 // The node may lag and not have the transaction yet, so the history is read again.
                 history.misses = history.misses.saturating_add(1);
                 continue;
@@ -281,7 +284,7 @@ impl Solana {
         low: u32,
         look: &PollScope<'_>,
     ) -> Result<HistoryOutcome, NodeError> {
-        let mut listed = HistoryOutcome { has_any: false, has_news: false };
+        let mut listed = HistoryOutcome { has_any: false, has_new_transaction: false };
         let mut before: Option<String> = None;
         for _ in 0..PAGES_MAX {
             let mut config = json!({
@@ -293,13 +296,13 @@ impl Solana {
             let params = json!([account, config]);
             let page: Vec<SignatureInfo> =
                 self.call_required("getSignaturesForAddress", &params)?;
-            if page.len() > PAGE || page.iter().any(|one| !is_signature(&one.signature)) {
+            if page.len() > PAGE || page.iter().any(|one| !is_solana_txid(&one.signature)) {
                 return Err(invalid_answer("it answers with a history that is none"));
             }
             let lowest = page.iter().map(|one| one.slot).min();
             for one in page.iter().filter(|one| one.slot >= low) {
                 listed.has_any = true;
-                listed.has_news |= record_transaction(histories, account, one)?;
+                listed.has_new_transaction |= record_transaction(histories, account, one)?;
             }
             let is_last = page.len() < PAGE || lowest.is_none_or(|lowest| lowest < low);
             if is_last {

@@ -23,7 +23,7 @@ const DECIMALS_AT: usize = 44;
 
 /// Network and mints of the node. Valid until a request fails, because the next request may reach another node.
 #[derive(Clone)]
-pub(super) struct Identity {
+pub(super) struct SolanaIdentity {
     epoch: u64,
     pub network: &'static str,
     /// Mint and coin of each listed token.
@@ -33,7 +33,7 @@ pub(super) struct Identity {
 impl Solana {
     /// Returns network and mints. After a failed request, requests both again, and rejects the node if it is on
     /// another network.
-    pub(super) fn verify_identity(&mut self) -> Result<Identity, NodeError> {
+    pub(super) fn verify_identity(&mut self) -> Result<SolanaIdentity, NodeError> {
         let epoch = self.rpc.failure_epoch();
         let before = match &self.identity {
             Some(known) if known.epoch == epoch => return Ok(known.clone()),
@@ -53,14 +53,14 @@ impl Solana {
     }
 
     /// Requests the genesis hash and looks up the mints of its network.
-    fn fetch_identity(&mut self) -> Result<Identity, NodeError> {
+    fn fetch_identity(&mut self) -> Result<SolanaIdentity, NodeError> {
         let first: String = self.call_required("getGenesisHash", &json!([]))?;
         let mut networks = GENESIS_HASHES.iter();
         let network = networks.find(|(of, _)| *of == first);
         let network = network.map_or(LOCAL, |(_, network)| *network);
         let mints = contracts_on_network(Chain::Solana, network, &self.overridden)?;
         self.check_mints(&mints)?;
-        Ok(Identity { epoch: self.rpc.failure_epoch(), network, mints })
+        Ok(SolanaIdentity { epoch: self.rpc.failure_epoch(), network, mints })
     }
 
     /// Rejects a mint from the settings if it does not belong to the token program, or if its number of decimals

@@ -19,8 +19,8 @@ mod step;
 use super::rpc::{CallFailure, MethodError, Rpc, invalid_answer};
 use super::tokens::Tokens;
 use super::{
-    BlockRead, FoundTransaction, Head, Lookup, MempoolRead, Node, NodeError, TransactionOutcome,
-    Watched,
+    BlockRead, FoundTransaction, Head, LookupResult, MempoolRead, Node, NodeError,
+    TransactionOutcome, WatchTargets,
 };
 use crate::domain::asset::{ASSETS, Asset, AssetKind, Chain};
 use crate::domain::following::ChainState;
@@ -29,7 +29,7 @@ use crate::domain::time::Time;
 use answers::Commitment;
 use credits::TransactionCredits;
 use histories::{AccountHistories, HISTORIES_MAX, SlotSignature};
-use identity::Identity;
+use identity::SolanaIdentity;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -53,7 +53,7 @@ pub struct Solana {
     overridden: Tokens,
     /// Native coin of the chain.
     native: &'static Asset,
-    identity: Option<Identity>,
+    identity: Option<SolanaIdentity>,
     /// Slot of the newest block.
     head_slot: u32,
     /// Time of the newest block.
@@ -194,13 +194,17 @@ impl Solana {
         Ok(Some((carried, header)))
     }
 
-    fn look_up(&mut self, txid: &str, watched: &dyn Watched) -> Result<Lookup, NodeError> {
+    fn look_up(
+        &mut self,
+        txid: &str,
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let Some((carried, header)) = self.find_in_block(txid)? else {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         };
         let accounts = self.polled_accounts(watched)?;
         let received = carried.received_payments(txid, &accounts)?;
-        Ok(Lookup::Found(Box::new(FoundTransaction {
+        Ok(LookupResult::Found(Box::new(FoundTransaction {
             block: Some((header.block, header.time)),
             first_seen: None,
             is_done: carried.is_done,
@@ -250,7 +254,7 @@ impl Node for Solana {
         self.distrust_if_invalid(head)
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let hash = self.verify_identity().and_then(|_| self.hash_of_slot(height));
         self.distrust_if_invalid(hash)
     }
@@ -259,7 +263,7 @@ impl Node for Solana {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let blocks = self.read_range(from, to, watched);
         self.distrust_if_invalid(blocks)
@@ -268,18 +272,18 @@ impl Node for Solana {
     fn late_payments(
         &mut self,
         to: &Block,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let late = self.read_late_payments(to, watched);
         self.distrust_if_invalid(late)
     }
 
     /// Returns nothing, because payments on Solana are watched only once they are in a block.
-    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+    fn mempool(&mut self, _: &[String], _: &dyn WatchTargets) -> Result<MempoolRead, NodeError> {
         Ok(MempoolRead::default())
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         let located = self.find_in_block(txid);
         let located = self.distrust_if_invalid(located)?;
         Ok(located.map(|(_, header)| header.block))
@@ -299,13 +303,13 @@ impl Node for Solana {
         &mut self,
         txid: &str,
         _: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let found = self.look_up(txid, watched);
         self.distrust_if_invalid(found)
     }
 
-    fn time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
+    fn block_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         let time = self.verify_identity().and_then(|_| self.time_of_slot(height));
         self.distrust_if_invalid(time)
     }

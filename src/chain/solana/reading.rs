@@ -6,8 +6,8 @@ use super::answers::{Commitment, TransactionJson};
 use super::credits::{ListedCoins, TransactionCredits};
 use super::histories::{AccountHistories, PollScope, SlotSignature};
 use super::slots::SlotHeader;
-use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
-use crate::domain::address::is_signature;
+use crate::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
+use crate::domain::address::is_solana_txid;
 use crate::domain::observation::Block;
 use crate::domain::time::HOUR_MS;
 use serde_json::json;
@@ -56,7 +56,7 @@ impl Solana {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         if from > to {
             return Ok(Vec::new());
@@ -172,7 +172,7 @@ impl Solana {
     pub(super) fn read_late_payments(
         &mut self,
         to: &Block,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let accounts = self.polled_accounts(watched)?;
         self.poll_at_head(&accounts)?;
@@ -241,7 +241,7 @@ impl Solana {
             };
             let is = carried.slot;
             if is != *slot {
-                self.move_transaction(*slot, signature, is);
+                self.change_transaction_slot(*slot, signature, is);
             }
             if (from..=to).contains(&is) {
                 let of_it = carried.received_payments(signature, accounts)?;
@@ -258,7 +258,7 @@ impl Solana {
     }
 
     /// Changes the slot of a transaction from `from` to `to` in the histories.
-    fn move_transaction(&mut self, from: u32, signature: &str, to: u32) {
+    fn change_transaction_slot(&mut self, from: u32, signature: &str, to: u32) {
         for histories in [&mut self.head, &mut self.finals] {
             if let Some(named) = histories.found.remove(&(from, signature.to_owned())) {
                 histories.found.insert((to, signature.to_owned()), named);
@@ -293,7 +293,7 @@ impl Solana {
         signature: &str,
         commitment: Commitment,
     ) -> Result<Option<TransactionCredits>, NodeError> {
-        if !is_signature(signature) {
+        if !is_solana_txid(signature) {
             return Ok(None);
         }
         let key = (signature.to_owned(), commitment);

@@ -135,7 +135,7 @@ impl Solana {
         }
     }
 
-    /// Implements [`Node::hash_at`](crate::chain::Node::hash_at).
+    /// Implements [`Node::block_hash_at`](crate::chain::Node::block_hash_at).
     pub(super) fn hash_of_slot(&mut self, slot: u32) -> Result<Option<String>, NodeError> {
         let finalized = self.finalized_seen;
         Ok(match self.slot_state(slot, Commitment::Confirmed)? {
@@ -175,7 +175,7 @@ impl Solana {
         Err(NodeError::Behind)
     }
 
-    /// Implements [`Node::time_at`](crate::chain::Node::time_at). For a slot without a block, returns the time of the
+    /// Implements [`Node::block_time_at`](crate::chain::Node::block_time_at). For a slot without a block, returns the time of the
     /// next block.
     pub(super) fn time_of_slot(&mut self, slot: u32) -> Result<Option<Time>, NodeError> {
         match self.slot_state(slot, Commitment::Confirmed)? {

@@ -1,7 +1,7 @@
 //! Bytes in the Tron HTTP API: hexadecimal digits without `0x`.
 
 use crate::chain::evm::hex::{self, FixedBytes, Number, Word};
-use crate::chain::rpc::parse_str;
+use crate::chain::rpc::deserialize_str;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 
@@ -77,13 +77,13 @@ pub fn word_to_number(text: &str) -> Option<Number> {
 
 impl<'de> Deserialize<'de> for TronId {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "an id of 64 digits in hexadecimal", TronId::parse)
+        deserialize_str(from, "an id of 64 digits in hexadecimal", TronId::parse)
     }
 }
 
 impl<'de> Deserialize<'de> for TronAccount {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "an address in hexadecimal", TronAccount::parse)
+        deserialize_str(from, "an address in hexadecimal", TronAccount::parse)
     }
 }
 

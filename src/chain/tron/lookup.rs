@@ -8,7 +8,7 @@ use super::hex::TronId;
 use super::range::parse_block;
 use super::{NodeApi, Tron, TronHeader, invalid_answer};
 use crate::chain::transfers::{TransferFilter, have_all_received_native_coins};
-use crate::chain::{FoundTransaction, Lookup, NodeError, ReceivedOutput, Watched};
+use crate::chain::{FoundTransaction, LookupResult, NodeError, ReceivedOutput, WatchTargets};
 use crate::domain::address::account_address;
 use crate::domain::asset::Chain;
 use crate::domain::observation::InputSource;
@@ -65,10 +65,10 @@ impl Tron {
         &mut self,
         txid: &str,
         native_to: &[String],
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let Some(found) = self.find_in_block(txid)? else {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         };
         let tokens = self.verify_identity()?.tokens;
         let filter =
@@ -77,7 +77,7 @@ impl Tron {
         let is_traced = self.has_all_contract_transfers(&found, &received, native_to);
         let sender = found.transaction.sender;
         let sender = sender.and_then(|sender| account_address(Chain::Tron, &sender.0));
-        Ok(Lookup::Found(Box::new(FoundTransaction {
+        Ok(LookupResult::Found(Box::new(FoundTransaction {
             block: Some((found.header.block, found.header.time)),
             first_seen: None,
             is_done: found.is_done,

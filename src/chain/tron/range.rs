@@ -8,7 +8,7 @@ use super::answers::{
 use super::hex::TronId;
 use super::{NodeApi, SPAN_MAX, Tron, TronHeader, invalid_answer, parse_header};
 use crate::chain::transfers::TransferFilter;
-use crate::chain::{BlockRead, NodeError, ReceivedOutput, Watched};
+use crate::chain::{BlockRead, NodeError, ReceivedOutput, WatchTargets};
 use crate::domain::asset::Chain;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ impl Tron {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let tokens = self.verify_identity()?.tokens;
         if from > to {
@@ -164,7 +164,7 @@ impl Tron {
 }
 
 /// Returns `true` if at least one account is watched.
-fn has_watched_accounts(watched: &dyn Watched) -> bool {
+fn has_watched_accounts(watched: &dyn WatchTargets) -> bool {
     !watched.queried_accounts(1).is_some_and(|accounts| accounts.is_empty())
 }
 

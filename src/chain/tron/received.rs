@@ -70,12 +70,12 @@ impl TransferFilter<'_> {
         }
         let logs = info.map_or(&[][..], |info| info.log.as_slice());
         for (position, log) in (1..CONTRACTS_FROM).zip(logs) {
-            if let Some((asset, transfer)) = self.token_transfer(log) {
+            if let Some((asset, transfer)) = self.parse_token_transfer(log) {
                 add(asset, position, transfer);
             }
         }
         let internal = info.map_or(&[][..], |info| info.internal.as_slice());
-        let internal = internal.iter().filter_map(internal_transfer);
+        let internal = internal.iter().filter_map(parse_internal_transfer);
         for (position, transfer) in (CONTRACTS_FROM..).zip(internal) {
             if let (Some(native), Some(transfer)) = (self.native, transfer) {
                 add(native, position, transfer);
@@ -85,7 +85,7 @@ impl TransferFilter<'_> {
     }
 
     /// Parses the transfer of a listed token from a log; `None` for any other log.
-    fn token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
+    fn parse_token_transfer(&self, log: &TronLog) -> Option<(&'static Asset, Transfer)> {
         let asset = self.find_token(log.address?.0)?;
         let [event, from, to] = log.topics.as_slice() else {
             return None;
@@ -100,7 +100,7 @@ impl TransferFilter<'_> {
 
 /// Returns the transfer of native coins in a call. The outer `None` means that the call transferred no native coins.
 /// The inner `None` means that sender or recipient is unknown.
-fn internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
+fn parse_internal_transfer(step: &InternalTransaction) -> Option<Option<Transfer>> {
     if step.rejected || !MOVING.contains(&step.note.as_str()) {
         return None;
     }

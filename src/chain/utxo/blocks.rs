@@ -40,7 +40,7 @@ impl Utxo {
         let mut answer = None;
         if self.has_full_blocks {
             match self.rpc.call_with_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner)) {
-                Err(CallFailure::Method(error)) if wants_boolean_verbosity(&error) => {
+                Err(CallFailure::Method(error)) if accepts_only_boolean_verbosity(&error) => {
                     self.has_full_blocks = false;
                 }
                 other => answer = Some(other),
@@ -135,6 +135,6 @@ impl Utxo {
 }
 
 /// Returns `true` if the node accepts only a boolean as the verbosity parameter.
-fn wants_boolean_verbosity(error: &MethodError) -> bool {
+fn accepts_only_boolean_verbosity(error: &MethodError) -> bool {
     matches!(error.code, MISC_ERROR | TYPE_ERROR) && error.message.contains("bool")
 }

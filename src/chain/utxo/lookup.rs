@@ -8,7 +8,7 @@ use super::read::{OutputScanner, ScannedTx, TxSeed};
 use super::values::{HashBytes, HashText, unix_time};
 use super::{NOT_FOUND, Utxo, unexpected_error};
 use crate::chain::rpc::{CallFailure, MethodError};
-use crate::chain::{FoundTransaction, Lookup, NodeError, Watched};
+use crate::chain::{FoundTransaction, LookupResult, NodeError, WatchTargets};
 use crate::domain::observation::Block;
 use crate::domain::time::Time;
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ impl Utxo {
     pub(super) fn look_up(
         &mut self,
         txid: &str,
-        watched: &dyn Watched,
-    ) -> Result<Lookup, NodeError> {
+        watched: &dyn WatchTargets,
+    ) -> Result<LookupResult, NodeError> {
         let scanner = self.output_scanner(watched)?;
         if HashBytes::parse(txid).is_none() {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         }
         match self.fetch_transaction(txid, &json!([txid, 1]), scanner)? {
             Ok(read) => match read.block.clone() {
@@ -36,7 +36,7 @@ impl Utxo {
             Err(error) if error.code != NOT_FOUND => {
                 Err(unexpected_error("getrawtransaction", CallFailure::Method(error)))
             }
-            Err(error) if error.message.contains(IN_NEITHER) => Ok(Lookup::Absent),
+            Err(error) if error.message.contains(IN_NEITHER) => Ok(LookupResult::Absent),
             Err(_) => self.look_up_by_unspent_outputs(txid, scanner),
         }
     }
@@ -59,7 +59,7 @@ impl Utxo {
         }
     }
 
-    fn lookup_in_mempool(&mut self, mut read: ScannedTx) -> Result<Lookup, NodeError> {
+    fn lookup_in_mempool(&mut self, mut read: ScannedTx) -> Result<LookupResult, NodeError> {
         let entry: MempoolEntry = match self.rpc.call("getmempoolentry", &json!([read.txid])) {
             Ok(entry) => entry,
             // Between two calls, a block included the transaction, or another transaction replaced it.
@@ -75,9 +75,13 @@ impl Utxo {
         Ok(to_lookup(read, None, first_seen))
     }
 
-    fn lookup_in_block(&mut self, read: ScannedTx, hash: &HashText) -> Result<Lookup, NodeError> {
+    fn lookup_in_block(
+        &mut self,
+        read: ScannedTx,
+        hash: &HashText,
+    ) -> Result<LookupResult, NodeError> {
         let Some(header) = self.active_header(hash)? else {
-            return Ok(Lookup::Absent);
+            return Ok(LookupResult::Absent);
         };
         let time = self.parse_block_time(header.time)?;
         let block = Block { height: header.height, hash: header.hash.0 };
@@ -89,19 +93,19 @@ impl Utxo {
         &mut self,
         txid: &str,
         scanner: OutputScanner<'_>,
-    ) -> Result<Lookup, NodeError> {
+    ) -> Result<LookupResult, NodeError> {
         let Some(block) = self.block_by_unspent_outputs(txid)? else {
-            return Ok(Lookup::NoIndex);
+            return Ok(LookupResult::NoIndex);
         };
         let params = json!([txid, 1, block.hash]);
         match self.fetch_transaction(txid, &params, scanner)? {
             Ok(read) => self.lookup_in_block(read, &HashText(block.hash)),
             // The block is pruned, or the method accepts no block hash, as on dogecoin nodes.
-            Err(_) => Ok(Lookup::NoIndex),
+            Err(_) => Ok(LookupResult::NoIndex),
         }
     }
 
-    /// Implements [`Node::time_at`](crate::chain::Node::time_at).
+    /// Implements [`Node::block_time_at`](crate::chain::Node::block_time_at).
     pub(super) fn read_time_at(&mut self, height: u32) -> Result<Option<Time>, NodeError> {
         self.verify_network()?;
         if height < self.pruned_below {
@@ -125,8 +129,12 @@ impl Utxo {
     }
 }
 
-fn to_lookup(read: ScannedTx, block: Option<(Block, Time)>, first_seen: Option<Time>) -> Lookup {
-    Lookup::Found(Box::new(FoundTransaction {
+fn to_lookup(
+    read: ScannedTx,
+    block: Option<(Block, Time)>,
+    first_seen: Option<Time>,
+) -> LookupResult {
+    LookupResult::Found(Box::new(FoundTransaction {
         block,
         first_seen,
         is_done: true,

@@ -22,7 +22,7 @@ pub(super) struct VerboseHeader {
 }
 
 #[derive(Deserialize)]
-struct TxPlace {
+struct TxLocation {
     txid: HashText,
     blockhash: Option<HashText>,
 }
@@ -86,8 +86,11 @@ impl Utxo {
 
     /// Returns the block of a transaction on the active chain. Checks the block, because a transaction index also
     /// contains transactions of blocks that a reorg removed.
-    pub(super) fn find_block(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        let found: TxPlace = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
+    pub(super) fn find_block_of_transaction(
+        &mut self,
+        txid: &str,
+    ) -> Result<Option<Block>, NodeError> {
+        let found: TxLocation = match self.rpc.call("getrawtransaction", &json!([txid, 1])) {
             Ok(found) => found,
             Err(CallFailure::Method(error)) if error.code == NOT_FOUND => {
                 return self.block_by_unspent_outputs(txid);

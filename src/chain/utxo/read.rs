@@ -4,7 +4,7 @@
 //! script of its output, never from the address in the response.
 
 use super::values::{HashText, ShortScript, parse_amount, unix_time};
-use crate::chain::{ReceivedOutput, Watched};
+use crate::chain::{ReceivedOutput, WatchTargets};
 use crate::domain::address::script_address;
 use crate::domain::asset::Asset;
 use crate::domain::observation::InputSource;
@@ -22,7 +22,7 @@ const SPENDS_MAX: usize = 100_000;
 pub(in crate::chain) struct OutputScanner<'a> {
     pub asset: &'static Asset,
     pub network: &'a str,
-    pub watched: &'a dyn Watched,
+    pub watched: &'a dyn WatchTargets,
 }
 
 /// Payments and watched spends of a transaction.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an amount is parsed from its decimal digits, without rounding.
 
-use crate::chain::rpc::parse_str;
+use crate::chain::rpc::deserialize_str;
 use crate::domain::money::coin::Units;
 use crate::domain::time::{SECOND_MS, Time};
 use serde::{Deserialize, Deserializer};
@@ -37,7 +37,7 @@ impl HashBytes {
     /// Parses 64 hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<HashBytes> {
         let mut bytes = [0; 32];
-        is_hash(text).then_some(())?;
+        is_hash_text(text).then_some(())?;
         (decode_hex(text, &mut bytes) == Some(32)).then_some(HashBytes(bytes))
     }
 
@@ -48,21 +48,21 @@ impl HashBytes {
 
 impl<'de> Deserialize<'de> for HashText {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "a hash of 64 hexadecimal digits", |text: &str| {
-            is_hash(text).then(|| HashText(text.to_owned()))
+        deserialize_str(from, "a hash of 64 hexadecimal digits", |text: &str| {
+            is_hash_text(text).then(|| HashText(text.to_owned()))
         })
     }
 }
 
 impl<'de> Deserialize<'de> for HashBytes {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "a hash of 64 hexadecimal digits", HashBytes::parse)
+        deserialize_str(from, "a hash of 64 hexadecimal digits", HashBytes::parse)
     }
 }
 
 impl<'de> Deserialize<'de> for ShortScript {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        parse_str(from, "a script in hexadecimal", |text: &str| {
+        deserialize_str(from, "a script in hexadecimal", |text: &str| {
             let mut bytes = [0; SCRIPT_BYTES_MAX];
             if text.len() > SCRIPT_BYTES_MAX.saturating_mul(2) {
                 return Some(ShortScript(None));
@@ -72,7 +72,7 @@ impl<'de> Deserialize<'de> for ShortScript {
     }
 }
 
-fn is_hash(text: &str) -> bool {
+fn is_hash_text(text: &str) -> bool {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     text.len() == 64 && text.bytes().all(is_digit)
 }

@@ -6,8 +6,8 @@ use crate::domain::asset::Asset;
 use crate::domain::fields::rule::{
     CoinRule, DescribedRule, FlagRule, IntegerRule, described, integer, object,
 };
-use crate::domain::fields::text_rule::{UrlRule, name, site_or_app};
-use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::fields::text_rule::{UrlRule, name, site_or_app_url};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schema_from_keywords};
 use crate::domain::language::{AUTO, Language};
 use crate::domain::money::{AmountError, Bps, Cents};
 use crate::domain::rate::SPREAD_BPS_MAX;
@@ -47,23 +47,23 @@ input! {
         /// Coin of the payouts.
         optional payout_asset: &'static Asset = CoinRule;
         /// Fee in basis points.
-        optional fee_bps: Bps = bps(10_000);
+        optional fee_bps: Bps = bps_up_to(10_000);
         /// Highest price of an invoice. Operators only.
-        optional max_invoice_amount: Cents = LimitRule { takes_zero: false };
+        optional max_invoice_amount: Cents = MoneyLimitRule { takes_zero: false };
         /// Lowest amount of a payout. Operators only.
-        optional payout_minimum: Cents = LimitRule { takes_zero: false };
+        optional payout_minimum: Cents = MoneyLimitRule { takes_zero: false };
         /// Highest sum of payouts in any 24 hours, in each currency. Operators only.
-        optional payout_daily_limit: Cents = LimitRule { takes_zero: false };
+        optional payout_daily_limit: Cents = MoneyLimitRule { takes_zero: false };
         /// Highest sum for the signer in any 24 hours, in each currency; 0 for nothing, null for no limit. Operators
         /// only.
-        change signer_limit: Cents = LimitRule { takes_zero: true };
+        change signer_limit: Cents = MoneyLimitRule { takes_zero: true };
         /// Underpayment that still counts as paid, in basis points of the price.
-        optional under_bps: Bps = bps(2_000);
+        optional under_bps: Bps = bps_up_to(2_000);
         /// Overpayment that still counts as exact, in basis points of the price.
-        optional over_bps: Bps = bps(2_000);
+        optional over_bps: Bps = bps_up_to(2_000);
         /// Discount of the account's rates from the sources' rates, in basis points: the customer pays that much more
         /// of a coin.
-        optional rate_spread_bps: Bps = bps(SPREAD_BPS_MAX);
+        optional rate_spread_bps: Bps = bps_up_to(SPREAD_BPS_MAX);
         /// Whether customers may have static deposit addresses.
         optional customers_enabled: bool = FlagRule;
         /// Whether settlement is enabled; stored and shown only.
@@ -133,7 +133,7 @@ pub(super) fn set_if_some<T>(to: &mut T, value: Option<T>) {
 }
 
 const CUSTOMER_URL: DescribedRule<UrlRule> = described(
-    site_or_app(),
+    site_or_app_url(),
     schema!({
         "type": "string",
         "maxLength": 2048,
@@ -145,7 +145,7 @@ const CUSTOMER_URL: DescribedRule<UrlRule> = described(
 pub(super) struct BpsRule(IntegerRule);
 
 /// Returns the rule for 0 to `max` basis points.
-pub(super) const fn bps(max: u32) -> BpsRule {
+pub(super) const fn bps_up_to(max: u32) -> BpsRule {
     BpsRule(integer(0..=max as i64))
 }
 
@@ -158,17 +158,17 @@ impl Rule for BpsRule {
         Ok(number.map(Bps))
     }
 
-    fn keywords(&self) -> Keywords {
-        self.0.keywords()
+    fn json_schema(&self) -> Keywords {
+        self.0.json_schema()
     }
 }
 
 /// Rule for a positive amount of money, as a string or a number. Zero is allowed if `takes_zero`.
-pub(super) struct LimitRule {
+pub(super) struct MoneyLimitRule {
     pub(super) takes_zero: bool,
 }
 
-impl Rule for LimitRule {
+impl Rule for MoneyLimitRule {
     type Value = Cents;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Cents>, Refusal> {
@@ -189,10 +189,10 @@ impl Rule for LimitRule {
         Err(Refusal::field(name, problem))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let text = json!({ "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,2})?$" });
         let least = if self.takes_zero { "minimum" } else { "exclusiveMinimum" };
-        keywords([("anyOf", json!([text, { "type": "number", least: 0 }]))])
+        schema_from_keywords([("anyOf", json!([text, { "type": "number", least: 0 }]))])
     }
 }
 
@@ -210,9 +210,9 @@ impl Rule for ColorRule {
         Ok(color)
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({ "type": "string", "pattern": "^#[0-9a-fA-F]{6}$" });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }
 
@@ -230,13 +230,13 @@ impl Rule for LogoRule {
         Ok(url.map(str::to_owned))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({
             "type": "string",
             "maxLength": 2048,
             "pattern": "^[Hh][Tt][Tt][Pp][Ss]://[!$-.0-9;=@-\\[\\]^_a-z{|}~][!#-;=?-\\[\\]^_a-z{|}~]*$"
         });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }
 
@@ -247,7 +247,7 @@ impl Rule for LanguageRule {
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
         let lang = fields.text(name, 2..=35)?;
-        if !lang.is_none_or(is_language) {
+        if !lang.is_none_or(is_language_setting) {
             let known = Language::TEXTS.join(", ");
             let problem =
                 format!("must be {AUTO}, or a language tag that begins with one of {known}");
@@ -256,13 +256,13 @@ impl Rule for LanguageRule {
         Ok(lang.map(str::to_owned))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({
             "type": "string",
             "pattern": "^(auto|([Ee][Nn]|[Dd][Ee]|[Ff][Rr]|[Ee][Ss]|[Ii][Tt]|[Pp][Tt]|[Nn][Ll]|[Pp][Ll]|[Tt][Rr]|[Jj][Aa]|[Zz][Hh]|[Aa][Rr])(-[A-Za-z0-9]{2,8})*)$",
             "maxLength": 35
         });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }
 
@@ -283,15 +283,15 @@ impl Rule for OriginsRule {
         origins.collect::<Result<_, _>>().map(Some)
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const ORIGIN: Schema = schema!({
             "type": "string",
             "pattern": "^[Hh][Tt][Tt][Pp][Ss]?://[A-Za-z0-9\\[][A-Za-z0-9.:\\[\\]-]*$"
         });
-        keywords([
+        schema_from_keywords([
             ("type", json!("array")),
             ("maxItems", json!(ORIGINS_MAX)),
-            ("items", Value::Object(ORIGIN.keywords())),
+            ("items", Value::Object(ORIGIN.json_schema())),
         ])
     }
 }
@@ -303,7 +303,7 @@ fn is_color(text: &str) -> bool {
 }
 
 /// Returns `true` for `auto`, and for a tag of a checkout language, like `en` or `pt-BR`.
-fn is_language(text: &str) -> bool {
+fn is_language_setting(text: &str) -> bool {
     if text == AUTO {
         return true;
     }
@@ -327,18 +327,22 @@ fn read_origin(name: &str, text: Option<&str>) -> Result<String, Refusal> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_color, is_language, read_origin};
+    use super::{is_color, is_language_setting, read_origin};
 
     #[test]
-    fn colors_languages_and_origins_are_checked() {
+    fn malformed_colors_languages_and_origins_are_refused() {
         assert!(is_color("#0a84ff"));
         for wrong in ["0a84ff", "#0a84f", "#0A84FF", "#0a84fg", "#0a84fff"] {
             assert!(!is_color(wrong), "{wrong}");
         }
-        assert!(is_language("en") && is_language("pt-BR") && is_language("zh-Hant-TW"));
-        assert!(is_language("auto"));
+        assert!(
+            is_language_setting("en")
+                && is_language_setting("pt-BR")
+                && is_language_setting("zh-Hant-TW")
+        );
+        assert!(is_language_setting("auto"));
         for wrong in ["", "e", "english", "en_GB", "en-", "-en", "é", "sv", "Auto", "auto-de"] {
-            assert!(!is_language(wrong), "{wrong}");
+            assert!(!is_language_setting(wrong), "{wrong}");
         }
         let read = |text| read_origin("allowedOrigins", Some(text)).ok();
         assert_eq!(read("https://Shop.Example").as_deref(), Some("https://shop.example"));

@@ -1,6 +1,6 @@
 //! Request body that changes the sandbox's account.
 
-use super::change::{LimitRule, SERVER_QUOTA_MAX, bps, set_if_some};
+use super::change::{MoneyLimitRule, SERVER_QUOTA_MAX, bps_up_to, set_if_some};
 use super::{Account, AccountStatus};
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::event::{EventType, WebhookFormat};
@@ -8,7 +8,7 @@ use crate::domain::fields::rule::{
     CoinRule, DescribedRule, FlagRule, ListRule, choice, choices, described, integer,
 };
 use crate::domain::fields::text_rule::{text, url};
-use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schema_from_keywords};
 use crate::domain::money::{Bps, Cents};
 use crate::domain::refusal::Refusal;
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ input! {
         /// Whether the account may create invoices and be paid out.
         optional status: AccountStatus = choice().described_by_one_of();
         /// Fee in basis points.
-        optional fee_bps: Bps = bps(10_000), 100;
+        optional fee_bps: Bps = bps_up_to(10_000), 100;
         /// Whether customers may have static deposit addresses.
         optional customers_enabled: bool = FlagRule;
         /// Whether settlement is enabled; stored and shown only.
@@ -64,8 +64,8 @@ input! {
     }
 }
 
-const LIMIT: DescribedRule<LimitRule> = described(
-    LimitRule { takes_zero: false },
+const LIMIT: DescribedRule<MoneyLimitRule> = described(
+    MoneyLimitRule { takes_zero: false },
     schema!({
         "type": ["string", "number"],
         "pattern": "^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$",
@@ -84,8 +84,11 @@ impl Rule for EndpointsRule {
         Ok(ListRule.read(fields, name).transpose())
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("array")), ("items", json!(SandboxEndpoint::OBJECT.keywords()))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
+            ("type", json!("array")),
+            ("items", json!(SandboxEndpoint::OBJECT.json_schema())),
+        ])
     }
 }
 

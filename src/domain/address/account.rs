@@ -11,7 +11,7 @@ use super::{write_base58check, write_evm};
 pub fn account_bytes(chain: Chain, address: &str) -> Option<[u8; 20]> {
     let canonical = parse(chain, Network::Main, address).ok()?;
     match chain.row().encoding {
-        Encoding::Evm => from_hex(canonical.strip_prefix("0x")?),
+        Encoding::Evm => account_bytes_from_hex(canonical.strip_prefix("0x")?),
         Encoding::Tron => read_base58check(&canonical, "").ok().map(|(_, hash)| hash),
         Encoding::Utxo(_) | Encoding::Solana => None,
     }
@@ -31,7 +31,7 @@ pub fn account_address(chain: Chain, account: &[u8; 20]) -> Option<String> {
     }
 }
 
-fn from_hex(digits: &str) -> Option<[u8; 20]> {
+fn account_bytes_from_hex(digits: &str) -> Option<[u8; 20]> {
     let mut bytes = [0; 20];
     let (pairs, rest) = digits.as_bytes().as_chunks::<2>();
     if pairs.len() != bytes.len() || !rest.is_empty() {
@@ -49,7 +49,7 @@ mod tests {
     use crate::domain::address::test_mode_address;
 
     #[test]
-    fn account_and_address_convert_both_ways() {
+    fn account_bytes_and_address_round_trip() {
         for (chain, address, last) in [
             // Test cases of EIP-55, and the USDT contract on Tron.
             (Chain::Base, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", [0x1b, 0xea, 0xed]),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn address_without_account_has_no_bytes() {
+    fn non_account_address_has_no_account_bytes() {
         for (chain, text) in [
             (Chain::Bitcoin, "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
             (Chain::Solana, "2vjuBUCFWKTimhLv5z1kay4oGevNRL3wqbhs7JhXk5T7"),

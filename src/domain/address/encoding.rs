@@ -24,12 +24,12 @@ pub(in crate::domain) struct UtxoEncoding {
     pub(super) main: &'static UtxoPrefixes,
     pub(super) test: &'static UtxoPrefixes,
     /// Encoding of the simulated addresses of test mode.
-    pub(super) simulated: TestEncoding,
+    pub(super) simulated: SimulatedEncoding,
 }
 
 /// Encoding of the simulated addresses of test mode on a utxo chain.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum TestEncoding {
+pub(super) enum SimulatedEncoding {
     /// Segwit with this human-readable part.
     Segwit(Hrp),
     /// Base58check with this version byte.
@@ -40,21 +40,21 @@ pub(super) enum TestEncoding {
 pub(in crate::domain) const BITCOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &BITCOIN_MAIN,
     test: &BITCOIN_TEST,
-    simulated: TestEncoding::Segwit(hrp::TB),
+    simulated: SimulatedEncoding::Segwit(hrp::TB),
 });
 
 /// Encoding of Litecoin's addresses.
 pub(in crate::domain) const LITECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &LITECOIN_MAIN,
     test: &LITECOIN_TEST,
-    simulated: TestEncoding::Segwit(LITECOIN_TEST_PREFIX),
+    simulated: SimulatedEncoding::Segwit(LITECOIN_TEST_PREFIX),
 });
 
 /// Encoding of Dogecoin's addresses.
 pub(in crate::domain) const DOGECOIN: Encoding = Encoding::Utxo(UtxoEncoding {
     main: &DOGECOIN_MAIN,
     test: &DOGECOIN_TEST,
-    simulated: TestEncoding::Hash(DOGECOIN_TEST_VERSION),
+    simulated: SimulatedEncoding::Hash(DOGECOIN_TEST_VERSION),
 });
 
 /// Address prefixes of a utxo chain on one of its networks.

@@ -8,11 +8,11 @@ use bech32::{Fe32, segwit};
 
 /// P2PKH script before and after the hash: OP_DUP, OP_HASH160 and a push of twenty bytes; then OP_EQUALVERIFY and
 /// OP_CHECKSIG.
-const TO_KEY: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
+const P2PKH_AROUND_HASH: (&[u8], &[u8]) = (&[0x76, 0xa9, 0x14], &[0x88, 0xac]);
 /// P2SH script before and after the hash: OP_HASH160 and a push of twenty bytes; then OP_EQUAL.
-const TO_SCRIPT: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
+const P2SH_AROUND_HASH: (&[u8], &[u8]) = (&[0xa9, 0x14], &[0x87]);
 /// Opcode OP_1, minus 1. The opcode of a witness version n above 0 is this value plus n.
-const BEFORE_ONE: u8 = 0x50;
+const OP_1_MINUS_ONE: u8 = 0x50;
 
 /// Returns the canonical address to which a script pays. `network` is the name that nodes use.
 ///
@@ -23,7 +23,7 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
     };
     let is_main = network == chain.row().networks.0;
     let prefixes = if is_main { utxo.main } else { utxo.test };
-    for (place, (before, after)) in [TO_KEY, TO_SCRIPT].into_iter().enumerate() {
+    for (place, (before, after)) in [P2PKH_AROUND_HASH, P2SH_AROUND_HASH].into_iter().enumerate() {
         let hash = script
             .strip_prefix(before)
             .and_then(|rest| rest.strip_suffix(after))
@@ -38,7 +38,7 @@ pub fn script_address(chain: Chain, network: &str, script: &[u8]) -> Option<Stri
     };
     let version = match (*version, program.len()) {
         (0, 20 | 32) => 0,
-        (version, 32) if version.checked_sub(BEFORE_ONE) == Some(1) => 1,
+        (version, 32) if version.checked_sub(OP_1_MINUS_ONE) == Some(1) => 1,
         _ => return None,
     };
     if usize::from(*length) != program.len() {
@@ -68,7 +68,7 @@ fn segwit_script(utxo: &UtxoEncoding, address: &SegwitHrpstring<'_>) -> Option<V
     both_networks.find(|prefixes| prefixes.hrps.contains(&address.hrp()))?;
     let version = match address.witness_version().to_u8() {
         0 => 0,
-        version => version.checked_add(BEFORE_ONE)?,
+        version => version.checked_add(OP_1_MINUS_ONE)?,
     };
     let program = address.byte_iter();
     let length = u8::try_from(program.len()).ok()?;
@@ -81,7 +81,7 @@ fn legacy_script(utxo: &UtxoEncoding, address: &str) -> Option<Vec<u8>> {
     let place = [utxo.main, utxo.test]
         .iter()
         .find_map(|prefixes| prefixes.versions.iter().position(|(read, _)| *read == version))?;
-    let (before, after) = if place == 0 { TO_KEY } else { TO_SCRIPT };
+    let (before, after) = if place == 0 { P2PKH_AROUND_HASH } else { P2SH_AROUND_HASH };
     Some([before, &hash, after].concat())
 }
 
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn version_selects_the_script_kind() {
+    fn base58check_version_selects_script_type() {
         for (chain, address, begins) in [
             (Chain::Litecoin, "MLh7gbLoWjC9B19eJus5JnrTe3z8YkMsNd", "a914"),
             (Chain::Litecoin, "3EUyNhvqZcLiNVskD2sjV9c4KMPgUsMve6", "a914"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn script_and_address_convert_both_ways() {
+    fn script_and_address_round_trip() {
         for (chain, network, address) in [
             (Chain::Bitcoin, "main", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa"),
             (Chain::Bitcoin, "main", "3P14159f73E4gFr7JterCCQh9QjiTjiZrG"),

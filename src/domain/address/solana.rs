@@ -37,7 +37,7 @@ pub fn token_account(owner: &str, mint: &str) -> Option<String> {
 }
 
 /// Returns `true` if the text is a transaction id: a signature of 64 bytes in base58.
-pub fn is_signature(text: &str) -> bool {
+pub fn is_solana_txid(text: &str) -> bool {
     let mut bytes = [0; 64];
     bs58::decode(text).onto(&mut bytes) == Ok(64)
 }
@@ -55,7 +55,7 @@ fn is_on_curve(key: &[u8; 32]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{can_sign, is_on_curve, is_signature, token_account};
+    use super::{can_sign, is_on_curve, is_solana_txid, token_account};
 
     const USDC: &str = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v";
     const USDT: &str = "Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB";
@@ -96,18 +96,18 @@ mod tests {
 
     /// The expected results were computed with `@solana/web3.js` 1.99.
     #[test]
-    fn only_points_of_the_curve_can_sign() {
+    fn only_points_on_curve_can_sign() {
         let on_curve = (1..=12_u8).filter(|byte| is_on_curve(&[*byte; 32]));
         let on_curve: Vec<u8> = on_curve.collect();
         assert_eq!(on_curve, [1, 3, 6, 9, 10, 11, 12]);
     }
 
     #[test]
-    fn signature_has_64_bytes() {
+    fn transaction_id_is_64_bytes_of_base58() {
         let signature = "2GtsnFeSYHtKJditnNNYd8hcZ9SwmHcXJLmuxj4mdARyr7wQqJm5bZo5cJz1R3jF7QSo8TfkDsr54BPqevHYLxxr";
-        assert!(is_signature(signature));
+        assert!(is_solana_txid(signature));
         for wrong in ["", USDC, &signature[2..], &format!("{signature}1")] {
-            assert!(!is_signature(wrong), "{wrong}");
+            assert!(!is_solana_txid(wrong), "{wrong}");
         }
     }
 }

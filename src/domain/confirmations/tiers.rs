@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Upper bounds of the default tiers, in the currency of the invoice: 250.00, 2 500.00, and none for the last tier.
-const BELOW: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
+const DEFAULT_BOUNDS: [Option<Cents>; 3] = [Some(Cents(25_000)), Some(Cents(250_000)), None];
 /// Largest number of tiers of a coin.
 const TIERS_MAX: usize = 10;
 /// Largest number of confirmations in a tier, on a chain that reports finality. A block of such a chain becomes final
@@ -38,7 +38,7 @@ impl ConfirmationTiers {
     /// Returns the default tiers of a chain.
     pub fn default_for(chain: Chain) -> ConfirmationTiers {
         let needed = chain.row().confirmations;
-        let tiers = BELOW.into_iter().zip(needed);
+        let tiers = DEFAULT_BOUNDS.into_iter().zip(needed);
         ConfirmationTiers(tiers.map(|(below, needed)| ConfirmationTier { below, needed }).collect())
     }
 
@@ -89,7 +89,7 @@ impl ConfirmationTiers {
                 return Err(Refusal::field(&format!("{name}.below"), problem));
             }
             if let Some(before) = tiers.last() {
-                check_order(&name, before, &tier)?;
+                check_not_below_previous_tier(&name, before, &tier)?;
             }
             tiers.push(tier);
         }
@@ -146,7 +146,7 @@ fn read_depth(asset: &Asset, value: Option<&Value>) -> Result<Depth, String> {
 }
 
 /// Checks that a tier has a higher bound than the previous tier, and at least as many confirmations.
-fn check_order(
+fn check_not_below_previous_tier(
     name: &str,
     before: &ConfirmationTier,
     tier: &ConfirmationTier,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     /// Reads tiers and returns them as JSON. The error is the name of the wrong field.
-    fn read_to_json(id: &str, value: &Value) -> Result<Value, Option<String>> {
+    fn read_tiers_as_json(id: &str, value: &Value) -> Result<Value, Option<String>> {
         let asset = Asset::find(id).unwrap_or(&ASSETS[0]);
         let tiers = ConfirmationTiers::read(asset, "c", value).map_err(|refusal| refusal.param)?;
         Ok(json!(tiers))
@@ -205,13 +205,13 @@ mod tests {
     fn tiers_round_trip_through_json() {
         for asset in &ASSETS {
             let shown = json!(ConfirmationTiers::default_for(asset.chain));
-            assert_eq!(read_to_json(asset.id, &shown), Ok(shown), "{}", asset.id);
+            assert_eq!(read_tiers_as_json(asset.id, &shown), Ok(shown), "{}", asset.id);
         }
         let one = json!([{ "confirmations": 100 }]);
-        assert_eq!(read_to_json("BTC", &one), Ok(one));
+        assert_eq!(read_tiers_as_json("BTC", &one), Ok(one));
         let nulls = json!([{ "below": "0.01", "confirmations": 1 }, { "below": null, "confirmations": "final" }]);
         let shown = json!([{ "below": "0.01", "confirmations": 1 }, { "confirmations": "final" }]);
-        assert_eq!(read_to_json("ETH", &nulls), Ok(shown));
+        assert_eq!(read_tiers_as_json("ETH", &nulls), Ok(shown));
     }
 
     /// Asserts that each value is refused, and that the error names the given field.
@@ -219,7 +219,7 @@ mod tests {
     fn assert_refused(wrong: &[(&str, Value, &str)]) {
         for (id, value, field) in wrong {
             let field = Some((*field).to_owned());
-            assert_eq!(read_to_json(id, value), Err(field), "{id} {value}");
+            assert_eq!(read_tiers_as_json(id, value), Err(field), "{id} {value}");
         }
     }
 
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn error_names_the_wrong_bound_or_order() {
+    fn error_names_wrong_bound_and_unsorted_tier() {
         let tier = |below: Value, needed: Value| json!({ "below": below, "confirmations": needed });
         let last = || json!({ "confirmations": 6 });
         let with = |first: Value| json!([first, last()]);

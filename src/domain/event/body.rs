@@ -55,7 +55,10 @@ struct StoredEventData {
 /// # Errors
 ///
 /// The error of serde_json if a stored text is not an event or not an object.
-pub fn render_legacy(stored: &str, invoice: Option<&str>) -> serde_json::Result<Option<String>> {
+pub fn render_legacy_body(
+    stored: &str,
+    invoice: Option<&str>,
+) -> serde_json::Result<Option<String>> {
     let event: StoredEvent = serde_json::from_str(stored)?;
     let Some(name) = event.kind.parse().ok().and_then(EventType::legacy_type) else {
         return Ok(None);
@@ -99,7 +102,7 @@ fn legacy_invoice(mut invoice: Map<String, Value>) -> LegacyInvoiceView {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
 mod tests {
-    use super::{EventType, Time, render, render_legacy};
+    use super::{EventType, Time, render, render_legacy_body};
     use serde_json::value::RawValue;
     use serde_json::{Value, json};
 
@@ -125,7 +128,7 @@ mod tests {
             r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#,
         );
         let legacy: Value =
-            serde_json::from_str(&render_legacy(&text, None).unwrap().unwrap()).unwrap();
+            serde_json::from_str(&render_legacy_body(&text, None).unwrap().unwrap()).unwrap();
         assert_eq!(legacy["event"], "invoice.confirmed");
         assert_eq!(legacy["invoice"]["status"], "confirmed");
         assert_eq!(legacy["invoice"]["overpaid"], true);
@@ -139,14 +142,14 @@ mod tests {
         let refund = event(EventType::RefundPaid, r#"{"object":"refund","id":"r"}"#);
         let invoice =
             r#"{"object":"invoice","status":"overpaid","amount":"1.00","currency":"EUR"}"#;
-        let legacy = render_legacy(&refund, Some(invoice)).unwrap().unwrap();
+        let legacy = render_legacy_body(&refund, Some(invoice)).unwrap().unwrap();
         let legacy: Value = serde_json::from_str(&legacy).unwrap();
         assert_eq!(legacy["event"], "refund.paid");
         assert_eq!(legacy["invoice"]["priceAmount"], "1.00");
         assert_eq!(legacy["invoice"]["overpaid"], true);
         assert_eq!(legacy["object"]["id"], "r");
         let payout = event(EventType::PayoutFailed, r#"{"id":"p"}"#);
-        let legacy = render_legacy(&payout, None).unwrap().unwrap();
+        let legacy = render_legacy_body(&payout, None).unwrap().unwrap();
         let legacy: Value = serde_json::from_str(&legacy).unwrap();
         assert_eq!((&legacy["invoice"], &legacy["object"]["id"]), (&Value::Null, &json!("p")));
     }
@@ -154,7 +157,7 @@ mod tests {
     #[test]
     fn account_events_have_no_legacy_body() {
         assert_eq!(
-            render_legacy(&event(EventType::AccountApproved, r#"{"object":"account"}"#), None)
+            render_legacy_body(&event(EventType::AccountApproved, r#"{"object":"account"}"#), None)
                 .unwrap(),
             None
         );

@@ -5,39 +5,42 @@ use serde_json::{Value, json};
 
 impl Schema {
     /// Returns the JSON Schema.
-    pub fn keywords(&self) -> Keywords {
+    pub fn json_schema(&self) -> Keywords {
         match self {
             Schema::Text(text) => parse_keywords(text),
-            Schema::Choice(texts) => keywords([("type", json!("string")), ("enum", json!(texts))]),
+            Schema::Choice(texts) => {
+                schema_from_keywords([("type", json!("string")), ("enum", json!(texts))])
+            }
             Schema::Example(texts) => {
-                keywords([("type", json!("string")), ("examples", json!(texts()))])
+                schema_from_keywords([("type", json!("string")), ("examples", json!(texts()))])
             }
-            Schema::Nullable(schema) => nullable(schema.keywords()),
-            Schema::OrNull(schema) => either_or_null(schema.keywords()),
-            Schema::List(items) => {
-                keywords([("type", json!("array")), ("items", json!(items.keywords()))])
-            }
-            Schema::ListUpTo(max, items) => keywords([
+            Schema::Nullable(schema) => nullable_schema(schema.json_schema()),
+            Schema::OrNull(schema) => one_of_schema_or_null(schema.json_schema()),
+            Schema::List(items) => schema_from_keywords([
+                ("type", json!("array")),
+                ("items", json!(items.json_schema())),
+            ]),
+            Schema::ListUpTo(max, items) => schema_from_keywords([
                 ("type", json!("array")),
                 ("maxItems", json!(max)),
-                ("items", json!(items.keywords())),
+                ("items", json!(items.json_schema())),
             ]),
-            Schema::Map(values) => keywords([
+            Schema::Map(values) => schema_from_keywords([
                 ("type", json!("object")),
-                ("additionalProperties", json!(values.keywords())),
+                ("additionalProperties", json!(values.json_schema())),
             ]),
-            Schema::Object(object) => object.keywords(),
-            Schema::Component(component) => component.reference(),
+            Schema::Object(object) => object.json_schema(),
+            Schema::Component(component) => component.schema_or_reference(),
             Schema::Rule(rule) => rule.schema(),
             Schema::Default(schema, value) => {
-                let mut all = schema.keywords();
+                let mut all = schema.json_schema();
                 all.insert("default".to_owned(), value());
                 all
             }
             Schema::OneOf(components) => {
                 let choices = components.iter();
-                let choices = choices.map(|component| json!(component.reference()));
-                keywords([("oneOf", choices.collect())])
+                let choices = choices.map(|component| json!(component.schema_or_reference()));
+                schema_from_keywords([("oneOf", choices.collect())])
             }
         }
     }
@@ -100,7 +103,7 @@ impl Object {
     }
 
     /// Returns the JSON Schema of the object.
-    pub fn keywords(&self) -> Keywords {
+    pub fn json_schema(&self) -> Keywords {
         let all = self.all_properties();
         let required = all.iter().filter(|property| property.is_required);
         let required: Vec<&str> = required.map(|property| property.name).collect();
@@ -113,7 +116,7 @@ impl Object {
         }
         schema.extend(parse_keywords(self.besides));
         let properties = all.into_iter().map(|property| {
-            let mut keywords = property.schema.keywords();
+            let mut keywords = property.schema.json_schema();
             add_description(&mut keywords, property.about);
             (property.name.to_owned(), Value::Object(keywords))
         });
@@ -150,27 +153,30 @@ impl Object {
 
 impl Component {
     /// Returns a reference to this component. A component without a name is returned as its whole schema.
-    fn reference(&self) -> Keywords {
+    fn schema_or_reference(&self) -> Keywords {
         match self {
-            Component::Inline(object) => object.keywords(),
-            _ => keywords([("$ref", json!(format!("#/components/schemas/{}", self.name())))]),
+            Component::Inline(object) => object.json_schema(),
+            _ => schema_from_keywords([(
+                "$ref",
+                json!(format!("#/components/schemas/{}", self.name())),
+            )]),
         }
     }
 
     /// Returns the JSON Schema.
-    pub fn keywords(&self) -> Keywords {
+    pub fn json_schema(&self) -> Keywords {
         match self {
-            Component::Object { object, .. } | Component::Inline(object) => object.keywords(),
-            Component::Other { schema, .. } => schema.keywords(),
-            Component::Exemplified { component, .. } => component.keywords(),
+            Component::Object { object, .. } | Component::Inline(object) => object.json_schema(),
+            Component::Other { schema, .. } => schema.json_schema(),
+            Component::Exemplified { component, .. } => component.json_schema(),
             Component::OneOf { about, choices, .. } => {
                 let mut schema = Keywords::new();
                 add_description(&mut schema, about);
-                schema.extend(Schema::OneOf(choices).keywords());
+                schema.extend(Schema::OneOf(choices).json_schema());
                 schema
             }
             Component::List { item, about, about_data, .. } => {
-                envelope(about, vec![("data", list_schema(item, about_data))])
+                object_schema(about, vec![("data", list_schema(item, about_data))])
             }
             Component::Page {
                 item,
@@ -178,13 +184,13 @@ impl Component {
                 before,
                 ..
             } => {
-                let mut has_more = keywords([("type", json!("boolean"))]);
+                let mut has_more = schema_from_keywords([("type", json!("boolean"))]);
                 add_description(&mut has_more, about_more);
-                let mut next_before = Schema::Nullable(before).keywords();
+                let mut next_before = Schema::Nullable(before).json_schema();
                 add_description(&mut next_before, about_next);
                 let data = list_schema(item, about_data);
                 let fields = [("data", data), ("hasMore", has_more), ("nextBefore", next_before)];
-                envelope(about, fields.into())
+                object_schema(about, fields.into())
             }
         }
     }
@@ -222,17 +228,17 @@ impl Component {
             return;
         }
         all.push(self);
-        self.add_referenced(all);
+        self.add_referenced_components(all);
     }
 
     /// Adds the components to which the schema refers.
-    fn add_referenced(&'static self, all: &mut Vec<&'static Component>) {
+    fn add_referenced_components(&'static self, all: &mut Vec<&'static Component>) {
         match self {
             Component::Object { object, .. } | Component::Inline(object) => {
                 object.add_components(all);
             }
             Component::List { item, .. } | Component::Page { item, .. } => item.add_components(all),
-            Component::Exemplified { component, .. } => component.add_referenced(all),
+            Component::Exemplified { component, .. } => component.add_referenced_components(all),
             Component::OneOf { choices: parts, .. } | Component::Other { parts, .. } => {
                 parts.iter().for_each(|part| part.add_components(all));
             }
@@ -241,9 +247,9 @@ impl Component {
 }
 
 /// Returns the schema of an object with exactly these fields, all required.
-fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
+fn object_schema(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
-    let mut schema = keywords([("type", json!("object"))]);
+    let mut schema = schema_from_keywords([("type", json!("object"))]);
     add_description(&mut schema, about);
     schema.insert("additionalProperties".to_owned(), json!(false));
     schema.insert("required".to_owned(), json!(names));
@@ -255,13 +261,16 @@ fn envelope(about: &str, fields: Vec<(&str, Keywords)>) -> Keywords {
 
 /// Returns the schema of a list of these items.
 fn list_schema(item: &Component, about: &str) -> Keywords {
-    let mut schema = keywords([("type", json!("array")), ("items", json!(item.reference()))]);
+    let mut schema = schema_from_keywords([
+        ("type", json!("array")),
+        ("items", json!(item.schema_or_reference())),
+    ]);
     add_description(&mut schema, about);
     schema
 }
 
 /// Returns the schema of a value that may also be null.
-fn nullable(mut all: Keywords) -> Keywords {
+fn nullable_schema(mut all: Keywords) -> Keywords {
     let is_simple = ["enum", "properties"].iter().all(|word| !all.contains_key(*word));
     match all.get_mut("type") {
         Some(kind) if is_simple => {
@@ -271,12 +280,12 @@ fn nullable(mut all: Keywords) -> Keywords {
             }
             all
         }
-        _ => either_or_null(all),
+        _ => one_of_schema_or_null(all),
     }
 }
 
-fn either_or_null(all: Keywords) -> Keywords {
-    keywords([("oneOf", json!([all, { "type": "null" }]))])
+fn one_of_schema_or_null(all: Keywords) -> Keywords {
+    schema_from_keywords([("oneOf", json!([all, { "type": "null" }]))])
 }
 
 /// Parses the JSON text of a declaration as an object. A test proves that the text of every declaration is valid.
@@ -285,7 +294,7 @@ fn parse_keywords(text: &str) -> Keywords {
 }
 
 /// Returns a schema with these keywords.
-pub(in crate::domain) fn keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
+pub(in crate::domain) fn schema_from_keywords<const N: usize>(all: [(&str, Value); N]) -> Keywords {
     all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Rules for the fields of request bodies. A rule reads a field, and describes it in the OpenAPI document.
 
-use super::json_schema::keywords;
+use super::json_schema::schema_from_keywords;
 use super::schema::{FieldSchema, Keywords, Schema};
 use super::{Fields, Object};
 use crate::domain::asset::Asset;
@@ -22,12 +22,12 @@ pub trait Rule {
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<Self::Value>, Refusal>;
 
     /// Returns the JSON Schema of the field, without its description.
-    fn keywords(&self) -> Keywords;
+    fn json_schema(&self) -> Keywords;
 }
 
 impl<R: Rule + Sync> FieldSchema for R {
     fn schema(&self) -> Keywords {
-        self.keywords()
+        self.json_schema()
     }
 }
 
@@ -72,9 +72,9 @@ impl<T: TextEnum> Rule for ChoiceRule<T> {
         }
     }
 
-    fn keywords(&self) -> Keywords {
-        let one = keywords([("type", json!("string")), ("enum", json!(T::TEXTS))]);
-        if self.is_one_of { keywords([("oneOf", json!([one]))]) } else { one }
+    fn json_schema(&self) -> Keywords {
+        let one = schema_from_keywords([("type", json!("string")), ("enum", json!(T::TEXTS))]);
+        if self.is_one_of { schema_from_keywords([("oneOf", json!([one]))]) } else { one }
     }
 }
 
@@ -88,8 +88,8 @@ impl<R: Rule> Rule for OrNull<R> {
         self.0.read(fields, name)
     }
 
-    fn keywords(&self) -> Keywords {
-        let mut all = self.0.keywords();
+    fn json_schema(&self) -> Keywords {
+        let mut all = self.0.json_schema();
         match all.get_mut("type") {
             Some(Value::Array(kinds)) => kinds.push(json!("null")),
             Some(kind) => *kind = json!([kind, "null"]),
@@ -103,9 +103,9 @@ impl<R: Rule> Rule for OrNull<R> {
 }
 
 /// Rule for a required coin id. The value is the text, which may be an unknown id.
-pub struct AssetRule;
+pub struct RequiredAssetIdRule;
 
-impl Rule for AssetRule {
+impl Rule for RequiredAssetIdRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
@@ -115,8 +115,8 @@ impl Rule for AssetRule {
         Ok(Some(asset.to_owned()))
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("string")), ("examples", json!(Asset::ids()))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("string")), ("examples", json!(Asset::ids()))])
     }
 }
 
@@ -148,8 +148,8 @@ impl<T> Rule for ObjectRule<T> {
         value.map(self.read).transpose().map_err(inside)
     }
 
-    fn keywords(&self) -> Keywords {
-        self.object.keywords()
+    fn json_schema(&self) -> Keywords {
+        self.object.json_schema()
     }
 }
 
@@ -168,8 +168,8 @@ impl Rule for CoinRule {
         Ok(Some(asset))
     }
 
-    fn keywords(&self) -> Keywords {
-        Schema::ASSET.keywords()
+    fn json_schema(&self) -> Keywords {
+        Schema::ASSET.json_schema()
     }
 }
 
@@ -188,8 +188,8 @@ impl<R: Rule> Rule for DescribedRule<R> {
         self.0.read(fields, name)
     }
 
-    fn keywords(&self) -> Keywords {
-        self.1.keywords()
+    fn json_schema(&self) -> Keywords {
+        self.1.json_schema()
     }
 }
 
@@ -218,8 +218,8 @@ impl<T: TextEnum> Rule for ChoicesRule<T> {
         list.map(|list| list.iter().map(read).collect()).transpose()
     }
 
-    fn keywords(&self) -> Keywords {
-        Schema::List(&Schema::Choice(T::TEXTS)).keywords()
+    fn json_schema(&self) -> Keywords {
+        Schema::List(&Schema::Choice(T::TEXTS)).json_schema()
     }
 }
 
@@ -233,8 +233,8 @@ impl Rule for MapRule {
         Ok(fields.object(name)?.cloned())
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("object"))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("object"))])
     }
 }
 
@@ -248,8 +248,8 @@ impl Rule for ListRule {
         Ok(fields.list(name)?.cloned())
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("array"))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("array"))])
     }
 }
 
@@ -263,8 +263,8 @@ impl Rule for FlagRule {
         fields.flag(name)
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("boolean"))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("boolean"))])
     }
 }
 
@@ -278,8 +278,8 @@ impl Rule for FlagOrFalseRule {
         Ok(Some(fields.flag(name)?.unwrap_or(false)))
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("boolean"))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("boolean"))])
     }
 }
 
@@ -298,8 +298,8 @@ impl Rule for IntegerRule {
         fields.integer(name, self.0.clone())
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
             ("type", json!("integer")),
             ("minimum", json!(self.0.start())),
             ("maximum", json!(self.0.end())),

@@ -1,6 +1,6 @@
 //! Rules for texts in request bodies: names, URLs, email addresses and others.
 
-use super::json_schema::keywords;
+use super::json_schema::schema_from_keywords;
 use super::rule::Rule;
 use super::schema::Keywords;
 use super::{Fields, URL_CHARS_MAX};
@@ -45,9 +45,9 @@ impl Rule for TextRule {
         }
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let chars_min = self.form.map_or(*self.chars.start(), |(chars_min, _)| chars_min);
-        let mut all = keywords([("type", json!("string"))]);
+        let mut all = schema_from_keywords([("type", json!("string"))]);
         if chars_min > 0 {
             all.insert("minLength".to_owned(), json!(chars_min));
         }
@@ -79,8 +79,8 @@ impl<T> Rule for ParsedRule<T> {
         value.map_err(|problem| Refusal::field(name, problem))
     }
 
-    fn keywords(&self) -> Keywords {
-        self.text.keywords()
+    fn json_schema(&self) -> Keywords {
+        self.text.json_schema()
     }
 }
 
@@ -104,8 +104,8 @@ impl Rule for ConstantRule {
         }
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("string")), ("enum", json!([self.0]))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("string")), ("enum", json!([self.0]))])
     }
 }
 
@@ -125,10 +125,10 @@ impl Rule for NameRule {
         Ok(text.map(str::to_owned))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         text(self.0.clone())
             .with_pattern(*self.0.start(), "^[^\\u0000-\\u001f\\u007f-\\u009f]+$")
-            .keywords()
+            .json_schema()
     }
 }
 
@@ -143,7 +143,7 @@ pub const fn url() -> UrlRule {
 }
 
 /// Returns the rule for a URL to which customers are sent: http, https, or a scheme that belongs to an app.
-pub const fn site_or_app() -> UrlRule {
+pub const fn site_or_app_url() -> UrlRule {
     UrlRule { takes_apps: true }
 }
 
@@ -155,13 +155,13 @@ impl Rule for UrlRule {
         Ok(url.map(str::to_owned))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let pattern = if self.takes_apps {
             "^[A-Za-z][A-Za-z0-9+.-]*://"
         } else {
             "^[Hh][Tt][Tt][Pp][Ss]?://"
         };
-        keywords([
+        schema_from_keywords([
             ("type", json!("string")),
             ("format", json!("uri")),
             ("pattern", json!(pattern)),
@@ -188,8 +188,8 @@ impl Rule for EmailRule {
         Ok(email.map(str::to_owned))
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
             ("type", json!("string")),
             ("format", json!("idn-email")),
             ("maxLength", json!(self.chars_max)),

@@ -2,9 +2,9 @@
 //!
 //! Invariant: every accepted body is within the documented limits.
 
-use crate::domain::fields::keywords;
 use crate::domain::fields::rule::{choice, integer};
-use crate::domain::fields::text_rule::{email, site_or_app, text, url};
+use crate::domain::fields::schema_from_keywords;
+use crate::domain::fields::text_rule::{email, site_or_app_url, text, url};
 use crate::domain::fields::{Fields, Keywords, Rule, input};
 use crate::domain::money::{AmountError, Cents, Currency};
 use crate::domain::refusal::Refusal;
@@ -48,10 +48,10 @@ input! {
         optional asset: String = text(1..=40);
         /// URL for the customer after payment: a site, or an app by its own scheme, like myshop://paid; default:
         /// success URL of the checkout settings.
-        optional redirect_url: String = site_or_app(), "https://shop.example.com/thanks";
+        optional redirect_url: String = site_or_app_url(), "https://shop.example.com/thanks";
         /// URL for the customer who cancels: a site, or an app by its own scheme; default: cancel URL of the checkout
         /// settings.
-        optional cancel_url: String = site_or_app(), "https://shop.example.com/cart";
+        optional cancel_url: String = site_or_app_url(), "https://shop.example.com/cart";
         /// Extra URL for this invoice's events, signed with the legacy account secret. https only, except http to
         /// loopback in the sandbox and to networks that the operator allowed.
         optional webhook_url: String = url();
@@ -82,8 +82,8 @@ impl Rule for PriceRule {
         read_amount(&fields).map(Some)
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
             ("type", json!(["string", "number"])),
             ("pattern", json!("^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$")),
             ("exclusiveMinimum", json!(0)),
@@ -101,8 +101,8 @@ impl Rule for MetadataRule {
         read_metadata(&fields).map(Some)
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("object")), ("additionalProperties", json!(true))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("object")), ("additionalProperties", json!(true))])
     }
 }
 
@@ -155,7 +155,7 @@ fn is_within_levels(value: &Value, levels: usize) -> bool {
 #[expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use super::{Cents, CreateInvoice, unknown_field_warnings};
-    use crate::domain::refusal::{Code, Refusal};
+    use crate::domain::refusal::{Refusal, RefusalCode};
     use serde_json::{Map, Value};
 
     fn parse_body(text: &str) -> Map<String, Value> {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn refusal_of(text: &str) -> Refusal {
+    fn refusal_of_body(text: &str) -> Refusal {
         match CreateInvoice::read(&parse_body(text)) {
             Ok(_) => panic!("{text} was taken"),
             Err(refusal) => refusal,
@@ -188,10 +188,10 @@ mod tests {
         for amount in
             ["1e3", "\"1e3\"", "19.999", "-1", "0", "\"abc\"", "true", "null", "[]", "{}", "\"\""]
         {
-            let refusal = refusal_of(&format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
+            let refusal = refusal_of_body(&format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
             assert_eq!(
                 (refusal.code, refusal.param.as_deref()),
-                (Code::InvalidRequest, Some("amount")),
+                (RefusalCode::InvalidRequest, Some("amount")),
                 "{amount}"
             );
         }
@@ -229,7 +229,7 @@ mod tests {
                 });
                 let currency = if field == "currency" { "" } else { "\"currency\":\"EUR\"," };
                 let refusal =
-                    refusal_of(&format!("{{\"amount\":1,{currency}\"{field}\":{value}}}"));
+                    refusal_of_body(&format!("{{\"amount\":1,{currency}\"{field}\":{value}}}"));
                 assert_eq!(refusal.param.as_deref(), Some(field), "{value}");
                 assert!(refusal.message.starts_with(field), "{}", refusal.message);
             }

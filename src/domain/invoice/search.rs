@@ -42,10 +42,12 @@ impl SearchText<'_> {
     fn matches_value(&self, key: Option<&str>, value: &Value) -> bool {
         match value {
             Value::Null => false,
-            Value::Bool(value) => self.matches_pair(key, if *value { "true" } else { "false" }),
+            Value::Bool(value) => {
+                self.matches_value_or_key_value(key, if *value { "true" } else { "false" })
+            }
             // A number is compared as text, without conversion to a float.
-            Value::Number(value) => self.matches_pair(key, &value.to_string()),
-            Value::String(value) => self.matches_pair(key, value),
+            Value::Number(value) => self.matches_value_or_key_value(key, &value.to_string()),
+            Value::String(value) => self.matches_value_or_key_value(key, value),
             Value::Array(values) => values.iter().any(|value| self.matches_value(None, value)),
             Value::Object(members) => {
                 members.iter().any(|(key, value)| self.matches_value(Some(key), value))
@@ -53,7 +55,7 @@ impl SearchText<'_> {
         }
     }
 
-    fn matches_pair(&self, key: Option<&str>, value: &str) -> bool {
+    fn matches_value_or_key_value(&self, key: Option<&str>, value: &str) -> bool {
         // The key may contain `=`, so the text is not split at `=`.
         let rest = key.and_then(|key| self.text.strip_prefix(key));
         let is_pair = rest.and_then(|rest| rest.strip_prefix('=')) == Some(value);

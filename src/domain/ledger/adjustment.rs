@@ -36,12 +36,12 @@ impl Rule for SignedAmountRule {
         amount.map_err(|_| Refusal::field(name, problem))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({
             "type": "string",
             "pattern": "^-?(0*[1-9][0-9]{0,9}(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$",
             "maxLength": 13
         });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::fields::rule::{DescribedRule, FlagRule, ListRule, choice, described, integer};
 use crate::domain::fields::text_rule::{TextRule, text};
-use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schema_from_keywords};
 use crate::domain::observation::OUTPUTS_MAX;
 use crate::domain::refusal::Refusal;
 use crate::domain::text_enum::text_enum;
@@ -124,8 +124,8 @@ impl Rule for CoinAmountRule {
         Ok(Some(text.to_owned()))
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
             ("type", json!(["string", "number"])),
             ("pattern", json!("^[0-9]+(\\.[0-9]+)?$")),
             ("minimum", json!(0)),
@@ -143,12 +143,12 @@ impl Rule for OutputsRule {
         ListRule.read(fields, name)
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
             ("type", json!("array")),
             ("minItems", json!(1)),
             ("maxItems", json!(OUTPUTS_MAX)),
-            ("items", json!(SandboxOutput::OBJECT.keywords())),
+            ("items", json!(SandboxOutput::OBJECT.json_schema())),
         ])
     }
 }

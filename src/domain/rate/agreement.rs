@@ -19,7 +19,7 @@ const APART_PERCENT_MAX: i64 = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoRateReason {
     /// No source has reported a price.
-    Untold,
+    NoPrices,
     /// The prices of these sources are all too old.
     Stale(Vec<FigureSource>),
     /// Only this source has a fresh price.
@@ -31,7 +31,7 @@ pub enum NoRateReason {
 impl fmt::Display for NoRateReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoRateReason::Untold => out.write_str("no source has reported a rate"),
+            NoRateReason::NoPrices => out.write_str("no source has reported a rate"),
             NoRateReason::Stale(sources) => {
                 write!(out, "rates of {} are older than 3 minutes", join_names(sources))
             }
@@ -73,7 +73,7 @@ pub fn agreed_rate(figures: &[RateFigure], now: Time) -> Result<RateQuote, NoRat
         return Ok(quote_of_figures(own.rate, RateSource::File, own.at, &[own]));
     }
     let (oldest, alone) = match fresh.as_slice() {
-        [] if figures.is_empty() => return Err(NoRateReason::Untold),
+        [] if figures.is_empty() => return Err(NoRateReason::NoPrices),
         [] => {
             let sources = figures.iter().map(|figure| figure.source);
             return Err(NoRateReason::Stale(sources.collect()));

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no figure treats USDT as USD. Numbers are read from their decimal digits.
 
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::fields::{Schema, ViewField, view};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::Rate;
@@ -142,7 +142,7 @@ const THROUGH: [&str; 2] = ["USD", "USDT"];
 /// price is computed through a symbol of `THROUGH`.
 pub fn figures_of_tickers(source: FigureSource, tickers: &[Ticker]) -> Vec<CoinFigure> {
     let mut told = Vec::new();
-    for coin in symbols() {
+    for coin in coin_symbols() {
         for currency in Currency::ALL {
             let found = direct_price(tickers, coin, *currency).or_else(|| match currency {
                 Currency::Eur => THROUGH.iter().find_map(|via| price_via(tickers, coin, via)),
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn middle_is_half_the_sum() {
+    fn mean_is_half_the_sum_of_both_numbers() {
         for (upper, lower, expected) in [
             ("60010.20000", "60010.10000", Some("60010.15")),
             ("2", "1", Some("1.5")),

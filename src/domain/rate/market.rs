@@ -1,7 +1,7 @@
 //! Market of a coin in one currency: its rate, sources and age.
 
 use super::{NoRateReason, Rate, RateFigure, RateQuote, RateSource, agreed_rate};
-use crate::domain::time::{Time, span_text};
+use crate::domain::time::{Time, duration_text};
 use std::fmt;
 
 /// Rates of one coin in one currency, with the prices from the sources.
@@ -40,7 +40,7 @@ impl CoinMarket {
     /// rate.
     pub fn newest_rate_text(&self, now: Time) -> Option<impl fmt::Display + use<>> {
         let newest = self.newest_rate()?;
-        let age = span_text(now.since_ms(newest.at).max(0));
+        let age = duration_text(now.since_ms(newest.at).max(0));
         let told = self.figures.iter();
         let told = told.map(|figure| format!("{} {}", figure.source, figure.rate));
         let told: Vec<String> = match newest.source {

@@ -69,9 +69,9 @@ impl Rule for HostnameRule {
         Ok(hostname)
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let label = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
-        let mut keywords = text(1..=HOSTNAME_BYTES_MAX).keywords();
+        let mut keywords = text(1..=HOSTNAME_BYTES_MAX).json_schema();
         let pattern = format!("^{label}([.]{label})*$");
         keywords.insert("pattern".to_owned(), Value::from(pattern));
         keywords
@@ -88,8 +88,8 @@ impl Rule for SizeSchemaRule {
         Ok(Some(()))
     }
 
-    fn keywords(&self) -> Keywords {
-        self.0.keywords()
+    fn json_schema(&self) -> Keywords {
+        self.0.json_schema()
     }
 }
 

@@ -48,12 +48,12 @@ impl ProvisionerResult {
             ProvisionerTask::Delete => "deleted",
         };
         if fields.flag(flag)? == Some(false) {
-            let reason = read_line(&fields, "reason", REASON_CHARS_MAX)?;
+            let reason = read_single_line_field(&fields, "reason", REASON_CHARS_MAX)?;
             return Ok(ProvisionerResult::Declined(reason.unwrap_or_else(|| NO_REASON.to_owned())));
         }
         Ok(ProvisionerResult::Done {
-            address: read_line(&fields, "address", REFERENCE_CHARS_MAX)?,
-            provider_ref: read_line(&fields, "ref", REFERENCE_CHARS_MAX)?,
+            address: read_single_line_field(&fields, "address", REFERENCE_CHARS_MAX)?,
+            provider_ref: read_single_line_field(&fields, "ref", REFERENCE_CHARS_MAX)?,
         })
     }
 }
@@ -63,11 +63,11 @@ input! {
         required action: OperatorStep =
             choice().required_or("must be given: one of activate, fail, delete, release"), "activate";
         /// With activate: address of the server.
-        optional address: String = LineRule(REFERENCE_CHARS_MAX), "203.0.113.7";
+        optional address: String = SingleLineRule(REFERENCE_CHARS_MAX), "203.0.113.7";
         /// With activate: reference of the provider.
-        optional r#ref: String = LineRule(REFERENCE_CHARS_MAX), "vm-17";
+        optional r#ref: String = SingleLineRule(REFERENCE_CHARS_MAX), "vm-17";
         /// With fail, which needs it: reason for the reseller.
-        optional reason: String = LineRule(REASON_CHARS_MAX);
+        optional reason: String = SingleLineRule(REASON_CHARS_MAX);
     }
 }
 
@@ -97,23 +97,27 @@ impl DecideServer {
 }
 
 /// Rule for a text of one line, with the largest number of characters.
-struct LineRule(usize);
+struct SingleLineRule(usize);
 
-impl Rule for LineRule {
+impl Rule for SingleLineRule {
     type Value = String;
 
     fn read(&self, fields: Fields<'_>, name: &str) -> Result<Option<String>, Refusal> {
-        read_line(&fields, name, self.0)
+        read_single_line_field(&fields, name, self.0)
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
-        text_rule::text(1..=self.0).with_pattern(1, pattern).keywords()
+        text_rule::text(1..=self.0).with_pattern(1, pattern).json_schema()
     }
 }
 
 /// Reads a text without control characters.
-fn read_line(fields: &Fields<'_>, name: &str, chars_max: usize) -> Result<Option<String>, Refusal> {
+fn read_single_line_field(
+    fields: &Fields<'_>,
+    name: &str,
+    chars_max: usize,
+) -> Result<Option<String>, Refusal> {
     let Some(text) = fields.text(name, 1..=chars_max)? else {
         return Ok(None);
     };
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn decision_names_its_first_wrong_field() {
+    fn refused_decision_names_its_first_wrong_field() {
         let param = |value: Value| {
             let body = value.as_object().cloned().unwrap_or_default();
             DecideServer::read_checked(&body).err()?.param

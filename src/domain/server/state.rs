@@ -2,7 +2,7 @@
 //!
 //! Invariant: after an unknown outcome of the provisioner, only a person takes the next step.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::text_enum::text_enum;
 
 text_enum! {
@@ -261,7 +261,7 @@ impl ServerState {
             ),
             None => format!("the server is {status}; it cannot {doing}"),
         };
-        Refusal::new(Code::InvalidTransition, message)
+        Refusal::new(RefusalCode::InvalidTransition, message)
     }
 }
 

@@ -88,7 +88,7 @@ impl ApprovalRequest {
     ///
     /// # Errors
     /// `invalid_request` for `rate` or `networkFee` that is malformed, missing, or not explicitly accepted.
-    pub fn fix_terms(
+    pub fn determine_terms(
         &self,
         of: &Transfer,
         proposal: &ApprovalProposal,

@@ -8,9 +8,9 @@ use super::step::{OF_OPERATOR, OF_SANDBOX, REASON_CHARS_MAX, SimulatedChainState
 use crate::domain::asset::Asset;
 use crate::domain::fields::rule::{CoinRule, DescribedRule, FlagOrFalseRule, choice, described};
 use crate::domain::fields::text_rule::{TextRule, text};
-use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schema_from_keywords};
 use crate::domain::money::{AmountError, Cents, Currency};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use serde_json::Value;
 
 /// Longest transaction id, in characters.
@@ -142,12 +142,12 @@ impl Rule for PayoutAmountRule {
         Ok(Some(PayoutAmount::Exactly(parse_cents(name, text, form)?)))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({
             "type": "string",
             "pattern": "^(all|[0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$"
         });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }
 
@@ -166,11 +166,11 @@ impl Rule for RefundAmountRule {
         parse_cents(name, text, form).map(Some)
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         const SCHEMA: Schema = schema!({
             "type": "string", "pattern": "^([0-9]*[1-9][0-9]*(\\.[0-9]{1,2})?|0+\\.(0[1-9]|[1-9][0-9]?))$"
         });
-        SCHEMA.keywords()
+        SCHEMA.json_schema()
     }
 }
 
@@ -184,7 +184,7 @@ fn parse_cents(name: &str, text: &str, form: &str) -> Result<Cents, Refusal> {
             AmountError::Malformed => form,
             AmountError::TooLarge => "is too large",
         };
-        Refusal::for_param(Code::InvalidAmount, name, format!("{name} {problem}"))
+        Refusal::for_param(RefusalCode::InvalidAmount, name, format!("{name} {problem}"))
     })
 }
 
@@ -221,8 +221,11 @@ impl Rule for ActionRule {
         Ok(Some(action))
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", Value::from("string")), ("enum", Value::from(self.action_texts()))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([
+            ("type", Value::from("string")),
+            ("enum", Value::from(self.action_texts())),
+        ])
     }
 }
 

@@ -165,7 +165,7 @@ fn processing_finding(
 fn signer_finding(of: &Transfer, facts: &TransferFacts<'_>) -> Option<OnChainFinding> {
     let reason = of.sending_progress.sending_reason.as_deref().unwrap_or("no reason");
     let sending = of.sending?;
-    let is_found = of.txid.is_some() && !of.is_held() && sending != SendingState::Running;
+    let is_found = of.txid.is_some() && !of.is_on_hold() && sending != SendingState::Running;
     if is_found {
         return None;
     }

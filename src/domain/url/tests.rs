@@ -10,7 +10,7 @@ fn is_site_or_app_url(text: &str) -> bool {
     SiteOrAppUrl::parse(text).is_some()
 }
 
-fn problem_of(text: &str) -> Option<UrlProblem> {
+fn url_problem(text: &str) -> Option<UrlProblem> {
     SiteUrl::parse(text).err()
 }
 
@@ -157,15 +157,15 @@ fn unusual_host_is_refused_or_unambiguous() {
     for (authority, fault) in ODD.iter().copied().chain([(long.as_str(), UrlProblem::Host)]) {
         for end in ["", "/", "/a", "?b", "#c"] {
             let url = format!("https://{authority}{end}");
-            assert_eq!(problem_of(&url), Some(fault), "{url:?}");
+            assert_eq!(url_problem(&url), Some(fault), "{url:?}");
             assert!(!is_site_or_app_url(&url), "{url:?}");
         }
     }
     for url in ["https:/x", "//x", "https:x", "/x", "x", "", "://x", "https//x"] {
-        assert_eq!(problem_of(url), Some(UrlProblem::Shape), "{url}");
+        assert_eq!(url_problem(url), Some(UrlProblem::Shape), "{url}");
     }
     for url in ["ftp://x", "javascript://x", "httpss://x", "myshop://x"] {
-        assert_eq!(problem_of(url), Some(UrlProblem::Scheme), "{url}");
+        assert_eq!(url_problem(url), Some(UrlProblem::Scheme), "{url}");
     }
     let path = format!("https://shop.example/{}", "a".repeat(1_000_000));
     assert!(is_site_url(&path), "how long a field may be, the field says");

@@ -90,7 +90,7 @@ impl Rule for CodeRule {
         text.map(EnteredCode::read).transpose()
     }
 
-    fn keywords(&self) -> Keywords {
-        text(self.chars_min..=CODE_CHARS_MAX).keywords()
+    fn json_schema(&self) -> Keywords {
+        text(self.chars_min..=CODE_CHARS_MAX).json_schema()
     }
 }

@@ -4,7 +4,7 @@
 
 use super::extended::{ExtendedKey, add_generators, derive_child};
 use super::{ScriptType, Wallet};
-use crate::domain::address::{self, PayTo};
+use crate::domain::address::{self, AddressTarget};
 use k256::elliptic_curve::sec1::ToSec1Point;
 use k256::{ProjectivePoint, PublicKey};
 use ripemd::Ripemd160;
@@ -42,15 +42,15 @@ impl ReceivingBranch {
     pub fn derive_address(&self, index: u32) -> Option<WalletAddress> {
         let key = derive_child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
-            None => PayTo::Account(account_of_key(&key)?),
-            Some(ScriptType::Pkh) => PayTo::KeyHash(hash160(&key)),
-            Some(ScriptType::Wpkh) => PayTo::WitnessKeyHash(hash160(&key)),
+            None => AddressTarget::Account(address_bytes_of_key(&key)?),
+            Some(ScriptType::Pkh) => AddressTarget::KeyHash(hash160(&key)),
+            Some(ScriptType::Wpkh) => AddressTarget::WitnessKeyHash(hash160(&key)),
             Some(ScriptType::ShWpkh) => {
                 // This is the witness program: version 0 and the hash of the key (BIP 141).
                 let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
-                PayTo::ScriptHash(hash160(&program))
+                AddressTarget::ScriptHash(hash160(&program))
             }
-            Some(ScriptType::Tr) => PayTo::Taproot(taproot_key(&key)?),
+            Some(ScriptType::Tr) => AddressTarget::Taproot(taproot_key(&key)?),
         };
         let (chain, network) = (self.wallet.chain, self.wallet.network);
         let is_regtest = network == super::WalletNetwork::Regtest;
@@ -67,7 +67,7 @@ fn hash160(bytes: &[u8]) -> [u8; 20] {
 
 /// Returns the bytes of a key's address on EVM and Tron: the last 20 bytes of Keccak-256 over the coordinates of the
 /// key.
-fn account_of_key(key: &[u8; 33]) -> Option<[u8; 20]> {
+fn address_bytes_of_key(key: &[u8; 33]) -> Option<[u8; 20]> {
     let point = PublicKey::from_sec1_bytes(key).ok()?.to_sec1_point(false);
     let (_, coordinates) = point.as_bytes().split_first()?;
     let digest: [u8; 32] = Keccak256::digest(coordinates).into();

@@ -7,7 +7,7 @@ use super::{
 use crate::domain::asset::Chain;
 use crate::domain::fields::rule::{choice, described, integer};
 use crate::domain::fields::text_rule::{name, text};
-use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, keywords, schema};
+use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schema_from_keywords};
 use crate::domain::refusal::Refusal;
 use serde_json::json;
 
@@ -64,8 +64,8 @@ impl Rule for PoolRule {
         text.map(self.0).transpose()
     }
 
-    fn keywords(&self) -> Keywords {
-        keywords([("type", json!("string")), ("examples", json!(["bitcoin"]))])
+    fn json_schema(&self) -> Keywords {
+        schema_from_keywords([("type", json!("string")), ("examples", json!(["bitcoin"]))])
     }
 }
 
@@ -86,8 +86,8 @@ impl Rule for WalletRule {
         read(AddWallet::chain(fields)?, key, &said).map(Some)
     }
 
-    fn keywords(&self) -> Keywords {
-        text(1..=KEY_CHARS_MAX).keywords()
+    fn json_schema(&self) -> Keywords {
+        text(1..=KEY_CHARS_MAX).json_schema()
     }
 }
 

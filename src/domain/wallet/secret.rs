@@ -45,13 +45,13 @@ impl WalletSecret {
     pub fn find_in_argument(text: &str) -> Option<WalletSecret> {
         let found = split_words(text).find_map(detect_secret);
         found
-            .or_else(|| is_phrase(text).then_some(WalletSecret::Phrase))
+            .or_else(|| is_seed_phrase(text).then_some(WalletSecret::Phrase))
             .or_else(|| detect_hex_key(text.trim()))
     }
 }
 
 /// Returns `true` if at least twelve texts in a row are single words, which may be a seed phrase.
-pub fn contains_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
+pub fn contains_seed_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
     let mut row: usize = 0;
     texts.into_iter().any(|text| {
         let is_word = !text.is_empty() && text.chars().all(char::is_alphabetic);
@@ -61,7 +61,7 @@ pub fn contains_phrase<'a>(texts: impl IntoIterator<Item = &'a str>) -> bool {
 }
 
 /// Returns `true` if the text may be one word of a seed phrase. No public key is as short as a word.
-pub fn may_be_phrase_word(text: &str) -> bool {
+pub fn may_be_seed_phrase_word(text: &str) -> bool {
     let chars = text.chars().count();
     (1..=WORD_CHARS_MAX).contains(&chars) && text.chars().all(char::is_alphabetic)
 }
@@ -104,7 +104,7 @@ fn detect_hex_key(text: &str) -> Option<WalletSecret> {
 
 /// Returns `true` for twelve words or more, with any separators or numbers between them. Parts of a path do not count
 /// as words.
-fn is_phrase(text: &str) -> bool {
+fn is_seed_phrase(text: &str) -> bool {
     let pieces = text.split(|c: char| !c.is_alphanumeric() && c != '/');
-    pieces.filter(|piece| may_be_phrase_word(piece)).count() >= WORDS_MIN
+    pieces.filter(|piece| may_be_seed_phrase_word(piece)).count() >= WORDS_MIN
 }

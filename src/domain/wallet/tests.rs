@@ -154,7 +154,7 @@ fn descriptor_is_read_with_origin_path_and_checksum() {
 }
 
 #[test]
-fn wallet_agrees_only_with_networks_of_its_addresses() {
+fn wallet_is_valid_only_on_networks_of_its_addresses() {
     for (network, chain, agrees) in [
         (WalletNetwork::Main, Chain::Bitcoin, &["main"][..]),
         (WalletNetwork::Test, Chain::Bitcoin, &["test", "testnet4", "signet"]),

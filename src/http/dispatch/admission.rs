@@ -69,17 +69,17 @@ pub(super) fn admit(
     Ok(match route.handler {
         Handler::Open(handler) => AdmittedHandler::Open(handler),
         Handler::Session(handler) => {
-            let member = auth::member(front, method, headers)?;
+            let member = auth::authenticate_member(front, method, headers)?;
             require_recent_password(front, route, &member, body)?;
             AdmittedHandler::Session(handler, member)
         }
         Handler::Operator(handler) => {
-            let operator = auth::operator(front, method, headers)?;
+            let operator = auth::authenticate_operator(front, method, headers)?;
             require_recent_password(front, route, &operator, body)?;
             AdmittedHandler::Operator(handler, operator)
         }
         Handler::Metrics(handler) => {
-            AdmittedHandler::Metrics(handler, auth::scraper(front, headers)?)
+            AdmittedHandler::Metrics(handler, auth::authenticate_scraper(front, headers)?)
         }
         Handler::Sandbox(handler) => {
             AdmittedHandler::Sandbox(handler, auth::admit_to_sandbox(front, headers)?)
@@ -111,28 +111,28 @@ fn admit_declared(
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Public(function) => {
-            let key = auth::public_key_caller(front, headers)?;
+            let key = auth::authenticate_public_key(front, headers)?;
             let quota_owner = key.quota_owner();
             let work = move |context: &Context<'_>| function(context, &key);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Preflight => (None, Box::new(|_| Ok(Job::Done(Outcome::NOTHING)))),
         OperationFn::Session(function) => {
-            let member = auth::member(front, method, headers)?;
+            let member = auth::authenticate_member(front, method, headers)?;
             require_recent_password(front, route, &member, body)?;
             let quota_owner = member.quota_owner();
             let work = move |context: &Context<'_>| function(context, &member);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Operator(function) => {
-            let operator = auth::operator(front, method, headers)?;
+            let operator = auth::authenticate_operator(front, method, headers)?;
             require_recent_password(front, route, &operator, body)?;
             let quota_owner = operator.quota_owner();
             let work = move |context: &Context<'_>| function(context, &operator);
             (Some(quota_owner), Box::new(work))
         }
         OperationFn::Reseller(function) => {
-            let reseller = auth::reseller(front, headers)?;
+            let reseller = auth::authenticate_reseller(front, headers)?;
             let quota_owner = reseller.quota_owner();
             let work = move |context: &Context<'_>| function(context, &reseller);
             (Some(quota_owner), Box::new(work))
@@ -151,7 +151,7 @@ fn admit_secret_key(
     headers: &HeaderMap,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<Arc<Caller>, Error> {
-    let caller = auth::secret_key_caller(front, headers)?;
+    let caller = auth::authenticate_secret_key(front, headers)?;
     if route.is_rate_limited {
         check_creation_limit(front, caller.key_id(), limits)?;
     }
@@ -177,10 +177,10 @@ fn check_creation_limit(
     key: &str,
     limits: &mut Vec<(HeaderName, HeaderValue)>,
 ) -> Result<(), Refusal> {
-    let Some(verdict) = front.limiter.count(key, front.clock.uptime()) else {
+    let Some(verdict) = front.limiter.count_creation(key, front.clock.uptime()) else {
         return Ok(());
     };
-    limits.extend(limit::headers(&front.limiter, &verdict));
+    limits.extend(limit::rate_limit_headers(&front.limiter, &verdict));
     if verdict.allowed {
         return Ok(());
     }

@@ -3,7 +3,7 @@
 //! Invariant: the answer has the form and the headers of a real error.
 
 use super::error_reply;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::http::pages::ErrorContext;
 use crate::http::reply::Reply;
 use crate::http::route::Route;
@@ -22,14 +22,17 @@ pub(super) fn fault_reply(
     let reply = error_reply(context, refusal.into());
     let reply = Reply { status, ..reply };
     match status {
-        StatusCode::METHOD_NOT_ALLOWED => reply.with(ALLOW, methods),
+        StatusCode::METHOD_NOT_ALLOWED => reply.with_header(ALLOW, methods),
         StatusCode::REQUEST_TIMEOUT | StatusCode::PAYLOAD_TOO_LARGE => {
-            reply.with(CONNECTION, "close")
+            reply.with_header(CONNECTION, "close")
         }
         StatusCode::TOO_MANY_REQUESTS => {
-            let headers =
-                if code == Code::RateLimited { limit::refusal_headers() } else { Vec::new() };
-            let reply = reply.with(RETRY_AFTER, "1");
+            let headers = if code == RefusalCode::RateLimited {
+                limit::refusal_headers()
+            } else {
+                Vec::new()
+            };
+            let reply = reply.with_header(RETRY_AFTER, "1");
             Reply { headers: [reply.headers, headers].concat(), ..reply }
         }
         _ => reply,
@@ -38,14 +41,14 @@ pub(super) fn fault_reply(
 
 /// Returns an error code with this status. Prefers the codes that the route lists, then other codes of the route,
 /// then any code.
-fn code_with_status(route: &Route, status: StatusCode) -> Code {
-    let has_status = |code: &Code| error::status(*code) == status;
+fn code_with_status(route: &Route, status: StatusCode) -> RefusalCode {
+    let has_status = |code: &RefusalCode| error::status(*code) == status;
     let own = route.refusals.iter().copied().find(has_status);
     let of_route = own.or_else(|| route.error_codes().into_iter().find(has_status));
-    let of_all = || Code::ALL.iter().copied().find(has_status);
+    let of_all = || RefusalCode::ALL.iter().copied().find(has_status);
     of_route.or_else(of_all).unwrap_or(if status.is_client_error() {
-        Code::InvalidRequest
+        RefusalCode::InvalidRequest
     } else {
-        Code::InternalError
+        RefusalCode::InternalError
     })
 }

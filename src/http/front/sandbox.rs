@@ -5,7 +5,7 @@
 use super::faults::FaultState;
 use super::inbox::Inboxes;
 use super::{Boxed, OperationInfo};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
 use crate::http::hosts::{AcceptedHosts, AllowedHost};
@@ -96,7 +96,7 @@ impl Sandbox {
     /// already checked `Host`.
     pub(in crate::http) fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let forbidden = |message: &str| Err(Refusal::new(Code::Forbidden, message));
+        let forbidden = |message: &str| Err(Refusal::new(RefusalCode::Forbidden, message));
         if text("sec-fetch-site").is_some_and(|site| site.eq_ignore_ascii_case("cross-site")) {
             return forbidden(NOT_FOR_PAGES);
         }

@@ -1,6 +1,6 @@
 //! Tests of the queue for password hashing. The tests keep the queue's thread busy with a job that waits.
 
-use super::{Code, Error, HashingQueue};
+use super::{Error, HashingQueue, RefusalCode};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -26,7 +26,7 @@ fn blocking_job() -> (impl FnOnce(), Receiver<()>, Sender<()>) {
 }
 
 /// Returns the error code and the `Retry-After` of a refusal, `None` for any other answer.
-fn error_code<T>(answer: Option<Result<T, Error>>) -> Option<(Code, Option<i64>)> {
+fn error_code<T>(answer: Option<Result<T, Error>>) -> Option<(RefusalCode, Option<i64>)> {
     match answer {
         Some(Err(Error::Refused(refusal))) => Some((refusal.code, refusal.wait_seconds)),
         _ => None,
@@ -41,13 +41,13 @@ fn queue_takes_one_password_for_each_client() {
     assert!(poll(first.as_mut()).is_none());
     assert_eq!(has_begun.recv(), Ok(()));
     let twice = pin!(hashing.run("a", |_| (), || ()));
-    assert_eq!(error_code(poll(twice)), Some((Code::TooManyAttempts, Some(1))));
+    assert_eq!(error_code(poll(twice)), Some((RefusalCode::TooManyAttempts, Some(1))));
     let mut others = ["b", "c"].map(|client| Box::pin(hashing.run(client, move |_| client, || ())));
     for other in &mut others {
         assert!(poll(other.as_mut()).is_none());
     }
     let too_many = pin!(hashing.run("d", |_| (), || ()));
-    assert_eq!(error_code(poll(too_many)), Some((Code::Overloaded, None)));
+    assert_eq!(error_code(poll(too_many)), Some((RefusalCode::Overloaded, None)));
     let _ = end.send(());
     let [b, c] = others;
     let runtime = tokio::runtime::Builder::new_current_thread().build();

@@ -2,8 +2,8 @@
 //!
 //! Invariant: every answer has the headers that its response declares as required.
 
-use super::{DocumentKind, content, errors};
-use crate::domain::refusal::Code;
+use super::{DocumentKind, content_object, errors};
+use crate::domain::refusal::RefusalCode;
 use crate::http::route::{Content, Route};
 use crate::http::{error, public};
 use hyper::StatusCode;
@@ -18,7 +18,7 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
         let mut response =
             json!({ "description": answer.about, "headers": response_headers(route, None) });
         let content = match answer.content {
-            Content::Component(component) => Some(content(component)),
+            Content::Component(component) => Some(content_object(component)),
             Content::AnyJson => {
                 Some(json!({ "application/json": { "schema": { "type": "object" } } }))
             }
@@ -39,7 +39,7 @@ pub(super) fn responses(route: &Route, subject: DocumentKind) -> Value {
     let refusals = route.error_codes();
     for code in &refusals {
         let status = error::status(*code);
-        let same: Vec<Code> =
+        let same: Vec<RefusalCode> =
             refusals.iter().copied().filter(|other| error::status(*other) == status).collect();
         let about: Vec<&str> = same.iter().map(|code| code.as_str()).collect();
         let about = format!("error is one of: {}", about.join(", "));

@@ -15,7 +15,7 @@ static ERROR: Component = ErrorView::COMPONENT;
 pub(super) fn schemas() -> Map<String, Value> {
     let schemas = components().into_iter();
     let schemas = schemas.map(|component| {
-        let schema = Value::Object(component.keywords());
+        let schema = Value::Object(component.json_schema());
         (component.name().to_owned(), schema)
     });
     let mut schemas: Map<String, Value> = schemas.collect();

@@ -2,7 +2,7 @@
 //!
 //! Invariant: an error code without an example does not compile.
 
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::second_factor;
 use crate::domain::user::Role;
 use crate::http::auth::Auth;
@@ -17,34 +17,35 @@ const REQUEST_ID: &str = "req_5b24d10800000042";
 
 /// Returns an example of each code, by the name of the code. Operations of the sandbox have a second example of
 /// `forbidden`, for a foreign `Host`.
-pub(super) fn examples(route: &Route, codes: &[Code]) -> Value {
+pub(super) fn examples(route: &Route, codes: &[RefusalCode]) -> Value {
     let mut examples = Map::new();
     let mut show = |name: &str, body: Value| {
         examples.insert(name.to_owned(), json!({ "value": body }));
     };
     for code in codes {
-        show(code.as_str(), example(route, *code));
-        if *code == Code::Forbidden && route.auth() == Auth::Sandbox && !route.takes_any_host {
-            show("forbidden_host", body(*code, hosts::HOST_REFUSED, None));
+        show(code.as_str(), error_example(route, *code));
+        if *code == RefusalCode::Forbidden && route.auth() == Auth::Sandbox && !route.takes_any_host
+        {
+            show("forbidden_host", error_body(*code, hosts::HOST_REFUSED, None));
         }
     }
     Value::Object(examples)
 }
 
 /// Returns an example body of an error with this code.
-fn example(route: &Route, code: Code) -> Value {
+fn error_example(route: &Route, code: RefusalCode) -> Value {
     let (message, param) = match code {
-        Code::InvalidRequest => invalid_request_example(route),
-        Code::NotFound => (format!("no such {}", resource_name(route)), None),
+        RefusalCode::InvalidRequest => invalid_request_example(route),
+        RefusalCode::NotFound => (format!("no such {}", resource_name(route)), None),
         _ => {
             let (message, param) = example_message(route, code);
             (message.to_owned(), param)
         }
     };
-    body(code, &message, param)
+    error_body(code, &message, param)
 }
 
-fn body(code: Code, message: &str, param: Option<&str>) -> Value {
+fn error_body(code: RefusalCode, message: &str, param: Option<&str>) -> Value {
     let mut body = json!({ "error": code, "message": message, "requestId": REQUEST_ID });
     if let (Some(fields), Some(param)) = (body.as_object_mut(), param) {
         fields.insert("param".to_owned(), json!(param));
@@ -90,64 +91,70 @@ const REAUTHENTICATION_MESSAGE: &str = "your password must have been given in th
                             POST /dashboard/api/session/confirm and try again";
 
 /// Returns an example message of an error, and the field that the message is about.
-fn example_message(route: &Route, code: Code) -> (&'static str, Option<&'static str>) {
+fn example_message(route: &Route, code: RefusalCode) -> (&'static str, Option<&'static str>) {
     match code {
-        Code::InvalidRequest => ("the body must be a JSON object", None),
-        Code::NotFound => ("no such path", None),
-        Code::Unauthorized => (unauthorized_message(route.auth()), None),
-        Code::WrongKeyType if route.auth() == Auth::Public => {
+        RefusalCode::InvalidRequest => ("the body must be a JSON object", None),
+        RefusalCode::NotFound => ("no such path", None),
+        RefusalCode::Unauthorized => (unauthorized_message(route.auth()), None),
+        RefusalCode::WrongKeyType if route.auth() == Auth::Public => {
             ("this takes a public key only; keep the secret one on your server", None)
         }
-        Code::WrongKeyType => ("a public key opens /v1/public only; use the secret key here", None),
-        Code::Forbidden => (forbidden_message(route), None),
-        Code::AmountTooLarge => {
+        RefusalCode::WrongKeyType => {
+            ("a public key opens /v1/public only; use the secret key here", None)
+        }
+        RefusalCode::Forbidden => (forbidden_message(route), None),
+        RefusalCode::AmountTooLarge => {
             ("amount must be at most 50000.00 for this account", Some("amount"))
         }
-        Code::CoinUnavailable => coin_unavailable_message(route),
-        Code::PaymentInFlight => ("a payment is in progress; no other coin can be selected", None),
-        Code::InvoiceClosed => ("no coin can be selected for this invoice any more", None),
-        Code::InvalidAmount => (
+        RefusalCode::CoinUnavailable => coin_unavailable_message(route),
+        RefusalCode::PaymentInFlight => {
+            ("a payment is in progress; no other coin can be selected", None)
+        }
+        RefusalCode::InvoiceClosed => ("no coin can be selected for this invoice any more", None),
+        RefusalCode::InvalidAmount => (
             "amount must be a positive decimal with at most two decimals, like \"19.99\"",
             Some("amount"),
         ),
-        Code::BelowMinimum => ("amount must be at least 20.00", Some("amount")),
-        Code::InsufficientBalance => ("the balance is smaller than that", Some("amount")),
-        Code::DailyLimit => {
+        RefusalCode::BelowMinimum => ("amount must be at least 20.00", Some("amount")),
+        RefusalCode::InsufficientBalance => ("the balance is smaller than that", Some("amount")),
+        RefusalCode::DailyLimit => {
             ("payouts of the last 24 hours reach the account's limit", Some("amount"))
         }
-        Code::NoAddress => {
+        RefusalCode::NoAddress => {
             ("there is no payout address for this coin, or it was set less than 24 hours ago", None)
         }
-        Code::TestMode => ("payouts exist in live mode only", None),
-        Code::InvoiceNotRefundable => ("nothing confirmed was paid on this invoice", None),
-        Code::InvalidCredentials => ("the email or the password is wrong", None),
-        Code::SecondFactorRequired => (second_factor::CODE_MISSING, Some("code")),
-        Code::AccountNotApproved => ("the account is not approved", None),
-        Code::AccountSuspended => ("the account is suspended", None),
-        Code::AccountNotActive => ("the account is not active", None),
-        Code::CustomersDisabled => ("this account has no customers feature", None),
-        Code::ReauthenticationRequired => (REAUTHENTICATION_MESSAGE, None),
-        Code::ServersDisabled => ("this account may not order servers", None),
-        Code::ServerQuotaExceeded => ("the account has reached its quota of servers", None),
-        Code::NotTestInvoice => ("only a test invoice can be simulated", None),
-        Code::MethodNotAllowed => ("DELETE is not a method of this path; see Allow", None),
-        Code::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
-        Code::PayloadTooLarge => ("the body must be at most 65536 bytes", None),
-        Code::HeadersTooLarge => ("the header must be at most 16384 bytes", None),
-        Code::IdempotencyConflict => {
+        RefusalCode::TestMode => ("payouts exist in live mode only", None),
+        RefusalCode::InvoiceNotRefundable => ("nothing confirmed was paid on this invoice", None),
+        RefusalCode::InvalidCredentials => ("the email or the password is wrong", None),
+        RefusalCode::SecondFactorRequired => (second_factor::CODE_MISSING, Some("code")),
+        RefusalCode::AccountNotApproved => ("the account is not approved", None),
+        RefusalCode::AccountSuspended => ("the account is suspended", None),
+        RefusalCode::AccountNotActive => ("the account is not active", None),
+        RefusalCode::CustomersDisabled => ("this account has no customers feature", None),
+        RefusalCode::ReauthenticationRequired => (REAUTHENTICATION_MESSAGE, None),
+        RefusalCode::ServersDisabled => ("this account may not order servers", None),
+        RefusalCode::ServerQuotaExceeded => ("the account has reached its quota of servers", None),
+        RefusalCode::NotTestInvoice => ("only a test invoice can be simulated", None),
+        RefusalCode::MethodNotAllowed => ("DELETE is not a method of this path; see Allow", None),
+        RefusalCode::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
+        RefusalCode::PayloadTooLarge => ("the body must be at most 65536 bytes", None),
+        RefusalCode::HeadersTooLarge => ("the header must be at most 16384 bytes", None),
+        RefusalCode::IdempotencyConflict => {
             ("this Idempotency-Key was used with another body", Some("Idempotency-Key"))
         }
-        Code::PayoutOpen => ("a payout is already in progress", None),
-        Code::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
-        Code::InvalidTransition => ("this step is not possible from its present status", None),
-        Code::RateLimited => ("too many invoices are being created; try again in 1 s", None),
-        Code::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
-        Code::InternalError => {
+        RefusalCode::PayoutOpen => ("a payout is already in progress", None),
+        RefusalCode::InvoiceNotCancellable => ("the invoice has a payment or is closed", None),
+        RefusalCode::InvalidTransition => {
+            ("this step is not possible from its present status", None)
+        }
+        RefusalCode::RateLimited => ("too many invoices are being created; try again in 1 s", None),
+        RefusalCode::TooManyAttempts => ("too many attempts have failed; try again in 30 s", None),
+        RefusalCode::InternalError => {
             ("internal error of the server; its log has the cause under the request id", None)
         }
-        Code::Maintenance => ("live invoices and payouts are paused", None),
-        Code::PoolRefilling => ("no address is available now", None),
-        Code::Overloaded => ("too many writes are waiting; try again", None),
+        RefusalCode::Maintenance => ("live invoices and payouts are paused", None),
+        RefusalCode::PoolRefilling => ("no address is available now", None),
+        RefusalCode::Overloaded => ("too many writes are waiting; try again", None),
     }
 }
 

@@ -44,12 +44,12 @@ pub(super) static LEGACY_EVENT: Component = LegacyEventView::COMPONENT;
 /// Returns the `webhooks` object of the document, with one operation for each event type.
 pub(super) fn webhooks() -> Value {
     let each = EventType::ALL.iter();
-    let each = each.map(|kind| (kind.as_str().to_owned(), webhook(*kind)));
+    let each = each.map(|kind| (kind.as_str().to_owned(), webhook_operation(*kind)));
     Value::Object(each.collect())
 }
 
 /// Returns the OpenAPI operation of the webhook for an event type.
-fn webhook(kind: EventType) -> Value {
+fn webhook_operation(kind: EventType) -> Value {
     let headers = HEADERS.map(|(name, pattern, about)| {
         let schema = json!({ "type": "string", "pattern": pattern });
         json!({ "name": name, "in": "header", "required": true, "description": about, "schema": schema })
@@ -66,7 +66,7 @@ fn webhook(kind: EventType) -> Value {
         Some(name) => json!({ "oneOf": [event, named("LegacyEvent", "event", name)] }),
         None => event,
     };
-    let content = json!({ "schema": schema, "example": example(kind) });
+    let content = json!({ "schema": schema, "example": event_example(kind) });
     let words = kind.as_str().replace(['.', '_'], " ");
     json!({ "post": {
         "operationId": format!("webhook {words}").split(' ').map(capitalize).collect::<String>(),
@@ -89,7 +89,7 @@ fn capitalize(word: &str) -> String {
 }
 
 /// Returns an example of an event of this type, made from the example of the event's object.
-fn example(kind: EventType) -> Value {
+fn event_example(kind: EventType) -> Value {
     let (subject, step) = kind.as_str().split_once('.').unwrap_or_default();
     let component = match subject {
         "invoice" => InvoiceView::COMPONENT,

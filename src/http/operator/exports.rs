@@ -1,7 +1,7 @@
 //! CSV exports in the operator interface.
 
 use crate::api::params::{FROM, MODE, TO};
-use crate::domain::export::{ExportKind, header};
+use crate::domain::export::{ExportKind, csv_header};
 use crate::domain::refusal::Refusal;
 use crate::http::long_reads;
 use crate::http::reply::Reply;
@@ -46,7 +46,7 @@ async fn export(call: Call, member: Member) -> Result<Reply, Error> {
     let place = call.front.long_reads.take_export_permit(member.quota_owner())?;
     let body =
         ReplyBody::stream(move |pieces| stream_export(service, place, scope, wanted, pieces));
-    Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
+    Ok(Reply::stream("text/csv; charset=utf-8", body).with_header(CONTENT_DISPOSITION, &file))
 }
 
 /// Streams an export until the export is complete or the client disconnects. Between two pieces, only the position in
@@ -58,7 +58,7 @@ async fn stream_export(
     wanted: ExportLinesQuery,
     pieces: PieceSender,
 ) -> Result<(), Error> {
-    let mut taken = pieces.send(header(wanted.export)).await;
+    let mut taken = pieces.send(csv_header(wanted.export)).await;
     let mut after = 0;
     while taken {
         let (service, wanted) = (Arc::clone(&service), wanted.clone());

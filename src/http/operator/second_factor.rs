@@ -1,7 +1,7 @@
 //! Turns the second factor of the signed-in user on or off.
 
 use crate::domain::qr::Qr;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::operator::{NewSecondFactorView, RecoveryCodesView};
 use crate::domain::second_factor::{self, CODE_MISSING};
 use crate::domain::user::inputs::SecondFactorCode;
@@ -31,7 +31,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "The setup data, which replaces an unconfirmed one.",
                 &NewSecondFactorView::COMPONENT,
             )],
-            refusals: &[Code::InvalidTransition],
+            refusals: &[RefusalCode::InvalidTransition],
             recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(start_setup(call, member))),
             ..PRIVATE
@@ -48,7 +48,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "Recovery codes, shown only here.",
                 &RecoveryCodesView::COMPONENT,
             )],
-            refusals: &[Code::InvalidCredentials, Code::InvalidTransition, Code::TooManyAttempts],
+            refusals: &[
+                RefusalCode::InvalidCredentials,
+                RefusalCode::InvalidTransition,
+                RefusalCode::TooManyAttempts,
+            ],
             recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(confirm_setup(call, member))),
             ..PRIVATE
@@ -61,7 +65,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Turns off the user's own second factor by a code. The recovery codes become invalid.",
             body: Body::required(&SecondFactorCode::COMPONENT),
             answers: &[RouteAnswer::empty(204, "Turned off.")],
-            refusals: &[Code::InvalidCredentials, Code::InvalidTransition, Code::TooManyAttempts],
+            refusals: &[
+                RefusalCode::InvalidCredentials,
+                RefusalCode::InvalidTransition,
+                RefusalCode::TooManyAttempts,
+            ],
             recent_password: RecentPassword::Always,
             handler: Handler::Session(|call, member| Box::pin(turn_off(call, member))),
             ..PRIVATE
@@ -109,10 +117,10 @@ fn read_code_attempt(
     call: &Call,
     member: &Member,
 ) -> Result<(second_factor::EnteredCode, CodeAttempt), Error> {
-    let needed = || Refusal::for_param(Code::InvalidRequest, "code", CODE_MISSING);
+    let needed = || Refusal::for_param(RefusalCode::InvalidRequest, "code", CODE_MISSING);
     let code = SecondFactorCode::read(&call.body_fields()?)?.code;
     let code = code.ok_or_else(needed)?;
-    let mark = call.front.service.credentials(&member.user().email)?.mark();
+    let mark = call.front.service.credentials_by_email(&member.user().email)?.credential_snapshot();
     let mark = mark.ok_or_else(|| Refusal::not_found("user"))?;
     let turn = ClientIdentity::for_member(member);
     let attempt = CodeAttempt::new(&call.front, &turn, mark, Some(&code))?;

@@ -1,12 +1,12 @@
 //! Signs users in to the operator interface, and signs them out.
 
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::render;
 use crate::domain::render::operator::SessionView;
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
 use crate::domain::user::inputs::SignIn;
-use crate::http::auth::{check_same_site, cookie, cookie_name};
+use crate::http::auth::{check_same_site, cookie_name, session_cookie};
 use crate::http::code::CodeAttempt;
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
@@ -34,10 +34,10 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 &SessionView::COMPONENT,
             )],
             refusals: &[
-                Code::InvalidCredentials,
-                Code::SecondFactorRequired,
-                Code::Forbidden,
-                Code::TooManyAttempts,
+                RefusalCode::InvalidCredentials,
+                RefusalCode::SecondFactorRequired,
+                RefusalCode::Forbidden,
+                RefusalCode::TooManyAttempts,
             ],
             handler: Handler::Open(|call| Box::pin(sign_in(call))),
             ..PRIVATE
@@ -70,8 +70,8 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let SignIn { email, password, code } = SignIn::read(&call.body_fields()?)?;
     let front = &call.front;
     let turn = ClientIdentity::for_client(&call);
-    let proven = password::prove_user(front, &turn, &email, password).await?;
-    let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
+    let proven = password::verify_user(front, &turn, &email, password).await?;
+    let attempt = CodeAttempt::new(front, &turn, proven.credential_snapshot(), code.as_ref())?;
     let given =
         VerifiedCredentials { proven, code, client: turn.client, real_now: front.clock.real_now() };
     let (service, now) = (Arc::clone(&front.service), call.now);
@@ -81,7 +81,7 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let set = cookie_header(&front.public_url, &begun.cookie, seconds);
     let (member, end) = (&begun.member, Some(begun.expires_at));
     let session = session_reply(&call, member, end, StatusCode::CREATED)?;
-    Ok(session.with(SET_COOKIE, &set))
+    Ok(session.with_header(SET_COOKIE, &set))
 }
 
 /// GET /dashboard/api/session
@@ -91,11 +91,11 @@ async fn read_session(call: Call, member: Member) -> Result<Reply, Error> {
 
 /// DELETE /dashboard/api/session
 async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
-    if let Some(cookie) = cookie(&call.front, &call.headers) {
+    if let Some(cookie) = session_cookie(&call.front, &call.headers) {
         call.front.service.sign_out(cookie).await?;
     }
     let clear = cookie_header(&call.front.public_url, "", 0);
-    Ok(Reply::no_content().with(SET_COOKIE, &clear))
+    Ok(Reply::no_content().with_header(SET_COOKIE, &clear))
 }
 
 /// Formats the `Set-Cookie` header of the session, valid for this many seconds.

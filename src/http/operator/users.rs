@@ -1,6 +1,6 @@
 //! Users of the operator interface: creates the first operator, manages users, and changes a user's own password.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::render::operator::{USER_LIST, UserView};
 use crate::domain::user::Role;
@@ -32,9 +32,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             body: Body::required(&ConfirmPassword::COMPONENT),
             answers: &[RouteAnswer::empty(204, "Confirmed.")],
             refusals: &[
-                Code::InvalidCredentials,
-                Code::SecondFactorRequired,
-                Code::TooManyAttempts,
+                RefusalCode::InvalidCredentials,
+                RefusalCode::SecondFactorRequired,
+                RefusalCode::TooManyAttempts,
             ],
             handler: Handler::Session(|call, member| Box::pin(confirm_password(call, member))),
             ..PRIVATE
@@ -48,9 +48,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             body: Body::required(&ChangePassword::COMPONENT),
             answers: &[RouteAnswer::empty(204, "Changed. Sign in again.")],
             refusals: &[
-                Code::InvalidCredentials,
-                Code::SecondFactorRequired,
-                Code::TooManyAttempts,
+                RefusalCode::InvalidCredentials,
+                RefusalCode::SecondFactorRequired,
+                RefusalCode::TooManyAttempts,
             ],
             handler: Handler::Session(|call, member| Box::pin(change_own_password(call, member))),
             ..PRIVATE
@@ -67,7 +67,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 "The operator. The link is used up.",
                 &UserView::COMPONENT,
             )],
-            refusals: &[Code::Forbidden, Code::TooManyAttempts],
+            refusals: &[RefusalCode::Forbidden, RefusalCode::TooManyAttempts],
             handler: Handler::Open(|call| Box::pin(set_up(call))),
             ..PRIVATE
         },
@@ -88,7 +88,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Creates a user: an operator, or a user of a merchant's account.",
             body: Body::required(&CreateUser::COMPONENT),
             answers: &[RouteAnswer::json(201, "The user.", &UserView::COMPONENT)],
-            refusals: &[Code::TooManyAttempts],
+            refusals: &[RefusalCode::TooManyAttempts],
             recent_password: RecentPassword::Always,
             handler: Handler::Operator(|call, operator| Box::pin(create(call, operator))),
             ..PRIVATE
@@ -101,9 +101,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Disables or enables a user, or sets another password. The user's sessions end.",
             body: Body::required(&ChangeUser::COMPONENT),
             answers: &[RouteAnswer::json(200, "The user.", &UserView::COMPONENT)],
-            refusals: &[Code::InvalidTransition, Code::TooManyAttempts],
+            refusals: &[RefusalCode::InvalidTransition, RefusalCode::TooManyAttempts],
             recent_password: RecentPassword::Always,
-            handler: Handler::Operator(|call, operator| Box::pin(change(call, operator))),
+            handler: Handler::Operator(|call, operator| Box::pin(change_user(call, operator))),
             ..PRIVATE
         },
         Route {
@@ -139,14 +139,15 @@ pub(in crate::http) async fn create_first_operator(
     let SetUp { token, email, password } = SetUp::read(body)?;
     let service = &call.front.service;
     password::check_setup_token(call, &token)?;
-    let hash = password::hash(&call.front, &ClientIdentity::for_client(call), password).await?;
+    let hash =
+        password::hash_password(&call.front, &ClientIdentity::for_client(call), password).await?;
     service.create_first_operator(call.now, token, email, hash).await
 }
 
 /// GET /dashboard/api/users
 async fn list(call: Call, _: Operator) -> Result<Reply, Error> {
     let users = call.front.service.users()?;
-    Reply::list(&users.iter().map(view).collect::<Result<Vec<Json>, Error>>()?)
+    Reply::list(&users.iter().map(user_json).collect::<Result<Vec<Json>, Error>>()?)
 }
 
 /// POST /dashboard/api/users
@@ -160,20 +161,20 @@ async fn create(call: Call, operator: Operator) -> Result<Reply, Error> {
         account: input.account,
     };
     let turn = ClientIdentity::for_member(&operator);
-    let hash = password::hash(&call.front, &turn, input.password).await?;
+    let hash = password::hash_password(&call.front, &turn, input.password).await?;
     let (service, actor) = (&call.front.service, operator.actor());
     let made = service.create_user(call.now, actor, new, hash).await?;
     user_reply(StatusCode::CREATED, &made)
 }
 
 /// PATCH /dashboard/api/users/{id}
-async fn change(call: Call, operator: Operator) -> Result<Reply, Error> {
+async fn change_user(call: Call, operator: Operator) -> Result<Reply, Error> {
     let ChangeUser { disabled, password } = ChangeUser::read(&call.body_fields()?)?;
     let id = call.uuid("user")?;
     let hash = match password {
         Some(password) => {
             let turn = ClientIdentity::for_member(&operator);
-            Some(password::hash(&call.front, &turn, password).await?)
+            Some(password::hash_password(&call.front, &turn, password).await?)
         }
         None => None,
     };
@@ -195,9 +196,9 @@ async fn change_own_password(call: Call, member: Member) -> Result<Reply, Error>
         ChangePassword::read(&call.body_fields()?)?;
     let front = &call.front;
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
-    let replaced = password::prove_and_hash_new(front, &turn, email, old, new).await;
+    let replaced = password::verify_and_hash_new(front, &turn, email, old, new).await;
     let (proven, hash) = replaced.map_err(with_password_field)?;
-    let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
+    let attempt = CodeAttempt::new(front, &turn, proven.credential_snapshot(), code.as_ref())?;
     let given = VerifiedCredentials {
         proven,
         code,
@@ -215,9 +216,9 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
     let ConfirmPassword { password, code } = ConfirmPassword::read(&call.body_fields()?)?;
     let front = &call.front;
     let (turn, email) = (ClientIdentity::for_member(&member), &member.user().email);
-    let proven = password::prove_user(front, &turn, email, password).await;
+    let proven = password::verify_user(front, &turn, email, password).await;
     let proven = proven.map_err(with_password_field)?;
-    let attempt = CodeAttempt::new(front, &turn, proven.mark(), code.as_ref())?;
+    let attempt = CodeAttempt::new(front, &turn, proven.credential_snapshot(), code.as_ref())?;
     let given = VerifiedCredentials {
         proven,
         code,
@@ -234,19 +235,19 @@ async fn confirm_password(call: Call, member: Member) -> Result<Reply, Error> {
 /// wrong.
 fn with_password_field(error: Error) -> Error {
     match error {
-        Error::Refused(refusal) if refusal.code == Code::InvalidCredentials => {
+        Error::Refused(refusal) if refusal.code == RefusalCode::InvalidCredentials => {
             let message = "password must be your current password";
-            Refusal::for_param(Code::InvalidCredentials, "password", message).into()
+            Refusal::for_param(RefusalCode::InvalidCredentials, "password", message).into()
         }
         other => other,
     }
 }
 
 /// Renders a user and the user's account as JSON.
-fn view((user, account): &UserWithAccount) -> Result<Json, Error> {
+fn user_json((user, account): &UserWithAccount) -> Result<Json, Error> {
     Ok(render::operator::user(user, account.as_deref())?)
 }
 
 fn user_reply(status: StatusCode, user: &UserWithAccount) -> Result<Reply, Error> {
-    Ok(Reply { status, ..Reply::ok(view(user)?) })
+    Ok(Reply { status, ..Reply::ok(user_json(user)?) })
 }

@@ -51,7 +51,7 @@ async fn export_addresses(call: Call, operator: Operator) -> Result<Reply, Error
     let body = ReplyBody::stream(move |pieces| {
         stream_addresses(service, place, id, funded, first, pieces)
     });
-    Ok(Reply::stream("text/csv; charset=utf-8", body).with(CONTENT_DISPOSITION, &file))
+    Ok(Reply::stream("text/csv; charset=utf-8", body).with_header(CONTENT_DISPOSITION, &file))
 }
 
 /// Streams the addresses of a wallet until all addresses are sent or the client disconnects.

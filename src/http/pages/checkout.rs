@@ -6,10 +6,10 @@ mod phrases;
 mod view;
 
 use super::form::FormFields;
-use super::{CustomerLanguage, LANG, count_creation, page_reply, see_other, shop_frame};
+use super::{CustomerLanguage, LANG, count_creation, page_reply, redirect, shop_frame};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::draft::SimulatedAmount;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::url::SiteUrl;
 use crate::http::front::sandbox::ClockChange;
@@ -50,7 +50,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                     kind: ParamKind::Any,
                 },
             ],
-            handler: Handler::Open(|call| Box::pin(show(call))),
+            handler: Handler::Open(|call| Box::pin(show_checkout(call))),
             ..CHECKOUT_PAGE
         },
         Route {
@@ -73,9 +73,9 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 /// GET /checkout/{id}
-async fn show(call: Call) -> Result<Reply, Error> {
+async fn show_checkout(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
-    let checkout = call.front.service.checkout(call.now, call.id(), token)?;
+    let checkout = call.front.service.checkout(call.now, call.first_param(), token)?;
     let (invoice, account) = (&checkout.invoice, &checkout.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
     let has_controls = call.front.sandbox.is_some();
@@ -83,7 +83,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
     let mut view = CheckoutView::new(&checkout, token, speech, call.now, has_controls);
     view.parent = parent.filter(|parent| account.allows_origin(Some(parent)));
     match (invoice.status, &invoice.coin) {
-        (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_over() => {
+        (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, _) if view.is_past_deadline() => {
             let state = invoice.status.as_str();
             render_page(&call, &view, state, Some(WAITING_SECONDS), view.expired_page())
         }
@@ -143,7 +143,7 @@ fn render_page(
     let live = LiveCheckout {
         words: view.speech.words,
         state,
-        live: view.updates(again.unwrap_or(SETTLED_SECONDS)),
+        live: view.page_updates(again.unwrap_or(SETTLED_SECONDS)),
         hidden: view.hidden_fields(),
         trial: view.simulation_buttons(),
         body,
@@ -157,9 +157,11 @@ async fn select_coin(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, asset) = (form.text("token")?, form.text("asset")?);
     let service = &call.front.service;
-    let picked = service.select_checkout_coin(call.now, call.id(), token, asset.to_owned()).await;
-    let is_over =
-        |refusal: &Refusal| matches!(refusal.code, Code::PaymentInFlight | Code::InvoiceClosed);
+    let picked =
+        service.select_checkout_coin(call.now, call.first_param(), token, asset.to_owned()).await;
+    let is_over = |refusal: &Refusal| {
+        matches!(refusal.code, RefusalCode::PaymentInFlight | RefusalCode::InvoiceClosed)
+    };
     match picked {
         // It is too late to choose a coin. The page shows the outcome of the invoice.
         Err(Error::Refused(refusal)) if is_over(&refusal) => {}
@@ -173,7 +175,7 @@ async fn simulate_payment(call: Call) -> Result<Reply, Error> {
     let form = FormFields::parse(&call.body)?;
     let (token, case) = (form.text("token")?, form.text("case")?);
     let service = &call.front.service;
-    let (now, id) = (call.now, call.id());
+    let (now, id) = (call.now, call.first_param());
     let checkout = service.checkout(now, id, token)?;
     // Anyone may create a test invoice through a payment link and pay the invoice without a key. Therefore simulated
     // payments have the same rate limit as the creation of such invoices.
@@ -204,7 +206,7 @@ async fn move_clock_to_deadline(
     let is_test = checkout.invoice.mode == Mode::Test;
     let sandbox = sandbox.filter(|_| is_test).ok_or_else(|| {
         let message = "only the clock of a sandbox is moved, for a test invoice";
-        Refusal::new(Code::Forbidden, message)
+        Refusal::new(RefusalCode::Forbidden, message)
     })?;
     sandbox.admit_form(&call.headers)?;
     let deadline = checkout.invoice.terms().deadline();
@@ -216,8 +218,8 @@ async fn move_clock_to_deadline(
 
 /// Redirects to the invoice's page with status 303.
 fn redirect_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
-    let back = page_path(call.id(), form)?;
-    Ok(see_other(&format!("../{back}")))
+    let back = page_path(call.first_param(), form)?;
+    Ok(redirect(&format!("../{back}")))
 }
 
 /// Returns the path of the invoice's page, relative to `/checkout/`. `body` is a form that the page sent. Returns

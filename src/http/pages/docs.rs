@@ -24,7 +24,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "docsPage",
             path: "/docs",
             summary: "The reference: every operation, webhook and error.",
-            handler: Handler::Open(|call| Box::pin(show(call))),
+            handler: Handler::Open(|call| Box::pin(show_reference(call))),
             ..PAGE
         },
         Route {
@@ -38,7 +38,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 /// GET /docs
-async fn show(call: Call) -> Result<Reply, Error> {
+async fn show_reference(call: Call) -> Result<Reply, Error> {
     let page = call.front.reference_page(render_reference)?;
     let reply = Reply::text(StatusCode::OK, "text/html; charset=utf-8", page);
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
@@ -46,7 +46,7 @@ async fn show(call: Call) -> Result<Reply, Error> {
 
 /// GET /docs/{guide}
 async fn show_guide(call: Call) -> Result<Reply, Error> {
-    let guide = guide(call.id()).ok_or_else(|| Refusal::not_found("guide"))?;
+    let guide = guide(call.first_param()).ok_or_else(|| Refusal::not_found("guide"))?;
     let reply = packed_reply(&guide.page, "text/html; charset=utf-8", &call.headers);
     Ok(with_policy(reply, call.policy, &call.policy.header_value(None, None)))
 }

@@ -8,7 +8,7 @@ use super::form::FormFields;
 use super::{CustomerLanguage, accept_language, checkout, page_reply, service_frame};
 use crate::domain::account::Account;
 use crate::domain::language::{AUTO, Language};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::http::error::reply_with_body;
 use crate::http::front::{Front, RequestId};
 use crate::http::policy::PagePolicy;
@@ -48,7 +48,7 @@ impl<'a> ErrorContext<'a> {
         headers: &HeaderMap,
         body: Option<&Bytes>,
     ) -> ErrorContext<'a> {
-        let customer = form.payers_of.map(|pays| CustomerRequest {
+        let customer = form.payable.map(|pays| CustomerRequest {
             pays,
             accepted: accept_language(headers),
             body: body.cloned().unwrap_or_default(),
@@ -71,7 +71,7 @@ impl<'a> ErrorContext<'a> {
 impl CustomerRequest {
     /// Returns the account of the shop. No token is needed, because the error page reveals only a language and the
     /// origins that may frame the page.
-    fn account(&self, context: &ErrorContext<'_>) -> Option<Account> {
+    fn find_account(&self, context: &ErrorContext<'_>) -> Option<Account> {
         match self.pays {
             Payable::Invoice => context.front.service.account_of_invoice(context.id()),
             Payable::Link => context.front.service.account_of_link(context.id()),
@@ -110,7 +110,7 @@ impl CustomerRequest {
 pub(in crate::http) fn error_page(context: &ErrorContext<'_>, error: Error) -> Reply {
     let request_id = &*context.request_id.to_string();
     let customer = context.customer.as_ref();
-    let account = customer.and_then(|customer| customer.account(context));
+    let account = customer.and_then(|customer| customer.find_account(context));
     let speech = customer.map(|customer| customer.choose_language(context, account.as_ref()));
     let language = speech.map_or(Language::English, |speech| speech.language);
     let words = Words::for_language(language);
@@ -150,10 +150,10 @@ fn customer_advice(
         StatusCode::INTERNAL_SERVER_ERROR => (words.error_broken_title, words.error_broken_note),
         _ => {
             let note = match refusal.code {
-                Code::CoinUnavailable => words.error_coin,
-                Code::AccountNotApproved | Code::AccountSuspended | Code::AccountNotActive => {
-                    words.error_shop
-                }
+                RefusalCode::CoinUnavailable => words.error_coin,
+                RefusalCode::AccountNotApproved
+                | RefusalCode::AccountSuspended
+                | RefusalCode::AccountNotActive => words.error_shop,
                 _ => words.error_note,
             };
             (words.error_title, note)

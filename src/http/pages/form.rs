@@ -1,6 +1,6 @@
 //! Parses form bodies: `application/x-www-form-urlencoded`.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::http::request::url_decode;
 
 /// The fields of a form, as names and values.
@@ -12,7 +12,7 @@ impl FormFields {
     /// # Errors
     /// `invalid_request` if the body is not UTF-8.
     pub(super) fn parse(body: &[u8]) -> Result<FormFields, Refusal> {
-        let wrong = || Refusal::new(Code::InvalidRequest, "the form must be sent as UTF-8");
+        let wrong = || Refusal::new(RefusalCode::InvalidRequest, "the form must be sent as UTF-8");
         let text = str::from_utf8(body).map_err(|_| wrong())?;
         let pairs = text.split('&').filter(|pair| !pair.is_empty());
         let pair = |pair: &str| {

@@ -19,16 +19,16 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         operation: "frontPage",
         path: "/",
         summary: "A sandbox's page; elsewhere the way to the operator pages.",
-        handler: Handler::Open(|call| Box::pin(show(call))),
+        handler: Handler::Open(|call| Box::pin(show_root_page(call))),
         ..PAGE
     }],
 };
 
 /// GET /
-async fn show(call: Call) -> Result<Reply, Error> {
+async fn show_root_page(call: Call) -> Result<Reply, Error> {
     if call.front.sandbox.is_none() {
         let reply = Reply { status: StatusCode::FOUND, ..Reply::no_content() };
-        return Ok(with_page_headers(reply).with(LOCATION, "./dashboard"));
+        return Ok(with_page_headers(reply).with_header(LOCATION, "./dashboard"));
     }
     auth::admit_to_sandbox(&call.front, &call.headers)?;
     let page = SandboxPage {

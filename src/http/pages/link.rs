@@ -2,13 +2,13 @@
 
 use super::form::FormFields;
 use super::{
-    CustomerLanguage, LANG, count_creation, non_empty, page_reply, see_other, shop_frame,
+    CustomerLanguage, LANG, count_creation, non_empty, page_reply, redirect, shop_frame,
     with_policy,
 };
 use crate::domain::link::PaymentLink;
 use crate::domain::money::Cents;
 use crate::domain::qr::Qr;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Handler, LINK_PAGE, Resource, Route};
@@ -30,7 +30,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/l/{id}",
             summary: "The page of a payment link.",
             query: &[LANG],
-            handler: Handler::Open(|call| Box::pin(show(call))),
+            handler: Handler::Open(|call| Box::pin(show_link(call))),
             ..LINK_PAGE
         },
         Route {
@@ -38,7 +38,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             method: "POST",
             path: "/l/{id}",
             summary: "Makes the invoice of a payment link.",
-            handler: Handler::Open(|call| Box::pin(pay(call))),
+            handler: Handler::Open(|call| Box::pin(create_invoice(call))),
             ..LINK_PAGE
         },
         Route {
@@ -60,18 +60,18 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 /// GET /l/{id}
-async fn show(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.public_link(call.id())?;
+async fn show_link(call: Call) -> Result<Reply, Error> {
+    let opened = call.front.service.public_link(call.first_param())?;
     let speech = CustomerLanguage::new(call.query.text("lang"), &opened.account, &call.headers);
     render_page(&call, &opened, speech, "", None)
 }
 
 /// GET /l/{id}/qr
 async fn show_qr(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.public_link(call.id())?;
+    let opened = call.front.service.public_link(call.first_param())?;
     let (link, account) = (&opened.link, &opened.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
-    let price = link.amount.map(|amount| price(speech.words, link, amount));
+    let price = link.amount.map(|amount| format_price(speech.words, link, amount));
     let body = LinkQrPage {
         words: speech.words,
         lang: speech.picked,
@@ -93,7 +93,7 @@ async fn show_qr(call: Call) -> Result<Reply, Error> {
 
 /// GET /l/{id}/qr.svg
 async fn show_qr_image(call: Call) -> Result<Reply, Error> {
-    let opened = call.front.service.public_link(call.id())?;
+    let opened = call.front.service.public_link(call.first_param())?;
     let too_long = || Error::Failed("the public url is longer than a QR code can be".to_owned());
     let qr = Qr::encode(&opened.url).ok_or_else(too_long)?;
     let svg = LinkSvg { qr }.render();
@@ -103,14 +103,14 @@ async fn show_qr_image(call: Call) -> Result<Reply, Error> {
 }
 
 /// Formats the price of a payment link.
-fn price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
+fn format_price(words: &Words, link: &PaymentLink, amount: Cents) -> String {
     words.format_amount(&amount.to_string(), link.currency.as_str())
 }
 
 /// POST /l/{id}
-async fn pay(call: Call) -> Result<Reply, Error> {
+async fn create_invoice(call: Call) -> Result<Reply, Error> {
     let service = &call.front.service;
-    let opened = service.public_link(call.id())?;
+    let opened = service.public_link(call.first_param())?;
     count_creation(&call)?;
     let form = FormFields::parse(&call.body)?;
     let (named, lang) = (form.text("amount")?, form.text("lang")?);
@@ -128,14 +128,14 @@ async fn pay(call: Call) -> Result<Reply, Error> {
             }
         },
     };
-    match service.create_link_invoice(call.now, call.id(), amount).await {
+    match service.create_link_invoice(call.now, call.first_param(), amount).await {
         Ok(begun) => {
             let (id, token) = (begun.invoice_id, begun.token);
             let lang = super::lang_query(lang.unwrap_or_default());
-            Ok(see_other(&format!("../checkout/{id}?token={token}{lang}")))
+            Ok(redirect(&format!("../checkout/{id}?token={token}{lang}")))
         }
-        Err(Error::Refused(Refusal { code: Code::AmountTooLarge, .. })) => {
-            let most = price(words, &opened.link, opened.account.invoice_max);
+        Err(Error::Refused(Refusal { code: RefusalCode::AmountTooLarge, .. })) => {
+            let most = format_price(words, &opened.link, opened.account.invoice_max);
             let problem = fill(words.link_most, &[("amount", &most)]);
             render_page(&call, &opened, speech, named, Some(&problem))
         }
@@ -179,7 +179,7 @@ fn render_page(
         amount_label: fill(words.link_amount, &[("currency", currency)]),
         example: fill(words.link_example, &[("example", &example)]),
         price: match link.amount {
-            Some(amount) => Price::Fixed(price(words, link, amount)),
+            Some(amount) => Price::Fixed(format_price(words, link, amount)),
             None => Price::Named(named),
         },
     };

@@ -142,13 +142,13 @@ fn page_reply(
 
 /// Adds the security headers of a page. `text` is the value of the Content-Security-Policy.
 fn with_policy(reply: Reply, policy: PagePolicy<'_>, text: &str) -> Reply {
-    let reply = with_page_headers(reply).with(CONTENT_SECURITY_POLICY, text);
-    if policy.is_isolated { reply.with(OPENER_POLICY, "same-origin") } else { reply }
+    let reply = with_page_headers(reply).with_header(CONTENT_SECURITY_POLICY, text);
+    if policy.is_isolated { reply.with_header(OPENER_POLICY, "same-origin") } else { reply }
 }
 
 /// Adds the headers of all pages, which forbid content sniffing and referrers.
 fn with_page_headers(reply: Reply) -> Reply {
-    reply.with(X_CONTENT_TYPE_OPTIONS, "nosniff").with(REFERRER_POLICY, "no-referrer")
+    reply.with_header(X_CONTENT_TYPE_OPTIONS, "nosniff").with_header(REFERRER_POLICY, "no-referrer")
 }
 
 /// Turns the message of a refusal into a sentence, with a capital letter and a full stop.
@@ -160,9 +160,9 @@ fn to_sentence(message: &str) -> String {
 }
 
 /// Redirects with status 303 to `location`, which is relative to the requested page.
-fn see_other(location: &str) -> Reply {
+fn redirect(location: &str) -> Reply {
     let reply = Reply { status: StatusCode::SEE_OTHER, ..Reply::no_content() };
-    with_page_headers(reply).with(hyper::header::LOCATION, location)
+    with_page_headers(reply).with_header(hyper::header::LOCATION, location)
 }
 
 /// Counts the creation of an invoice through a payment link against the limits of the client's networks. The creation
@@ -171,7 +171,7 @@ fn see_other(location: &str) -> Reply {
 /// # Errors
 /// `rate_limited` if this client, or a network that contains the client, has reached its limit.
 fn count_creation(call: &Call) -> Result<(), Error> {
-    let networks = client::enclosing_networks(call.client());
+    let networks = client::enclosing_networks(call.client_address());
     let networks = networks.each_ref().map(String::as_str);
     let uptime = call.front.clock.uptime();
     match call.front.link_limiter.count_in_networks(&networks, uptime) {
@@ -193,7 +193,7 @@ fn exit_link<'a>(
 }
 
 /// Returns a time in two formats: the format of JSON, and a format for people.
-fn moment(time: Time) -> Moment {
+fn format_moment(time: Time) -> Moment {
     let moment = time.to_string();
     let (day, hour) = (moment.get(..10), moment.get(11..16));
     let (day, hour) = (day.unwrap_or_default(), hour.unwrap_or_default());
@@ -208,12 +208,12 @@ fn non_empty(text: Option<&str>) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{moment, to_sentence};
+    use super::{format_moment, to_sentence};
     use crate::domain::time::Time;
 
     #[test]
     fn times_and_messages_are_formatted_for_people() {
-        assert_eq!(moment(Time(1_795_253_400_007)).text, "2026-11-21 09:30 UTC");
+        assert_eq!(format_moment(Time(1_795_253_400_007)).text, "2026-11-21 09:30 UTC");
         assert_eq!(to_sentence("no such invoice"), "No such invoice.");
         assert_eq!(to_sentence(""), ".");
     }

@@ -4,7 +4,7 @@
 
 use super::form::FormFields;
 use super::{page_reply, service_frame, to_sentence};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::user::PASSWORD_CHARS_MIN;
 use crate::http::operator::users::create_first_operator;
 use crate::http::password;
@@ -28,7 +28,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 about: "The token of the link.",
                 kind: ParamKind::Any,
             }],
-            handler: Handler::Open(|call| Box::pin(show(call))),
+            handler: Handler::Open(|call| Box::pin(show_setup_form(call))),
             ..PAGE
         },
         Route {
@@ -43,7 +43,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 };
 
 /// GET /setup
-async fn show(call: Call) -> Result<Reply, Error> {
+async fn show_setup_form(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_setup_token(&call, token)?;
     render_form(&call, token, "", None)
@@ -62,7 +62,7 @@ async fn create_operator(call: Call) -> Result<Reply, Error> {
             let frame = service_frame("Coffer is set up");
             page_reply(StatusCode::OK, call.policy, frame, done)
         }
-        Err(Error::Refused(refusal)) if refusal.code == Code::InvalidRequest => {
+        Err(Error::Refused(refusal)) if refusal.code == RefusalCode::InvalidRequest => {
             render_form(&call, token, email, Some(&refusal))
         }
         Err(error) => Err(error),

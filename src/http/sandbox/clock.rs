@@ -4,8 +4,8 @@ use super::state::{STATE, state_reply};
 use crate::domain::fields::rule::{FlagRule, OrNull, described};
 use crate::domain::fields::text_rule::{parsed, text};
 use crate::domain::fields::{Schema, input, schema};
-use crate::domain::refusal::{Code, Refusal};
-use crate::domain::time::{Time, parse_span_ms};
+use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::domain::time::{Time, parse_duration_ms};
 use crate::http::front::sandbox::{ClockChange, Sandbox};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
@@ -23,7 +23,7 @@ input! {
         ]
     } {
         /// Duration to move forward by, as `[Nd][Nh][Nm][Ns]`, at most 3650d.
-        optional advance: i64 = OrNull(parsed(text(1..=40).with_pattern(2, SPAN), parse_span_ms)), "20m";
+        optional advance: i64 = OrNull(parsed(text(1..=40).with_pattern(2, SPAN), parse_duration_ms)), "20m";
         /// Time to move forward to, not in the past and not after the year 8999.
         optional set: Time = described(parsed(text(1..=40), str::parse), MOMENT_OR_NULL);
         /// Whether the clock stands still.
@@ -59,7 +59,7 @@ async fn change_clock(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error>
         (None, None, Some(frozen)) => ClockChange::Freeze(frozen),
         _ => {
             let message = "give one of advance, set and frozen";
-            return Err(Refusal::new(Code::InvalidRequest, message).into());
+            return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
         }
     };
     sandbox.control.move_clock(step).await?;

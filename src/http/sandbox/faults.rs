@@ -7,7 +7,7 @@ use super::state::{STATE, state_reply};
 use crate::domain::fields::input;
 use crate::domain::fields::rule::{FlagOrFalseRule, integer};
 use crate::domain::fields::text_rule::{constant, text};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::http::front::faults::{Fault, FaultState};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
@@ -48,7 +48,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Makes the next calls fail, wait or stay without an answer; or empties the pool, or makes rates stale.",
             body: Body::required(&SandboxFault::COMPONENT),
             answers: STATE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(add(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(add_fault(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -58,13 +58,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/faults",
             summary: "Ends every fault.",
             answers: DONE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(clear(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(clear_faults(call, sandbox))),
             ..PLAIN
         },
     ],
 };
 
-async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn add_fault(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxFault::read(&call.body_fields()?)?;
     let names_state = input.pool.is_some() || input.rates.is_some();
     let mut pretended = call.front.service.faults();
@@ -73,7 +73,7 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let fault = read_fault(input, &sandbox.faults)?;
     if fault.is_none() && !names_state {
         let message = "give status, delayMs or dropAnswer with times, or pool, or rates";
-        return Err(Refusal::new(Code::InvalidRequest, message).into());
+        return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
     }
     call.front.service.set_faults(pretended);
     if let Some(fault) = fault {
@@ -82,7 +82,7 @@ async fn add(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     state_reply(&call, &sandbox)
 }
 
-async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn clear_faults(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     call.front.service.set_faults(Faults::default());
     sandbox.faults.clear();
     Ok(Reply::no_content())

@@ -4,9 +4,9 @@ use super::DONE;
 use crate::domain::event::EventType;
 use crate::domain::fields::rule::{OrNull, integer};
 use crate::domain::fields::{Component, input};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::InboxMessage;
-use crate::domain::time::parse_span_ms;
+use crate::domain::time::parse_duration_ms;
 use crate::http::front::inbox::{Behaviour, Message};
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
@@ -53,7 +53,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             ],
             // The `Host` header of a webhook names the host in the endpoint's URL, which may be any host.
             takes_any_host: true,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(receive(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(receive_message(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -74,7 +74,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
                 },
             ],
             answers: &[RouteAnswer::json(200, "The messages.", &MESSAGES)],
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(messages(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(list_messages(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -85,7 +85,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             summary: "Configures the answers of an inbox.",
             body: Body::required(&SandboxInboxBehaviour::COMPONENT),
             answers: DONE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(configure(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(configure_inbox(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -95,30 +95,30 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/inbox/{name}",
             summary: "Empties an inbox, which then answers 200 again.",
             answers: DONE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(clear(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(clear_inbox(call, sandbox))),
             ..PLAIN
         },
     ],
 };
 
-async fn receive(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn receive_message(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let message = Message::new(&call.headers, &call.body, call.now);
-    let behaviour = sandbox.control.inboxes().receive(call.id(), message);
-    let behaviour =
-        behaviour.ok_or_else(|| Refusal::new(Code::Overloaded, "there are too many inboxes"))?;
+    let behaviour = sandbox.control.inboxes().receive(call.first_param(), message);
+    let behaviour = behaviour
+        .ok_or_else(|| Refusal::new(RefusalCode::Overloaded, "there are too many inboxes"))?;
     let delay = tokio::time::sleep(Duration::from_millis(behaviour.delay_ms));
     call.front.run_until_closed(delay).await;
     let status = StatusCode::from_u16(behaviour.status).unwrap_or(StatusCode::OK);
     Ok(Reply { status, ..Reply::no_content() })
 }
 
-async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    let wait_ms = call.query.text("wait").map(parse_span_ms).transpose();
+async fn list_messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    let wait_ms = call.query.text("wait").map(parse_duration_ms).transpose();
     let wait_ms = wait_ms.ok().filter(|wait_ms| wait_ms.unwrap_or(0) <= WAIT_MS_MAX);
     let wait_ms = wait_ms
         .ok_or_else(|| Refusal::field("wait", "must be a span of at most 60s, like \"5s\""))?;
     let inboxes = sandbox.control.inboxes();
-    let (name, kind) = (call.id(), call.query.text("type"));
+    let (name, kind) = (call.first_param(), call.query.text("type"));
     let mut arrivals = inboxes.arrivals();
     let first_match = async {
         while inboxes.messages(name, kind).is_empty() {
@@ -136,18 +136,18 @@ async fn messages(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     Reply::list(&data.collect::<Result<Vec<Json>, Error>>()?)
 }
 
-async fn configure(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn configure_inbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let input = SandboxInboxBehaviour::read(&call.body_fields()?)?;
     let behaviour = Behaviour {
         status: u16::try_from(input.status).unwrap_or(200),
         delay_ms: u64::try_from(input.delay_ms).unwrap_or(0),
         times: input.times.and_then(|times| u64::try_from(times).ok()),
     };
-    sandbox.control.inboxes().configure(call.id(), behaviour);
+    sandbox.control.inboxes().configure(call.first_param(), behaviour);
     Ok(Reply::no_content())
 }
 
-async fn clear(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
-    sandbox.control.inboxes().clear_inbox(call.id());
+async fn clear_inbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+    sandbox.control.inboxes().clear_inbox(call.first_param());
     Ok(Reply::no_content())
 }

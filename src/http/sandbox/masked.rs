@@ -5,7 +5,7 @@
 //! contain a secret.
 
 use crate::domain::json;
-use crate::domain::wallet::{WalletSecret, contains_phrase};
+use crate::domain::wallet::{WalletSecret, contains_seed_phrase};
 use crate::http::request::{masked_path, url_decode};
 use crate::service::sandbox::is_public_credential;
 use serde_json::{Map, Value};
@@ -121,7 +121,7 @@ fn mask_field(name: &str, value: &mut Value) {
             }
         }
         Value::Array(values) => {
-            if contains_phrase(values.iter().filter_map(Value::as_str)) {
+            if contains_seed_phrase(values.iter().filter_map(Value::as_str)) {
                 *value = HIDDEN.into();
                 return;
             }
@@ -137,7 +137,7 @@ fn mask_field(name: &str, value: &mut Value) {
                 }
             });
             *fields = masked.collect::<Map<String, Value>>();
-            if contains_phrase(fields.values().filter_map(Value::as_str)) {
+            if contains_seed_phrase(fields.values().filter_map(Value::as_str)) {
                 *value = HIDDEN.into();
             }
         }
@@ -145,21 +145,21 @@ fn mask_field(name: &str, value: &mut Value) {
 }
 
 /// Returns the letters and digits of a name in lower case, for comparison.
-fn plain_name(name: &str) -> String {
+fn normalize_name(name: &str) -> String {
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
 /// Returns `true` if values of a field with this name are always hidden.
 fn is_hidden(name: &str) -> bool {
-    let name = plain_name(name);
+    let name = normalize_name(name);
     SECRET_NAMES.contains(&name.as_str())
         || SECRET_NAME_PARTS.iter().any(|part| name.contains(part))
 }
 
 /// Returns `true` if this text of the field `name` looks like a secret.
 fn is_secret(name: &str, text: &str) -> bool {
-    let name = plain_name(name);
+    let name = normalize_name(name);
     if has_key(text) {
         return true;
     }
@@ -180,7 +180,7 @@ fn has_key(text: &str) -> bool {
 
 /// Returns `true` if a text that is not JSON may contain a secret.
 fn may_contain_secret(text: &str) -> bool {
-    let plain = plain_name(text);
+    let plain = normalize_name(text);
     let names = || SECRET_NAME_PARTS.iter().chain(&SECRET_NAMES);
     let is_written_otherwise = text.contains("\\u") || text.contains('%');
     is_written_otherwise
@@ -197,7 +197,7 @@ mod tests {
     const KEY: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     const PHRASE: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 
-    fn masked(sent: &Value) -> String {
+    fn masked_json(sent: &Value) -> String {
         mask_body(&sent.to_string()).into_owned()
     }
 
@@ -217,11 +217,11 @@ mod tests {
             json!({ "note": format!("{PHRASE} x1x") }),
             json!({ "words": PHRASE.split(' ').chain(["x1x"]).collect::<Vec<_>>() }),
         ] {
-            let masked = masked(&hidden);
+            let masked = masked_json(&hidden);
             assert!(!masked.contains("x1x") && masked.contains(HIDDEN), "{masked}");
         }
-        assert_eq!(masked(&json!({ "note": KEY })), json!({ "note": HIDDEN }).to_string());
-        let as_name = masked(&json!({ KEY: 1 }));
+        assert_eq!(masked_json(&json!({ "note": KEY })), json!({ "note": HIDDEN }).to_string());
+        let as_name = masked_json(&json!({ KEY: 1 }));
         assert!(!as_name.contains(KEY), "{as_name}");
     }
 
@@ -233,7 +233,7 @@ mod tests {
             json!({ "description": "Coffee beans, 1 kg", "hasPassword": true }),
             json!({ "message": "a sentence of so many words that it could be what a wallet is made of" }),
         ] {
-            assert_eq!(masked(&text), text.to_string());
+            assert_eq!(masked_json(&text), text.to_string());
         }
         for text in ["", "not JSON at all", "1 + 1"] {
             assert_eq!(mask_body(text), text);

@@ -37,7 +37,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox",
             summary: "Returns the time, the account's switches and counts.",
             answers: STATE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(state(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(show_state(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -47,7 +47,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/reset",
             summary: "Resets the state to the seed, and the clock to real time.",
             answers: STATE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(reset(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(reset_sandbox(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -57,7 +57,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/snapshots/{name}",
             summary: "Saves the whole state and the clock under a name.",
             answers: STATE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(snapshot(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(save_snapshot(call, sandbox))),
             ..PLAIN
         },
         Route {
@@ -67,13 +67,13 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             path: "/sandbox/snapshots/{name}/restore",
             summary: "Restores the state that was saved under a name.",
             answers: STATE,
-            handler: Handler::Sandbox(|call, sandbox| Box::pin(restore(call, sandbox))),
+            handler: Handler::Sandbox(|call, sandbox| Box::pin(restore_snapshot(call, sandbox))),
             ..PLAIN
         },
     ],
 };
 
-async fn state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn show_state(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     state_reply(&call, &sandbox)
 }
 
@@ -84,26 +84,26 @@ pub(super) fn state_reply(call: &Call, sandbox: &Sandbox) -> Result<Reply, Error
     service.sandbox_state(clock.now(), clock.frozen_at().is_some(), faults).map(Reply::ok)
 }
 
-async fn reset(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn reset_sandbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.reset().await?;
     sandbox.faults.clear();
     call.front.throttle.clear();
     state_reply(&call, &sandbox)
 }
 
-async fn snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn save_snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.snapshot(snapshot_name(&call)?).await?;
     state_reply(&call, &sandbox)
 }
 
-async fn restore(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
+async fn restore_snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.restore(snapshot_name(&call)?).await?;
     state_reply(&call, &sandbox)
 }
 
 /// Returns the snapshot's name from the path. Checks the name, because the server uses it in a file name.
 fn snapshot_name(call: &Call) -> Result<String, Refusal> {
-    let name = call.id();
+    let name = call.first_param();
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
     if plain && (1..=64).contains(&name.len()) {
         Ok(name.to_owned())

@@ -1,10 +1,10 @@
 //! Targets of guesses, and the rate of failures that each target allows to all clients together.
 
 use super::rate::Rate;
-use super::{PasswordLimits, ThrottleKey, key};
+use super::{PasswordLimits, ThrottleKey, hash_key};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, SECOND_MS};
-use crate::service::operator::members::CredentialMark;
+use crate::service::operator::members::CredentialSnapshot;
 
 /// Number of failures of all unknown clients together at one email before these clients must wait. A single client
 /// reaches its own limit earlier.
@@ -35,15 +35,15 @@ pub(in crate::http) enum ClientKind {
 /// Secret that a client tries to guess.
 pub(in crate::http) enum Target {
     /// Password of an existing user.
-    User(CredentialMark, ClientKind),
+    User(CredentialSnapshot, ClientKind),
     /// Password for an email that no user has. Upper and lower case are not distinguished.
-    Nobody(String),
+    UnknownEmail(String),
     /// Code of the user's authenticator app, entered at sign-in.
-    Code(CredentialMark, ClientKind),
+    Code(CredentialSnapshot, ClientKind),
     /// Code of the user's authenticator app, entered in a session of the user.
-    OwnCode(CredentialMark),
+    SessionCode(CredentialSnapshot),
     /// Recovery code of the user. A recovery code is too long to guess.
-    RecoveryCode(CredentialMark),
+    RecoveryCode(CredentialSnapshot),
     SetUp,
 }
 
@@ -52,10 +52,10 @@ impl Target {
     /// long to guess.
     fn rate(&self, limits: &PasswordLimits) -> Option<Rate> {
         match self {
-            Target::User(..) | Target::Nobody(_) => {
+            Target::User(..) | Target::UnknownEmail(_) => {
                 Some(Rate { burst: limits.shared_guesses_max, cost_ms: EMAIL_INTERVAL_MS })
             }
-            Target::Code(..) | Target::OwnCode(_) => Some(CODE_RATE),
+            Target::Code(..) | Target::SessionCode(_) => Some(CODE_RATE),
             Target::RecoveryCode(_) | Target::SetUp => None,
         }
     }
@@ -79,28 +79,28 @@ impl Target {
     /// Returns `true` if a failure also counts against the client's rate at all targets. Wrong codes do not count,
     /// because the client has already sent the right password.
     pub(super) fn counts_for_client(&self) -> bool {
-        matches!(self, Target::User(..) | Target::Nobody(_))
+        matches!(self, Target::User(..) | Target::UnknownEmail(_))
     }
 
     /// Returns the key of the target for this client, or for all clients if `client` is empty. A new password changes
     /// the keys of the user's targets.
     pub(super) fn key(&self, client: &str) -> ThrottleKey {
         match self {
-            Target::User(mark, _) => user_target_key("user", mark, client),
-            Target::Code(mark, _) => user_target_key("code", mark, client),
-            Target::OwnCode(mark) => user_target_key("own code", mark, client),
-            Target::RecoveryCode(mark) => user_target_key("recovery", mark, client),
-            Target::Nobody(email) => {
+            Target::User(mark, _) => key_of_user_target("user", mark, client),
+            Target::Code(mark, _) => key_of_user_target("code", mark, client),
+            Target::SessionCode(mark) => key_of_user_target("own code", mark, client),
+            Target::RecoveryCode(mark) => key_of_user_target("recovery", mark, client),
+            Target::UnknownEmail(email) => {
                 let email = email.to_lowercase();
-                key(&format!("email {} {email} {client}", email.len()))
+                hash_key(&format!("email {} {email} {client}", email.len()))
             }
-            Target::SetUp => key(&format!("set-up {client}")),
+            Target::SetUp => hash_key(&format!("set-up {client}")),
         }
     }
 }
 
 /// Returns the key of a target that belongs to a user. `mark` identifies the user and the user's current password.
-fn user_target_key(what: &str, mark: &CredentialMark, client: &str) -> ThrottleKey {
+fn key_of_user_target(what: &str, mark: &CredentialSnapshot, client: &str) -> ThrottleKey {
     let password = hex(&mark.password);
-    key(&format!("{what} {} {password} {client}", mark.user))
+    hash_key(&format!("{what} {} {password} {client}", mark.user))
 }

@@ -6,7 +6,7 @@ use super::{
     wait_ms,
 };
 use crate::domain::time::{HOUR_MS, SECOND_MS, Time};
-use crate::service::operator::members::CredentialMark;
+use crate::service::operator::members::CredentialSnapshot;
 
 const MAX: usize = 1_000;
 
@@ -14,8 +14,8 @@ fn limits() -> PasswordLimits {
     PasswordLimits { failures_remembered_max: MAX, ..PasswordLimits::default() }
 }
 
-fn credential_mark(password: u8) -> CredentialMark {
-    CredentialMark { user: 1, password: [password; 32], factor: Some(Time(1)) }
+fn credential_mark(password: u8) -> CredentialSnapshot {
+    CredentialSnapshot { user: 1, password: [password; 32], factor: Some(Time(1)) }
 }
 
 /// Returns the target of an unknown client that guesses a user's password.
@@ -29,7 +29,7 @@ fn known_client_target() -> Target {
 }
 
 fn email_target(email: &str) -> Target {
-    Target::Nobody(email.to_owned())
+    Target::UnknownEmail(email.to_owned())
 }
 
 /// Makes an attempt at the time `now`, in milliseconds. Returns `true` if the attempt is allowed.
@@ -106,7 +106,7 @@ fn disconnected_attempt_is_not_counted() {
 fn right_password_does_not_reset_code_failures() {
     let code = Target::Code(credential_mark(1), ClientKind::Unknown);
     let (recovery, own) =
-        (Target::RecoveryCode(credential_mark(1)), Target::OwnCode(credential_mark(1)));
+        (Target::RecoveryCode(credential_mark(1)), Target::SessionCode(credential_mark(1)));
     let mut counts = FailureCounts::new(limits());
     for _ in 0..=FREE_FAILURES {
         assert!(make_attempt(&mut counts, &user_target(1), "a", 0));

@@ -2,7 +2,7 @@
 
 use super::super::GuardedResolver;
 use super::{
-    Guard, LONG_MS, Outbound, Server, assert_answer, no_response, response_with_body,
+    Guard, LONG_MS, OutboundClient, Server, assert_answer, no_response, response_with_body,
     sandbox_client,
 };
 use std::net::{IpAddr, SocketAddr};
@@ -44,7 +44,7 @@ fn address_of_a_name_is_checked_at_each_lookup() {
         &["::ffff:169.254.169.254", "::"],
         &["127.0.0.1"],
     ]);
-    let outbound = Outbound::with_resolver(Guard::new(true, Vec::new()), LONG_MS, names);
+    let outbound = OutboundClient::with_resolver(Guard::new(true, Vec::new()), LONG_MS, names);
     let url = format!("http://shop.example:{}/", server.address.port());
     let refused = no_response("address not allowed", false);
     assert_answer(outbound.post(&url, &[], b"{}"), 200, "ok");
@@ -72,7 +72,7 @@ fn only_the_permitted_addresses_of_a_name_are_connected_to() {
 fn unusual_notations_and_looked_up_names_are_guarded() {
     let server = Server::start_with_answer(&response_with_body("200 OK", "ok"));
     let port = server.address.port();
-    let production = Outbound::new(Guard::new(false, Vec::new()), LONG_MS);
+    let production = OutboundClient::new(Guard::new(false, Vec::new()), LONG_MS);
     for host in [
         "127.0.0.1",
         "localhost",
@@ -96,7 +96,7 @@ fn unusual_notations_and_looked_up_names_are_guarded() {
     for host in ["127.0.0.1.", "localhost.", "user:pass@localhost"] {
         assert!(production.post(&format!("https://{host}:{port}/"), &[], b"{}").is_err(), "{host}");
     }
-    assert_eq!(server.connections(), 0);
+    assert_eq!(server.connection_count(), 0);
 }
 
 #[test]

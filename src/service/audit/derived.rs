@@ -1,7 +1,7 @@
 //! Derives each stored address again from its wallet and index, on all cores, and compares the result with the stored
 //! address.
 
-use super::{Error, Finding};
+use super::{AuditFinding, Error};
 use crate::domain::address;
 use crate::domain::asset::{Chain, Mode};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
@@ -52,17 +52,17 @@ impl AddressSource {
 /// [`Error`] if the file cannot be read.
 pub fn check_addresses(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
     tell: &mut ProgressSink<'_>,
 ) -> Result<u64, Error> {
     let origins = address_sources(db)?;
-    let (part, of) = ("addresses derived", to_count(derived::count(db)?));
+    let (part, of) = ("addresses derived", to_count(derived::count_derived_addresses(db)?));
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let page_size = u32::try_from(ADDRESSES_PER_THREAD.saturating_mul(threads)).unwrap_or(u32::MAX);
     let (mut after, mut done) = (0, 0_u64);
     loop {
         tell(Progress::Done { part, done, of });
-        let page = derived::page(db, after, page_size)?;
+        let page = derived::page_of_derived_addresses(db, after, page_size)?;
         let Some(last) = page.last() else {
             return Ok(done);
         };
@@ -115,7 +115,10 @@ fn wallet_variants(wallet: Wallet) -> impl Iterator<Item = Wallet> {
 }
 
 /// Returns a finding if an address differs from the one derived at its index.
-fn find_difference(origins: &HashMap<i64, AddressSource>, one: &DerivedAddress) -> Option<Finding> {
+fn find_difference(
+    origins: &HashMap<i64, AddressSource>,
+    one: &DerivedAddress,
+) -> Option<AuditFinding> {
     let (wallet, index) = (one.wallet, one.index);
     let origin = origins.get(&wallet);
     let mut derived = origin.into_iter().flat_map(|origin| origin.possible_addresses(index));
@@ -132,7 +135,7 @@ fn find_difference(origins: &HashMap<i64, AddressSource>, one: &DerivedAddress) 
         Some(right) => format!("{}, which that wallet derives there", right.address),
         None => "derived by a wallet of this file".to_owned(),
     };
-    Some(Finding {
+    Some(AuditFinding {
         rule: 5,
         about: format!("address {}", one.address),
         is: format!("at index {index} of wallet {wallet}"),

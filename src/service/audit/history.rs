@@ -1,8 +1,8 @@
 //! Verifies the hash chains of the ledger and the audit log. Also verifies the heads (newest links) of these logs
 //! that a person has noted.
 
-use super::{Error, Finding};
-use crate::domain::history::{ChainedLog, HashChainStart, HashLink, LogHead, VERSION};
+use super::{AuditFinding, Error};
+use crate::domain::history::{ChainedLog, HashLink, InitialRowsHasher, LogHead, VERSION};
 use crate::store::{Reader, audit_log, history};
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ pub(in crate::service) const RESTORE_ACTION: &str = "file.restore";
 pub fn check_history(
     db: &Reader<'_>,
     noted: &[LogHead],
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<Vec<LogHead>, Error> {
     let mut heads = Vec::new();
     for &log in ChainedLog::ALL {
@@ -46,7 +46,7 @@ struct LogVerifier {
     log: ChainedLog,
     /// State for the rows from before the hash chain: their hash so far, the `seq` of the last such row, and their
     /// stored hash. `None` after the rows are verified.
-    start: Option<(HashChainStart, i64, HashLink)>,
+    start: Option<(InitialRowsHasher, i64, HashLink)>,
     /// `seq` of the last row from before the hash chain (0 if there is none), and the link from which the hash chain
     /// starts.
     first: (i64, HashLink),
@@ -59,7 +59,7 @@ struct LogVerifier {
 impl LogVerifier {
     fn new(db: &Reader<'_>, log: ChainedLog) -> Result<LogVerifier, Error> {
         let first = history::hash_chain_start(db, log)?;
-        let start = first.map(|(last, link)| (HashChainStart::new(log), last, link));
+        let start = first.map(|(last, link)| (InitialRowsHasher::new(log), last, link));
         let first = first.unwrap_or_else(|| (0, HashLink::before_first_row(log)));
         Ok(LogVerifier { log, start, first, seq: 0, link: first.1 })
     }
@@ -70,7 +70,7 @@ impl LogVerifier {
     }
 
     /// Verifies the next row, and returns a finding for each problem of the row.
-    fn verify_row(&mut self, row: &history::LogRow) -> Vec<Finding> {
+    fn verify_row(&mut self, row: &history::LogRow) -> Vec<AuditFinding> {
         let mut found = Vec::new();
         if let Some((start, last, _)) = &mut self.start
             && row.seq <= *last
@@ -82,7 +82,7 @@ impl LogVerifier {
         found.extend(self.verify_older_rows());
         let next = self.seq.max(self.first.0).saturating_add(1);
         if row.seq != next {
-            found.push(self.finding(
+            found.push(self.finding_at_row(
                 row.seq,
                 format!("the row after {}", next.saturating_sub(1)),
                 format!("behind row {}: rows were removed", row.seq.saturating_sub(1)),
@@ -97,18 +97,18 @@ impl LogVerifier {
         };
         if let Some(problem) = problem {
             let should = "as it was written, behind the row before it".to_owned();
-            found.push(self.finding(row.seq, problem, should));
+            found.push(self.finding_at_row(row.seq, problem, should));
         }
         (self.seq, self.link) = (row.seq, row.link.unwrap_or(right));
         found
     }
 
     /// Returns a finding if the rows older than the chain differ from their stored hash.
-    fn verify_older_rows(&mut self) -> Option<Finding> {
+    fn verify_older_rows(&mut self) -> Option<AuditFinding> {
         let (start, last, link) = self.start.take()?;
         let is_whole = start.into_link() == link;
         self.seq = self.seq.max(last);
-        (!is_whole).then(|| Finding {
+        (!is_whole).then(|| AuditFinding {
             rule: 9,
             about: format!("{} up to {last}", self.log),
             is: "edited".to_owned(),
@@ -116,14 +116,14 @@ impl LogVerifier {
         })
     }
 
-    fn finding(&self, seq: i64, is: String, should: String) -> Finding {
-        Finding { rule: 9, about: format!("{} {seq}", self.log), is, should }
+    fn finding_at_row(&self, seq: i64, is: String, should: String) -> AuditFinding {
+        AuditFinding { rule: 9, about: format!("{} {seq}", self.log), is, should }
     }
 }
 
 /// Returns the finding for a recorded head that is missing from its log. The finding names the restore that may have
 /// removed the head.
-fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Error> {
+fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<AuditFinding, Error> {
     let mut restored = None;
     for (at, detail) in audit_log::of_action(db, RESTORE_ACTION)? {
         let detail: Value = serde_json::from_str(&detail)?;
@@ -139,7 +139,7 @@ fn missing_head_finding(db: &Reader<'_>, head: &LogHead) -> Result<Finding, Erro
         Some(at) => format!("of a file that was restored from an older copy on {at}"),
         None => "not part of this history".to_owned(),
     };
-    Ok(Finding {
+    Ok(AuditFinding {
         rule: 9,
         about: format!("head {head}"),
         is,
@@ -156,7 +156,7 @@ fn head_from_detail(detail: &Value, of: &str, log: ChainedLog) -> Option<LogHead
 }
 
 /// Returns the detail for the audit log row of a restore: the log heads of the copy and of the replaced file.
-pub(in crate::service) fn detail_of_restore(copy: &[LogHead], replaced: &[LogHead]) -> Value {
+pub(in crate::service) fn restore_audit_detail(copy: &[LogHead], replaced: &[LogHead]) -> Value {
     let texts = |heads: &[LogHead]| Value::from_iter(heads.iter().map(LogHead::to_string));
     Value::from_iter([("copy", texts(copy)), ("replaced", texts(replaced))])
 }

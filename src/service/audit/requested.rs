@@ -1,7 +1,7 @@
 //! Compares each payout and refund with its request, approval and payment in the audit log, and computes its amount
 //! again.
 
-use super::{Error, Finding};
+use super::{AuditFinding, Error};
 use crate::domain::transfer::SettledBy;
 use crate::domain::transfer::terms::TransferTerms;
 use crate::store::Reader;
@@ -12,13 +12,13 @@ use serde_json::Value;
 /// follows from amount, rate and network fee.
 pub(super) fn check_transfer_terms(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     Ok(noted::each_audited_transfer(db, |transfer| {
         let about = format!("{} {}", transfer.kind, transfer.id);
         for (is, should) in term_differences(&transfer) {
             let about = about.clone();
-            report(Finding { rule: 8, about, is, should });
+            report(AuditFinding { rule: 8, about, is, should });
         }
     })?)
 }

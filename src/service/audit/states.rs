@@ -1,6 +1,6 @@
 //! Compares accounts, keys, users, wallets, pools, payout addresses and settings with the hashes in the audit log.
 
-use super::{Error, Finding};
+use super::{AuditFinding, Error};
 use crate::store::Reader;
 use crate::store::states::{self, ValueKind};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 /// Memory grows with the number of values.
 pub(super) fn check_value_hashes(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let mut noted: HashMap<String, Option<String>> = HashMap::new();
     states::for_each_recorded_hash(db, |name, link| {
@@ -25,7 +25,7 @@ pub(super) fn check_value_hashes(
     let mut gone: Vec<_> = noted.into_iter().filter(|(_, link)| link.is_some()).collect();
     gone.sort();
     for (name, _) in gone {
-        report(finding(&name, "not there", "there, by the audit log"));
+        report(hash_finding(&name, "not there", "there, by the audit log"));
     }
     Ok(())
 }
@@ -34,7 +34,7 @@ pub(super) fn check_value_hashes(
 fn check_pools(
     db: &Reader<'_>,
     noted: &mut HashMap<String, Option<String>>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let names = noted.keys().filter(|name| states::parse_pool_import_name(name).is_some());
     let mut ends = Vec::new();
@@ -50,26 +50,31 @@ fn check_pools(
         if count != 0 {
             let is = format!("with {count} addresses that were not imported");
             let should = "with those of its imports in the audit log";
-            report(finding(&format!("pool {pool}"), &is, should));
+            report(hash_finding(&format!("pool {pool}"), &is, should));
         }
     }
     Ok(())
 }
 
-fn compare_hash(name: &str, right: Option<String>, link: &str, report: &mut dyn FnMut(Finding)) {
+fn compare_hash(
+    name: &str,
+    right: Option<String>,
+    link: &str,
+    report: &mut dyn FnMut(AuditFinding),
+) {
     match right {
         Some(right) if right == link => {}
         Some(right) => {
             let should = format!("of hash {right}, by the newest row of the audit log about it");
-            report(finding(name, &format!("edited: of hash {link}"), &should));
+            report(hash_finding(name, &format!("edited: of hash {link}"), &should));
         }
         None => {
             let is = format!("not in the audit log: of hash {link}");
-            report(finding(name, &is, "in a row of the audit log"));
+            report(hash_finding(name, &is, "in a row of the audit log"));
         }
     }
 }
 
-fn finding(about: &str, is: &str, should: &str) -> Finding {
-    Finding { rule: 10, about: about.to_owned(), is: is.to_owned(), should: should.to_owned() }
+fn hash_finding(about: &str, is: &str, should: &str) -> AuditFinding {
+    AuditFinding { rule: 10, about: about.to_owned(), is: is.to_owned(), should: should.to_owned() }
 }

@@ -1,6 +1,6 @@
 //! Compares the newest event of each object with the stored object, in the fields that cannot change after the event.
 
-use super::{Error, Finding, PAGE};
+use super::{AuditFinding, Error, PAGE};
 use crate::domain::confirmations::OnChain;
 use crate::domain::invoice::Invoice;
 use crate::domain::money::coin::Units;
@@ -36,7 +36,7 @@ type EventObject = Map<String, Value>;
 /// Checks rule 4 of the audit: all fields in the newest event of a payout or refund equal the stored values.
 pub(super) fn check_transfers(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let mut after = 0;
     loop {
@@ -63,7 +63,7 @@ pub(super) fn check_transfers(
 /// Checks rule 4 of the audit: the newest event of a deposit has the stored values.
 pub(super) fn check_deposits(
     db: &Reader<'_>,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let mut after = 0;
     loop {
@@ -91,7 +91,7 @@ pub(super) fn check_invoice(
     db: &Reader<'_>,
     invoice: &Invoice,
     (payments, quotes): (&[Payment], &[Quote]),
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), Error> {
     let Some(told) = newest_event_object(db, invoice.account, &invoice.id)? else {
         return Ok(());
@@ -128,7 +128,7 @@ pub(super) fn check_invoice(
     if let Some(should) = problem
         && !audit_log::was_assignment_undone(db, invoice.account, &invoice.id)?
     {
-        report(Finding {
+        report(AuditFinding {
             rule: 4,
             about,
             is: format!(
@@ -187,13 +187,13 @@ fn report_differences(
     told: &EventObject,
     stored: &EventObject,
     is_fixed: impl Fn(&str) -> bool,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(AuditFinding),
 ) {
     for (field, stored) in stored.iter().filter(|(field, _)| is_fixed(field)) {
         if let Some(told) = told.get(field)
             && told != stored
         {
-            report(Finding {
+            report(AuditFinding {
                 rule: 4,
                 about: about.to_owned(),
                 is: format!("told with {field} {told}"),

@@ -62,10 +62,10 @@ impl Service {
             let (cursor, bound) = (chain_cursors::of_chain(tx, step.chain)?, &mut bound);
             match part {
                 BatchStart::Items(item, output) => {
-                    service.apply_items(tx, now, &step, cursor, ((item, output), bound))
+                    service.apply_item_batch(tx, now, &step, cursor, ((item, output), bound))
                 }
                 BatchStart::Confirm(after) => match cursor {
-                    Some(cursor) => service.settle_touched_invoices(tx, now, || {
+                    Some(cursor) => service.settle_requested_invoices(tx, now, || {
                         service.confirm_batch(tx, now, &cursor, after, bound)
                     }),
                     None => Ok(BatchStart::Done),
@@ -76,7 +76,7 @@ impl Service {
     }
 
     /// Applies a batch of the items of a step, starting at an index. Moves the cursor after the last item.
-    fn apply_items(
+    fn apply_item_batch(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -87,13 +87,13 @@ impl Service {
         if !starts_at_cursor(tx, step, cursor.as_ref())? {
             return Ok(BatchStart::Done);
         }
-        let next = self.settle_touched_invoices(tx, now, || {
+        let next = self.settle_requested_invoices(tx, now, || {
             if let ((0, 0), ChainStepOutcome::Forward(_), Some(cursor)) =
                 (from, &step.outcome, &cursor)
             {
                 self.unconfirm_blocks_above(tx, now, step.chain, cursor.reached.block.height)?;
             }
-            self.apply_batch(tx, now, step, from, bound)
+            self.apply_observation_batch(tx, now, step, from, bound)
         })?;
         if let Some((item, output)) = next {
             return Ok(BatchStart::Items(item, output));
@@ -188,7 +188,7 @@ impl Service {
                 read_backs::set_end_height(tx, chain, to.block.height)?;
             }
             ChainStepOutcome::RolledBackTo(fork) => {
-                self.settle_touched_invoices(tx, now, || {
+                self.settle_requested_invoices(tx, now, || {
                     self.unconfirm_blocks_above(tx, now, chain, fork.height)
                 })?;
                 chain_blocks::remove_above(tx, chain, fork.height)?;
@@ -233,7 +233,7 @@ impl Service {
         forward: &ForwardStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        self.settle_touched_invoices(tx, now, || {
+        self.settle_requested_invoices(tx, now, || {
             self.unconfirm_observations(tx, now, chain, &forward.missing)?;
             for txid in &forward.vanished {
                 observations_on_chain::mark_vanished(tx, chain, txid, now)?;
@@ -249,7 +249,7 @@ impl Service {
             self.record_node_report(tx, now, chain, read)?;
         }
         for conflict in &forward.conflicts {
-            self.record_conflict(tx, now, chain, conflict)?;
+            self.record_conflicting_spend(tx, now, chain, conflict)?;
         }
         cursor.reached = forward.to.clone();
         if let Some(complete) = &forward.complete {
@@ -279,17 +279,17 @@ impl Service {
             return Ok(());
         };
         let Some(to) = &rescanned.to else {
-            return Ok(rescans::advance(tx, rescan.seq, rescan.from_height, None)?);
+            return Ok(rescans::save_progress(tx, rescan.seq, rescan.from_height, None)?);
         };
-        self.settle_touched_invoices(tx, now, || {
+        self.settle_requested_invoices(tx, now, || {
             self.unconfirm_observations(tx, now, chain, &rescanned.missing)
         })?;
         for conflict in &rescanned.conflicts {
-            self.record_conflict(tx, now, chain, conflict)?;
+            self.record_conflicting_spend(tx, now, chain, conflict)?;
         }
         let ChainPosition { block, .. } = to;
         let next = block.height.saturating_add(1).max(rescan.next_height);
-        rescans::advance(tx, rescan.seq, next, Some(&block.hash))?;
+        rescans::save_progress(tx, rescan.seq, next, Some(&block.hash))?;
         if block.height == cursor.complete.height {
             // The hash of this block may differ from the stored one. A rescan lets an operator correct the stored
             // hash.
@@ -298,7 +298,7 @@ impl Service {
         if rescanned.is_last {
             rescans::end_rescan(tx, chain, now)?;
             if rescanned.restarts {
-                self.settle_touched_invoices(tx, now, || {
+                self.settle_requested_invoices(tx, now, || {
                     self.unconfirm_blocks_above(tx, now, chain, block.height)
                 })?;
                 chain_blocks::remove_above(tx, chain, block.height)?;

@@ -13,7 +13,7 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{
     CLAIMS_FROM, CONTRACTS_FROM, Observation, REPLACED_FROM, StoredObservation,
 };
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::claims::ClaimView;
 use crate::domain::time::Time;
 use crate::domain::wallet;
@@ -42,7 +42,7 @@ impl Service {
         let is_other = |(name, _): &(&String, &Value)| name.as_str() != "txid";
         let others = body.iter().filter(is_other);
         let others = others.map(|(name, value)| (name.clone(), value.clone()));
-        wallet::refuse_secrets_in(&others.collect())?;
+        wallet::refuse_secrets_in_body(&others.collect())?;
         let Some(network) = self.followed_network(tx, chain)? else {
             let problem = format!("{chain} is not watched, so payments on it are not seen");
             return Err(Refusal::field("chain", problem).into());
@@ -192,12 +192,12 @@ fn check_claim(db: &Reader<'_>, claim: &Claim) -> Result<(), Error> {
         "it is known already: another equal one in this transaction is claimed with the next ordinal"
     } else if claims::has_equal_open_claim(db, claim)? {
         "it is claimed already: its node is asked with the next step of the chain"
-    } else if claims::count_open(db, chain)? >= OPEN_MAX {
+    } else if claims::count_open_claims(db, chain)? >= OPEN_MAX {
         "too many claims wait for the chain's node already: claim it later"
     } else {
         return Ok(());
     };
-    Err(Refusal::new(Code::InvalidTransition, problem).into())
+    Err(Refusal::new(RefusalCode::InvalidTransition, problem).into())
 }
 
 /// Returns an observation with the position from its claim, if a claim recorded the payment before the node reported
@@ -268,6 +268,6 @@ fn write_claim_audit_entry(
 
 /// Returns `true` if the file has this address. A scan's address filter has false positives, so the file is checked.
 pub(super) fn is_our_address(db: &Reader<'_>, chain: Chain, address: &str) -> Result<bool, Error> {
-    Ok(addresses::owner(db, Mode::Live, chain, address)?.is_some()
-        || pool_addresses::has(db, chain, address)?)
+    Ok(addresses::find_owner(db, Mode::Live, chain, address)?.is_some()
+        || pool_addresses::has_address(db, chain, address)?)
 }

@@ -44,7 +44,7 @@ impl NeededConfirmations {
         };
         let tiers = match self.tiers.entry(asset.id) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(confirmation_tiers::for_asset(db, asset)?),
+            Entry::Vacant(new) => new.insert(confirmation_tiers::tiers_for_asset(db, asset)?),
         };
         Ok(tiers.needed_depth(at_stake))
     }

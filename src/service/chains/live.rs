@@ -12,7 +12,7 @@ use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::RequestCounter;
 use crate::domain::scanned::LaggingChains;
-use crate::domain::time::{SECOND_MS, Time, span_text};
+use crate::domain::time::{SECOND_MS, Time, duration_text};
 use crate::domain::wallet::{Wallet, WalletNetwork};
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::ChainCursor;
@@ -36,7 +36,7 @@ pub struct LiveChain {
 
 /// Latest state of a chain, as its follower reported it.
 #[derive(Clone, Debug, Default)]
-pub struct ReportedState {
+pub struct ReportedChainState {
     /// Message about a problem of the chain. `None` if there is no problem.
     pub problem: Option<String>,
     /// Number of watched addresses.
@@ -55,12 +55,12 @@ pub struct ReportedState {
     pub lines: Vec<String>,
 }
 
-impl ReportedState {
+impl ReportedChainState {
     /// Returns a message if the node has not answered the request for its newest block in time.
     pub(super) fn timeout_message(&self, now: Time) -> Option<String> {
         let since_ms = now.since_ms(self.asked_since?);
         let is_long = since_ms >= ANSWER_MS_MAX;
-        is_long.then(|| format!("its node has not answered for {}", span_text(since_ms)))
+        is_long.then(|| format!("its node has not answered for {}", duration_text(since_ms)))
     }
 }
 
@@ -68,7 +68,7 @@ impl ReportedState {
 #[derive(Debug, Default)]
 pub struct LiveMode {
     /// Chains that have nodes.
-    chains: Vec<(LiveChain, Mutex<ReportedState>)>,
+    chains: Vec<(LiveChain, Mutex<ReportedChainState>)>,
     test_networks: bool,
     /// `true` if a signer command sends approved transfers.
     has_signer: bool,
@@ -119,8 +119,8 @@ impl LiveMode {
     }
 
     /// Returns the chains that have nodes, each with its latest state.
-    pub(super) fn chain_states(&self) -> impl Iterator<Item = (&LiveChain, ReportedState)> {
-        let said = |said: &Mutex<ReportedState>| {
+    pub(super) fn chain_states(&self) -> impl Iterator<Item = (&LiveChain, ReportedChainState)> {
+        let said = |said: &Mutex<ReportedChainState>| {
             said.lock().unwrap_or_else(PoisonError::into_inner).clone()
         };
         self.chains.iter().map(move |(one, of)| (one, said(of)))
@@ -138,7 +138,7 @@ impl LiveMode {
     }
 
     /// Changes the latest state of a chain.
-    fn update_state(&self, chain: Chain, say: impl FnOnce(&mut ReportedState)) {
+    fn update_state(&self, chain: Chain, say: impl FnOnce(&mut ReportedChainState)) {
         if let Some((_, of)) = self.chains.iter().find(|(one, _)| one.chain == chain) {
             say(&mut of.lock().unwrap_or_else(PoisonError::into_inner));
         }
@@ -147,14 +147,14 @@ impl LiveMode {
 
 impl Service {
     /// Records the problem and the number of watched addresses that a chain's follower reports.
-    pub fn report_follower_state(&self, chain: Chain, problem: Option<String>, watched: usize) {
+    pub fn record_follower_state(&self, chain: Chain, problem: Option<String>, watched: usize) {
         self.live.update_state(chain, |said| {
             (said.problem, said.watched) = (problem, watched);
         });
     }
 
     /// Records whether a chain's node lacks a block that it should have.
-    pub fn report_missing_block(&self, chain: Chain, lacks_block: bool) {
+    pub fn record_missing_block(&self, chain: Chain, lacks_block: bool) {
         self.live.update_state(chain, |said| said.lacks_block = lacks_block);
     }
 
@@ -177,17 +177,17 @@ impl Service {
     }
 
     /// Records the time of a request for the newest block of a chain.
-    pub fn report_head_request(&self, chain: Chain, now: Time) {
+    pub fn record_head_request_start(&self, chain: Chain, now: Time) {
         self.live.update_state(chain, |said| said.asked_since = Some(now));
     }
 
     /// Records the end of a request for the newest block, with or without success.
-    pub fn report_head_response(&self, chain: Chain) {
+    pub fn record_head_request_end(&self, chain: Chain) {
         self.live.update_state(chain, |said| said.asked_since = None);
     }
 
     /// Records the height of the newest block of a chain's node.
-    pub fn report_head(&self, chain: Chain, height: u32) {
+    pub fn record_head_height(&self, chain: Chain, height: u32) {
         self.live.update_state(chain, |said| {
             (said.head_height, said.asked_since) = (Some(height), None);
         });
@@ -208,12 +208,12 @@ impl Service {
     }
 
     /// Records the current fee estimate of a chain's node.
-    pub fn report_fee_estimate(&self, chain: Chain, estimate: FeeEstimate) {
+    pub fn record_fee_estimate(&self, chain: Chain, estimate: FeeEstimate) {
         self.live.update_state(chain, |said| said.fee_estimate = Some(estimate));
     }
 
     /// Adds `more` to the number of requests to a chain's nodes.
-    pub fn report_request_count(&self, now: Time, chain: Chain, more: u64) {
+    pub fn add_to_request_count(&self, now: Time, chain: Chain, more: u64) {
         self.live.update_state(chain, |said| said.requests.add(now, more));
     }
 
@@ -372,7 +372,10 @@ impl Service {
 /// # Errors
 ///
 /// `invalid_request` that names both networks.
-pub(in crate::service) fn check_network(db: &Reader<'_>, wallet: &Wallet) -> Result<(), Error> {
+pub(in crate::service) fn check_wallet_network(
+    db: &Reader<'_>,
+    wallet: &Wallet,
+) -> Result<(), Error> {
     let pool = wallet.chain.address_pool();
     for row in CHAINS.iter().filter(|row| row.pool == pool) {
         let cursor = chain_cursors::of_chain(db, row.chain)?;

@@ -53,7 +53,7 @@ impl LiveMode {
     /// # Errors
     ///
     /// [`Error`] if the file cannot be read.
-    pub fn no_offer_reasons(
+    pub fn no_coin_reasons(
         &self,
         db: &Reader<'_>,
         mut besides: impl FnMut(&'static Asset) -> Result<Option<String>, Error>,
@@ -93,7 +93,7 @@ impl Service {
     }
 
     /// Returns the reasons why no coin can be paid in any of these currencies, or `None` if one can.
-    pub(in crate::service) fn no_offer_reasons(
+    pub(in crate::service) fn no_payable_coin_reasons(
         &self,
         db: &Reader<'_>,
         mode: Mode,
@@ -104,7 +104,7 @@ impl Service {
             return Ok(None);
         }
         let scanned = lagging_chains(db, mode)?;
-        self.live.no_offer_reasons(db, |asset| {
+        self.live.no_coin_reasons(db, |asset| {
             if !self.is_chain_recently_read(&scanned, mode, asset, now) {
                 let chain = asset.chain;
                 return Ok(Some(format!("{chain} has not been read up to now")));
@@ -126,7 +126,7 @@ impl Service {
         now: Time,
         currency: Currency,
     ) -> Result<Option<String>, Error> {
-        let why = self.no_offer_reasons(db, mode, now, &[currency])?;
+        let why = self.no_payable_coin_reasons(db, mode, now, &[currency])?;
         Ok(why.map(|why| format!("no coin is on offer, so nobody can pay this invoice now: {why}")))
     }
 }

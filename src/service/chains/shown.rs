@@ -2,7 +2,7 @@
 //!
 //! Invariant: the state comes from the same data that live mode uses.
 
-use super::live::{LiveChain, ReportedState};
+use super::live::{LiveChain, ReportedChainState};
 use crate::domain::asset::{ASSETS, Chain, Mode};
 use crate::domain::render::chains::{ChainView, UNEXPLAINED_MAX, UnexplainedView};
 use crate::domain::scanned::LaggingChains;
@@ -44,7 +44,7 @@ impl Service {
 fn chain_view(
     db: &Reader<'_>,
     now: Time,
-    (live, said): (&LiveChain, ReportedState),
+    (live, said): (&LiveChain, ReportedChainState),
     scanned: &LaggingChains,
 ) -> Result<ChainView, Error> {
     let chain = live.chain;

@@ -81,7 +81,8 @@ impl SpareAddresses {
         let all = self.lock();
         let runs = all.iter().filter(|of| of.wallet == wallet);
         let runs = runs.flat_map(|of| &of.runs);
-        let indexes = runs.flat_map(|(first, run)| *first..first.saturating_add(run_length(run)));
+        let indexes =
+            runs.flat_map(|(first, run)| *first..first.saturating_add(fingerprint_count(run)));
         indexes.filter(|index| *index >= from).collect()
     }
 
@@ -149,7 +150,7 @@ impl SpareAddresses {
             missing.start = derived.end;
         }
         match of.runs.last_mut() {
-            Some((from, run)) if from.saturating_add(run_length(run)) == derived.start => {
+            Some((from, run)) if from.saturating_add(fingerprint_count(run)) == derived.start => {
                 run.extend(prints);
             }
             _ => of.runs.push((derived.start, prints)),
@@ -157,7 +158,7 @@ impl SpareAddresses {
     }
 }
 
-fn run_length(run: &[u64]) -> u32 {
+fn fingerprint_count(run: &[u64]) -> u32 {
     u32::try_from(run.len()).unwrap_or(u32::MAX)
 }
 
@@ -182,7 +183,7 @@ impl Service {
         let pool = chain.address_pool();
         for row in rows.iter().filter(|of| of.wallet.chain.address_pool() == pool) {
             let Some(range) =
-                spare.next_indexes_to_derive(row, |below| self.unowned_ranges(row, below))?
+                spare.next_indexes_to_derive(row, |below| self.unowned_index_ranges(row, below))?
             else {
                 continue;
             };
@@ -205,7 +206,7 @@ impl Service {
     }
 
     /// Returns the indexes of a wallet in this range that have no owner.
-    fn unowned_ranges(
+    fn unowned_index_ranges(
         &self,
         row: &WalletRow,
         within: Range<u32>,

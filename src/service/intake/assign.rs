@@ -8,7 +8,7 @@ use crate::domain::id;
 use crate::domain::observation::StoredObservation;
 use crate::domain::payment::PaymentState;
 use crate::domain::quote::coin_unavailable;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::assignment;
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
@@ -55,11 +55,11 @@ impl Service {
         let unmatched = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         if unmatched.state == PaymentState::Dropped {
             let message = "its transaction disappeared from its chain, so it cannot be assigned";
-            return Err(Refusal::new(Code::InvalidTransition, message).into());
+            return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
         }
         if let Some(outcome) = unmatched.outcome {
             let message = format!("it has been {outcome}: undo that first");
-            return Err(Refusal::new(Code::InvalidTransition, message).into());
+            return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
         }
         let observed = observations::by_seq(tx, unmatched.observation)?;
         let assigned = UnmatchedResolution::Assigned;
@@ -161,8 +161,8 @@ fn with_recipient_field(to: &Assignee, error: Error) -> Error {
             let problem = "takes no payment that is worth more than can be booked";
             Refusal::field(name, problem).into()
         }
-        Error::Refused(refusal) if refusal.code == Code::CoinUnavailable => {
-            Refusal::for_param(Code::CoinUnavailable, name, refusal.message).into()
+        Error::Refused(refusal) if refusal.code == RefusalCode::CoinUnavailable => {
+            Refusal::for_param(RefusalCode::CoinUnavailable, name, refusal.message).into()
         }
         Error::Refused(_) | Error::Failed(_) => error,
     }

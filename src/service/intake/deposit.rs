@@ -15,7 +15,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedReason;
 use crate::domain::{id, render};
-use crate::service::events::{EventSubject, record};
+use crate::service::events::{EventSubject, record_event};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Service};
 use crate::store::ledger::{Booking, BookingSource};
@@ -163,7 +163,7 @@ impl Service {
                 object: &object,
                 own_url: None,
             };
-            record(tx, now, EventType::DepositConfirmed, &subject)?;
+            record_event(tx, now, EventType::DepositConfirmed, &subject)?;
         }
         Ok(ObservationOwner::Deposit(Box::new(deposit)))
     }

@@ -16,7 +16,7 @@ use crate::domain::transfer::on_chain::SentOutput;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason};
 use crate::service::Error;
 use crate::service::transfers::{Arrival, classify_arrival};
-use crate::store::addresses::{AddressOwner, owner};
+use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{
     Reader, customers, deposits, invoices, observations, own_transfers, payments, quotes,
     read_backs, sent_outputs, unmatched_payments,
@@ -48,7 +48,7 @@ impl ObservationOwner {
     }
 
     /// Returns the `seq` of the observation.
-    pub(super) fn observation(&self) -> i64 {
+    pub(super) fn observation_seq(&self) -> i64 {
         match self {
             ObservationOwner::Payment(both) => both.1.observation,
             ObservationOwner::Deposit(deposit) => deposit.observation,
@@ -86,7 +86,10 @@ impl IntakeOutcome {
 }
 
 /// Returns the owner of a stored observation.
-pub(super) fn owner_of(db: &Reader<'_>, observation: i64) -> Result<ObservationOwner, Error> {
+pub(super) fn owner_of_observation(
+    db: &Reader<'_>,
+    observation: i64,
+) -> Result<ObservationOwner, Error> {
     if let Some(payment) = payments::of_observation(db, observation)? {
         let invoice = invoices::by_seq(db, payment.invoice)?;
         return Ok(ObservationOwner::Payment(Box::new((invoice, payment))));
@@ -139,7 +142,7 @@ fn is_from_own_address(db: &Reader<'_>, seen: &Observation) -> Result<bool, Erro
         let Some(from) = from else {
             continue;
         };
-        if owner(db, mode, chain, &from)?.is_some()
+        if find_owner(db, mode, chain, &from)?.is_some()
             || own_transfers::is_own_address(db, mode, chain, &from)?
         {
             return Ok(true);
@@ -169,7 +172,7 @@ pub(super) fn find_recipient(
     seen: &Observation,
     at_hand: Option<Invoice>,
 ) -> Result<(Recipient, OwnerIds), Error> {
-    let owner = owner(db, seen.mode, seen.asset.chain, &seen.address)?;
+    let owner = find_owner(db, seen.mode, seen.asset.chain, &seen.address)?;
     if owner.is_none() {
         match classify_arrival(db, now, seen)? {
             Arrival::Attached => return Ok((Recipient::Sent(None), (None, None))),

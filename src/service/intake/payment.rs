@@ -18,7 +18,7 @@ use crate::domain::unmatched::UnmatchedReason;
 use crate::service::rates::NoRate;
 use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
-use crate::store::ledger::{Booking, BookingSource, book, unreversed_entries};
+use crate::store::ledger::{Booking, BookingSource, insert_booking, unreversed_entries};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {
@@ -215,14 +215,14 @@ pub(super) fn book_change(
         let fee = accounts::by_seq(tx, booking.account)?.fee;
         ledger::confirmation_postings(step.value, fee)?
     } else if confirms {
-        ledger::reversals(&unreversed_entries(tx, booking.source)?, restored)?
+        ledger::reversal_postings(&unreversed_entries(tx, booking.source)?, restored)?
     } else if step.before == PaymentState::Confirmed {
-        ledger::reversals(&unreversed_entries(tx, booking.source)?, undone)?
+        ledger::reversal_postings(&unreversed_entries(tx, booking.source)?, undone)?
     } else {
         Vec::new()
     };
     for posting in &postings {
-        book(tx, &id::new(now).to_string(), booking, posting, now)?;
+        insert_booking(tx, &id::new(now).to_string(), booking, posting, now)?;
     }
     Ok(())
 }

@@ -14,12 +14,12 @@ use crate::domain::money::coin::Units;
 use crate::domain::observation::{Block, Observation};
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::{FRESH_MS_MAX, RateQuote};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::time::{HOUR_MS, MINUTE_MS, Time};
 use crate::domain::unmatched::UnmatchedReason;
 use crate::service::tests::{
     NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
-    refusal_of, seeded_service, write,
+    seeded_service, unwrap_refusal, write,
 };
 use crate::service::{Faults, Service};
 use crate::store::addresses::AddressOwner;
@@ -249,8 +249,11 @@ fn deposit_without_any_rate_is_kept_as_unmatched() {
             service.assign_unmatched_payment(tx, NOW, "operator@sandbox.test", &id, &to)
         }))
     };
-    let none = refusal_of(give(&real));
-    assert_eq!((none.code, none.param.as_deref()), (Code::CoinUnavailable, Some("customer")));
+    let none = unwrap_refusal(give(&real));
+    assert_eq!(
+        (none.code, none.param.as_deref()),
+        (RefusalCode::CoinUnavailable, Some("customer"))
+    );
     let given: Value = serde_json::from_str(give(&simulated).unwrap().get()).unwrap();
     assert!(given.get("deposit").is_some_and(Value::is_string), "{given}");
 }

@@ -5,7 +5,7 @@
 //! again.
 
 use super::ObservationOwner;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedResolution};
 use crate::service::audit_log;
@@ -55,7 +55,7 @@ impl Service {
         now: Time,
         unmatched: &UnmatchedPayment,
     ) -> Result<(Option<i64>, Value), Error> {
-        match super::owner_of(tx, unmatched.observation)? {
+        match super::owner_of_observation(tx, unmatched.observation)? {
             ObservationOwner::Payment(both) => {
                 let (invoice, payment) = *both;
                 if payment.was_confirmed {
@@ -95,5 +95,5 @@ fn already_booked_error(what: &str) -> Error {
 }
 
 fn invalid_transition(message: &str) -> Error {
-    Refusal::new(Code::InvalidTransition, message).into()
+    Refusal::new(RefusalCode::InvalidTransition, message).into()
 }

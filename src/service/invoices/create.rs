@@ -8,7 +8,7 @@ use crate::domain::event::EventType;
 use crate::domain::invoice::Invoice;
 use crate::domain::invoice::draft::{self, CreateInvoice};
 use crate::domain::money::Cents;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::scanned::LaggingChains;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
@@ -67,7 +67,7 @@ impl Service {
                     Err(refusal.into())
                 };
                 let kept = self.check_before_write(now, slot.as_ref(), &body, check)?;
-                return kept.ok_or_else(not_written_error);
+                return kept.ok_or_else(invoice_not_written_error);
             }
         };
         let asset = drawn.draft.asset.as_deref();
@@ -76,7 +76,7 @@ impl Service {
         }
         self.write_repeatable(move |service, tx| {
             run_once(tx, now, slot.as_ref(), &body, || {
-                service.create(tx, now, (account, mode), &drawn)
+                service.check_and_create_invoice(tx, now, (account, mode), &drawn)
             })
         })
         .await
@@ -114,7 +114,7 @@ impl Service {
     }
 
     /// Makes the checks in their documented order, then creates the invoice.
-    fn create(
+    fn check_and_create_invoice(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -134,17 +134,17 @@ impl Service {
         let (invoice, object) = match &drawn.invoice {
             Ok(drawn) => drawn,
             Err(refusal) => {
-                let made = self.existing_response(tx, mode, drawn)?;
+                let made = self.response_for_existing_order_id(tx, mode, drawn)?;
                 return made.ok_or_else(|| refusal.clone().into());
             }
         };
         if let Some(asset) = &drawn.draft.asset {
             return self.create_with_coin(tx, now, drawn, invoice, asset);
         }
-        let object = object.as_ref().ok_or_else(not_written_error)?;
+        let object = object.as_ref().ok_or_else(invoice_not_written_error)?;
         if invoices::insert(tx, invoice)?.is_none() {
-            let made = self.existing_response(tx, mode, drawn)?;
-            return made.ok_or_else(not_written_error);
+            let made = self.response_for_existing_order_id(tx, mode, drawn)?;
+            return made.ok_or_else(invoice_not_written_error);
         }
         self.record_invoice_event(tx, now, invoice, object, EventType::InvoiceCreated)?;
         let mut warnings = drawn.warnings.clone();
@@ -164,11 +164,11 @@ impl Service {
         asset: &str,
     ) -> Result<(CreateOutcome, String), Error> {
         // The orderId is checked before an address is claimed.
-        if let Some(made) = self.existing_response(tx, invoice.mode, drawn)? {
+        if let Some(made) = self.response_for_existing_order_id(tx, invoice.mode, drawn)? {
             return Ok(made);
         }
         let (mut invoice, mut warnings) = (invoice.clone(), drawn.warnings.clone());
-        let quote = match self.first_quote(tx, now, &invoice, asset) {
+        let quote = match self.first_quote_of_new_invoice(tx, now, &invoice, asset) {
             Ok(quote) => Some(quote),
             Err(Error::Refused(refusal)) => {
                 warnings.push(format!("asset was not preselected: {}", refusal.message));
@@ -182,7 +182,7 @@ impl Service {
             let quotes = std::slice::from_ref(quote);
             compute_invoice(&mut invoice, &[], quotes, &LaggingChains::default(), now)?;
         }
-        let seq = invoices::insert(tx, &invoice)?.ok_or_else(not_written_error)?;
+        let seq = invoices::insert(tx, &invoice)?.ok_or_else(invoice_not_written_error)?;
         if let Some((quote, taken)) = &quote {
             let address = (quote.address.as_str(), *taken);
             let owner = AddressOwner::Invoice(seq);
@@ -215,7 +215,7 @@ impl Service {
     }
 
     /// Returns the response for an orderId that already has an invoice.
-    fn existing_response(
+    fn response_for_existing_order_id(
         &self,
         tx: &Tx<'_>,
         mode: Mode,
@@ -242,14 +242,14 @@ pub(in crate::service) fn check_may_create(
     mode: Mode,
 ) -> Result<(), Error> {
     account.status.check_can_create_invoices()?;
-    if mode.is_live() && file::load(db)?.is_some_and(|file| file.maintenance) {
+    if mode.is_live() && file::read_file_row(db)?.is_some_and(|file| file.maintenance) {
         let message = "live invoices are paused for maintenance";
-        return Err(Refusal::new(Code::Maintenance, message).into());
+        return Err(Refusal::new(RefusalCode::Maintenance, message).into());
     }
     Ok(())
 }
 
-fn not_written_error() -> Error {
+fn invoice_not_written_error() -> Error {
     Error::Failed("an invoice was not written".to_owned())
 }
 

@@ -77,7 +77,7 @@ fn book_adjustment(
     actor: &str,
     entry: LedgerEntry,
 ) -> Result<String, Error> {
-    ledger::adjust(tx, scope.account(), scope.mode(), &entry, now)?;
+    ledger::insert_adjustment(tx, scope.account(), scope.mode(), &entry, now)?;
     let detail = json!({
         "mode": scope.mode(), "currency": entry.currency, "amount": entry.amount, "memo": entry.memo
     });

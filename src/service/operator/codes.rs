@@ -2,7 +2,7 @@
 //!
 //! Invariant: a code is used up in the same transaction as the action that it permits, so no code works twice.
 
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::second_factor::{CODE_MISSING, EnteredCode, TotpSecret, used_code_refusal};
 use crate::domain::time::Time;
 use crate::domain::user::User;
@@ -28,7 +28,12 @@ pub(super) fn use_up_code(
     }
     let is_right = match code {
         None => {
-            return Err(Refusal::for_param(Code::SecondFactorRequired, "code", CODE_MISSING).into());
+            return Err(Refusal::for_param(
+                RefusalCode::SecondFactorRequired,
+                "code",
+                CODE_MISSING,
+            )
+            .into());
         }
         Some(EnteredCode::OfApp(digits)) => {
             let secret = users::second_factor_secret(tx, user.seq)?.map(TotpSecret);
@@ -51,12 +56,12 @@ pub(super) fn use_up_code(
             is_right
         }
     };
-    is_right.then_some(()).ok_or_else(wrong_code)
+    is_right.then_some(()).ok_or_else(wrong_code_refusal)
 }
 
 /// Returns the refusal of a code that is wrong or was used before.
-pub(super) fn wrong_code() -> Error {
+pub(super) fn wrong_code_refusal() -> Error {
     let message = "code must be what your authenticator app shows now, and each works once; or a recovery code that \
                    is left";
-    Refusal::for_param(Code::InvalidCredentials, "code", message).into()
+    Refusal::for_param(RefusalCode::InvalidCredentials, "code", message).into()
 }

@@ -9,7 +9,7 @@ use crate::domain::fields::text_rule::text;
 use crate::domain::fields::view::OmittedIfNone;
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::deliveries::{
     AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
 };
@@ -52,9 +52,9 @@ impl Rule for SinceRule {
         moment.map_err(|problem: String| Refusal::field(name, problem))
     }
 
-    fn keywords(&self) -> Keywords {
+    fn json_schema(&self) -> Keywords {
         let schema: Schema = schema!({ "type": "string", "format": "date-time", "maxLength": 40 });
-        schema.keywords()
+        schema.json_schema()
     }
 }
 
@@ -289,7 +289,7 @@ fn check_resendable(again: &ResendableDelivery) -> Result<(), Refusal> {
     } else {
         return Ok(());
     };
-    Err(Refusal::new(Code::InvalidTransition, message))
+    Err(Refusal::new(RefusalCode::InvalidTransition, message))
 }
 
 /// Returns a delivery as JSON, with its newest attempts.

@@ -9,7 +9,7 @@ use crate::domain::timeline::{InvoiceHistory, Sums, timeline};
 use crate::domain::transfer::TransferKind;
 use crate::service::audit_log;
 use crate::service::invoices::owned_invoice;
-use crate::service::page::{self, Page, not_found_as_none};
+use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::refunds::REFUNDS_MAX;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, quotes, transfers};
@@ -66,7 +66,7 @@ impl Service {
     pub fn search_invoices(&self, scope: &Scope, search: &InvoiceSearch) -> Result<Page, Error> {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
-            let find = |id: &str| not_found_as_none(owned_invoice(db, scope, id));
+            let find = |id: &str| none_if_not_found(owned_invoice(db, scope, id));
             let before = page::find_page_start(search.before.as_deref(), find)?;
             let wanted = invoices::InvoiceSearch {
                 status: search.status,
@@ -176,7 +176,7 @@ impl Service {
     ) -> Result<Json, Error> {
         let invoice = owned_invoice(tx, scope, id)?;
         let id = invoice.id.clone();
-        let cancelled = self.cancel(tx, now, invoice)?;
+        let cancelled = self.cancel_loaded_invoice(tx, now, invoice)?;
         audit_log::record(
             tx,
             now,

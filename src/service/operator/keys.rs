@@ -4,7 +4,7 @@
 
 use crate::domain::apikey::{self, KeyClass};
 use crate::domain::asset::Mode;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::keys::KeyView;
 use crate::domain::time::Time;
 use crate::service::audit_log;
@@ -35,13 +35,13 @@ pub struct CreatedKey {
 
 /// Refuses to create another key if the account has too many keys.
 fn check_key_limit(tx: &Tx<'_>, account: i64, now: Time) -> Result<(), Error> {
-    if keys::count_in_use(tx, account, now)? < KEYS_MAX {
+    if keys::count_usable_keys(tx, account, now)? < KEYS_MAX {
         return Ok(());
     }
     let message = format!(
         "the account has {KEYS_MAX} active keys, the maximum; revoke one first, or roll one with overlapSeconds 0"
     );
-    Err(Refusal::new(Code::InvalidRequest, message).into())
+    Err(Refusal::new(RefusalCode::InvalidRequest, message).into())
 }
 
 /// Creates a key.
@@ -78,11 +78,11 @@ pub fn import(
 ) -> Result<String, Error> {
     let refused = |problem: &str| Refusal::field("import", problem);
     let is_public = kind == FileKind::Production && sandbox::is_sandbox_key(text);
-    if is_public || !apikey::is_importable(text) {
+    if is_public || !apikey::is_importable_legacy_key(text) {
         let problem = "must be <id>.<secret> of ASCII letters, digits, - and _, its secret of 16 characters or more";
         return Err(refused(problem).into());
     }
-    if keys::exists(tx, &apikey::hash(text))? {
+    if keys::exists(tx, &apikey::hash_key(text))? {
         return Err(refused("is a key already").into());
     }
     check_key_limit(tx, account, now)?;
@@ -126,7 +126,7 @@ pub fn roll(
     };
     if !ended {
         let message = "the key was rolled already; roll its successor";
-        return Err(Refusal::new(Code::InvalidTransition, message).into());
+        return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
     }
     check_key_limit(tx, old.account, now)?;
     let (id, text) = rules::create(tx, old.account, old.class, old.mode, now)?;

@@ -7,7 +7,7 @@ use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::service::audit_log;
 use crate::service::links::{find, link_not_found};
-use crate::service::page::{self, Page, not_found_as_none};
+use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::{PageBounds, Reader, Tx, accounts, payment_links};
 use serde_json::json;
@@ -71,7 +71,7 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let before =
-                page::find_page_start(before, |id| not_found_as_none(owned_link(db, scope, id)))?;
+                page::find_page_start(before, |id| none_if_not_found(owned_link(db, scope, id)))?;
             let page = PageBounds::with_one_more_row(before.map(|link| link.seq), limit);
             let found = payment_links::page(db, account, mode, page)?;
             let rendered = found.into_iter().map(|link| {

@@ -10,7 +10,7 @@ use super::passwords::Hasher;
 use crate::domain::apikey;
 use crate::domain::asset::Mode;
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::second_factor;
 use crate::domain::signature::hex;
 use crate::domain::time::{MINUTE_MS, Time};
@@ -61,7 +61,7 @@ impl Member {
         }
         let message = "your password must have been given in the last 15 minutes; \
             send it to POST /dashboard/api/session/confirm and try again";
-        Err(Refusal::new(Code::ReauthenticationRequired, message))
+        Err(Refusal::new(RefusalCode::ReauthenticationRequired, message))
     }
 
     /// Returns the SHA-256 of the session cookie.
@@ -96,7 +96,7 @@ pub struct Credentials {
 /// A user together with the current password and second factor. Failed sign-in attempts are counted for each
 /// combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CredentialMark {
+pub struct CredentialSnapshot {
     /// `seq` of the user.
     pub user: i64,
     /// SHA-256 of the stored password hash.
@@ -105,11 +105,11 @@ pub struct CredentialMark {
     pub factor: Option<Time>,
 }
 
-impl CredentialMark {
-    fn new(user: &User, password_hash: &str) -> CredentialMark {
-        CredentialMark {
+impl CredentialSnapshot {
+    fn new(user: &User, password_hash: &str) -> CredentialSnapshot {
+        CredentialSnapshot {
             user: user.seq,
-            password: apikey::hash(password_hash),
+            password: apikey::hash_key(password_hash),
             factor: user.second_factor_at,
         }
     }
@@ -117,7 +117,7 @@ impl CredentialMark {
     /// Returns the hash of a client together with the user, the password and the second factor.
     fn client_hash(&self, client: &str) -> [u8; 32] {
         let (password, factor) = (hex(&self.password), self.factor.map(|at| at.0));
-        apikey::hash(&format!("{} {password} {factor:?} {client}", self.user))
+        apikey::hash_key(&format!("{} {password} {factor:?} {client}", self.user))
     }
 }
 
@@ -128,14 +128,14 @@ pub(super) fn remember_client(
     password_hash: &str,
     client: &str,
 ) -> Result<(), Error> {
-    let hash = CredentialMark::new(user, password_hash).client_hash(client);
+    let hash = CredentialSnapshot::new(user, password_hash).client_hash(client);
     Ok(known_clients::add(tx, user.seq, &hash, CLIENTS_MAX)?)
 }
 
 impl Credentials {
-    /// Returns the [`CredentialMark`] of the user, or `None` if the email is unknown.
-    pub fn mark(&self) -> Option<CredentialMark> {
-        self.found.as_ref().map(|(user, hash)| CredentialMark::new(user, hash))
+    /// Returns the [`CredentialSnapshot`] of the user, or `None` if the email is unknown.
+    pub fn credential_snapshot(&self) -> Option<CredentialSnapshot> {
+        self.found.as_ref().map(|(user, hash)| CredentialSnapshot::new(user, hash))
     }
 
     /// Returns the user if the password is right. Takes the same time if the user does not exist.
@@ -146,7 +146,7 @@ impl Credentials {
         let hash = self.found.as_ref().map(|(_, hash)| hash.as_str());
         let is_right = hasher.matches_hash(password, hash);
         let found = self.found.filter(|(user, _)| is_right && is_enabled(user));
-        let (user, password_hash) = found.ok_or_else(wrong_credentials)?;
+        let (user, password_hash) = found.ok_or_else(wrong_credentials_refusal)?;
         Ok(VerifiedUser { user, password_hash })
     }
 }
@@ -159,9 +159,9 @@ pub struct VerifiedUser {
 }
 
 impl VerifiedUser {
-    /// Returns the [`CredentialMark`] of the user, with the verified password.
-    pub fn mark(&self) -> CredentialMark {
-        CredentialMark::new(&self.user, &self.password_hash)
+    /// Returns the [`CredentialSnapshot`] of the user, with the verified password.
+    pub fn credential_snapshot(&self) -> CredentialSnapshot {
+        CredentialSnapshot::new(&self.user, &self.password_hash)
     }
 
     /// Returns the user if the user is enabled and the password has not changed since it was verified.
@@ -174,7 +174,7 @@ impl VerifiedUser {
         let still = found.filter(|(user, hash)| {
             user.seq == self.user.seq && *hash == self.password_hash && is_enabled(user)
         });
-        Ok(still.ok_or_else(wrong_credentials)?.0)
+        Ok(still.ok_or_else(wrong_credentials_refusal)?.0)
     }
 }
 
@@ -208,13 +208,13 @@ fn is_enabled(user: &User) -> bool {
     user.disabled_at.is_none()
 }
 
-fn wrong_credentials() -> Refusal {
+fn wrong_credentials_refusal() -> Refusal {
     let message = "the email or the password is wrong";
-    Refusal::new(Code::InvalidCredentials, message)
+    Refusal::new(RefusalCode::InvalidCredentials, message)
 }
 
-fn session_ended() -> Refusal {
-    Refusal::new(Code::Unauthorized, "the session has ended; sign in again")
+fn session_ended_refusal() -> Refusal {
+    Refusal::new(RefusalCode::Unauthorized, "the session has ended; sign in again")
 }
 
 /// A new session.
@@ -229,15 +229,15 @@ pub struct NewSession {
 
 impl Service {
     /// Returns the credentials stored for an email.
-    pub fn credentials(&self, email: &str) -> Result<Credentials, Error> {
+    pub fn credentials_by_email(&self, email: &str) -> Result<Credentials, Error> {
         let found = self.read(|db| Ok(users::by_email(db, email)?))?;
         Ok(Credentials { found })
     }
 
     /// Returns `true` if the user has signed in from this client with the current password and second factor.
-    pub fn is_known_client(&self, mark: &CredentialMark, client: &str) -> Result<bool, Error> {
+    pub fn is_known_client(&self, mark: &CredentialSnapshot, client: &str) -> Result<bool, Error> {
         let hash = mark.client_hash(client);
-        self.read(|db| Ok(known_clients::has(db, &hash)?))
+        self.read(|db| Ok(known_clients::is_known_client(db, &hash)?))
     }
 
     /// Begins a session.
@@ -251,7 +251,7 @@ impl Service {
         given: VerifiedCredentials,
     ) -> Result<NewSession, Error> {
         let cookie = hex(&random_bytes::<32>()?);
-        let hash = apikey::hash(&cookie);
+        let hash = apikey::hash_key(&cookie);
         let expires_at = now.plus_ms(SESSION_MS);
         let member = self.write(move |_, tx| {
             let real_now = given.real_now;
@@ -278,7 +278,7 @@ impl Service {
             let real_now = given.real_now;
             let user = given.verify(tx, now)?;
             let is_there = sessions::save_password_check(tx, &session, user.seq, real_now)?;
-            is_there.then_some(()).ok_or_else(|| session_ended().into())
+            is_there.then_some(()).ok_or_else(|| session_ended_refusal().into())
         })
         .await
     }
@@ -287,18 +287,18 @@ impl Service {
     ///
     /// # Errors
     /// `unauthorized` if there is no such session.
-    pub fn member(&self, now: Time, cookie: &str) -> Result<Member, Error> {
-        let session = apikey::hash(cookie);
+    pub fn member_by_cookie(&self, now: Time, cookie: &str) -> Result<Member, Error> {
+        let session = apikey::hash_key(cookie);
         let found = self.read(|db| match sessions::find_user(db, &session, now)? {
             Some((user, password_at)) => new_member(db, user, session, password_at).map(Some),
             None => Ok(None),
         })?;
-        found.ok_or_else(|| session_ended().into())
+        found.ok_or_else(|| session_ended_refusal().into())
     }
 
     /// Ends the session with this cookie.
     pub async fn sign_out(self: &Arc<Self>, cookie: &str) -> Result<(), Error> {
-        let hash = apikey::hash(cookie);
+        let hash = apikey::hash_key(cookie);
         self.write(move |_, tx| Ok(sessions::delete(tx, &hash)?)).await
     }
 
@@ -307,7 +307,12 @@ impl Service {
     /// # Errors
     ///
     /// `not_found` if the account does not exist or the member may not access the account.
-    pub fn scope(&self, member: &Member, account_id: &str, mode: Mode) -> Result<Scope, Error> {
+    pub fn scope_of_account(
+        &self,
+        member: &Member,
+        account_id: &str,
+        mode: Mode,
+    ) -> Result<Scope, Error> {
         let own = member.user.account;
         let account = match id::parse(account_id) {
             Some(id) => self.read(|db| Ok(accounts::by_id(db, &id)?))?,

@@ -2,10 +2,10 @@
 //!
 //! Invariant: [`Service::begin_second_factor`] returns a secret once.
 
-use super::codes::{use_up_code, wrong_code};
+use super::codes::{use_up_code, wrong_code_refusal};
 use super::members::{Member, remember_client};
 use super::users::{UserWithAccount, find_by_id, with_account_id};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::second_factor::{EnteredCode, RECOVERY_CODES, TotpSecret, recovery_code};
 use crate::domain::time::Time;
 use crate::domain::user::User;
@@ -71,13 +71,13 @@ impl Service {
             let Some(secret) = users::second_factor_secret(tx, user.seq)? else {
                 let message =
                     "start a second factor first: POST /dashboard/api/session/second-factor";
-                return Err(Refusal::new(Code::InvalidTransition, message).into());
+                return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
             };
             let step = match &code {
                 EnteredCode::OfApp(digits) => TotpSecret(secret).matching_step(digits, real_now),
                 EnteredCode::Recovery(_) => None,
             };
-            let step = step.ok_or_else(wrong_code)?;
+            let step = step.ok_or_else(wrong_code_refusal)?;
             if !users::turn_second_factor_on(tx, user.seq, now)? {
                 return Err(already_on_error());
             }
@@ -114,7 +114,7 @@ impl Service {
             let user = current_user(tx, &user)?;
             if user.second_factor_at.is_none() {
                 let message = "the second factor is not on";
-                return Err(Refusal::new(Code::InvalidTransition, message).into());
+                return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
             }
             use_up_code(tx, &user, Some(&code), now, real_now)?;
             delete_second_factor(tx, &user.email, &user, now)
@@ -139,7 +139,7 @@ impl Service {
             if user.seq == own {
                 let message = "your own second factor is turned off by a code of it: \
                     POST /dashboard/api/session/second-factor/off";
-                return Err(Refusal::new(Code::Forbidden, message).into());
+                return Err(Refusal::new(RefusalCode::Forbidden, message).into());
             }
             turn_off(tx, &actor, user, now).map(drop)
         })
@@ -187,5 +187,5 @@ fn current_user(db: &Reader<'_>, user: &User) -> Result<User, Error> {
 
 fn already_on_error() -> Error {
     let message = "the second factor is already on; turn it off first";
-    Refusal::new(Code::InvalidTransition, message).into()
+    Refusal::new(RefusalCode::InvalidTransition, message).into()
 }

@@ -42,7 +42,7 @@ impl Service {
                 balances: balances.iter().map(BalanceView::from).collect(),
                 open_invoices: counts_by_status(&OPEN_STATUSES, &open),
                 recent_invoices: counts_by_status(InvoiceStatus::ALL, &recent),
-                sales: sales(db, seq, mode, now)?,
+                sales: sales_by_currency(db, seq, mode, now)?,
                 payouts: open_transfers(db, Some(seq), mode, TransferKind::Payout)?,
                 refunds: open_transfers(db, Some(seq), mode, TransferKind::Refund)?,
                 failing_endpoints: summary::failing_endpoints(db, seq, mode)?,
@@ -70,7 +70,7 @@ impl Service {
                 servers_unknown: summary::count_unknown_servers(db)?,
                 unmatched_payments: summary::count_unmatched_payments(db, mode)?,
                 failing_endpoints: summary::count_failing_endpoints(db, mode)?,
-                maintenance: file::load(db)?.is_some_and(|file| file.maintenance),
+                maintenance: file::read_file_row(db)?.is_some_and(|file| file.maintenance),
                 nothing_on_offer: self.no_coin_reason(db, now, mode)?,
             })?)
         })
@@ -88,7 +88,7 @@ impl Service {
         if self.is_simulated(mode) || !keys::has_live_key(db, now)? {
             return Ok(None);
         }
-        self.no_offer_reasons(db, mode, now, Currency::ALL)
+        self.no_payable_coin_reasons(db, mode, now, Currency::ALL)
     }
 
     /// Returns the number of approved transfers that wait for a signer although no signer is set. Returns 0 if a
@@ -113,7 +113,7 @@ fn counts_by_status(
 }
 
 /// Returns the sales in each currency on each of the last 30 days.
-fn sales(
+fn sales_by_currency(
     db: &Reader<'_>,
     account: i64,
     mode: Mode,

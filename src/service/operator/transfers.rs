@@ -13,7 +13,7 @@ use crate::domain::transfer::request::TransferStepRequest;
 use crate::domain::transfer::sender::SenderConditions;
 use crate::domain::transfer::step::TransferAction;
 use crate::domain::transfer::{Transfer, TransferKind, TransferStatus};
-use crate::service::page::{self, Page, not_found_as_none};
+use crate::service::page::{self, Page, none_if_not_found};
 use crate::service::transfers::{StepActor, audit_action_name, find, owned_transfer};
 use crate::service::{Error, Json, Member, Scope, Service};
 use crate::store::{PageBounds, Reader, audit_log, transfers};
@@ -55,7 +55,7 @@ impl TransferListFilter {
 }
 
 /// Data for a wallet that sends a transfer.
-pub struct SendingData {
+pub struct WalletSendingData {
     /// Payment URI for wallets. `None` if no standard defines a URI for this coin.
     pub uri: Option<String>,
     /// Content of the QR code: the URI, or the address if there is no URI.
@@ -67,11 +67,11 @@ pub struct TransferDetail {
     /// Transfer that the page shows.
     pub transfer: Transfer,
     /// State of the transfer on its chain.
-    pub(crate) chain_told: TransferOnChain,
+    pub(crate) chain_state: TransferOnChain,
     /// Data for a wallet, if the transfer is to be sent by hand now.
-    pub to_send: Option<SendingData>,
+    pub to_send: Option<WalletSendingData>,
     /// User who started to send the transfer, with the time, if the status is `processing`.
-    pub begun: Option<(String, Time)>,
+    pub sending_start: Option<(String, Time)>,
     /// Terms that an approval would fix, if the status is `requested` and the member is an operator.
     pub approval: Option<(ApprovalProposal, SenderConditions)>,
 }
@@ -98,13 +98,13 @@ impl Service {
         wanted: &TransferListFilter,
     ) -> Result<Page, Error> {
         self.read(|db| {
-            let find = |id: &str| not_found_as_none(owned_transfer(db, scope, wanted.kind, id));
+            let find = |id: &str| none_if_not_found(owned_transfer(db, scope, wanted.kind, id));
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more_row(before, wanted.limit);
             let (account, mode) = (scope.account(), scope.mode());
             let found = if wanted.needs_review {
-                self.page_to_review(db, now, (mode, Some(account)), (wanted, page))?
+                self.page_of_transfers_to_review(db, now, (mode, Some(account)), (wanted, page))?
             } else {
                 transfers::list(db, account, mode, &wanted.query(page))?
             };
@@ -124,14 +124,14 @@ impl Service {
     ) -> Result<Page, Error> {
         self.read(|db| {
             let find = |id: &str| {
-                let found = not_found_as_none(find(db, wanted.kind, id))?;
+                let found = none_if_not_found(find(db, wanted.kind, id))?;
                 Ok::<_, Error>(found.filter(|found| found.mode == mode))
             };
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
             let before = before.map(|transfer| transfer.seq);
             let page = PageBounds::with_one_more_row(before, wanted.limit);
             let found = if wanted.needs_review {
-                self.page_to_review(db, now, (mode, None), (wanted, page))?
+                self.page_of_transfers_to_review(db, now, (mode, None), (wanted, page))?
             } else {
                 transfers::list_all(db, mode, &wanted.query(page))?
             };
@@ -140,7 +140,7 @@ impl Service {
     }
 
     /// Returns matching transfers of an account, or of all accounts, that need a review.
-    fn page_to_review(
+    fn page_of_transfers_to_review(
         &self,
         db: &Reader<'_>,
         now: Time,
@@ -206,10 +206,10 @@ impl Service {
                 None
             };
             Ok(TransferDetail {
-                chain_told: self.transfer_on_chain(db, now, &transfer)?,
+                chain_state: self.transfer_on_chain(db, now, &transfer)?,
                 transfer,
                 to_send,
-                begun,
+                sending_start: begun,
                 approval,
             })
         })
@@ -220,7 +220,7 @@ impl Service {
         &self,
         db: &Reader<'_>,
         transfer: &Transfer,
-    ) -> Result<Option<SendingData>, Error> {
+    ) -> Result<Option<WalletSendingData>, Error> {
         let is_by_hand = transfer.status == TransferStatus::Processing
             && transfer.sending.is_none()
             && transfer.txid.is_none();
@@ -235,7 +235,7 @@ impl Service {
         let address = transfer.to_address.as_str();
         let uri =
             network.and_then(|network| payment_uri(asset, &network, address, terms.amount_crypto));
-        Ok(Some(SendingData { code: uri.clone().unwrap_or_else(|| address.to_owned()), uri }))
+        Ok(Some(WalletSendingData { code: uri.clone().unwrap_or_else(|| address.to_owned()), uri }))
     }
 
     /// Changes a transfer for an operator. Missing values are generated in simulated mode.

@@ -5,7 +5,7 @@
 
 use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::unmatched::{
     AssignmentCandidate, UnmatchedContext, unmatched_payment as rendered,
 };
@@ -17,7 +17,7 @@ use crate::domain::unmatched::{
 use crate::service::audit_log;
 use crate::service::page::{self, Page};
 use crate::service::{Error, Json, Service};
-use crate::store::addresses::{AddressOwner, owner};
+use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{
     PageBounds, Reader, Tx, accounts, customers, deposits, invoices, payments, unmatched_payments,
 };
@@ -37,7 +37,7 @@ text_enum! {
 #[derive(Clone, Debug)]
 pub struct UnmatchedQuery {
     /// Filter by outcome.
-    pub looked: UnmatchedFilter,
+    pub outcome_filter: UnmatchedFilter,
     /// Only payments older than the one with this ID.
     pub before: Option<String>,
     /// Largest number of payments.
@@ -54,7 +54,7 @@ impl Service {
         self.read_snapshot(|db| {
             let find = |id: &str| unmatched_payments::by_id(db, id);
             let before = page::find_page_start(wanted.before.as_deref(), find)?;
-            let only_open = wanted.looked == UnmatchedFilter::Open;
+            let only_open = wanted.outcome_filter == UnmatchedFilter::Open;
             let page = PageBounds::with_one_more_row(before.map(|found| found.seq), wanted.limit);
             let found = unmatched_payments::page(db, only_open, page)?;
             let shown = found
@@ -81,7 +81,7 @@ impl Service {
         let payment = unmatched_payments::by_id(tx, id)?.ok_or_else(gone)?;
         if let Some(other) = payment.outcome.filter(|other| *other != outcome) {
             let message = format!("it has been {other}: undo that first");
-            return Err(Refusal::new(Code::InvalidTransition, message).into());
+            return Err(Refusal::new(RefusalCode::InvalidTransition, message).into());
         }
         let (chain, note) = (payment.asset.chain, body.note.as_deref());
         let return_txid = body.return_txid.as_deref();
@@ -159,7 +159,7 @@ fn likely_recipient(
         return Ok(None);
     }
     let chain = payment.asset.chain;
-    Ok(match owner(db, payment.mode, chain, &payment.address)? {
+    Ok(match find_owner(db, payment.mode, chain, &payment.address)? {
         Some(AddressOwner::Invoice(seq)) => {
             Some(AssignmentCandidate::Invoice { invoice: invoices::by_seq(db, seq)?.id })
         }

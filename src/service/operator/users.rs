@@ -6,7 +6,7 @@
 use super::members::{VerifiedCredentials, create, remember_client};
 use crate::domain::apikey;
 use crate::domain::id;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::domain::user::{Role, User};
@@ -40,7 +40,7 @@ impl Service {
     /// [`Error::Failed`] if the file or the system's randomness fails.
     pub fn create_setup_link(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
         let token = hex(&random_bytes::<32>()?);
-        let hash = apikey::hash(&token);
+        let hash = apikey::hash_key(&token);
         self.write_and_wait(move |_, tx| {
             if users::has_operator(tx)? {
                 return Ok(None);
@@ -147,12 +147,12 @@ impl Service {
 fn check_setup_token(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Error> {
     // The link also becomes invalid when an operator is created on the command line.
     let found = file::setup_link(db)?.filter(|_| !matches!(users::has_operator(db), Ok(true)));
-    let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash(token) && now < end);
+    let is_right = found.is_some_and(|(hash, end)| hash == apikey::hash_key(token) && now < end);
     if is_right {
         return Ok(());
     }
     let message = "the set-up link is wrong, used, or older than an hour; start the server again for a new one";
-    Err(Refusal::new(Code::Forbidden, message).into())
+    Err(Refusal::new(RefusalCode::Forbidden, message).into())
 }
 
 /// Creates a user with this password hash.
@@ -206,7 +206,9 @@ pub fn change_user(
         users::set_disabled(tx, user.seq, user.disabled_at)?;
         if user.role == Role::Operator && !users::has_operator(tx)? {
             let message = "disabled must stay false: this is the last operator who can sign in";
-            return Err(Refusal::for_param(Code::InvalidTransition, "disabled", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "disabled", message).into()
+            );
         }
         let action = if disabled { "user.disable" } else { "user.enable" };
         record_user_change(tx, actor, action, &user, now)?;

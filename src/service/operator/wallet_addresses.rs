@@ -41,17 +41,17 @@ pub struct AddressReceipt {
     pub address: String,
     /// ID of the coin, and the received amount as a plain decimal, without dropped payments. `None` if nothing was
     /// received.
-    pub came: Option<(&'static str, String)>,
+    pub received: Option<(&'static str, String)>,
 }
 
-/// Same as [`addresses`], but returns lines of CSV.
+/// Same as [`list_handed_out_addresses`], but returns lines of CSV.
 fn address_lines(
     db: &Reader<'_>,
     row: &WalletRow,
     funded: bool,
     from: u32,
 ) -> Result<Option<(String, u32)>, Error> {
-    let next = addresses(db, row, funded, from)?;
+    let next = list_handed_out_addresses(db, row, funded, from)?;
     Ok(next.map(|(all, behind)| (to_csv(row, &all), behind)))
 }
 
@@ -59,7 +59,7 @@ fn address_lines(
 pub fn to_csv(row: &WalletRow, all: &[AddressReceipt]) -> String {
     let lines = all.iter().map(|one| {
         let AddressReceipt { index, address, .. } = one;
-        let came = one.came.as_ref();
+        let came = one.received.as_ref();
         let (coin, amount) = came.map_or(("", ""), |(coin, amount)| (coin, amount.as_str()));
         format!("m/0/{index},{address},{coin},{amount},{}\r\n", row.id)
     });
@@ -74,7 +74,7 @@ pub fn to_csv(row: &WalletRow, all: &[AddressReceipt]) -> String {
 /// # Errors
 ///
 /// [`Error`] if the file cannot be read.
-pub fn addresses(
+pub fn list_handed_out_addresses(
     db: &Reader<'_>,
     row: &WalletRow,
     funded: bool,
@@ -87,7 +87,7 @@ pub fn addresses(
     let behind = last.index.saturating_add(1);
     let mut all = Vec::new();
     let mut rows = rows.iter().peekable();
-    while let Some(FundedAddress { index, address, came }) = rows.next() {
+    while let Some(FundedAddress { index, address, received: came }) = rows.next() {
         let came = match came {
             None if funded => continue,
             None => None,
@@ -95,17 +95,17 @@ pub fn addresses(
                 let mut sum = *amount;
                 while let Some(more) = rows.next_if(|next| has_index_and_coin(next, *index, asset))
                 {
-                    let more = more.came.map_or(Units::ZERO, |(_, more)| more);
+                    let more = more.received.map_or(Units::ZERO, |(_, more)| more);
                     sum = Units(sum.0.checked_add(more.0).ok_or(Overflow)?);
                 }
                 Some((asset.id, asset.format_units(sum)))
             }
         };
-        all.push(AddressReceipt { index: *index, address: address.clone(), came });
+        all.push(AddressReceipt { index: *index, address: address.clone(), received: came });
     }
     Ok(Some((all, behind)))
 }
 
 fn has_index_and_coin(next: &FundedAddress, index: u32, asset: &Asset) -> bool {
-    next.index == index && next.came.is_some_and(|(other, _)| other == asset)
+    next.index == index && next.received.is_some_and(|(other, _)| other == asset)
 }

@@ -10,7 +10,7 @@ use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::time::Time;
 use crate::domain::wallet::{self, AddWallet, INDEX_END, IndexGaps, Wallet, WalletIndexes};
 use crate::service::audit_log;
-use crate::service::{Error, Json, chains::live::check_network};
+use crate::service::{Error, Json, chains::live::check_wallet_network};
 use crate::store::backup::GAP;
 use crate::store::file::restore_count;
 use crate::store::wallets::{self, NewWallet, WalletRow};
@@ -34,8 +34,8 @@ impl WalletToAdd {
     ///
     /// # Errors
     /// `invalid_request` that names the field. A private key in any field is refused first.
-    pub fn read(body: &Map<String, Value>) -> Result<WalletToAdd, Refusal> {
-        wallet::refuse_secrets_in(body)?;
+    pub fn from_body(body: &Map<String, Value>) -> Result<WalletToAdd, Refusal> {
+        wallet::refuse_secrets_in_body(body)?;
         let body = AddWallet::read(body)?;
         Ok(WalletToAdd {
             wallet: body.key,
@@ -229,7 +229,7 @@ fn find_known_wallet(db: &Reader<'_>, wallet: &Wallet) -> Result<Option<WalletRo
             Err(Refusal::field("script", problem).into())
         }
         Some(_) | None => {
-            check_network(db, wallet)?;
+            check_wallet_network(db, wallet)?;
             Ok(known)
         }
     }

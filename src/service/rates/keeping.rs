@@ -42,8 +42,8 @@ impl Service {
         told: Vec<CoinFigure>,
     ) -> Result<(), Error> {
         self.write(move |_, tx| {
-            rate_sources::note_success(tx, source, asked_at)?;
-            rate_figures::replace(tx, source, &told)?;
+            rate_sources::record_success(tx, source, asked_at)?;
+            rate_figures::replace_figures(tx, source, &told)?;
             for one in &told {
                 store_known_rate(tx, now, one.coin, one.currency)?;
             }
@@ -59,7 +59,7 @@ impl Service {
         asked_at: Time,
         problem: String,
     ) -> Result<(), Error> {
-        self.write(move |_, tx| Ok(rate_sources::note_failure(tx, source, asked_at, &problem)?))
+        self.write(move |_, tx| Ok(rate_sources::record_failure(tx, source, asked_at, &problem)?))
             .await
     }
 }

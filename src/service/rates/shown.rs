@@ -3,7 +3,7 @@
 //! Invariant: rates are computed the same way as in live mode.
 
 use super::coin_market;
-use crate::domain::asset::symbols;
+use crate::domain::asset::coin_symbols;
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinMarket, NoRateReason, rate_from_file};
 use crate::domain::render;
@@ -31,7 +31,7 @@ impl CoinRateState {
 /// Returns the rates of every coin in every currency.
 fn all_coin_rates(db: &Reader<'_>, now: Time) -> Result<Vec<CoinRateState>, Error> {
     let each =
-        symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
+        coin_symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
     each.map(|(coin, currency)| {
         let market = coin_market(db, coin, currency, now)?;
         Ok(CoinRateState { coin, currency, market })

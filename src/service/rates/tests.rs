@@ -8,11 +8,11 @@ use super::NoRate;
 use crate::domain::asset::{ASSETS, Mode};
 use crate::domain::money::{Bps, Currency};
 use crate::domain::rate::FRESH_MS_MAX;
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 use crate::domain::time::Time;
 use crate::service::tests::{
     NOW, STALE, bitcoin, block_on, create_live_invoice, fixed_rate, live_caller, live_service,
-    refusal_of, seeded_service, write,
+    seeded_service, unwrap_refusal, write,
 };
 use crate::service::{Faults, Service};
 use crate::store::{Reader, Tx, invoices};
@@ -70,15 +70,15 @@ fn coin_without_fresh_rate_cannot_be_selected() {
     let id = create_live_invoice(&simulated);
     let caller = live_caller(&simulated);
     let pick = |service: &Arc<Service>| {
-        refusal_of(block_on(service.select_coin(NOW, &caller, &id, "BTC".to_owned())))
+        unwrap_refusal(block_on(service.select_coin(NOW, &caller, &id, "BTC".to_owned())))
     };
     simulated.set_faults(STALE);
     let stale = pick(&simulated);
     assert_eq!(
         (stale.code, stale.param.as_deref(), stale.message.as_str()),
-        (Code::CoinUnavailable, Some("asset"), "BTC has no fresh rate")
+        (RefusalCode::CoinUnavailable, Some("asset"), "BTC has no fresh rate")
     );
-    assert_eq!(pick(&real).code, Code::CoinUnavailable);
+    assert_eq!(pick(&real).code, RefusalCode::CoinUnavailable);
     // Received money is priced at the newest known rate.
     let quote = {
         let id = id.clone();
@@ -87,8 +87,11 @@ fn coin_without_fresh_rate_cannot_be_selected() {
             service.quote_unrequested_coin(tx, NOW, &mut invoice, bitcoin(), "somewhere")
         }
     };
-    let none = refusal_of(real.write_and_wait(quote.clone()));
-    assert_eq!((none.code, none.message.as_str()), (Code::CoinUnavailable, "BTC has no rate"));
+    let none = unwrap_refusal(real.write_and_wait(quote.clone()));
+    assert_eq!(
+        (none.code, none.message.as_str()),
+        (RefusalCode::CoinUnavailable, "BTC has no rate")
+    );
     let just_stale = NOW.plus_ms(-FRESH_MS_MAX - 1);
     let made = write(&simulated, quote);
     assert_eq!(made.quoted, fixed_rate(bitcoin(), Currency::Eur, just_stale));

@@ -16,7 +16,7 @@ use crate::domain::payment::PaymentState;
 use crate::domain::payment::inputs::{
     SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxPaymentStep as Step,
 };
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, SandboxTransaction, UNMATCHED};
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedResolution;
@@ -63,7 +63,7 @@ impl Service {
     ) -> Result<(bool, Json), Error> {
         fields.refuse_unknown(&["invoice", "address", "asset", "amount", "txid", "seenAt"])?;
         let target = self.payment_target(tx, now, fields)?;
-        let amount = target.amount_or_due(SandboxPayment::amount(fields)?)?;
+        let amount = target.requested_amount_or_due(SandboxPayment::amount(fields)?)?;
         let txid = txid_or_new(SandboxPayment::txid(fields)?, target.asset, now)?;
         let known = observations::of_transaction(tx, target.mode, target.asset.chain, &txid)?;
         let same = known.iter().find(|known| pays_target(known, &target));
@@ -79,7 +79,7 @@ impl Service {
         let nothing = || Refusal::field("amount", "must be more than zero");
         let outcome = outcome.ok_or_else(nothing)?;
         let is_new = outcome.is_new;
-        Ok((is_new, render_owner(&outcome.into_booked_owner()?)?))
+        Ok((is_new, render_owned_payment(&outcome.into_booked_owner()?)?))
     }
 
     /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
@@ -114,7 +114,7 @@ impl Service {
             let mut put = || {
                 output.refuse_unknown(SandboxOutput::NAMES)?;
                 let target = self.payment_target(tx, now, output)?;
-                let amount = target.amount_or_due(SandboxOutput::amount(output)?)?;
+                let amount = target.requested_amount_or_due(SandboxOutput::amount(output)?)?;
                 let position = position_or_index(SandboxOutput::position(output)?, at)?;
                 if positions.contains(&position) {
                     let problem = "must be different for each output of a transaction";
@@ -148,7 +148,7 @@ impl Service {
             };
             if let Some(outcome) = put().map_err(inside)? {
                 any_new |= outcome.is_new;
-                shown.push(render_owner(&outcome.owned)?);
+                shown.push(render_owned_payment(&outcome.owned)?);
             }
         }
         Ok((any_new, to_raw_value(&SandboxTransaction { data: shown })?))
@@ -222,24 +222,27 @@ impl Service {
                     intake::ObservationChange::Seen
                 }
                 (Step::Replaced, PaymentState::Seen) => {
-                    replacing = replacement_of(tx, now, observed, fields)?;
+                    replacing = replacement_observation(tx, now, observed, fields)?;
                     intake::ObservationChange::ReplacedBy(&replacing)
                 }
                 (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
                     let message = format!("a payment that is {state} cannot be {step}");
-                    return Err(
-                        Refusal::for_param(Code::InvalidTransition, "state", message).into()
-                    );
+                    return Err(Refusal::for_param(
+                        RefusalCode::InvalidTransition,
+                        "state",
+                        message,
+                    )
+                    .into());
                 }
             };
             let outcome = service.change_observation(tx, now, &place, step)?;
             if outcome.is_new {
-                return render_owner(&outcome.into_booked_owner()?).map(Ok);
+                return render_owned_payment(&outcome.into_booked_owner()?).map(Ok);
             }
             // The database transaction is committed, although the request is refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
-                None => render_owner(&outcome.owned).map(Ok),
+                None => render_owned_payment(&outcome.owned).map(Ok),
             }
         });
         Ok(moved.await??)
@@ -247,7 +250,7 @@ impl Service {
 }
 
 /// Returns the replacement of an observation: the same position in another transaction with the same inputs.
-fn replacement_of(
+fn replacement_observation(
     db: &Reader<'_>,
     now: Time,
     old: StoredObservation,
@@ -301,7 +304,7 @@ fn pays_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
 }
 
 /// Returns a payment as JSON for the response.
-fn render_owner(owned: &ObservationOwner) -> Result<Json, Error> {
+fn render_owned_payment(owned: &ObservationOwner) -> Result<Json, Error> {
     let (id, txid, state) = match owned {
         ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
         ObservationOwner::Deposit(deposit) => {

@@ -50,7 +50,7 @@ pub fn snapshot_clock(of: &Path, name: &str) -> Result<(Time, bool), Error> {
         return Err(Refusal::not_found("snapshot").into());
     }
     read_only(&snapshot, |db| {
-        let (row, at) = (file::load(db)?, file::snapshot_at(db)?);
+        let (row, at) = (file::read_file_row(db)?, file::snapshot_at(db)?);
         let both = row.zip(at);
         let (row, at) = both.ok_or_else(|| Error::Failed("it is not a snapshot".to_owned()))?;
         Ok((at, row.clock_frozen_at.is_some()))

@@ -17,7 +17,7 @@ use crate::domain::time::Time;
 use crate::service::invoices::find_invoice;
 use crate::service::payments::amount_still_due;
 use crate::service::{Error, Service};
-use crate::store::addresses::{AddressOwner, owner};
+use crate::store::addresses::{AddressOwner, find_owner};
 use crate::store::{Reader, Tx, customers, invoices, payments, quotes};
 
 /// Coin, address and default amount of a simulated payment.
@@ -33,7 +33,7 @@ pub(super) struct PaymentTarget {
 
 impl PaymentTarget {
     /// Returns the target that pays a quote of an invoice.
-    fn at_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<PaymentTarget, Error> {
+    fn for_quote(db: &Reader<'_>, invoice: &Invoice, quote: Quote) -> Result<PaymentTarget, Error> {
         let due = amount_still_due(invoice, payments::undropped_values(db, invoice.seq)?)?;
         Ok(PaymentTarget {
             mode: invoice.mode,
@@ -49,7 +49,7 @@ impl PaymentTarget {
     /// # Errors
     ///
     /// `invalid_request` if no amount was requested and none is due.
-    pub(super) fn amount_or_due(&self, told: Option<String>) -> Result<Units, Refusal> {
+    pub(super) fn requested_amount_or_due(&self, told: Option<String>) -> Result<Units, Refusal> {
         let told = parse_amount(told, self.asset)?;
         told.or(self.due).ok_or_else(|| {
             Refusal::field("amount", "must be given: nothing is due at this address")
@@ -102,11 +102,11 @@ impl Service {
         {
             let never = || coin_unavailable(format!("{asset} was never quoted for this invoice"));
             let quote = quotes.into_iter().find(|quote| quote.asset.id == asset);
-            return PaymentTarget::at_quote(tx, &invoice, quote.ok_or_else(never)?);
+            return PaymentTarget::for_quote(tx, &invoice, quote.ok_or_else(never)?);
         }
         let picked_before = invoice.picked_quote;
         let quote = self.quote_to_pay(tx, now, &mut invoice, asset)?;
-        let mut target = PaymentTarget::at_quote(tx, &invoice, quote)?;
+        let mut target = PaymentTarget::for_quote(tx, &invoice, quote)?;
         target.picked = (invoice.picked_quote != picked_before).then_some(invoice);
         Ok(target)
     }
@@ -165,7 +165,7 @@ fn address_owner(
     };
     for mode in Mode::ALL {
         for chain in &chains {
-            if let Some(owner) = owner(db, *mode, *chain, address)? {
+            if let Some(owner) = find_owner(db, *mode, *chain, address)? {
                 return Ok(Some((*mode, owner)));
             }
         }
@@ -191,7 +191,7 @@ fn target_of_invoice(
         .retain(|quote| quote.address == address && asset.is_none_or(|asset| quote.asset == asset));
     quotes.sort_by_key(|quote| Some(quote.asset.id) != own);
     match (quotes.into_iter().next(), asset) {
-        (Some(quote), _) => PaymentTarget::at_quote(db, &invoice, quote),
+        (Some(quote), _) => PaymentTarget::for_quote(db, &invoice, quote),
         (None, Some(asset)) if is_told => {
             Ok(PaymentTarget { mode, asset, address: address.to_owned(), due: None, picked: None })
         }
@@ -209,7 +209,7 @@ fn target_of_customer(
     let customer = customers::by_seq(db, customer)?;
     let mut taken = Vec::new();
     for family in ChainFamily::ALL {
-        let found = owner(db, mode, family.encoding_chain(), address)?;
+        let found = find_owner(db, mode, family.encoding_chain(), address)?;
         if found == Some(AddressOwner::Customer(customer.seq)) {
             taken.extend(family.assets());
         }

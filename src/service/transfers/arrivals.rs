@@ -48,13 +48,13 @@ pub(in crate::service) fn classify_arrival(
     let is_running = |transfer: &Transfer| transfer.sending == Some(SendingState::Running);
     let mut fits = watched.iter().filter(|transfer| is_exact_amount(transfer, seen));
     if let (Some(only), None, false) = (fits.next(), fits.next(), watched.iter().any(is_running))
-        && !only.is_held()
+        && !only.is_on_hold()
     {
         return Ok(Arrival::Exact(Box::new(only.clone())));
     }
     let mut proposed = Vec::new();
     for transfer in watched {
-        if is_plausible_amount(&transfer, seen) || is_replacement(db, &transfer, seen)? {
+        if is_plausible_amount(&transfer, seen) || spends_input_of_transfer(db, &transfer, seen)? {
             proposed.push(transfer);
         }
     }
@@ -62,7 +62,11 @@ pub(in crate::service) fn classify_arrival(
 }
 
 /// Returns `true` if an arrival spends one of the inputs of a transfer's transaction.
-fn is_replacement(db: &Reader<'_>, of: &Transfer, seen: &Observation) -> Result<bool, Error> {
+fn spends_input_of_transfer(
+    db: &Reader<'_>,
+    of: &Transfer,
+    seen: &Observation,
+) -> Result<bool, Error> {
     let (Some(txid), TransferStatus::Processing) = (&of.txid, of.status) else {
         return Ok(false);
     };
@@ -78,7 +82,7 @@ fn is_replacement(db: &Reader<'_>, of: &Transfer, seen: &Observation) -> Result<
 fn is_destination_watched(of: &Transfer, now: Time) -> bool {
     match of.status {
         TransferStatus::Approved | TransferStatus::Processing => true,
-        TransferStatus::Requested => of.is_held(),
+        TransferStatus::Requested => of.is_on_hold(),
         TransferStatus::Rejected => false,
         TransferStatus::Paid | TransferStatus::Failed | TransferStatus::Cancelled => {
             let ended = of.finalized_at.filter(|_| of.approved_at.is_some());
@@ -192,7 +196,7 @@ impl Service {
         }
         let detail = json!({ "transaction": txid });
         super::write_audit_entry(tx, now, by.actor_name(), "dismiss", of, &detail)?;
-        transfers::note_change(tx);
+        transfers::notify_transfer_change(tx);
         Ok(of.clone())
     }
 }

@@ -5,7 +5,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::money::coin::Units;
 use crate::domain::observation::{Observation, ObservationKey};
 use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{AttachedState, SentOutput};
 use crate::domain::transfer::share::assign_outputs;
@@ -64,7 +64,9 @@ impl Service {
     ) -> Result<Transfer, Error> {
         let Some(txid) = of.txid.as_deref() else {
             let message = format!("no transaction is attached to this {}", of.kind);
-            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
+            );
         };
         if of.status != TransferStatus::Processing {
             return Err(invalid_step(of.kind, of.status, TransferAction::Detach).into());
@@ -172,7 +174,7 @@ impl Service {
         (mode, chain, txid): (Mode, Chain, &str),
     ) -> Result<(), Error> {
         let outputs = sent_outputs::of_transaction(tx, mode, chain, txid)?;
-        let attached = transfers::with_attached_txid(tx, mode, chain, txid)?;
+        let attached = transfers::list_with_attached_txid(tx, mode, chain, txid)?;
         let shares = assign_outputs(&outputs, &attached);
         for (output, share) in outputs.iter().zip(&shares) {
             if output.transfer != *share {
@@ -196,7 +198,7 @@ impl Service {
                     &detail,
                 )?;
             } else {
-                self.judge_transfer(tx, now, &transfer)?;
+                self.settle_or_review_transfer(tx, now, &transfer)?;
             }
         }
         Ok(())
@@ -211,7 +213,7 @@ impl Service {
         chain: Chain,
         (txid, by): (&str, &str),
     ) -> Result<(), Error> {
-        for transfer in transfers::with_attached_txid(tx, Mode::Live, chain, txid)? {
+        for transfer in transfers::list_with_attached_txid(tx, Mode::Live, chain, txid)? {
             let proposed = transfer_proposals::of_transfer(tx, transfer.seq)?;
             let mut of_other = proposed.iter().filter(|one| one.txid == by);
             let paid = of_other.try_fold(Units::ZERO, |sum, one| sum.plus(one.amount));
@@ -290,5 +292,5 @@ fn check_has_free_output(tx: &Tx<'_>, of: &Transfer, txid: &str) -> Result<(), E
          this one",
         of.to_address
     );
-    Err(Refusal::for_param(Code::InvalidTransition, "txid", message).into())
+    Err(Refusal::for_param(RefusalCode::InvalidTransition, "txid", message).into())
 }

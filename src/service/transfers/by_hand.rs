@@ -3,7 +3,7 @@
 use super::StepActor;
 use crate::domain::id;
 use crate::domain::payment::simulated_txid;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::transfer::request::{TransferStepRequest, parse_txid, parse_txid_on};
 use crate::domain::transfer::step::{Settlement, TransferAction, TransferStep};
@@ -32,7 +32,9 @@ impl Service {
     ) -> Result<Transfer, Error> {
         if of.sending == Some(SendingState::Running) {
             let message = "a command is sending it now; wait until it has ended";
-            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
+            );
         }
         let action = request.action;
         if of.status.after_action(action).is_some() {

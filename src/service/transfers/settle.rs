@@ -7,7 +7,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::id;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, RefType};
 use crate::domain::payment::PaymentState;
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::{
     AttachedState, AttachedTransaction, OnChainState, ReviewKind, SentOutput, TransferReview,
@@ -35,7 +35,8 @@ pub(in crate::service) struct StoredTransferFacts {
 impl StoredTransferFacts {
     /// Returns the verdict on a transfer that follows from the data.
     pub(in crate::service) fn verdict(&self, of: &Transfer) -> TransferVerdict {
-        let open: Vec<TransferReview> = self.reviews.iter().filter(is_open).cloned().collect();
+        let open: Vec<TransferReview> =
+            self.reviews.iter().filter(is_review_open).cloned().collect();
         let facts = TransferFacts {
             is_watched: self.is_watched,
             transaction: self.transaction.as_ref(),
@@ -48,13 +49,13 @@ impl StoredTransferFacts {
     }
 
     fn find_open_review(&self, kind: ReviewKind) -> Option<&TransferReview> {
-        let mut open = self.reviews.iter().filter(is_open);
+        let mut open = self.reviews.iter().filter(is_review_open);
         open.find(|review| review.kind == kind)
     }
 
     /// Returns `true` if a person booked the amount back because the transaction disappeared. Later arrivals on which
     /// no person has decided do not change the result.
-    fn is_booked_back(&self) -> bool {
+    fn is_amount_booked_back(&self) -> bool {
         let decided = |review: &&TransferReview| match review.kind {
             ReviewKind::Gone => true,
             ReviewKind::Arrived => review.ended_at.is_some(),
@@ -72,13 +73,13 @@ impl StoredTransferFacts {
 /// Reason for the end of a review whose transaction is confirmed again.
 const CONFIRMED_AGAIN: &str = "the transaction is confirmed again";
 
-fn is_open(review: &&TransferReview) -> bool {
+fn is_review_open(review: &&TransferReview) -> bool {
     review.ended_at.is_none()
 }
 
 /// Reads the data that decides how a transfer is settled. `is_real` is `true` if the chain of the transfer is not
 /// simulated, and `has_node` if the chain has a node.
-pub(in crate::service) fn read_facts(
+pub(in crate::service) fn read_transfer_facts(
     db: &Reader<'_>,
     now: Time,
     of: &Transfer,
@@ -117,7 +118,7 @@ impl Service {
         of: &Transfer,
     ) -> Result<StoredTransferFacts, Error> {
         let is_real = !self.is_simulated(of.mode);
-        read_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
+        read_transfer_facts(db, now, of, (is_real, self.live.has_node(of.asset.chain)))
     }
 
     /// Returns the transfers of a mode that need a review, newest first.
@@ -136,7 +137,7 @@ impl Service {
     }
 
     /// Settles a transfer or opens a review, as its verdict requires.
-    pub(in crate::service) fn judge_transfer(
+    pub(in crate::service) fn settle_or_review_transfer(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -162,7 +163,7 @@ impl Service {
             TransferStatus::Paid if of.sending_progress.settled_by == Some(SettledBy::Chain) => {
                 let open = facts.find_open_review(ReviewKind::Gone);
                 let txid = of.txid.as_deref().unwrap_or_default();
-                match (verdict.is_covered, open, facts.is_booked_back()) {
+                match (verdict.is_covered, open, facts.is_amount_booked_back()) {
                     (true, Some(open), _) => {
                         end_review_automatically(tx, now, of, open, CONFIRMED_AGAIN)
                     }
@@ -210,7 +211,7 @@ impl Service {
         of: &Transfer,
     ) -> Result<bool, Error> {
         let reviews = transfer_reviews::of_transfer(db, of.seq)?;
-        let mut open = reviews.iter().filter(is_open);
+        let mut open = reviews.iter().filter(is_review_open);
         Ok(open.any(|review| review.kind == ReviewKind::Gone))
     }
 
@@ -244,7 +245,7 @@ impl Service {
              transaction and attach the right one",
             of.kind
         );
-        Err(Refusal::for_param(Code::InvalidTransition, "force", message).into())
+        Err(Refusal::for_param(RefusalCode::InvalidTransition, "force", message).into())
     }
 
     /// Returns `true` if the attached transaction can never be confirmed. The transaction reverted, or another
@@ -279,7 +280,7 @@ impl Service {
         let reason =
             request.reason.as_deref().ok_or_else(|| Refusal::field("reason", "must be given"))?;
         let reviews = transfer_reviews::of_transfer(tx, of.seq)?;
-        let open = reviews.iter().filter(is_open).find(|review| review.id == id);
+        let open = reviews.iter().filter(is_review_open).find(|review| review.id == id);
         let missing = "must be the id of an open review of this transfer";
         let open = open.ok_or_else(|| Refusal::field("review", missing))?;
         let is_adjusted = request.action == TransferAction::Adjust;
@@ -289,10 +290,14 @@ impl Service {
             book_review_adjustment(tx, now, of, (open.kind, reason))?;
         } else if open.kind == ReviewKind::Gone {
             let message = "a reason does not end the review of a transaction that disappeared: attach another one, or adjust the balance";
-            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
+            );
         } else if has_arrived {
             let message = "the transfer's own transaction has arrived, and a reason does not end such a review: adjust the balance";
-            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
+            );
         }
         transfer_reviews::end_review(tx, open.seq, reason, now)?;
         let detail = json!({
@@ -300,7 +305,7 @@ impl Service {
         });
         let verb = request.action.as_str();
         write_audit_entry(tx, now, by.actor_name(), verb, of, &detail)?;
-        transfers::note_change(tx);
+        transfers::notify_transfer_change(tx);
         Ok(of.clone())
     }
 }
@@ -331,7 +336,9 @@ fn book_review_adjustment(
         ReviewKind::Arrived => of.amount.negated()?,
         ReviewKind::Overpaid | ReviewKind::BeyondReach => {
             let message = format!("a review of kind {kind} is ended by a reason: action resolve");
-            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
+            );
         }
     };
     let entry = LedgerEntry {
@@ -346,7 +353,7 @@ fn book_review_adjustment(
         memo: Some(format!("{} {}: {reason}", of.kind, of.id)),
         created_at: now,
     };
-    Ok(ledger::adjust(tx, of.account, of.mode, &entry, now)?)
+    Ok(ledger::insert_adjustment(tx, of.account, of.mode, &entry, now)?)
 }
 
 /// Returns the transfers of a mode that need a review, each with its problem. `of_chain` returns two values for a
@@ -365,7 +372,7 @@ pub fn list_transfers_to_review(
     }
     let mut to_review = Vec::new();
     for transfer in found {
-        let facts = read_facts(db, now, &transfer, of_chain(transfer.asset.chain))?;
+        let facts = read_transfer_facts(db, now, &transfer, of_chain(transfer.asset.chain))?;
         let verdict = facts.verdict(&transfer);
         if verdict.state == OnChainState::NeedsReview {
             to_review.push((transfer, verdict.problem.unwrap_or_default()));

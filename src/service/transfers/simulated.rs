@@ -5,7 +5,7 @@ use crate::domain::id;
 use crate::domain::money::coin::Units;
 use crate::domain::observation::Observation;
 use crate::domain::payment::{PaymentState, simulated_txid};
-use crate::domain::refusal::{Code, Refusal};
+use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::Time;
 use crate::domain::transfer::on_chain::AttachedState;
 use crate::domain::transfer::request::TransferStepRequest;
@@ -34,13 +34,15 @@ impl Service {
         })?;
         if !self.is_simulated(of.mode) {
             let message = "the chain of a real transfer is not simulated";
-            return Err(Refusal::for_param(Code::InvalidTransition, "action", message).into());
+            return Err(
+                Refusal::for_param(RefusalCode::InvalidTransition, "action", message).into()
+            );
         }
         let mut at = of.clone();
         if at.status == TransferStatus::Approved {
             at = self.apply_step(tx, now, by, &at, TransferStep::Process(None))?;
         }
-        let is_sent = has_transaction(tx, &at)?;
+        let is_sent = has_simulated_transaction(tx, &at)?;
         if at.status != TransferStatus::Processing && !is_sent {
             return Err(invalid_step(at.kind, at.status, TransferAction::Chain).into());
         }
@@ -137,7 +139,7 @@ impl Service {
             known.first_seen_at = known.first_seen_at.or(Some(now));
             known.last_seen_at = Some(now);
             sent_transactions::update(tx, &known)?;
-            transfers::note_change(tx);
+            transfers::notify_transfer_change(tx);
         }
         Ok(())
     }
@@ -159,7 +161,7 @@ fn simulated_output(of: &Transfer, txid: &str, (amount, seen_at): (Units, Time))
 }
 
 /// Returns `true` if the transfer has a simulated transaction.
-fn has_transaction(tx: &Tx<'_>, of: &Transfer) -> Result<bool, Error> {
+fn has_simulated_transaction(tx: &Tx<'_>, of: &Transfer) -> Result<bool, Error> {
     let Some(txid) = &of.txid else {
         return Ok(false);
     };

@@ -45,7 +45,7 @@ impl Service {
             let counts = counts
                 .map(|output| output.height.map_or(0, |block| block_confirmations(block, height)));
             confirmations = counts.min();
-            let tiers = confirmation_tiers::for_asset(db, asset)?;
+            let tiers = confirmation_tiers::tiers_for_asset(db, asset)?;
             confirmations_needed = confirmations.map(|_| tiers.needed_depth(None));
         }
         let proposals = transfer_proposals::of_transfer(db, of.seq)?;

@@ -49,10 +49,10 @@ impl Service {
             TransactionAnswer::Present(found) => {
                 return self.record_present_transaction(tx, now, chain, (known, found));
             }
-            TransactionAnswer::Absent => mark_absent(&mut known),
+            TransactionAnswer::Absent => set_absent(&mut known),
             TransactionAnswer::CannotTell => {
                 if known.state == AttachedState::Mempool {
-                    mark_absent(&mut known);
+                    set_absent(&mut known);
                 }
                 if !known.is_read_back {
                     known.is_read_back = true;
@@ -60,13 +60,13 @@ impl Service {
                 }
             }
             TransactionAnswer::Gone { by, block } => {
-                mark_absent(&mut known);
+                set_absent(&mut known);
                 known.gone_by = by.clone().or(Some("another transaction".to_owned()));
                 known.gone_height = Some(block.height);
             }
             TransactionAnswer::ReplacedBy { by, block } => {
                 self.follow_replacement(tx, now, chain, (&read.txid, by))?;
-                mark_absent(&mut known);
+                set_absent(&mut known);
                 known.gone_by = Some(by.clone());
                 known.gone_height = Some(block.height);
             }
@@ -111,7 +111,7 @@ impl Service {
     }
 
     /// Records that another transaction spends an input of an attached transaction.
-    pub(in crate::service) fn record_conflict(
+    pub(in crate::service) fn record_conflicting_spend(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -126,7 +126,7 @@ impl Service {
         if known.state == AttachedState::Mined {
             return Ok(());
         }
-        mark_absent(&mut known);
+        set_absent(&mut known);
         known.gone_by = Some(conflict.by.clone());
         known.gone_height = conflict.block.as_ref().map(|block| block.height);
         Ok(sent_transactions::update(tx, &known)?)
@@ -144,7 +144,7 @@ impl Service {
         chain: Chain,
         (unread, height): (Time, u32),
     ) -> Result<bool, Error> {
-        let undated = transfers::without_first_block(tx, chain)?;
+        let undated = transfers::list_without_first_block(tx, chain)?;
         for transfer in &undated {
             let mut after = transfer.clone();
             after.sending_progress.watched_from = Some(height);
@@ -173,7 +173,7 @@ impl Service {
 }
 
 /// Marks a transaction that was seen before as absent, which means in no block and not in the mempool.
-fn mark_absent(known: &mut AttachedTransaction) {
+fn set_absent(known: &mut AttachedTransaction) {
     if known.state != AttachedState::Unseen {
         (known.state, known.block_height) = (AttachedState::Absent, None);
     }
@@ -197,7 +197,7 @@ fn order_rescan_from_approval(
     chain: Chain,
     txid: &str,
 ) -> Result<(), Error> {
-    let attached = transfers::with_attached_txid(tx, Mode::Live, chain, txid)?;
+    let attached = transfers::list_with_attached_txid(tx, Mode::Live, chain, txid)?;
     let watched_from = attached.iter();
     let watched_from = watched_from.filter_map(|transfer| transfer.sending_progress.watched_from);
     let from = watched_from.min();
@@ -210,8 +210,8 @@ pub(in crate::service) fn transactions_to_query(
     chain: Chain,
 ) -> Result<Vec<UnsettledTransaction>, Error> {
     let mut open = Vec::new();
-    for known in sent_transactions::transactions_to_ask_for(db, chain, QUERIED_TRANSACTIONS_MAX)? {
-        let attached = transfers::with_attached_txid(db, Mode::Live, chain, &known.txid)?;
+    for known in sent_transactions::transactions_to_query(db, chain, QUERIED_TRANSACTIONS_MAX)? {
+        let attached = transfers::list_with_attached_txid(db, Mode::Live, chain, &known.txid)?;
         let mut native_to = Vec::new();
         let mut candidates = Vec::new();
         if !chain.has_outputs() {
@@ -240,7 +240,7 @@ pub(in crate::service) fn oldest_approval_without_height(
     db: &Reader<'_>,
     chain: Chain,
 ) -> Result<Option<Time>, Error> {
-    let undated = transfers::without_first_block(db, chain)?;
+    let undated = transfers::list_without_first_block(db, chain)?;
     let approved = undated.iter().filter_map(|transfer| transfer.approved_at);
     Ok(approved.min())
 }

@@ -24,13 +24,13 @@ rows! {
     }
 
     /// Returns the next `limit` derived addresses whose `seq` is greater than `after`.
-    pub fn page(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
+    pub fn page_of_derived_addresses(db, after: i64, limit: u32) -> Vec<DerivedAddress> =
         select "from addresses where seq > :after and wallet is not null order by seq limit :limit";
 }
 
 values! {
     /// Returns the number of derived addresses.
-    pub fn count(db) -> (count: i64) = "select count(*) as count from addresses where wallet is not null";
+    pub fn count_derived_addresses(db) -> (count: i64) = "select count(*) as count from addresses where wallet is not null";
 
     /// Returns the `seq`, mode and pool of every simulated wallet.
     pub fn simulated_wallets(db) -> Vec<(seq: i64, mode: Mode, pool: String)> =

@@ -4,7 +4,7 @@
 //! lagging chain are not read.
 
 use crate::domain::asset::Chain;
-use crate::domain::scanned::{LaggingChains, is_waited_for};
+use crate::domain::scanned::{LaggingChains, is_chain_awaited};
 use crate::domain::time::Time;
 use crate::store::statement::values;
 use crate::store::{Reader, StoreError};
@@ -29,7 +29,7 @@ pub(in crate::store) const EXPIRY: [&str; 3] =
 
 /// Returns open invoices whose deadline has passed, longest overdue first. Leaves out invoices that wait for a chain
 /// that lags.
-pub fn due(
+pub fn list_overdue_invoices(
     db: &Reader<'_>,
     scanned: &LaggingChains,
     now: Time,
@@ -46,7 +46,10 @@ pub fn due(
 }
 
 /// Returns the time at which the next open invoice expires.
-pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>, StoreError> {
+pub fn next_expiry_time(
+    db: &Reader<'_>,
+    scanned: &LaggingChains,
+) -> Result<Option<Time>, StoreError> {
     let mut next: Option<Time> = None;
     for waits_for in awaited_chain_lists(db)? {
         let first = first_expiry_after(db, &waits_for, Time(i64::MIN))?;
@@ -67,5 +70,5 @@ pub fn next_due(db: &Reader<'_>, scanned: &LaggingChains) -> Result<Option<Time>
 /// Returns `true` if an open invoice would wait for this chain while the chain lags.
 pub fn has_waiting_invoice(db: &Reader<'_>, chain: Chain) -> Result<bool, StoreError> {
     let sets = awaited_chain_lists(db)?;
-    Ok(sets.iter().any(|set| is_waited_for(set, chain)))
+    Ok(sets.iter().any(|set| is_chain_awaited(set, chain)))
 }

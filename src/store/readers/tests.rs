@@ -20,7 +20,7 @@ impl Readers {
 }
 
 /// Runs `work` with the readers of a new file.
-fn with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
+fn run_with_readers(name: &str, work: impl FnOnce(&Path, &Readers)) {
     let name = format!("coffer-{name}-{}", crate::domain::id::new(Time(0)));
     let path = std::env::temp_dir().join(name);
     std::fs::write(&path, crate::store::migrate::template()).unwrap();
@@ -44,8 +44,8 @@ fn read_of_a_moved_file_fails_and_stops_writes() {
     let without_log = |path: &Path| std::fs::remove_file(with_suffix(path, "-wal")).unwrap();
     let harms: [&dyn Fn(&Path); 3] = [&go, &replace, &without_log];
     for harm in harms {
-        with_readers("gone", |path, readers| {
-            let read = |db: &crate::store::Reader<'_>| file::load(db).map(drop);
+        run_with_readers("gone", |path, readers| {
+            let read = |db: &crate::store::Reader<'_>| file::read_file_row(db).map(drop);
             let outcome = readers.read(|db| {
                 read(db)?;
                 harm(path);
@@ -67,7 +67,7 @@ fn read_of_a_moved_file_fails_and_stops_writes() {
 
 #[test]
 fn read_transaction_sees_one_snapshot() {
-    with_readers("moment", |path, readers| {
+    run_with_readers("moment", |path, readers| {
         let writer = Connection::open(path).unwrap();
         let mut coins = ["BTC", "ETH"].into_iter();
         let mut write = || {
@@ -97,7 +97,7 @@ fn read_transaction_sees_one_snapshot() {
 
 #[test]
 fn forty_concurrent_reads_keep_sixteen_connections() {
-    with_readers("readers", |_, readers| run_forty_reads(readers));
+    run_with_readers("readers", |_, readers| run_forty_reads(readers));
 }
 
 fn run_forty_reads(readers: &Readers) {
@@ -106,7 +106,7 @@ fn run_forty_reads(readers: &Readers) {
     let read = || {
         readers.read(|db| {
             all_inside.wait();
-            file::load(db).map(|row| row.is_none())
+            file::read_file_row(db).map(|row| row.is_none())
         })
     };
     std::thread::scope(|scope| {
@@ -121,7 +121,7 @@ fn run_forty_reads(readers: &Readers) {
 
 #[test]
 fn pool_has_an_idle_connection_before_the_first_read() {
-    with_readers("idle", |_, readers| {
+    run_with_readers("idle", |_, readers| {
         readers._thread.wait_until_idle();
         assert_eq!(readers.pool.state().idle_connections, IDLE_MIN);
     });
@@ -129,11 +129,11 @@ fn pool_has_an_idle_connection_before_the_first_read() {
 
 #[test]
 fn one_connection_serves_reads_one_after_the_other() {
-    with_readers("one", |_, readers| {
+    run_with_readers("one", |_, readers| {
         for _ in 0..3 * IDLE_MAX {
             // The next read also finds the connections that the pool has added.
             readers._thread.wait_until_idle();
-            readers.read(file::load).map(drop).unwrap();
+            readers.read(file::read_file_row).map(drop).unwrap();
         }
         let idle = readers.take_all_idle();
         let open = idle.iter().filter(|conn| conn.sqlite.is_some()).count();
@@ -146,14 +146,14 @@ fn one_connection_serves_reads_one_after_the_other() {
 fn nested_reads_may_exceed_the_pool_size() {
     fn read_nested(readers: &Readers, depth: usize) -> Result<usize, StoreError> {
         readers.read(|db| {
-            file::load(db)?;
+            file::read_file_row(db)?;
             match depth {
                 0 => Ok(0),
                 _ => read_nested(readers, depth - 1).map(|below| below + 1),
             }
         })
     }
-    with_readers("nested", |_, readers| {
+    run_with_readers("nested", |_, readers| {
         assert_eq!(read_nested(readers, 3 * IDLE_MAX).unwrap(), 3 * IDLE_MAX);
         assert_eq!(readers.take_all_idle().len(), IDLE_MAX);
     });
@@ -161,7 +161,7 @@ fn nested_reads_may_exceed_the_pool_size() {
 
 #[test]
 fn connection_with_open_transaction_is_not_reused() {
-    with_readers("left", |_, readers| {
+    run_with_readers("left", |_, readers| {
         readers._thread.wait_until_idle();
         let begin = |db: &crate::store::Reader<'_>| {
             db.conn.execute_batch("begin").map_err(StoreError::from)
@@ -175,7 +175,7 @@ fn connection_with_open_transaction_is_not_reused() {
 
 #[test]
 fn dropping_readers_waits_for_the_pool_thread() {
-    with_readers("dropped", |path, readers| {
+    run_with_readers("dropped", |path, readers| {
         let place = Arc::clone(&readers.opener.place);
         let dropped = Readers::new(path, place, Arc::default());
         let pool = dropped.pool.clone();

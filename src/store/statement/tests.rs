@@ -101,7 +101,7 @@ fn watcher_statements_scan_no_table() {
         addresses::owner_columns::SQL,
         balances::INSERT.sql(),
         balances::MOVE.sql(),
-        chains::lagging::SQL,
+        chains::lagging_rows::SQL,
         customers::BY_SEQ.sql(),
         deliveries::INSERT.sql(),
         deposits::update_terms::SQL,
@@ -126,7 +126,7 @@ fn watcher_statements_scan_no_table() {
         own_transfers::is_own_address::SQL,
         own_transfers::insert::SQL,
         own_transfers::of_observation::SQL,
-        payments::confirm::SQL,
+        payments::set_was_confirmed::SQL,
         payments::insert_row::SQL,
         payments::update_terms::SQL,
         payments::of_invoice::SQL,
@@ -147,7 +147,7 @@ fn watcher_statements_scan_no_table() {
 fn transfers_to_send_are_found_by_index() {
     let plan = query_plan(transfers::list_sendable::SQL);
     assert!(plan.first().unwrap().contains("transfers_approved"), "{plan:?}");
-    assert_no_table_scan(transfers::with_running_command::SQL);
+    assert_no_table_scan(transfers::list_with_running_command::SQL);
 }
 
 // An account may have many transfers, so each list needs an index with all its conditions.

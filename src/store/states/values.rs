@@ -108,7 +108,7 @@ fn value_state(name: String, fields: &[(&str, Cell)]) -> ValueState {
     for (name, cell) in fields {
         form.add(name, HashedValue::from(cell));
     }
-    let link = HashLink::hash_of_value(&name, &form);
+    let link = HashLink::hash_value(&name, &form);
     ValueState { name, link }
 }
 
@@ -214,7 +214,7 @@ pub fn pool_hash(
     POOL.each(db, params, |address| {
         form.add("address", HashedValue::Text(address.as_bytes()));
     })?;
-    Ok(HashLink::hash_of_value(&super::pool_import_name(pool, first, last), &form))
+    Ok(HashLink::hash_value(&super::pool_import_name(pool, first, last), &form))
 }
 
 /// Returns the number of addresses of each pool that are outside the given ranges.

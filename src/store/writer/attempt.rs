@@ -35,7 +35,7 @@ impl Tx<'_> {
             return self.attempt_in_shared_savepoint(needs_own_savepoint, work);
         }
         savepoint(self)?;
-        let touched = self.count_touched();
+        let touched = self.touched_count();
         let outcome = work();
         self.check_transaction_open()?;
         if outcome.is_err() {

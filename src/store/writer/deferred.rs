@@ -50,7 +50,7 @@ impl Tx<'_> {
     }
 
     /// Returns the number of [`Tx::defer`] calls so far.
-    pub(super) fn count_touched(&self) -> usize {
+    pub(super) fn touched_count(&self) -> usize {
         self.deferred.borrow().as_ref().map_or(0, Vec::len)
     }
 

@@ -99,7 +99,7 @@ impl Fifo {
 
     /// Asserts that every process that had the pipe open has exited without writing to it.
     #[track_caller]
-    fn assert_released(&self, by: &str) {
+    fn assert_closed_by_all_processes(&self, by: &str) {
         let read = self.end.recv_timeout(Duration::from_secs(60));
         assert_eq!(read, Ok(Vec::new()), "{by}");
     }
@@ -133,18 +133,18 @@ async fn remaining_child_processes_are_killed_at_the_end() {
             (Err(why_not), Err(why)) => assert!(why_not.contains(why), "{script}: {why_not}"),
             (answered, _) => unreachable!("{script}: {answered:?}"),
         }
-        fifo.assert_released(script);
+        fifo.assert_closed_by_all_processes(script);
     }
 }
 
 #[tokio::test]
-async fn dropped_run_kills_the_command_and_its_children() {
+async fn dropping_the_future_kills_the_command_and_its_children() {
     let fifo = Fifo::new();
     let text = format!("exec 3>{}; (sleep 1000 & wait) & wait", fifo.path.display());
     let given_up =
         tokio::time::timeout(Duration::from_millis(500), run_script(&text, 60_000)).await;
     assert!(given_up.is_err(), "{given_up:?}");
-    fifo.assert_released(&text);
+    fifo.assert_closed_by_all_processes(&text);
 }
 
 #[tokio::test]

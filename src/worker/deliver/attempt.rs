@@ -1,7 +1,7 @@
 //! Makes one attempt to deliver a webhook.
 
 use crate::clock::Clock;
-use crate::outbound::{NoResponse, Outbound};
+use crate::outbound::{NoResponse, OutboundClient};
 use crate::service::activity::{ActivityEntry, RecordedAttempt, RecordedBody};
 use crate::service::webhooks::{DeliveryAttempt, DueDelivery, OutgoingDelivery, prepare_delivery};
 
@@ -36,7 +36,7 @@ pub(super) fn attempt_notification(
 /// Makes one attempt. Also returns the request, if it could be built.
 pub(super) fn make_attempt(
     clock: &Clock,
-    outbound: &Outbound,
+    outbound: &OutboundClient,
     due: &DueDelivery,
 ) -> (DeliveryAttempt, Option<OutgoingDelivery>) {
     let (at, stopwatch) = (clock.now(), clock.stopwatch());

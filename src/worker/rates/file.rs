@@ -20,7 +20,7 @@ impl RateFile {
     }
 
     /// Reads the rate file. Returns `true` if the contents or the read error have changed.
-    pub(super) fn read_changes(&mut self, now: Time) -> bool {
+    pub(super) fn reload(&mut self, now: Time) -> bool {
         let (told, problem) = match read_file(&self.path, now) {
             Ok(told) => (Some(told), None),
             Err(problem) => (None, Some(problem)),

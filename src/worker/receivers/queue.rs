@@ -70,11 +70,11 @@ impl FailureStreak {
 
 impl AttemptCounts {
     pub(super) fn total(self) -> usize {
-        self.not_quick_count().saturating_add(self.quick)
+        self.slow_or_unknown_count().saturating_add(self.quick)
     }
 
     /// Returns the number of attempts of queues whose speed is slow or unknown.
-    pub(super) fn not_quick_count(self) -> usize {
+    pub(super) fn slow_or_unknown_count(self) -> usize {
         self.unknown.saturating_add(self.slow)
     }
 
@@ -88,7 +88,7 @@ impl AttemptCounts {
 
     /// Updates the totals of several queues after one queue has changed: subtracts the counts `before` and adds the
     /// counts `after`.
-    pub(super) fn update_sum(&mut self, mut before: AttemptCounts, mut after: AttemptCounts) {
+    pub(super) fn replace_in_total(&mut self, mut before: AttemptCounts, mut after: AttemptCounts) {
         for speed in [QueueSpeed::Unknown, QueueSpeed::Quick, QueueSpeed::Slow] {
             let sum = self.count_mut(speed);
             *sum = sum

@@ -148,7 +148,7 @@ fn run_history(asset: &str, seed: u64) -> HistoryCounts {
     history.rescan_chain();
     assert_eq!(history.assert_matches_chain(), seen, "seed {seed}");
     assert_eq!(history.shop.merchant_balances(), books, "seed {seed}");
-    if !seed.is_multiple_of(RESTORED_ONCE_IN) || !history.has_copy() {
+    if !seed.is_multiple_of(RESTORED_ONCE_IN) || !history.has_file_copy() {
         return history.counts;
     }
     let mut restored = history.restore_copy();

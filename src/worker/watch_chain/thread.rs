@@ -111,7 +111,7 @@ impl Follower {
 
     /// Waits up to `within` for the end of the thread. Returns `false` if the thread still runs because its node does
     /// not answer.
-    pub fn ends_within(&self, within: Duration) -> bool {
+    pub fn wait_for_end(&self, within: Duration) -> bool {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(ended.recv_timeout(within), Err(RecvTimeoutError::Timeout))
     }
@@ -182,7 +182,7 @@ impl FollowerState {
 
     /// Makes one step, and returns the pause after it. `None` if the server has stopped.
     fn run_step(&mut self) -> Option<Pause> {
-        if self.waker.take_money_signal() {
+        if self.waker.take_expected_payment_signal() {
             self.asked_at = Some(self.clock.uptime());
         }
         let stepped = match self.prepare_addresses() {
@@ -209,7 +209,7 @@ impl FollowerState {
             self.connected = self.connect.node_after_failures(0);
         }
         let node = self.connected.as_mut().ok_or(StepError::Closed)?;
-        if !self.waker.has_rates() {
+        if !self.waker.is_rates_wait_over() {
             // The newest block is requested before the wait for rates, so that a node that hangs is noticed at once.
             self.watch.poll_head(node.as_mut(), self.clock.now())?;
         }
@@ -260,7 +260,7 @@ impl FollowerState {
         } else {
             self.failures = 0;
         }
-        if self.react_to_progress(stands) {
+        if self.handle_progress(stands) {
             return Pause::fixed(Duration::ZERO);
         }
         self.report_state(match stands {
@@ -357,7 +357,11 @@ impl FollowerState {
         let warning = || self.head_age.warning.clone();
         let problem = problem.or(besides).or_else(warning);
         if let Ok(service) = self.watch.service() {
-            service.report_follower_state(self.watch.chain, problem, self.watch.watched_count());
+            service.record_follower_state(
+                self.watch.chain,
+                problem,
+                self.watch.watched_address_count(),
+            );
         }
     }
 

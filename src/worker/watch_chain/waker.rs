@@ -48,19 +48,19 @@ impl ChainWaker {
     }
 
     /// Signals that a payment is newly expected.
-    pub fn signal_money(&self) {
+    pub fn signal_expected_payment(&self) {
         self.lock_signals().money = true;
         self.changed.notify_all();
     }
 
     /// Signals that the first rates are known or not needed.
-    pub fn signal_rates(&self) {
+    pub fn signal_rates_ready(&self) {
         self.lock_signals().rates = true;
         self.changed.notify_all();
     }
 
     /// Returns `true` if the first rates are known, not needed, or overdue.
-    pub(super) fn has_rates(&self) -> bool {
+    pub(super) fn is_rates_wait_over(&self) -> bool {
         self.lock_signals().rates
     }
 
@@ -71,7 +71,7 @@ impl ChainWaker {
     }
 
     /// Returns `true` if money became expected since the last call.
-    pub(super) fn take_money_signal(&self) -> bool {
+    pub(super) fn take_expected_payment_signal(&self) -> bool {
         std::mem::take(&mut self.lock_signals().money)
     }
 
@@ -155,16 +155,16 @@ impl ChainWakers {
     }
 
     /// Signals all chains that the first rates are known or not needed.
-    pub fn signal_rates(&self) {
+    pub fn signal_rates_ready(&self) {
         for (_, waker) in &self.0 {
-            waker.signal_rates();
+            waker.signal_rates_ready();
         }
     }
 
     /// Signals a chain that money is newly expected.
-    pub fn signal_money(&self, chain: Chain) {
+    pub fn signal_expected_payment(&self, chain: Chain) {
         if let Some((_, waker)) = self.0.iter().find(|(of, _)| *of == chain) {
-            waker.signal_money();
+            waker.signal_expected_payment();
         }
     }
 }

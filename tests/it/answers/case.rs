@@ -54,7 +54,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
     if let Some(fields) = &operation.fields {
         all.extend(faulty_bodies(fields, valid.and_then(Value::as_object), is_brief));
     }
-    if !operation.is_read() {
+    if !operation.is_get_request() {
         all.extend(malformed_bodies(&sent));
     }
     if is_brief {
@@ -70,13 +70,9 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
             format!("{name}=1&{name}=1"),
         ]
     });
-    all.extend(
-        queries.chain(["surprise=1".to_owned(), "%zz".to_owned()]).map(|query| RequestCase {
-            name: format!("?{}", shorten(&query)),
-            query,
-            ..base.clone()
-        }),
-    );
+    all.extend(queries.chain(["surprise=1".to_owned(), "%zz".to_owned()]).map(|query| {
+        RequestCase { name: format!("?{}", shorten_case_name(&query)), query, ..base.clone() }
+    }));
     if operation.path.contains('{') {
         let ids = ["x", "%07", "..%2f", "01a1fd55-7a80-7af2-9132-00000000FFFF"];
         all.extend(ids.map(|id| RequestCase {
@@ -88,7 +84,7 @@ pub fn cases(operation: &Operation, valid: Option<&Value>, is_brief: bool) -> Ve
     if operation.is_idempotent {
         let keys = [String::new(), "é".to_owned(), "k".repeat(300)];
         all.extend(keys.map(|key| RequestCase {
-            name: format!("Idempotency-Key: {}", shorten(&key)),
+            name: format!("Idempotency-Key: {}", shorten_case_name(&key)),
             idempotency_key: Some(key),
             ..base.clone()
         }));
@@ -181,7 +177,7 @@ pub fn body_with_other_faults(
     Value::Object(body).to_string()
 }
 
-fn shorten(text: &str) -> String {
+fn shorten_case_name(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -21,7 +21,7 @@ pub struct Operation {
 
 impl Operation {
     /// Returns `true` if the method is GET.
-    pub fn is_read(&self) -> bool {
+    pub fn is_get_request(&self) -> bool {
         self.method == "GET"
     }
 }
@@ -51,7 +51,7 @@ fn read_operation(document: &Value, path: &str, method: &str, operation: &Value)
         all.filter(move |one| one["in"] == place)
     };
     let content = &operation["requestBody"]["content"]["application/json"];
-    let schema = resolve(document, &content["schema"]);
+    let schema = resolve_reference(document, &content["schema"]);
     let properties = schema["properties"].as_object();
     let example = match &content["example"] {
         Value::Null => content["examples"].as_object().and_then(first_example),
@@ -77,7 +77,7 @@ fn first_example(examples: &Map<String, Value>) -> Option<Value> {
 }
 
 /// Returns the schema that `$ref` refers to, or the schema itself if it has no reference.
-fn resolve<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+fn resolve_reference<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     match schema["$ref"].as_str() {
         Some(reference) => {
             &document["components"]["schemas"][reference.rsplit('/').next().unwrap()]

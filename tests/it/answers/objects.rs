@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Address of bitcoin's test network that does not belong to any account of the sandbox.
-const ADDRESS_OF_NOBODY: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+const UNASSIGNED_ADDRESS: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
-const WALLET: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
+const WALLET_KEY: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 /// Collections whose objects are identified by a name in the path, each with the name of one object.
 const NAMED_COLLECTIONS: [(&str, &str); 8] = [
     ("customers", "ada"),
@@ -88,7 +88,7 @@ impl SeededObjects {
         };
         customer("addresses", json!({}));
         customer("simulate", json!({ "asset": "BTC", "amount": "0.001" }));
-        let unmatched = json!({ "address": ADDRESS_OF_NOBODY, "asset": "BTC", "amount": "0.001" });
+        let unmatched = json!({ "address": UNASSIGNED_ADDRESS, "asset": "BTC", "amount": "0.001" });
         let payout = json!({ "amount": "50.00", "currency": "EUR" });
         let payout = id_of_created(&shop.post("/v1/payouts", Some(LIVE), payout));
         self.ids.extend([
@@ -111,7 +111,7 @@ impl SeededObjects {
         };
         let user =
             json!({ "email": "ada@shop.test", "password": "a long password", "role": "operator" });
-        let wallet = json!({ "chain": "bitcoin", "key": WALLET });
+        let wallet = json!({ "chain": "bitcoin", "key": WALLET_KEY });
         let token = [("authorization", "Bearer rt_sandbox")];
         let server = r#"{"type":"kvm","hostname":"a.test","cpu":1,"ramMb":512,"diskGb":5}"#;
         let server = interface.shop.send("POST", "/reseller/servers", &token, server);

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// Maximum length of a body that is stored completely. A longer body is stored as its start, length and checksum.
 const BODY_BYTES_MAX: usize = 1500;
 /// 2098-01-01, in Unix milliseconds. Earlier times come from the real clock.
-const START: Time = Time(4_039_372_800_000);
+const SANDBOX_TIMES_START: Time = Time(4_039_372_800_000);
 /// Length of an RFC 3339 time with milliseconds.
 const TIME_BYTES: usize = 24;
 /// Headers that golden files omit, because they do not depend on the operation.
@@ -85,7 +85,7 @@ fn replace_real_times(text: &str) -> String {
     let parts = text.split_inclusive('Z').map(|part| {
         let at = part.len().saturating_sub(TIME_BYTES);
         let time = part.get(at..).and_then(|time| time.parse::<Time>().ok());
-        match time.filter(|time| *time < START) {
+        match time.filter(|time| *time < SANDBOX_TIMES_START) {
             Some(_) => format!("{}<time>", &part[..at]),
             None => part.to_owned(),
         }

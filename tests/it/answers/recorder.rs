@@ -54,7 +54,7 @@ impl Situation {
         }
     }
 
-    fn owner(self) -> Owner {
+    fn path_owner(self) -> Owner {
         match self {
             Situation::Unknown => Owner::Unknown,
             Situation::Foreign => Owner::Foreign,
@@ -76,7 +76,7 @@ struct ResponseTable {
 }
 
 impl ResponseTable {
-    fn add(&mut self, case: &str, situation: Situation, answer: String) {
+    fn add_response(&mut self, case: &str, situation: Situation, answer: String) {
         let number = match self.answers.iter().position(|known| *known == answer) {
             Some(at) => at,
             None => {
@@ -145,7 +145,7 @@ impl ResponseRecorder {
         };
         let mut tables: Vec<ResponseTable> = operations.iter().map(heading).collect();
         for situation in Situation::ALL {
-            self.enter(situation);
+            self.enter_situation(situation);
             for (operation, table) in operations.iter().zip(&mut tables) {
                 if situation.applies_to(operation) {
                     self.record_cases(table, operation, situation);
@@ -167,8 +167,8 @@ impl ResponseRecorder {
     }
 
     /// Puts the sandbox into the situation.
-    fn enter(&self, situation: Situation) {
-        self.restore("plain");
+    fn enter_situation(&self, situation: Situation) {
+        self.restore_snapshot("plain");
         let by_operator = |method: &str, path: String, body: Value| {
             let interface = &self.world.interface;
             interface.send(&interface.operator, method, &path, &body).expect(200);
@@ -198,7 +198,7 @@ impl ResponseRecorder {
         let valid = self.world.valid_body(operation);
         for case in cases(operation, valid.as_ref(), situation != Situation::Plain) {
             let answer = self.send_case(operation, &case, situation);
-            table.add(&case.name, situation, answer.1);
+            table.add_response(&case.name, situation, answer.1);
         }
         // All fields of the first body are invalid. Each further body corrects the field that the last response
         // reported.
@@ -208,7 +208,7 @@ impl ResponseRecorder {
             let body = body_with_other_faults(fields, valid.as_ref(), &named);
             let case = case_with_body(&format!("every field wrong, fault {turn}"), &body);
             let (answer, observed) = self.send_case(operation, &case, situation);
-            table.add(&case.name, situation, observed);
+            table.add_response(&case.name, situation, observed);
             let param = serde_json::from_str(&answer.text).ok();
             let param = param.and_then(|body: Value| Some(body["param"].as_str()?.to_owned()));
             match param.filter(|param| fields.contains(param) && !named.contains(param)) {
@@ -229,9 +229,9 @@ impl ResponseRecorder {
         let is_locked = situation == Situation::Locked;
         let mut case = case.clone();
         if !is_locked {
-            self.world.prepare(operation);
+            self.world.prepare_sandbox_for(operation);
             if operation.id == "signIn" || operation.tag.contains("sign-in") {
-                self.restore("situation");
+                self.restore_snapshot("situation");
             }
         }
         if situation == Situation::Replay {
@@ -246,24 +246,26 @@ impl ResponseRecorder {
             self.world.send(operation, &first, Owner::Own);
         }
         let before = last_audit_seq(&self.file);
-        let answer = self.world.send(operation, &case, situation.owner());
+        let answer = self.world.send(operation, &case, situation.path_owner());
         let audit = audit_rows(&self.file, before);
         let text = describe_response(&answer, &audit);
         if !is_locked
-            && (answer.status < 400 || situation == Situation::Replay || !operation.is_read())
+            && (answer.status < 400
+                || situation == Situation::Replay
+                || !operation.is_get_request())
         {
             if operation.tag.starts_with("Sandbox") {
                 self.world.interface.shop.send("DELETE", "/sandbox/faults", &[], "").expect(204);
                 self.world.interface.shop.send("DELETE", "/sandbox/inbox/other", &[], "");
             }
-            if !operation.is_read() {
-                self.restore("situation");
+            if !operation.is_get_request() {
+                self.restore_snapshot("situation");
             }
         }
         (answer, text)
     }
 
-    fn restore(&self, snapshot: &str) {
+    fn restore_snapshot(&self, snapshot: &str) {
         self.post(&format!("/sandbox/snapshots/{snapshot}/restore")).expect(200);
     }
 

@@ -73,7 +73,7 @@ impl SeededSandbox {
     }
 
     /// Prepares the sandbox so that the operation can succeed.
-    pub fn prepare(&self, operation: &Operation) {
+    pub fn prepare_sandbox_for(&self, operation: &Operation) {
         let shop = &self.interface.shop;
         match operation.id.as_str() {
             // An account may have one open payout only, so the existing payout is rejected first.

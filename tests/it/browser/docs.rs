@@ -117,7 +117,7 @@ fn all_readers_get_the_same_guide_compressed_if_accepted() {
 }
 
 #[test]
-fn reference_shows_url_of_the_server_and_no_sandbox() {
+fn reference_shows_server_url_and_hides_sandbox() {
     let served = Installation::new();
     let running = served.start(&[]);
     let page = send(&agent(), "GET", &format!("{}/docs", running.url), &[], "");
@@ -182,7 +182,12 @@ const CHECKERS: [SignatureChecker; 3] = [
 
 /// Returns `true` if the checker accepts the signature, `None` if its interpreter is not installed.
 #[track_caller]
-fn is_accepted(checker: &SignatureChecker, header: &str, secret: &str, body: &str) -> Option<bool> {
+fn checker_accepts_signature(
+    checker: &SignatureChecker,
+    header: &str,
+    secret: &str,
+    body: &str,
+) -> Option<bool> {
     let folder = Scratch::new();
     std::fs::write(folder.path("body.json"), body).unwrap();
     let mut command = Command::new(checker.program);
@@ -197,7 +202,7 @@ fn is_accepted(checker: &SignatureChecker, header: &str, secret: &str, body: &st
 }
 
 #[test]
-fn signature_checkers_of_the_reference_work() {
+fn documented_signature_checkers_verify_signatures() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let state = shop.update_account(json!({ "endpoints": [{ "url": inbox }] })).json();
@@ -221,7 +226,7 @@ fn signature_checkers_of_the_reference_work() {
             ("t=1,v1=zz", secret, body, false),
             ("nothing", secret, body, false),
         ] {
-            let taken = is_accepted(checker, header, secret, body);
+            let taken = checker_accepts_signature(checker, header, secret, body);
             let program = checker.program;
             assert!(taken.is_none_or(|taken| taken == is_signed), "{program} {header} {secret}");
         }

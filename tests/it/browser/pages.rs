@@ -65,7 +65,7 @@ fn all_browser_tests_pass() {
 }
 
 #[test]
-fn page_scripts_match_types_of_the_documents() {
+fn page_scripts_match_openapi_types() {
     let untested = "the types of the pages' scripts";
     let shop = Shop::open();
     let folder = Path::new(ROOT).join("target/web");

@@ -31,8 +31,8 @@ fn client_reads_responses_of_the_newest_bitcoind() {
 
     let mut seen = utxo_client(Chain::Bitcoin, &node.url(), LIMITS);
     assert_eq!(seen.network(), Ok("regtest".to_owned()));
-    assert_eq!(seen.block_of(&unknown), Ok(None));
-    assert_eq!(seen.hash_at(1_000), Ok(None));
+    assert_eq!(seen.block_of_transaction(&unknown), Ok(None));
+    assert_eq!(seen.block_hash_at(1_000), Ok(None));
     let wrong = node.url().replace("regtest", "guessed");
     let refused = utxo_client(Chain::Bitcoin, &wrong, LIMITS).network();
     assert!(matches!(refused, Err(NodeError::Wrong(_))), "{refused:?}");
@@ -50,7 +50,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     let waiting = seen.mempool(&[], &watch).unwrap();
     assert_eq!(payment_tuples(&waiting.received), expected);
     assert!(waiting.received[0].first_seen.is_some());
-    assert_eq!(seen.block_of(&made.txid), Ok(None));
+    assert_eq!(seen.block_of_transaction(&made.txid), Ok(None));
     payer.mine(3);
     let head = seen.head().unwrap();
     assert!(head.is_complete);
@@ -60,7 +60,7 @@ fn client_reads_responses_of_the_newest_bitcoind() {
     // Without a transaction index, the node still finds the blocks of unspent outputs.
     let error = node.try_call("getrawtransaction", json!([made.txid, 1]));
     assert_eq!(error.unwrap_err()["code"], -5);
-    let place = seen.block_of(&made.txid).unwrap().unwrap();
+    let place = seen.block_of_transaction(&made.txid).unwrap().unwrap();
     assert_eq!((place.height, place.hash), (mined, blocks[0].block.hash.clone()));
     let gone = seen.mempool(std::slice::from_ref(&made.txid), &watch).unwrap();
     assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![made.txid]));
@@ -76,16 +76,16 @@ fn txindex_does_not_confirm_invalidated_transactions() {
     let nobody = foreign_address(&node);
     let paid = payer.pay(&[(&nobody, 100_000)]);
     let lost = payer.mine(1).remove(0);
-    assert_eq!(seen.block_of(&paid.txid).unwrap().unwrap().hash, lost);
+    assert_eq!(seen.block_of_transaction(&paid.txid).unwrap().unwrap().hash, lost);
     node.call("invalidateblock", json!([lost]));
     let other = payer.replace(&paid, &[(&nobody, 50_000)]);
     let found = payer.mine(2).remove(0);
-    assert_eq!(seen.block_of(&paid.txid), Ok(None));
-    assert_eq!(seen.block_of(&other.txid).unwrap().unwrap().hash, found);
+    assert_eq!(seen.block_of_transaction(&paid.txid), Ok(None));
+    assert_eq!(seen.block_of_transaction(&other.txid).unwrap().unwrap().hash, found);
     node.call("reconsiderblock", json!([lost]));
     node.call("invalidateblock", json!([found]));
-    assert_eq!(seen.block_of(&paid.txid).unwrap().unwrap().hash, lost);
-    assert_eq!(seen.block_of(&other.txid), Ok(None));
+    assert_eq!(seen.block_of_transaction(&paid.txid).unwrap().unwrap().hash, lost);
+    assert_eq!(seen.block_of_transaction(&other.txid), Ok(None));
 }
 
 /// A transaction without a fee enters the mempool together with the transaction that pays for it (BIP 431).
@@ -102,7 +102,7 @@ fn transaction_package_pays_an_invoice_at_a_taproot_address() {
     counter.payer.use_version_3();
     let free = counter.payer.sign_without_fee(&[(&first.address, price)]);
     let rest = free.rest.clone().unwrap();
-    let pays = counter.payer.sign_spend(vec![rest], &[(&second.address, price)]);
+    let pays = counter.payer.sign_with_inputs(vec![rest], &[(&second.address, price)]);
     let taken = node.call("submitpackage", json!([[free.raw, pays.raw]]));
     assert_eq!(taken["package_msg"], "success", "{taken}");
     counter.assert_invoices(&[(first, "detected", price), (second, "detected", price)]);

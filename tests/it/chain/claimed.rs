@@ -3,7 +3,7 @@
 
 use super::evm::fixtures::{error_response, start_changing_proxy};
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
 use crate::support::anvil::{ADDRESS, Node, address_word};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::Receiver;
@@ -34,7 +34,7 @@ impl ClaimShop {
         let served = Installation::new();
         let rates = served.path("rates.json");
         std::fs::write(&rates, r#"{"ETH": {"EUR": "2000", "USD": "2200"}}"#).unwrap();
-        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB));
         Some(ClaimShop { rates: format!("fixed:{}", rates.display()), anvil, blind, served })
     }
 
@@ -49,7 +49,7 @@ impl ClaimShop {
             "select (exists (select 1 from chain_cursors where complete_height >= {last})) || \
                 (exists (select 1 from rate_figures)) || (exists (select 1 from claims where outcome is null))"
         );
-        self.served.wait_for_query(&read, &["110"]);
+        self.served.wait_for_query_result(&read, &["110"]);
         running
     }
 
@@ -110,7 +110,7 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     let one = invoices[0]["depositAddress"].as_str().unwrap();
     running.process.kill();
     drop(running);
-    let paid = anvil.call(&sender, "delegate(address)", &[address_word(one)], PRICE_WEI);
+    let paid = anvil.call_contract(&sender, "delegate(address)", &[address_word(one)], PRICE_WEI);
     let failed = json!({
         "from": ADDRESS, "to": sender, "data": "0xdeadbeef", "gas": "0x200000", "value": "0x1",
     });
@@ -130,7 +130,7 @@ fn send_unseen_payments(shop: &ClaimShop) -> ([Value; 2], [Value; 3]) {
     assert_eq!(shop.observations(), "");
     let alarm = "select group_concat(address || ' ' || balance || ' ' || known) from unexplained";
     let told = format!("{one} {PRICE_WEI} 0");
-    shop.served.wait_for_query(alarm, &[&told]);
+    shop.served.wait_for_query_result(alarm, &[&told]);
     let chains = running.operator_request("GET", "/dashboard/api/chains", &Value::Null);
     let shown = chains.expect(200).json()["data"][0].clone();
     let unexplained = &shown["unexplained"][0];
@@ -154,13 +154,13 @@ fn assert_rescans_keep_observation(shop: &ClaimShop, seen: &str) {
         drop(running);
         let running = shop.start(node);
         let open = "select count(*) || '' from rescans where ended_at is null";
-        shop.served.wait_for_query(open, &["0"]);
+        shop.served.wait_for_query_result(open, &["0"]);
         drop(running);
         assert_eq!(shop.observations(), seen);
         shop.assert_audit_clean();
     }
     let met = "select met_position || '' from claims where outcome = 'recorded'";
-    shop.served.wait_for_query(met, &["1000000"]);
+    shop.served.wait_for_query_result(met, &["1000000"]);
 }
 
 #[test]
@@ -193,12 +193,12 @@ fn claimed_contract_payment_is_booked_once() {
         assert!(reason.contains(part), "{came:?}");
     }
     let first = "select status from invoices order by seq limit 1";
-    shop.served.wait_for_query(first, &["confirmed"]);
+    shop.served.wait_for_query_result(first, &["confirmed"]);
     let seen = format!("1500000 {PRICE_WEI} confirmed");
     assert_eq!(shop.observations(), seen);
     assert_eq!(shop.status(&invoices[1]), "awaiting_payment");
     let alarms = "select count(*) || '' from unexplained";
-    shop.served.wait_for_query(alarms, &["0"]);
+    shop.served.wait_for_query_result(alarms, &["0"]);
     shop.assert_audit_clean();
     // The first claim booked the payment, so the same claim is rejected. A claim for a second payment is accepted,
     // but the transaction has no second payment of this amount to this address.
@@ -210,11 +210,11 @@ fn claimed_contract_payment_is_booked_once() {
     drop(running);
     assert_rescans_keep_observation(&shop, &seen);
     let noted = "select count(*) || '' from audit_log where action in ('claim.ask', 'claim.end')";
-    shop.served.wait_for_query(noted, &["12"]);
+    shop.served.wait_for_query_result(noted, &["12"]);
 }
 
 #[test]
-fn invalid_claim_names_the_wrong_field() {
+fn error_of_an_invalid_claim_names_the_invalid_field() {
     let Some(shop) = ClaimShop::open() else {
         return;
     };

@@ -2,7 +2,7 @@
 
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
@@ -49,7 +49,7 @@ impl<'t> ConfirmationShop<'t> {
         self.running = self.till.start();
         let chain = self.chain;
         let query = format!("select height || '' from chain_cursors where chain = '{chain}'");
-        self.till.served.wait_for_query(&query, &[&height.to_string()]);
+        self.till.served.wait_for_query_result(&query, &[&height.to_string()]);
     }
 
     /// Returns the checkout page of an invoice.
@@ -171,13 +171,13 @@ fn litecoin_needs_3_confirmations_or_12_for_a_large_price() {
     node.mine(1);
     counter.restart_and_sync(113);
     counter.assert_paid(&large);
-    assert_operator_setting_applies(&node, &mut counter, &small);
+    assert_confirmation_setting_applies(&node, &mut counter, &small);
     drop(counter);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }
 
 #[track_caller]
-fn assert_operator_setting_applies(
+fn assert_confirmation_setting_applies(
     node: &Litecoind,
     counter: &mut ConfirmationShop<'_>,
     paid: &Value,
@@ -206,12 +206,12 @@ fn assert_operator_setting_applies(
 }
 
 #[test]
-fn ethereum_waits_for_finality_if_price_or_sum_is_large() {
+fn ethereum_waits_for_finality_if_price_or_pending_sum_is_large() {
     let Some(node) = Node::start(1, "confirmations on ethereum") else {
         return;
     };
     let till = TestnetShop::new(&["--node", &format!("ethereum={}", node.url)]);
-    parse_output(&run_wallet_command(&till.served.file, &["add", "evm", "--yes"], EVM));
+    parse_output(&run_wallet_command(&till.served.file, &["add", "evm", "--yes"], EVM_XPUB));
     let mut counter = ConfirmationShop::open(&till, "ethereum", "ETH");
     let account = format!("/dashboard/api/accounts/{}", till.served.account);
     let enabled = json!({ "customersEnabled": true });
@@ -274,7 +274,10 @@ fn assert_confirmed_when_final(
     node.mine(2);
     counter.restart_and_sync(first + 12);
     let confirmed = "select group_concat(state) from (select state from observations)";
-    counter.till.served.wait_for_query(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
+    counter
+        .till
+        .served
+        .wait_for_query_result(confirmed, &["confirmed,confirmed,confirmed,confirmed"]);
     assert_eq!(
         counter.deposits(),
         [json!(["confirmed", NULL, NULL]), json!(["confirmed", NULL, NULL])]

@@ -137,7 +137,7 @@ impl<'a> UtxoShop<'a> {
         let next = "select next_index from wallets";
         let next: u32 = self.till.served.open_file().query_row(next, [], |row| row.get(0)).unwrap();
         let index = next + self.ahead;
-        let script = self.payer.script_of(&self.wallet_key(index)).to_bytes();
+        let script = self.payer.script_of_key(&self.wallet_key(index)).to_bytes();
         let stray = address::script_address(self.node.chain, "regtest", &script).unwrap();
         self.strays.push(stray.clone());
         stray
@@ -155,7 +155,7 @@ impl<'a> UtxoShop<'a> {
             from chain_cursors c, chains s \
             where c.chain = '{chain}' and s.chain = '{chain}' and s.mode = 'live'), 0) || ''"
         );
-        self.till.served.wait_for_query(&seen, &["1"]);
+        self.till.served.wait_for_query_result(&seen, &["1"]);
         running
     }
 
@@ -166,7 +166,7 @@ impl<'a> UtxoShop<'a> {
         for (due, status, received) in expected {
             let id = due.invoice["id"].as_str().unwrap();
             let stored = format!("select status from invoices where id = '{id}'");
-            self.till.served.wait_for_query(&stored, &[status]);
+            self.till.served.wait_for_query_result(&stored, &[status]);
             let read = self.till.call_api(&running, "GET", &format!("/v1/invoices/{id}"), "");
             let received = Some(*received).filter(|received| *received > 0).map(format_units);
             assert_eq!(
@@ -181,7 +181,7 @@ impl<'a> UtxoShop<'a> {
     #[track_caller]
     pub fn wait_for_query(&self, query: &str, expected: &str) {
         let _running = self.start_synced();
-        self.till.served.wait_for_query(query, &[expected]);
+        self.till.served.wait_for_query_result(query, &[expected]);
     }
 
     /// Returns the event types of an invoice, in order.
@@ -210,9 +210,9 @@ impl<'a> UtxoShop<'a> {
     /// Returns an output at a wallet address, with the private key that spends the output.
     #[track_caller]
     pub fn spendable_coin(&self, txid: &str, position: u32, address: &str, amount: u64) -> Coin {
-        let script = self.node.script_of(address);
+        let script = self.node.script_of_address(address);
         let mut keys = (0..100).map(|index| self.wallet_key(index));
-        let key = keys.find(|key| self.payer.script_of(key).to_hex_string() == script);
+        let key = keys.find(|key| self.payer.script_of_key(key).to_hex_string() == script);
         Coin { at: outpoint(txid, position), amount, key: key.unwrap() }
     }
 
@@ -285,7 +285,7 @@ impl<'a> UtxoShop<'a> {
         let mut rows = file.prepare("select address from addresses where mode = 'live'").unwrap();
         let addresses = rows.query_map([], |row| row.get::<_, String>(0)).unwrap();
         let addresses = addresses.map(Result::unwrap).chain(self.strays.iter().cloned());
-        addresses.map(|address| (self.node.script_of(&address), address)).collect()
+        addresses.map(|address| (self.node.script_of_address(&address), address)).collect()
     }
 
     /// Returns every output that ever paid these scripts, on the active chain and in the mempool, and the ids of all

@@ -12,7 +12,7 @@ use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
 use crate::support::process::Process;
-use crate::support::received::booked_amounts;
+use crate::support::received::amounts_in_file;
 use crate::support::scratch::Scratch;
 use coffer::chain::Node;
 use coffer::chain::electrum::{Electrum, ServerUrl};
@@ -79,21 +79,21 @@ fn false_electrum_responses_change_nothing() {
         assert!(polling::wait_until(|| liar.fault_count() >= 2), "{lie:?}");
         let is_harmless = lie == ElectrumFault::UnknownScripts;
         if !is_harmless {
-            till.served.wait_for_query(CONFIRMED, &[&(paid - 1).to_string()]);
+            till.served.wait_for_query_result(CONFIRMED, &[&(paid - 1).to_string()]);
             let ready = running.operator_request("GET", "/readyz?verbose", &Value::Null);
             ready.expect(200);
         }
         liar.inject(ElectrumFault::None);
-        till.served.wait_for_query(CONFIRMED, &[&paid.to_string()]);
+        till.served.wait_for_query_result(CONFIRMED, &[&paid.to_string()]);
     }
     node.mine(20);
     let rest = "select count(*) || '' from observations where state != 'confirmed'";
-    till.served.wait_for_query(rest, &["0"]);
+    till.served.wait_for_query_result(rest, &["0"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let came = node.received_amounts(&BTreeSet::from([to]), "LTC");
     assert_eq!(came.len(), paid);
-    assert_eq!(booked_amounts(&till.served.open_file()), came);
+    assert_eq!(amounts_in_file(&till.served.open_file()), came);
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn second_electrum_server_reveals_a_hidden_payment() {
         node.pay(&to, "0.25");
         paid += 1;
         // Both shops have the same wallet, so the second shop also sees the payment to the first.
-        till.served.wait_for_query(seen, &[&paid.to_string()]);
+        till.served.wait_for_query_result(seen, &[&paid.to_string()]);
         node.mine(12);
-        till.served.wait_for_query(unconfirmed, &["0"]);
+        till.served.wait_for_query_result(unconfirmed, &["0"]);
         assert!(liar.fault_count() > 0);
-        assert!(running.process.close_input());
+        assert!(running.process.close_input_and_wait());
         assert_eq!(findings(&till.served.file), Vec::<String>::new());
     }
     // The only server of this shop hides the payment, so the payment stays unseen.
@@ -124,7 +124,7 @@ fn second_electrum_server_reveals_a_hidden_payment() {
     node.pay(&to, "0.25");
     liar.inject(ElectrumFault::Hides);
     assert!(polling::wait_until(|| liar.fault_count() >= 1));
-    till.served.wait_for_query(seen, &["0"]);
+    till.served.wait_for_query_result(seen, &["0"]);
     let said = till.run_coffer(&doctor_args(&till));
     for part in [
         "ElectrumX",
@@ -146,13 +146,13 @@ fn electrum_notification_reveals_a_payment() {
     // poll.
     let height = node.call("getblockcount", json!([]));
     let read = format!("select (height = {height}) || '' from chain_cursors");
-    till.served.wait_for_query(&read, &["1"]);
+    till.served.wait_for_query_result(&read, &["1"]);
     let since = Instant::now();
     node.pay(&to, "0.25");
-    till.served.wait_for_query("select count(*) || '' from observations", &["1"]);
+    till.served.wait_for_query_result("select count(*) || '' from observations", &["1"]);
     // The printed time includes up to 0.2 seconds before the Electrum server polls the mempool of its node.
     eprintln!("a payment is seen {:?} after it was sent", since.elapsed());
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
 }
 
 /// Returns the arguments of `coffer doctor`: the settings of the shop without the webhook setting, which `coffer
@@ -222,7 +222,7 @@ fn addresses_over_the_server_limit_use_more_connections() {
     electrum.head().unwrap();
     assert!(electrum.mempool(&[], &watch).unwrap().received.is_empty());
     assert!(liar.fault_count() > 0);
-    let remarks = electrum.remarks().join("; ");
+    let remarks = electrum.operator_remarks().join("; ");
     assert!(remarks.contains("at most 100 addresses a connection"), "{remarks}");
     for to in &ours {
         let txid = node.pay(to, "0.25");
@@ -241,7 +241,7 @@ fn addresses_over_the_server_limit_use_more_connections() {
 }
 
 #[test]
-fn seen_payments_stay_when_a_history_gets_too_long() {
+fn payments_are_kept_when_an_address_history_gets_too_long() {
     let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
@@ -267,7 +267,7 @@ fn seen_payments_stay_when_a_history_gets_too_long() {
 
 /// Runs the commands of the guide, with additional settings for a test network and fixed rates.
 #[test]
-fn guide_commands_take_a_first_payment_without_a_node() {
+fn guide_commands_receive_a_first_payment_without_a_node() {
     let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };

@@ -1,6 +1,6 @@
 //! Payments that arrive before the server knows any rate. They wait, and are booked when the first rates arrive.
 
-use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::exchanges::{Exchanges, SourceReply};
 use crate::support::installation::{Installation, RunningServer};
@@ -21,7 +21,7 @@ impl EtherShop {
         let served = Installation::new();
         let customers = "update accounts set customers_enabled = 1";
         served.open_file().execute(customers, []).unwrap();
-        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM));
+        parse_output(&run_wallet_command(&served.file, &["add", "evm", "--yes"], EVM_XPUB));
         let node = format!("ethereum={}", node.url);
         let rates = exchanges.rates_setting(&["binance", "coingecko"]);
         let settings = ["--test-networks", "--node", &node, "--rates", &rates];
@@ -35,9 +35,9 @@ impl EtherShop {
     }
 
     #[track_caller]
-    fn start_logging(&self, log: &Path) -> RunningServer {
+    fn start_with_log_file(&self, log: &Path) -> RunningServer {
         let settings: Vec<&str> = self.settings.iter().map(String::as_str).collect();
-        self.served.start_logging_with("debug", log, &settings)
+        self.served.start_with_log_and_settings("debug", log, &settings)
     }
 
     /// Returns the deposit address of a customer.
@@ -62,7 +62,7 @@ fn first_payments_wait_for_the_first_rates() {
     let mut running = shop.start();
     let on_offer =
         "select exists (select 1 from chain_cursors) || exists (select 1 from rate_figures)";
-    shop.served.wait_for_query(on_offer, &["11"]);
+    shop.served.wait_for_query_result(on_offer, &["11"]);
     let address = shop.customer_address(&running);
     running.process.kill();
     drop(running);
@@ -74,9 +74,9 @@ fn first_payments_wait_for_the_first_rates() {
     let log = shop.served.path("log");
     let running = std::thread::scope(|scope| {
         scope.spawn(|| serve_rates_once_waiting(&shop, &log, &exchanges));
-        shop.start_logging(&log)
+        shop.start_with_log_file(&log)
     });
-    shop.served.wait_for_query("select count(*) || '' from deposits", &["1"]);
+    shop.served.wait_for_query_result("select count(*) || '' from deposits", &["1"]);
     let unmatched =
         running.operator_request("GET", "/dashboard/api/unmatched-payments", &Value::Null);
     assert_eq!(unmatched.expect(200).json()["data"], json!([]));

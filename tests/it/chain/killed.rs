@@ -11,7 +11,7 @@ use crate::support::anvil::{Node, address_word};
 use crate::support::dice::Dice;
 use crate::support::litecoind::Litecoind;
 use crate::support::payer;
-use crate::support::received::{ReceivedAmounts, booked_amounts, sum_of_asset};
+use crate::support::received::{ReceivedAmounts, amounts_in_file, sum_of_asset};
 use crate::support::regtest::Regtest;
 use crate::support::rpc_proxy::RpcProxy;
 use rusqlite::Connection;
@@ -164,7 +164,7 @@ impl RandomPayer for AnvilPayer {
                 words.push(number(part.len()));
                 words.extend(part.iter().map(|_| number(10_000 + dice.roll(10_000))));
                 let function = "batch(address[],uint256[])";
-                sent.push(self.node.call(&self.token, function, &words, 0));
+                sent.push(self.node.call_contract(&self.token, function, &words, 0));
             }
             for _ in 0..10 {
                 if !self.coin.is_empty() {
@@ -206,7 +206,7 @@ impl RandomPayer for AnvilPayer {
         let came = self.node.received_amounts(to, (self.coin, (self.asset, &self.token)));
         // The received amounts must add up to the balances that the node reports.
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, self.asset));
-        assert_eq!(self.node.balances_of(to, &self.token), sums);
+        assert_eq!(self.node.balance_sums(to, &self.token), sums);
         came
     }
 }
@@ -246,7 +246,7 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
         let seen = query_number(&file, "select count(*) from observations");
         let mut running = till.start();
         let more = format!("select (count(*) > {seen}) || '' from observations");
-        till.served.wait_for_query(&more, &["1"]);
+        till.served.wait_for_query_result(&more, &["1"]);
         running.process.kill();
         let read = query_number(&file, "select height from chain_cursors");
         in_the_middle += usize::from(read < payer.height());
@@ -259,7 +259,7 @@ fn pay_and_kill(till: &TestnetShop, chain: &str, assets: &[&str], payer: &mut im
         let mut running = till.start();
         let height = payer.height();
         let all = format!("select (height = {height}) || '' from chain_cursors");
-        till.served.wait_for_query(&all, &["1"]);
+        till.served.wait_for_query_result(&all, &["1"]);
         running.process.kill();
     }
     let count = assert_file_matches_node(till, payer, to.drain(..).collect());
@@ -284,15 +284,15 @@ fn assert_file_matches_node(
         payer.mine_empty(CONFIRMING_BLOCKS);
         let mut running = till.start();
         let read = format!("select (height = {}) || '' from chain_cursors", payer.height());
-        till.served.wait_for_query(&read, &["1"]);
-        assert!(running.process.close_input());
+        till.served.wait_for_query_result(&read, &["1"]);
+        assert!(running.process.close_input_and_wait());
         let seen = "select count(*) from observations where state = 'seen'";
         if query_number(&file, seen) == 0 {
             break;
         }
     }
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    let (came, booked) = (payer.received_by(&to), booked_amounts(&file));
+    let (came, booked) = (payer.received_by(&to), amounts_in_file(&file));
     let wrong: Vec<_> =
         came.iter().filter(|(place, value)| booked.get(*place) != Some(*value)).collect();
     assert!(wrong.is_empty(), "missing or different in the file: {wrong:?}");
@@ -334,17 +334,17 @@ fn kill_server_on_evm_chain(id: u64, chain: &str, asset: &'static str, coin: &'s
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_litecoin() {
+fn killed_server_stores_each_litecoin_payment_once() {
     kill_server_on_utxo_chain("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_dogecoin() {
+fn killed_server_stores_each_dogecoin_payment_once() {
     kill_server_on_utxo_chain("dogecoin", "DOGE", RpcProxy::start_dogecoin);
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
+fn killed_server_stores_each_bitcoin_payment_once() {
     let untested = "kills within a block of bitcoin";
     let Some(node) = Regtest::start_bitcoind(&[], untested) else {
         return;
@@ -356,16 +356,16 @@ fn kill_within_a_block_neither_loses_nor_doubles_bitcoin() {
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_ether_and_tokens() {
+fn killed_server_stores_each_ether_and_token_payment_once() {
     kill_server_on_evm_chain(11_155_111, "ethereum", "USDC-ERC20", "ETH");
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_base_tokens() {
+fn killed_server_stores_each_base_token_payment_once() {
     kill_server_on_evm_chain(84_532, "base", "USDC-BASE", "");
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_polygon_tokens() {
+fn killed_server_stores_each_polygon_token_payment_once() {
     kill_server_on_evm_chain(80_002, "polygon", "USDC-POLYGON", "");
 }

@@ -12,7 +12,7 @@ use crate::support::anvil::Node;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
-use crate::support::received::{ReceivedAmounts, booked_amounts};
+use crate::support::received::{ReceivedAmounts, amounts_in_file};
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use lies::LieCase;
 use rusqlite::Connection;
@@ -145,7 +145,7 @@ fn run_lie_cases(
     let file = till.served.open_file();
     let mut running = till.start();
     let is_read = "select exists (select 1 from chain_cursors) || ''";
-    till.served.wait_for_query(is_read, &["1"]);
+    till.served.wait_for_query_result(is_read, &["1"]);
     let usual = peak_memory_kib(&running);
     running.process.kill();
     let (count, mut peak) = (cases.len(), (usual, ""));
@@ -179,10 +179,10 @@ fn run_lie_cases(
     let rest = format!(
         "select ({rest} and not exists (select 1 from observations where state = 'seen')) || '' from chain_cursors"
     );
-    till.served.wait_for_query(&rest, &["1"]);
-    assert!(running.process.close_input());
+    till.served.wait_for_query_result(&rest, &["1"]);
+    assert!(running.process.close_input_and_wait());
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
-    assert_eq!(booked_amounts(&file), payer.confirmed_payments());
+    assert_eq!(amounts_in_file(&file), payer.confirmed_payments());
     let (peak, method) = peak;
     eprintln!(
         "{chain}: {count} lies; the most memory: {peak} KiB (by {method}), without a lie {usual} KiB"
@@ -217,22 +217,22 @@ fn run_utxo_lie_cases(
     let before = node.call("getblockchaininfo", json!([]));
     node.mine(5);
     let to = node.to_litecoin_address(chain, &deposit_address(&till, chain, asset));
-    let cases = lies::utxo_cases(&before, &node.script_of(&to), chain == "litecoin");
+    let cases = lies::utxo_lie_cases(&before, &node.script_of_address(&to), chain == "litecoin");
     run_lie_cases(&till, (&liar, chain), cases, &UtxoPayer { node, asset, to });
 }
 
 #[test]
-fn lies_of_a_litecoin_node_are_not_booked() {
+fn false_responses_of_a_litecoin_node_are_not_booked() {
     run_utxo_lie_cases("litecoin", "LTC", |node| (None, node.url()));
 }
 
 #[test]
-fn lies_of_a_dogecoin_node_are_not_booked() {
+fn false_responses_of_a_dogecoin_node_are_not_booked() {
     run_utxo_lie_cases("dogecoin", "DOGE", RpcProxy::start_dogecoin);
 }
 
 #[test]
-fn lies_of_an_ethereum_node_are_not_booked() {
+fn false_responses_of_an_ethereum_node_are_not_booked() {
     let Some(node) = Node::start(11_155_111, "a node of ethereum that lies to Coffer") else {
         return;
     };
@@ -242,7 +242,7 @@ fn lies_of_an_ethereum_node_are_not_booked() {
     let before = node.call_rpc("eth_getBlockByNumber", json!(["latest", true]));
     node.mine(5);
     let to = ["USDC-ERC20", "ETH"].map(|asset| deposit_address(&till, "ethereum", asset));
-    let cases = lies::evm_cases(&before, &token, &to[0]);
+    let cases = lies::evm_lie_cases(&before, &token, &to[0]);
     let payer = EvmPayer { node, token, to };
     run_lie_cases(&till, (&liar, "ethereum"), cases, &payer);
 }
@@ -285,7 +285,7 @@ fn slow_node_delays_no_other_chain() {
     for (chain, ..) in &before_each {
         assert!(ready.contains(&format!("{chain}: its node has not answered for ")), "{ready}");
     }
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
     let nothing = "select count(*) || '' from observations";
-    till.served.wait_for_query(nothing, &["0"]);
+    till.served.wait_for_query_result(nothing, &["0"]);
 }

@@ -59,7 +59,7 @@ fn chain_state_change_is_logged_once() {
     let mined = node.mine(1);
     let running = till.start_with_debug_log();
     let seen = "select coalesce((select block_height from observations), '') || ''";
-    till.served.wait_for_query(seen, &["102"]);
+    till.served.wait_for_query_result(seen, &["102"]);
     let payment = |what: &str| format!("payment {what}: chain=litecoin txid={txid}");
     assert_eq!(stop_and_read_log(&till, running), [connected(102), payment("seen")]);
     reorganise_and_catch_up(&till, &node, &mined[0], payment("confirmed"));
@@ -79,7 +79,7 @@ fn reorganise_and_catch_up(
     node.mine(2);
     let running = start_and_wait_for_log(till, "reorg: ");
     let at_head = "select height || '' from chain_cursors";
-    till.served.wait_for_query(at_head, &["103"]);
+    till.served.wait_for_query_result(at_head, &["103"]);
     let reorganised = "reorg: chain=litecoin fork=101 depth=1 payments=1".to_owned();
     assert_eq!(stop_and_read_log(till, running), [connected(103), reorganised]);
     node.mine(150);
@@ -115,12 +115,12 @@ fn reorganise_past_watched_depth(till: &TestnetShop, node: &Litecoind) {
     // block 70 or below.
     let ordered = "select count(*) || ' ' || ifnull(min(from_height), '') from rescans";
     till.run_coffer(&["rescan", "litecoin", "--from", "71"]);
-    till.served.wait_for_query(ordered, &["0 "]);
+    till.served.wait_for_query_result(ordered, &["0 "]);
     till.run_coffer(&["rescan", "litecoin", "--from", "70"]);
-    till.served.wait_for_query(ordered, &["1 70"]);
+    till.served.wait_for_query_result(ordered, &["1 70"]);
     let running = till.start();
     let at_head = "select height || ' ' || ifnull(stopped, '') from chain_cursors";
-    till.served.wait_for_query(at_head, &["259 "]);
+    till.served.wait_for_query_result(at_head, &["259 "]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

@@ -42,7 +42,7 @@ fn litecoin_paid_during_downtime_confirms_an_invoice() {
     assert_eq!((&paid["status"], &paid["amountReceived"]), (&json!("confirmed"), &json!("0.25")));
     drop(running);
     let seen = "select group_concat(txid || ' ' || state) from observations";
-    till.served.wait_for_query(seen, &[&format!("{txid} confirmed")]);
+    till.served.wait_for_query_result(seen, &[&format!("{txid} confirmed")]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     pay_unassigned_address_and_rescan(&till, &node, &txid, seen);
 }
@@ -81,7 +81,7 @@ fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid:
     let running = till.start();
     let unmatched = "select coalesce((select txid from observations \
         where seq in (select observation from unmatched_payments)), '')";
-    till.served.wait_for_query(unmatched, &[&stray]);
+    till.served.wait_for_query_result(unmatched, &[&stray]);
     resume_stopped_wallet(till, &running, &at(901));
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
@@ -90,9 +90,11 @@ fn pay_unassigned_address_and_rescan(till: &TestnetShop, node: &Litecoind, txid:
     let said = till.run_coffer(&["rescan", "litecoin", "--from", "1"]);
     assert!(said.contains("litecoin is read again from block 1 on"), "{said}");
     let running = till.start();
-    till.served
-        .wait_for_query("select count(*) || '' from rescans where ended_at is not null", &["1"]);
-    till.served.wait_for_query(&seen, &[&format!("{txid} confirmed")]);
+    till.served.wait_for_query_result(
+        "select count(*) || '' from rescans where ended_at is not null",
+        &["1"],
+    );
+    till.served.wait_for_query_result(&seen, &[&format!("{txid} confirmed")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let doctor = [&["doctor"][..], &till.settings()[..5]].concat();
@@ -168,7 +170,7 @@ fn coin_and_token_of_one_chain_pay_one_invoice_each() {
     }
     drop(running);
     let booked = "select group_concat(state) from (select state from observations)";
-    till.served.wait_for_query(booked, &["confirmed,confirmed"]);
+    till.served.wait_for_query_result(booked, &["confirmed,confirmed"]);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     // `coffer doctor` reports a node whose block at a final height differs from the block that the server read there.
     let doctor = || till.run_coffer(&[&["doctor"][..], &till.settings()[..7]].concat());
@@ -193,5 +195,5 @@ fn next_node_url_replaces_a_failing_one() {
     let till = TestnetShop::new(&["--node", &urls]);
     let _running = till.start();
     let network = "select coalesce((select chain || ' ' || network from chain_cursors), '')";
-    till.served.wait_for_query(network, &["base 84532"]);
+    till.served.wait_for_query_result(network, &["base 84532"]);
 }

@@ -13,7 +13,7 @@ const UNTESTED: &str = "payments on chains with outputs";
 #[test]
 fn ledger_agrees_with_a_litecoin_node_after_every_outcome() {
     if let Some(node) = Regtest::start_litecoind(&[], UNTESTED) {
-        play_history(UtxoShop::open(&node, "LTC", "wpkh"));
+        play_all_steps(UtxoShop::open(&node, "LTC", "wpkh"));
     }
 }
 
@@ -21,7 +21,7 @@ fn ledger_agrees_with_a_litecoin_node_after_every_outcome() {
 fn ledger_agrees_with_a_bitcoin_node_after_every_outcome() {
     // This node is pruned and has no transaction index, like the node of a small shop.
     if let Some(node) = Regtest::start_bitcoind(&["-prune=550"], UNTESTED) {
-        play_history(UtxoShop::open(&node, "BTC", "wpkh"));
+        play_all_steps(UtxoShop::open(&node, "BTC", "wpkh"));
     }
 }
 
@@ -35,13 +35,13 @@ fn ledger_agrees_with_electrum_after_every_bitcoin_outcome() {
     let payer = Payer::with_coins(&node, COINS);
     if let Some(server) = Electrumx::start(&node, &[], UNTESTED) {
         let url = server.url();
-        play_history(UtxoShop::open_with_url(payer, &node, (&url, 15), ("BTC", "wpkh")));
+        play_all_steps(UtxoShop::open_with_url(payer, &node, (&url, 15), ("BTC", "wpkh")));
     }
 }
 
 /// Plays all steps, and compares the ledger with the chain.
 #[track_caller]
-fn play_history(mut counter: UtxoShop<'_>) {
+fn play_all_steps(mut counter: UtxoShop<'_>) {
     play_simple_payments(&mut counter);
     play_replacements(&mut counter);
     play_reorgs(&mut counter);
@@ -120,7 +120,7 @@ fn play_replacements(counter: &mut UtxoShop<'_>) {
     // The transaction for `child` spends the change of the transaction for `parent`. When the parent transaction is
     // replaced, the node drops both transactions.
     let rest = made[4].rest.clone().unwrap();
-    let on_top = counter.payer.sign_spend(vec![rest], &[(&child.address, price)]);
+    let on_top = counter.payer.sign_with_inputs(vec![rest], &[(&child.address, price)]);
     counter.payer.send(&on_top);
     let seen = dues.iter().map(|due| (due, "detected", price));
     counter.assert_invoices(&seen.collect::<Vec<_>>());
@@ -170,11 +170,11 @@ fn play_reorgs(counter: &mut UtxoShop<'_>) {
     counter.node.call("invalidateblock", json!([first]));
     let elsewhere = foreign_address(counter.node);
     let thief = counter.payer.replace(&made[1], &[(&elsewhere, price)]);
-    let second = counter.payer.mine_only(&[]);
+    let second = counter.payer.mine_only_transactions(&[]);
     // The third payment is confirmed in another block, at another index within the block.
-    counter.payer.mine_only(&[&thief.txid, &made[2].txid]);
+    counter.payer.mine_only_transactions(&[&thief.txid, &made[2].txid]);
     for _ in 0..counter.confirmations_needed() {
-        counter.payer.mine_only(&[]);
+        counter.payer.mine_only_transactions(&[]);
     }
     counter.assert_invoices(&[
         (waits, "detected", price),
@@ -204,7 +204,7 @@ fn switch_branch(counter: &UtxoShop<'_>, from: &str, to: &str) {
     counter.node.call("invalidateblock", json!([from]));
     counter.node.call("reconsiderblock", json!([to]));
     while height() <= before {
-        counter.payer.mine_only(&[]);
+        counter.payer.mine_only_transactions(&[]);
     }
 }
 
@@ -241,13 +241,13 @@ fn play_transfers_within_shop(counter: &mut UtxoShop<'_>) {
     let first = counter.payer.pay(&[(&paid.address, price)]);
     counter.assert_invoices(&[(paid, "detected", price)]);
     let coin = counter.spendable_coin(&first.txid, 0, &paid.address, price);
-    let moves = counter.payer.sign_spend(vec![coin], &[(&unpaid.address, price - FEE)]);
+    let moves = counter.payer.sign_with_inputs(vec![coin], &[(&unpaid.address, price - FEE)]);
     counter.payer.send(&moves);
     counter.assert_invoices(&[(paid, "detected", price), (unpaid, "awaiting_payment", 0)]);
     // The payment and the transfer that spends it are in one block before the server polls.
     let second = counter.payer.pay(&[(&swept.address, price)]);
     let coin = counter.spendable_coin(&second.txid, 0, &swept.address, price);
-    let moves = counter.payer.sign_spend(vec![coin], &[(&ours, price - FEE)]);
+    let moves = counter.payer.sign_with_inputs(vec![coin], &[(&ours, price - FEE)]);
     counter.payer.send(&moves);
     counter.mine_until_confirmed();
     counter.assert_invoices(&[
@@ -267,7 +267,7 @@ fn play_ignored_outputs(counter: &mut UtxoShop<'_>) {
     counter.node.call("generatetoaddress", json!([1, made.address]));
     // No node relays outputs as small as these, but a miner may include them in a block.
     let tiny = counter.payer.sign(&[(&dust.address, 0), (&dust.address, 7)]);
-    counter.payer.mine_only(&[&tiny.raw]);
+    counter.payer.mine_only_transactions(&[&tiny.raw]);
     counter.payer.pay(&[(&stray, 50_000)]);
     counter.mine_until_confirmed();
     let unmatched = "select group_concat(reason, ' ') from (select reason from unmatched_payments order by reason)";

@@ -22,7 +22,7 @@ fn rpc_client(urls: &[String]) -> Rpc {
 /// Returns a node that always gives this reply, and a client of the node.
 #[track_caller]
 fn client_with_reply(does: Reply) -> (Receiver, Rpc) {
-    let node = Receiver::start_replying(does);
+    let node = Receiver::start_with_reply(does);
     let rpc = rpc_client(&[node.url()]);
     (node, rpc)
 }
@@ -104,7 +104,7 @@ fn failures_are_classified() {
         let told = format!("{:?}", rpc.call::<String>("a", &json!([])));
         assert!(told.starts_with(&format!("Err(Node({expected}")), "{does:?}: {told}");
     }
-    let node = Receiver::start_replying(Reply::Hang);
+    let node = Receiver::start_with_reply(Reply::Hang);
     let endpoints = Endpoint::parse_list(&node.url()).unwrap();
     let limits = Limits { timeout_ms: 50, ..LIMITS };
     let hanging = Rpc::new(endpoints, Vec::new(), limits).call::<String>("a", &json!([]));
@@ -120,7 +120,7 @@ type BatchChange = fn(Vec<Value>) -> Value;
 fn start_echo_node(
     change: impl Fn(Vec<Value>) -> Value + Send + Sync + 'static,
 ) -> (Receiver, Rpc) {
-    let node = Receiver::start_scripted(move |_, message| {
+    let node = Receiver::start_with_script(move |_, message| {
         let asked = message.json();
         let answer = |call: &Value| json!({ "id": call["id"], "result": call["params"][0] });
         let said = match asked.as_array() {
@@ -183,12 +183,12 @@ fn rejected_batch_is_halved_until_the_node_accepts() {
 }
 
 #[test]
-fn three_failures_switch_to_the_next_url_and_back() {
-    let good = Receiver::start_scripted(|_, message| {
+fn client_changes_to_the_next_url_after_three_failures() {
+    let good = Receiver::start_with_script(|_, message| {
         let id = &message.json()["id"];
         Reply::Text(200, json!({ "id": id, "result": "good" }).to_string())
     });
-    let bad = Receiver::start_replying(Reply::Status(503));
+    let bad = Receiver::start_with_reply(Reply::Status(503));
     let mut rpc = rpc_client(&[bad.url(), good.url()]);
     let mut ask = || {
         let answer = rpc.call::<String>("a", &json!([])).ok();
@@ -209,7 +209,7 @@ fn three_failures_switch_to_the_next_url_and_back() {
 
 #[test]
 fn credentials_and_header_are_sent_and_never_shown() {
-    let node = Receiver::start_scripted(|_, message| {
+    let node = Receiver::start_with_script(|_, message| {
         // This node's error message repeats the request, including its secrets.
         let sent = format!("{:?} {} limit", message.headers, message.path);
         let error = json!({ "code": -32000, "message": sent.replace(['"', '\\'], "") });

@@ -11,7 +11,7 @@ use super::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::installation::RunningServer;
-use crate::support::received::{ReceivedAmounts, booked_amounts};
+use crate::support::received::{ReceivedAmounts, amounts_in_file};
 use rusqlite::Connection;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,7 +70,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
         let mut running = self.till.start();
         let height = self.payer.height();
         let read = format!("select (height = {height} and {until}) || '' from chain_cursors");
-        self.till.served.wait_for_query(&read, &["1"]);
+        self.till.served.wait_for_query_result(&read, &["1"]);
         let told = self.invoices.iter().map(|(name, invoice)| {
             let path = format!("/v1/invoices/{}", invoice["id"].as_str().unwrap());
             let told = self.till.call_api(&running, "GET", &path, "");
@@ -296,10 +296,10 @@ fn play_scenario(till: &TestnetShop, payer: &impl ScenarioPayer) {
     let mut to: BTreeSet<String> =
         NAMES.iter().map(|name| play.deposit_address(name).to_owned()).collect();
     to.extend(customer);
-    let booked = booked_amounts(&file);
+    let booked = amounts_in_file(&file);
     assert_eq!(booked.len(), count);
     assert_eq!(payer.received_by(&to, &booked), booked);
     let owners = "select (select count(*) from deposits) || ' ' || (select count(*) from unmatched_payments)";
     let right = format!("{customers} {}", usize::from(!payer.has_mempool()));
-    till.served.wait_for_query(owners, &[&right]);
+    till.served.wait_for_query_result(owners, &[&right]);
 }

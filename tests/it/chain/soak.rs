@@ -11,7 +11,7 @@ use super::killed::tron::{ASSET as TRON_TOKEN, TronPayer};
 use super::killed::{AnvilPayer, LitecoindPayer, RandomPayer};
 use super::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, parse_output, run_subcommand, run_wallet_command};
 use crate::support::anvil::Node;
 use crate::support::dice::Dice;
 use crate::support::electrum_proxy::ElectrumProxy;
@@ -19,7 +19,7 @@ use crate::support::electrumx::Electrumx;
 use crate::support::installation::RunningServer;
 use crate::support::litecoind::Litecoind;
 use crate::support::polling;
-use crate::support::received::{ReceivedAmounts, booked_amounts};
+use crate::support::received::{ReceivedAmounts, amounts_in_file};
 use crate::support::rpc_proxy::RpcProxy;
 use crate::support::surfpool::{SOL, Surfpool, USDC, USDT, address_without_key};
 use crate::support::tron::{self, TOKEN, encode_address};
@@ -140,7 +140,7 @@ fn open_shop(sides: &[SoakChain], tokens: &[String]) -> TestnetShop {
         parse_output(&till.add_wallet(chain, super::till::TPUB, &[]));
     }
     for family in ["evm", "tron"] {
-        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM_XPUB));
     }
     let pool: Vec<String> = (0..20).map(address_without_key).collect();
     let import = ["import", "solana", "-"];
@@ -174,7 +174,7 @@ fn wait_until_chains_read(till: &TestnetShop, sides: &[SoakChain]) {
         sides.len(),
         heights.join(" or ")
     );
-    till.served.wait_for_query(&read, &["1"]);
+    till.served.wait_for_query_result(&read, &["1"]);
 }
 
 /// Returns the anonymous memory of a server, in kB.
@@ -229,7 +229,7 @@ fn play_random_event(side: &mut SoakChain, dice: &mut Dice) {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "printed for manual runs")]
-fn faults_and_kills_neither_lose_nor_double_payments() {
+fn payments_are_stored_once_despite_faults_and_kills() {
     let Some((mut sides, tokens)) = start_chains() else {
         return;
     };
@@ -298,7 +298,7 @@ fn assert_file_matches_nodes(till: &TestnetShop, sides: &[SoakChain]) -> usize {
         }
         let mut running = till.start();
         wait_until_chains_read(till, sides);
-        assert!(running.process.close_input());
+        assert!(running.process.close_input_and_wait());
         let seen = "select count(*) from observations where state = 'seen'";
         let seen: u32 = file.query_row(seen, [], |row| row.get(0)).unwrap();
         if seen == 0 {
@@ -311,6 +311,6 @@ fn assert_file_matches_nodes(till: &TestnetShop, sides: &[SoakChain]) -> usize {
         let to: BTreeSet<String> = side.to.iter().cloned().collect();
         came.extend(side.payer.received_by(&to));
     }
-    assert_eq!(booked_amounts(&file), came);
+    assert_eq!(amounts_in_file(&file), came);
     came.len()
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: rates are fixed, and wallets have public keys only.
 
-use crate::operator::wallets::{EVM, parse_output, run_subcommand, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, parse_output, run_subcommand, run_wallet_command};
 use crate::support::installation::{Installation, RunningServer};
 use crate::support::receiver::{ReceivedRequest, Receiver, Reply};
 use crate::support::surfpool::{Surfpool, USDC, USDT};
@@ -36,7 +36,7 @@ impl TestnetShop {
         let settings = settings.iter().chain(&common);
         TestnetShop {
             settings: settings.map(|text| (*text).to_owned()).collect(),
-            receiver: Receiver::start_replying(Reply::Status(200)),
+            receiver: Receiver::start_with_reply(Reply::Status(200)),
             served,
         }
     }
@@ -61,7 +61,7 @@ impl TestnetShop {
         let (url, contract) = (format!("{chain}={url}"), format!("{asset}={contract}"));
         let till = TestnetShop::new(&["--node", &url, "--token", &contract]);
         let family = if chain == "tron" { chain } else { "evm" };
-        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM));
+        parse_output(&run_wallet_command(&till.served.file, &["add", family, "--yes"], EVM_XPUB));
         till
     }
 
@@ -92,7 +92,7 @@ impl TestnetShop {
     }
 
     /// Replaces the node URL of a chain for the next start.
-    pub fn set_node(&mut self, chain: &str, url: &str) {
+    pub fn set_node_url(&mut self, chain: &str, url: &str) {
         let of_chain = |text: &&mut String| text.starts_with(&format!("{chain}="));
         let setting = self.settings.iter_mut().find(of_chain);
         *setting.unwrap() = format!("{chain}={url}");
@@ -111,7 +111,7 @@ impl TestnetShop {
     #[track_caller]
     pub fn start_with_debug_log(&self) -> RunningServer {
         let settings = self.settings();
-        self.served.start_logging_with("trace", &self.log_path(), &settings)
+        self.served.start_with_log_and_settings("trace", &self.log_path(), &settings)
     }
 
     pub fn log_path(&self) -> PathBuf {
@@ -125,7 +125,7 @@ impl TestnetShop {
             "select exists (select 1 from chain_cursors where chain = '{chain}') || \
                 exists (select 1 from rate_figures where coin = '{symbol}')"
         );
-        self.served.wait_for_query(&known, &["11"]);
+        self.served.wait_for_query_result(&known, &["11"]);
     }
 
     /// Creates an invoice of 20 EUR in this coin.

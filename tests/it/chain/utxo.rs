@@ -96,10 +96,10 @@ fn assert_moved_to_block(
     assert_eq!(received, expected);
     let gone = seen.mempool(waited, watch).unwrap();
     assert_eq!((gone.received, gone.vanished), (Vec::new(), waited.to_vec()));
-    let place = seen.block_of(&waited[0]).unwrap().unwrap();
+    let place = seen.block_of_transaction(&waited[0]).unwrap().unwrap();
     assert_eq!((place.height, &place.hash), (102, &hash));
-    assert_eq!(seen.hash_at(102).unwrap(), Some(hash));
-    assert_eq!(seen.hash_at(103), Ok(None));
+    assert_eq!(seen.block_hash_at(102).unwrap(), Some(hash));
+    assert_eq!(seen.block_hash_at(103), Ok(None));
     assert_eq!(seen.blocks(103, 110, watch), Err(NodeError::Behind));
     assert!(seen.rpc().call_count() > 10);
 }
@@ -164,12 +164,16 @@ fn reorg_unconfirms_an_indexed_transaction() {
     let watch = WatchList::for_addresses(Chain::Litecoin, &[&address]);
     let paid = node.pay(&address, "1");
     let lost = node.mine(1).remove(0);
-    let block = seen.block_of(&paid).unwrap().unwrap();
+    let block = seen.block_of_transaction(&paid).unwrap().unwrap();
     assert_eq!((block.height, &block.hash), (102, &lost));
 
     node.call("invalidateblock", json!([lost]));
-    assert_eq!(seen.hash_at(102), Ok(None));
-    assert_eq!(seen.block_of(&paid), Ok(None), "the transaction is in the mempool again");
+    assert_eq!(seen.block_hash_at(102), Ok(None));
+    assert_eq!(
+        seen.block_of_transaction(&paid),
+        Ok(None),
+        "the transaction is in the mempool again"
+    );
     assert_eq!(seen.head().unwrap().block.height, 101);
     assert_eq!(seen.mempool(&[], &watch).unwrap().received.len(), 1);
 
@@ -178,7 +182,7 @@ fn reorg_unconfirms_an_indexed_transaction() {
     let hashes = node.mine(2);
     let stale = node.call("getrawtransaction", json!([paid, 1]));
     assert_eq!((&stale["blockhash"], &stale["confirmations"]), (&json!(lost), &json!(0)));
-    assert_eq!(seen.block_of(&paid), Ok(None));
+    assert_eq!(seen.block_of_transaction(&paid), Ok(None));
     let blocks = seen.blocks(101, 103, &watch).unwrap();
     assert_eq!(blocks[1].block.hash, hashes[0]);
     assert_eq!(
@@ -189,9 +193,9 @@ fn reorg_unconfirms_an_indexed_transaction() {
     // The first branch becomes active again, because it is longer by one block.
     node.call("invalidateblock", json!([hashes[0]]));
     node.call("reconsiderblock", json!([lost]));
-    assert_eq!(seen.block_of(&paid).unwrap().unwrap().hash, lost);
-    assert_eq!(seen.block_of(&bumped), Ok(None));
-    assert_eq!(seen.hash_at(102).unwrap(), Some(lost));
+    assert_eq!(seen.block_of_transaction(&paid).unwrap().unwrap().hash, lost);
+    assert_eq!(seen.block_of_transaction(&bumped), Ok(None));
+    assert_eq!(seen.block_hash_at(102).unwrap(), Some(lost));
 }
 
 #[test]
@@ -201,17 +205,17 @@ fn node_without_txindex_finds_blocks_of_unspent_outputs() {
     };
     let mut seen = utxo_client(Chain::Litecoin, &node.url(), LIMITS);
     let paid = node.pay(&node.new_address("bech32"), "1");
-    assert_eq!(seen.block_of(&paid), Ok(None));
+    assert_eq!(seen.block_of_transaction(&paid), Ok(None));
     let hash = node.mine(3).remove(0);
     let error = node.try_call("getrawtransaction", json!([paid, 1])).unwrap_err();
     assert_eq!(error["code"], -5);
-    let block = seen.block_of(&paid).unwrap().unwrap();
+    let block = seen.block_of_transaction(&paid).unwrap().unwrap();
     assert_eq!((block.height, block.hash), (102, hash));
-    assert_eq!(seen.block_of(&"ab".repeat(32)), Ok(None));
+    assert_eq!(seen.block_of_transaction(&"ab".repeat(32)), Ok(None));
 }
 
 #[test]
-fn pruned_node_suffices_and_may_restart() {
+fn client_reads_a_pruned_node_that_restarts() {
     let Some(node) = start_node(&["-prune=1"]) else {
         return;
     };
@@ -232,7 +236,7 @@ fn pruned_node_suffices_and_may_restart() {
 }
 
 #[test]
-fn dogecoin_rpc_subset_suffices() {
+fn client_needs_only_the_rpc_subset_of_dogecoin() {
     let Some(node) = start_node(&["-txindex=1"]) else {
         return;
     };

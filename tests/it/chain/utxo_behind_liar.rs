@@ -57,7 +57,7 @@ impl LyingNode {
     }
 
     #[track_caller]
-    fn assert_fails(
+    fn assert_read_fails(
         &mut self,
         (method, lie): (&str, Fault),
         expected: &str,
@@ -72,11 +72,11 @@ impl LyingNode {
 }
 
 fn replace_result_field(name: &'static str, value: Value) -> Fault {
-    Fault::change(move |_, answer| answer["result"][name] = value.clone())
+    Fault::from_change(move |_, answer| answer["result"][name] = value.clone())
 }
 
 fn change_middle_block(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
-    Fault::change(move |_, answer| {
+    Fault::from_change(move |_, answer| {
         if answer["result"]["height"] == 101 {
             change(&mut answer["result"]);
         }
@@ -84,7 +84,7 @@ fn change_middle_block(change: impl Fn(&mut Value) + Send + Sync + 'static) -> F
 }
 
 fn change_newest_outputs(change: impl Fn(&mut Value) + Send + Sync + 'static) -> Fault {
-    Fault::change(move |_, answer| {
+    Fault::from_change(move |_, answer| {
         if answer["result"]["height"] == 102 {
             for output in answer["result"]["tx"][1]["vout"].as_array_mut().unwrap() {
                 change(output);
@@ -93,7 +93,7 @@ fn change_newest_outputs(change: impl Fn(&mut Value) + Send + Sync + 'static) ->
     })
 }
 
-fn parse(text: &str) -> Value {
+fn parse_json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
@@ -110,9 +110,9 @@ fn block_that_was_not_requested_is_rejected() {
         (replace_result_field("hash", Value::Null), "Lied"),
         (replace_result_field("height", json!(7)), "Lied"),
         (replace_result_field("height", json!(-1)), "Lied"),
-        (replace_result_field("height", parse("101.0")), "Lied"),
-        (replace_result_field("height", parse("1e999999")), "Lied"),
-        (replace_result_field("time", parse("99999999999999999999")), "Lied"),
+        (replace_result_field("height", parse_json("101.0")), "Lied"),
+        (replace_result_field("height", parse_json("1e999999")), "Lied"),
+        (replace_result_field("time", parse_json("99999999999999999999")), "Lied"),
         (replace_result_field("time", json!(u64::MAX)), "Lied"),
         (replace_result_field("confirmations", json!(-1)), "Behind"),
         (replace_result_field("nTx", json!(77)), "Lied"),
@@ -144,15 +144,15 @@ fn block_that_was_not_requested_is_rejected() {
             }),
             "Lied",
         ),
-        (change_newest_outputs(|output| output["value"] = parse("-1")), "Lied"),
-        (change_newest_outputs(|output| output["value"] = parse("0.000000001")), "Lied"),
-        (change_newest_outputs(|output| output["value"] = parse("1e400")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = parse_json("-1")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = parse_json("0.000000001")), "Lied"),
+        (change_newest_outputs(|output| output["value"] = parse_json("1e400")), "Lied"),
         (change_newest_outputs(|output| output["value"] = json!("1")), "Lied"),
         (change_newest_outputs(|output| output["n"] = json!(0)), "Lied"),
         (change_newest_outputs(|output| output["n"] = Value::Null), "Lied"),
         (change_newest_outputs(|output| output["scriptPubKey"]["hex"] = json!("0g")), "Lied"),
     ] {
-        scene.assert_fails(("getblock", lie), expected, |scene| scene.read_blocks().map(drop));
+        scene.assert_read_fails(("getblock", lie), expected, |scene| scene.read_blocks().map(drop));
     }
 }
 
@@ -177,14 +177,16 @@ fn inconsistent_head_is_rejected() {
         ("getblockheader", replace_result_field("confirmations", json!(0)), "Behind"),
         ("getblockheader", replace_result_field("time", json!(u64::MAX)), "Lied"),
     ] {
-        scene.assert_fails((method, lie), expected, |scene| scene.seen.head().map(drop));
+        scene.assert_read_fails((method, lie), expected, |scene| scene.seen.head().map(drop));
     }
     for (lie, expected) in [
         (Fault::result(json!("ab".repeat(32))), "Wrong"),
         (Fault::result(json!("x")), "Lied"),
         (Fault::error(-8, "Block height out of range"), "Unreachable"),
     ] {
-        scene.assert_fails(("getblockhash", lie), expected, |scene| scene.seen.head().map(drop));
+        scene.assert_read_fails(("getblockhash", lie), expected, |scene| {
+            scene.seen.head().map(drop)
+        });
     }
     for (method, name, value) in [
         ("getblockchaininfo", "initialblockdownload", json!(true)),
@@ -213,7 +215,7 @@ fn each_head_request_checks_the_network_again() {
                 answer["result"] = json!(first);
             }
         };
-        scene.liar.inject("getblockhash", Fault::change(first));
+        scene.liar.inject("getblockhash", Fault::from_change(first));
         let refused = Err(NodeError::Wrong(text.to_owned()));
         assert_eq!(scene.seen.head().map(drop), refused, "at each head request");
         assert_eq!(scene.read_blocks().map(drop), refused, "after the first rejection");
@@ -242,7 +244,7 @@ fn inconsistent_mempool_is_rejected() {
         ("getmempoolentry", replace_result_field("time", json!("now")), "Lied"),
     ] {
         scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
-        scene.assert_fails((method, lie), expected, |scene| {
+        scene.assert_read_fails((method, lie), expected, |scene| {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
@@ -284,12 +286,12 @@ fn broken_slow_or_endless_response_is_an_error() {
         (Fault::huge_result(8 * 1024 * 1024), "Limited"),
         (Fault::Body("[".repeat(500_000)), "Lied"),
     ] {
-        scene.assert_fails(("getrawmempool", lie), expected, |scene| {
+        scene.assert_read_fails(("getrawmempool", lie), expected, |scene| {
             scene.seen.mempool(&[], &scene.watch).map(drop)
         });
     }
     for lie in [Fault::Dropped(1), Fault::Truncated(30)] {
-        scene.assert_fails(("getblockhash", lie), "Unreachable", |scene| {
+        scene.assert_read_fails(("getblockhash", lie), "Unreachable", |scene| {
             scene.read_blocks().map(drop)
         });
     }
@@ -297,8 +299,9 @@ fn broken_slow_or_endless_response_is_an_error() {
     let paid = |blocks: Vec<_>| block_payment_tuples(&blocks).len();
     assert_eq!(scene.read_blocks().map(paid), Ok(1));
     // The client skips a large unknown field, but counts its bytes towards the size limit.
-    let huge = Fault::change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
-    scene.assert_fails(("getblock", huge), "Limited", |scene| scene.read_blocks().map(drop));
+    let huge =
+        Fault::from_change(|_, answer| answer["result"]["more"] = json!("a".repeat(2_000_000)));
+    scene.assert_read_fails(("getblock", huge), "Limited", |scene| scene.read_blocks().map(drop));
 }
 
 #[test]
@@ -313,8 +316,8 @@ fn node_without_its_newest_block_is_behind() {
             answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
         }
     };
-    scene.liar.inject("getblockhash", Fault::change(behind));
-    assert_eq!(scene.seen.hash_at(102), Ok(None));
+    scene.liar.inject("getblockhash", Fault::from_change(behind));
+    assert_eq!(scene.seen.block_hash_at(102), Ok(None));
     assert_eq!(scene.seen.head(), Err(NodeError::Behind));
     assert_eq!(scene.read_blocks().map(|blocks| blocks.len()), Ok(2));
     assert_eq!(scene.seen.blocks(102, 102, &scene.watch), Err(NodeError::Behind));
@@ -322,9 +325,9 @@ fn node_without_its_newest_block_is_behind() {
     // The transaction index of the node returns a transaction whose block is not on the active chain.
     let stale = replace_result_field("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
-    assert_eq!(scene.seen.block_of(&scene.paid), Ok(None));
+    assert_eq!(scene.seen.block_of_transaction(&scene.paid), Ok(None));
     scene.assert_honest_reads();
-    assert_eq!(scene.seen.block_of(&scene.paid).unwrap().unwrap().height, 102);
+    assert_eq!(scene.seen.block_of_transaction(&scene.paid).unwrap().unwrap().height, 102);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use coffer::chain::NodeError;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::utxo::Utxo;
-use coffer::chain::{BlockRead, ReceivedOutput, Watched};
+use coffer::chain::{BlockRead, ReceivedOutput, WatchTargets};
 use coffer::domain::address;
 use coffer::domain::chain::Chain;
 use coffer::domain::following::PolledAddress;
@@ -48,7 +48,7 @@ impl WatchList {
     }
 }
 
-impl Watched for WatchList {
+impl WatchTargets for WatchList {
     fn has_script(&self, script: &[u8]) -> bool {
         self.scripts.contains(script)
     }

@@ -7,8 +7,8 @@ use crate::support::links::LinkClient;
 use serde_json::json;
 
 /// Checkout path of an invoice that does not exist.
-const NOWHERE: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
-const GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
+const UNKNOWN_CHECKOUT_PATH: &str = "/checkout/019d9f7b-6a00-7000-8000-000000000001";
+const ACCEPT_GERMAN: (&str, &str) = ("accept-language", "de-AT,de;q=0.9,en;q=0.8");
 
 /// Writes the allowed origins and the checkout language of the account into the database.
 fn set_origins_and_language(shop: &Shop, origins: &str, language: &str) {
@@ -20,7 +20,7 @@ fn set_origins_and_language(shop: &Shop, origins: &str, language: &str) {
 /// Sends a GET request of a browser that prefers German.
 #[track_caller]
 fn get_in_german(shop: &Shop, path: &str) -> Page {
-    Page::from_response(shop.send("GET", path, &[GERMAN], ""))
+    Page::from_response(shop.send("GET", path, &[ACCEPT_GERMAN], ""))
 }
 
 #[test]
@@ -31,28 +31,29 @@ fn error_page_uses_the_language_of_the_checkout() {
     let (path, token) = checkout_path_and_token(&invoice);
     let in_german =
         ["<html lang=\"de\" dir=\"ltr\">", "Seite nicht gefunden", "nennen Sie diese Nummer:"];
-    for page in [NOWHERE, &path, "/checkout/x", "/l/x", "/l/x/qr"] {
+    for page in [UNKNOWN_CHECKOUT_PATH, &path, "/checkout/x", "/l/x", "/l/x/qr"] {
         get_in_german(&shop, page)
             .assert_error(404)
-            .assert_shows(404, &in_german)
-            .assert_hides(&["not found", "Sandbox Shop"]);
+            .assert_contains_texts(404, &in_german)
+            .assert_lacks_texts(&["not found", "Sandbox Shop"]);
         let picked = format!("{page}?lang=ar");
         get_in_german(&shop, &picked)
-            .assert_shows(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
-        shop.get_page(page).assert_shows(404, &["lang=\"en\"", "Page not found"]);
+            .assert_contains_texts(404, &["lang=\"ar\" dir=\"rtl\"", "الصفحة غير موجودة"]);
+        shop.get_page(page).assert_contains_texts(404, &["lang=\"en\"", "Page not found"]);
     }
     // A language in the form has priority over the account's language, which has priority over the browser's
     // language.
     set_origins_and_language(&shop, "[]", "fr");
     let select = |fields: &str| {
         let body = format!("token={token}&asset=XYZ{fields}");
-        Page::from_response(shop.submit(&format!("{path}/select"), &[GERMAN], &body))
+        Page::from_response(shop.submit(&format!("{path}/select"), &[ACCEPT_GERMAN], &body))
     };
     let back = format!("href=\"../..{path}?token={token}&#38;lang=tr\"");
-    select("&lang=tr").assert_shows(400, &["Başka birini seçin", &back]);
-    select("").assert_shows(400, &["Choisissez-en une autre.", "Retour au paiement"]);
-    get_in_german(&shop, &path).assert_shows(404, &["Page introuvable"]);
-    get_in_german(&shop, NOWHERE).assert_shows(404, &["Seite nicht gefunden"]);
+    select("&lang=tr").assert_contains_texts(400, &["Başka birini seçin", &back]);
+    select("").assert_contains_texts(400, &["Choisissez-en une autre.", "Retour au paiement"]);
+    get_in_german(&shop, &path).assert_contains_texts(404, &["Page introuvable"]);
+    get_in_german(&shop, UNKNOWN_CHECKOUT_PATH)
+        .assert_contains_texts(404, &["Seite nicht gefunden"]);
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn payment_link_explains_errors_in_the_payers_language() {
         .create_test_link(json!({ "name": "A coffee", "amount": "3.50", "currency": "EUR" }));
     set_origins_and_language(&shop, "[]", "auto");
     let path = format!("/l/{}", link["id"].as_str().unwrap());
-    let pay = |body: &str| Page::from_response(shop.submit(&path, &[GERMAN], body));
+    let pay = |body: &str| Page::from_response(shop.submit(&path, &[ACCEPT_GERMAN], body));
     let unread = "x".repeat(70_000);
     for (body, said) in
         [("lang=pl", "Wróć"), ("lang=%ff", "Gehen Sie zurück"), (&unread, "Gehen Sie zurück")]
@@ -73,23 +74,25 @@ fn payment_link_explains_errors_in_the_payers_language() {
         assert!(page.0.text.contains(said), "{}", page.0.text);
     }
     shop.update_account(json!({ "status": "suspended" }));
-    pay("").assert_shows(403, &["kann zurzeit keine Zahlungen annehmen"]);
-    pay("lang=ja").assert_shows(403, &["現在、このショップはお支払いを受け付けていません"]);
+    pay("").assert_contains_texts(403, &["kann zurzeit keine Zahlungen annehmen"]);
+    pay("lang=ja")
+        .assert_contains_texts(403, &["現在、このショップはお支払いを受け付けていません"]);
     shop.execute_sql(
         "update payment_links set active = 0; update accounts set checkout_lang = 'it'",
     );
     get_in_german(&shop, &path)
-        .assert_shows(404, &["Pagina non trovata"])
-        .assert_hides(&["coffee"]);
+        .assert_contains_texts(404, &["Pagina non trovata"])
+        .assert_lacks_texts(&["coffee"]);
 }
 
 #[test]
 fn operator_error_pages_are_in_english() {
     let shop = Shop::open();
     for (path, status) in [("/setup", 403), ("/docs/nothing", 404)] {
-        get_in_german(&shop, path)
-            .assert_error(status)
-            .assert_shows(status, &["lang=\"en\"", "If you ask for help, give this number:"]);
+        get_in_german(&shop, path).assert_error(status).assert_contains_texts(
+            status,
+            &["lang=\"en\"", "If you ask for help, give this number:"],
+        );
     }
 }
 
@@ -120,7 +123,7 @@ fn checkout_error_may_be_framed_like_the_checkout() {
         [("[]", "*"), ("[\"https://shop.example\"]", "'self' https://shop.example")]
     {
         set_origins_and_language(&shop, origins, "auto");
-        for (path, framed_by) in [(&*path, framed_by), (NOWHERE, "'none'")] {
+        for (path, framed_by) in [(&*path, framed_by), (UNKNOWN_CHECKOUT_PATH, "'none'")] {
             for refused in refusals(path) {
                 assert!(refused.status >= 400, "{}", refused.status);
                 let policy =

@@ -30,7 +30,7 @@ fn next_event(stream: &mut EventStream) -> Option<(String, Value)> {
     Some((told.id, told.data))
 }
 
-fn id(invoice: &Value) -> &str {
+fn invoice_id(invoice: &Value) -> &str {
     invoice["id"].as_str().unwrap()
 }
 
@@ -38,7 +38,7 @@ fn id(invoice: &Value) -> &str {
 fn stream_path(invoice: &Value) -> String {
     let url = invoice["checkoutUrl"].as_str().unwrap();
     let (_, token) = url.split_once("?token=").unwrap();
-    format!("/v1/public/checkouts/{}/events?token={token}", id(invoice))
+    format!("/v1/public/checkouts/{}/events?token={token}", invoice_id(invoice))
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn stream_sends_every_change_and_resumes() {
         "amountExpected": null, "amountReceived": null, "expiresAt": invoice["expiresAt"],
     });
     assert_eq!(data, known);
-    shop.select_asset(id(&other), "LTC");
-    let selected = shop.select_asset(id(&invoice), "LTC");
+    shop.select_asset(invoice_id(&other), "LTC");
+    let selected = shop.select_asset(invoice_id(&invoice), "LTC");
     let (second, data) = next_event(&mut stream).unwrap();
     assert_ne!(first, second);
     for field in ["id", "status", "asset", "depositAddress", "amountExpected"] {
@@ -72,7 +72,7 @@ fn stream_sends_every_change_and_resumes() {
         let mut behind = open_stream(&shop, &format!("{path}{since}"), header);
         assert_eq!(next_event(&mut behind).unwrap(), (second.clone(), data.clone()));
     }
-    shop.simulate(id(&invoice), "exact");
+    shop.simulate(invoice_id(&invoice), "exact");
     for stream in [&mut stream, &mut resumed, &mut again] {
         let mut last = next_event(stream).unwrap().1;
         while last["status"] != "confirmed" {
@@ -92,7 +92,7 @@ fn stream_is_chunked_and_ignores_client_data() {
     // The server ignores data that a client sends on the connection of a stream.
     let more = format!("GET /livez HTTP/1.1\r\n\r\n{}", "x".repeat(10_000));
     stream.write(&more);
-    shop.select_asset(id(&invoice), "LTC");
+    shop.select_asset(invoice_id(&invoice), "LTC");
     assert!(stream.read_chunk().contains("\"asset\":\"LTC\""));
     drop(shop);
     assert_eq!(stream.read_chunk(), "");
@@ -160,7 +160,7 @@ fn idle_stream_is_evicted_and_ends_with_the_server() {
     let mut streams: Vec<EventStream> = (0..12).map(|_| listen()).collect();
     let mut last = streams.pop().unwrap();
     assert!(next_event(&mut streams.remove(0)).is_none());
-    shop.select_asset(id(&invoice), "LTC");
+    shop.select_asset(invoice_id(&invoice), "LTC");
     assert_eq!(next_event(&mut last).unwrap().1["asset"], "LTC");
     drop(shop);
     assert!(next_event(&mut last).is_none());

@@ -103,7 +103,7 @@ fn rate_is_the_median_despite_an_outlier() {
         let exchanges = Exchanges::start(tells.map(Bitcoin));
         let served = Installation::new();
         let running = served.start_with_sources(&exchanges, &SOURCES);
-        served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
+        served.wait_for_query_result(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
         let bitcoin = running.bitcoin_rate();
         assert_eq!(bitcoin["rate"]["rate"], rate);
         assert_eq!(bitcoin["rate"]["source"], "median");
@@ -151,7 +151,7 @@ fn disabled_coin_needs_no_rate() {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
+    served.wait_for_query_result(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
     let now = || {
         let verbose = running.readiness_details();
         let line = verbose.lines().find_map(|line| line.split_once("rates: "));
@@ -184,7 +184,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.wait_for_query(SOURCE_STATES_QUERY, &[tried]);
+    served.wait_for_query_result(SOURCE_STATES_QUERY, &[tried]);
     let apart = "the sources lie more than 3 % apart: kraken 60000, coinbase 62000";
     let bitcoin = running.bitcoin_rate();
     assert_eq!((&bitcoin["rate"], &bitcoin["newest"]), (&Value::Null, &Value::Null));
@@ -209,7 +209,7 @@ fn disagreeing_or_single_sources_give_no_rate() {
     exchanges.set_reply("coinbase", Status(500));
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(
+    served.wait_for_query_result(
         SOURCE_STATES_QUERY,
         &["binance 0 1, coinbase 0 1, coingecko 0 1, kraken 1 0"],
     );
@@ -225,7 +225,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
     let served = Installation::new();
     let running = served.start_with_sources(&exchanges, &SOURCES);
     let tried = "binance 0 1, coinbase 1 0, coingecko 0 1, kraken 1 0";
-    served.wait_for_query(SOURCE_STATES_QUERY, &[tried]);
+    served.wait_for_query_result(SOURCE_STATES_QUERY, &[tried]);
     served.make_rates_older(100_000);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60000");
     served.make_rates_older(81_000);
@@ -240,7 +240,7 @@ fn stale_rate_is_unusable_but_kept_across_restart() {
         exchanges.set_reply(source, Nothing);
     }
     let running = served.start_with_sources(&exchanges, &["binance", "coinbase"]);
-    served.wait_for_query(
+    served.wait_for_query_result(
         "select group_concat(source, ', ') from (select source from rate_sources order by source)",
         &["binance, coinbase"],
     );
@@ -256,10 +256,10 @@ fn hanging_source_does_not_delay_others() {
     let exchanges = Exchanges::start([Nothing, Bitcoin(60_000), Bitcoin(60_100), Nothing]);
     let served = Installation::new();
     let mut running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(SOURCE_STATES_QUERY, &["binance 1 0, coinbase 1 0"]);
+    served.wait_for_query_result(SOURCE_STATES_QUERY, &["binance 1 0, coinbase 1 0"]);
     assert_eq!(running.bitcoin_rate()["rate"]["rate"], "60050");
     assert_eq!((exchanges.request_count("kraken"), exchanges.request_count("coingecko")), (1, 1));
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
 }
 
 #[test]
@@ -283,5 +283,5 @@ fn rate_sources_are_not_queried_without_a_live_key() {
     let path = format!("/dashboard/api/accounts/{}/keys", served.account);
     let body = json!({ "mode": "live", "class": "secret" });
     running.operator_request("POST", &path, &body).expect(201);
-    served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
+    served.wait_for_query_result(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
 }

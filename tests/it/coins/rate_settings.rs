@@ -23,20 +23,20 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     let problem =
         "select ifnull(problem, 'none') from rate_sources union all select 'untried' limit 1";
     let missing = format!("{}: No such file or directory (os error 2)", path.display());
-    served.wait_for_query(problem, &[&missing]);
+    served.wait_for_query_result(problem, &[&missing]);
     assert_eq!(running.bitcoin_rate()["problem"], "no source has reported a rate");
     write(r#"{"BTC": {"EUR": "60000", "USD": 65000}}"#);
     let rate = "select group_concat(rate || ' ' || source) from rate_figures where coin = 'BTC' and currency = 'EUR'";
-    served.wait_for_query(rate, &["60000 file"]);
+    served.wait_for_query_result(rate, &["60000 file"]);
     let bitcoin = running.bitcoin_rate();
     assert_eq!(
         (&bitcoin["rate"]["rate"], &bitcoin["rate"]["source"]),
         (&json!("60000"), &json!("file"))
     );
     write(r#"{"BTC": {"EUR": "61000"}}"#);
-    served.wait_for_query(rate, &["61000 file"]);
+    served.wait_for_query_result(rate, &["61000 file"]);
     write(r#"{"BTC": {"EUR": "#);
-    served.wait_for_query(
+    served.wait_for_query_result(
         &format!("select iif(({problem}) like '%is not a JSON object%', 'yes', 'no')"),
         &["yes"],
     );
@@ -50,8 +50,8 @@ fn changed_rate_file_is_reloaded_and_broken_one_ignored() {
     assert!(said.contains("wrong: rates: ") && said.contains("is not a JSON object"), "{said}");
     assert!(!said.contains("check the sources"), "{said}");
     write(r#"{"BTC": {"EUR": "62000"}}"#);
-    served.wait_for_query(rate, &["62000 file"]);
-    served.wait_for_query(problem, &["none"]);
+    served.wait_for_query_result(rate, &["62000 file"]);
+    served.wait_for_query_result(problem, &["none"]);
 }
 
 /// A coin without a rate in the file cannot be selected, and its rate is not reported as missing.
@@ -62,7 +62,7 @@ fn coin_not_in_the_rate_file_needs_no_rate() {
     std::fs::write(&path, r#"{"BTC": {"EUR": "62000"}}"#).unwrap();
     let setting = format!("fixed:{}", path.display());
     let running = served.start(&["--rates", &setting]);
-    served.wait_for_query("select count(*) || '' from rate_figures", &["1"]);
+    served.wait_for_query_result("select count(*) || '' from rate_figures", &["1"]);
     assert_eq!(running.missing_rate_count(), "0");
     assert!(running.readiness_details().contains("rates: ok\n"), "{}", running.readiness_details());
     let said = run_doctor(&served.file, &setting);
@@ -96,7 +96,7 @@ fn payout_uses_the_current_rate_without_spread() {
     let served = Installation::new();
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
+    served.wait_for_query_result(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
     let path = format!("/dashboard/api/accounts/{}", served.account);
     let spread = json!({ "rateSpreadBps": 250 });
     running.operator_request("PATCH", &path, &spread).expect(200);
@@ -117,7 +117,7 @@ fn payout_uses_the_current_rate_without_spread() {
     let exchanges = Exchanges::start([61_000; 4].map(Bitcoin));
     drop(running);
     let running = served.start_with_sources(&exchanges, &SOURCES);
-    served.wait_for_query(
+    served.wait_for_query_result(
         "select group_concat(distinct rate) from rate_figures where coin = 'BTC' and currency = 'EUR'",
         &["61000"],
     );

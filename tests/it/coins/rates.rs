@@ -8,7 +8,7 @@ use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
 /// Age of a stale rate, in milliseconds: one more than the maximum age of a fresh rate.
-const JUST_STALE: &str = "180001";
+const STALE_RATE_AGE_MS: &str = "180001";
 
 impl Shop {
     /// Creates an invoice of 100.00 EUR in litecoin and returns its id.
@@ -61,7 +61,7 @@ fn quote_keeps_its_rate_source() {
 fn late_payment_uses_current_rate_instead_of_quoted() {
     let shop = Shop::open();
     for (key, is_stale, age) in
-        [(TEST, false, "0"), (LIVE, false, "0"), (TEST, true, "0"), (LIVE, true, JUST_STALE)]
+        [(TEST, false, "0"), (LIVE, false, "0"), (TEST, true, "0"), (LIVE, true, STALE_RATE_AGE_MS)]
     {
         let id = shop.create_litecoin_invoice(key);
         // Simulates that the rate was half as high when the coin was selected.
@@ -86,7 +86,7 @@ fn late_payment_uses_current_rate_instead_of_quoted() {
 #[test]
 fn deposit_is_booked_at_the_rate_of_its_block() {
     let shop = Shop::open();
-    for (key, age) in [(TEST, "0"), (LIVE, JUST_STALE)] {
+    for (key, age) in [(TEST, "0"), (LIVE, STALE_RATE_AGE_MS)] {
         shop.create_addresses(key, "ada").expect(201);
         let address = shop.customer_address(key, "ada", "utxo");
         shop.set_rates_stale(true);
@@ -113,7 +113,7 @@ fn deposit_is_booked_at_the_rate_of_its_block() {
 }
 
 #[test]
-fn stale_rates_stop_offers_but_not_pending_payments() {
+fn coin_with_stale_rate_is_unavailable_but_payments_are_booked() {
     let shop = Shop::open();
     let funded = shop.fund_balance(LIVE, "500.00", "EUR");
     let refund = shop.create_refund(&funded, Some("30.00"));
@@ -139,12 +139,12 @@ fn stale_rates_stop_offers_but_not_pending_payments() {
 
 /// Values of older files have no rate source. The upgrade attributes them to the fixed table.
 #[test]
-fn upgraded_rates_get_the_fixed_table_as_source() {
+fn upgrade_sets_the_fixed_table_as_rate_source() {
     for version in ["v1", "v2", "v2_chains", "v3"] {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
         let (mut process, _) = start_on_file(&file);
-        assert!(process.close_input());
+        assert!(process.close_input_and_wait());
         for table in ["quotes", "payments", "deposits"] {
             let is_there =
                 format!("select name from sqlite_schema where type = 'table' and name = '{table}'");

@@ -21,7 +21,7 @@ pub const COINS: [(&str, &str, &str, &str, u32, &str, &str); 13] = [
 ];
 
 /// Returns a coin's price in USD for its price in EUR, at a rate of 1.08 USD per EUR.
-fn to_usd(euros: &str) -> &'static str {
+fn eur_price_in_usd(euros: &str) -> &'static str {
     match euros {
         "60000" => "64800",
         "80" => "86.4",
@@ -50,7 +50,7 @@ fn coins_match_the_documentation() {
         }
     }
     for (id, symbol, .., euros) in COINS {
-        for (currency, rate) in [("EUR", euros), ("USD", to_usd(euros))] {
+        for (currency, rate) in [("EUR", euros), ("USD", eur_price_in_usd(euros))] {
             let invoice =
                 shop.create_invoice("1000.00", json!({ "currency": currency, "asset": id }));
             let shown = ["asset", "assetSymbol", "rate"].map(|field| &invoice[field]);

@@ -145,7 +145,7 @@ fn invalid_reference_is_rejected() {
 }
 
 #[test]
-fn customers_require_the_feature() {
+fn disabled_customers_reject_requests_and_keep_addresses() {
     let shop = Shop::open();
     let made = shop.create_addresses(TEST, "ada").expect(201).text;
     shop.update_account(json!({ "customersEnabled": false }));

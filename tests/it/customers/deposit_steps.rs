@@ -4,7 +4,7 @@ use crate::file::audit::findings;
 use crate::support::{LIVE, Shop, TEST};
 use serde_json::json;
 
-const PATH: &str = "/sandbox/payments";
+const PAYMENTS_PATH: &str = "/sandbox/payments";
 
 /// Starts a sandbox with the customer `ada` in both modes.
 fn shop_with_customer() -> Shop {
@@ -21,7 +21,7 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
         let address = shop.customer_address(key, "ada", "utxo");
         // The address accepts only one coin, so the request may omit the asset.
         let paid = json!({ "address": address, "amount": "0.001", "txid": format!("tx-{key}") });
-        let seen = shop.post(PATH, None, paid.clone()).expect(201).json();
+        let seen = shop.post(PAYMENTS_PATH, None, paid.clone()).expect(201).json();
         let id = seen["id"].as_str().unwrap();
         assert_eq!(seen, json!({ "id": id, "txid": format!("tx-{key}"), "state": "seen" }));
         let deposit = shop.get_deposit(key, id);
@@ -32,10 +32,10 @@ fn payment_to_customer_is_a_deposit_in_both_modes() {
         );
         assert_eq!(deposit["livemode"], key == LIVE);
         shop.assert_deposit(key, id, "detected", 0, "", "0.00");
-        assert_eq!(shop.post(PATH, None, paid.clone()).expect(200).json(), seen);
+        assert_eq!(shop.post(PAYMENTS_PATH, None, paid.clone()).expect(200).json(), seen);
         assert_eq!(shop.set_payment_state(id, "confirmed")["state"], "confirmed");
         shop.assert_deposit(key, id, "confirmed", 1, "sale 60.00, fee -0.60", "59.40");
-        let again = shop.post(PATH, None, paid).expect(200).json();
+        let again = shop.post(PAYMENTS_PATH, None, paid).expect(200).json();
         assert_eq!((&again["id"], &again["state"]), (&seen["id"], &json!("confirmed")));
     }
 }
@@ -113,13 +113,13 @@ fn seen_deposit_can_be_replaced() {
     let id = shop.pay(json!({ "address": address, "asset": "TRX", "amount": "10" }));
     let seen_at = shop.get_deposit(TEST, &id)["createdAt"].clone();
     shop.advance("1h");
-    let path = format!("{PATH}/{id}");
+    let path = format!("{PAYMENTS_PATH}/{id}");
     // If a payment is replaced by a payment of the same amount, the new payment keeps the time of the old payment.
     let same = shop.post(&path, None, json!({ "state": "replaced" }));
     let same = same.expect(200).json();
     let same = same["id"].as_str().unwrap();
     assert_eq!(shop.get_deposit(TEST, same)["createdAt"], seen_at);
-    let path = format!("{PATH}/{same}");
+    let path = format!("{PAYMENTS_PATH}/{same}");
     let body = json!({ "state": "replaced", "amount": "20" });
     let next = shop.post(&path, None, body.clone()).expect(200).json();
     assert_eq!((&next["state"], next["id"] == id.as_str()), (&json!("seen"), false));
@@ -141,7 +141,7 @@ fn seen_deposit_can_be_replaced() {
         );
     }
     shop.set_payment_state(next, "confirmed");
-    shop.post(&format!("{PATH}/{next}"), None, body).assert_error(
+    shop.post(&format!("{PAYMENTS_PATH}/{next}"), None, body).assert_error(
         409,
         "invalid_transition",
         Some("state"),
@@ -162,7 +162,7 @@ fn shared_address_requires_an_asset() {
         (json!({ "address": utxo }), "invalid_request", "amount"),
         (json!({ "address": utxo, "amount": "9".repeat(30) }), "invalid_request", "amount"),
     ] {
-        shop.post(PATH, None, body).assert_error(400, code, Some(param));
+        shop.post(PAYMENTS_PATH, None, body).assert_error(400, code, Some(param));
     }
     let list = shop.get("/v1/deposits", Some(TEST)).expect(200).json();
     assert_eq!(list["data"], json!([]));

@@ -202,7 +202,7 @@ fn deposits_belong_to_one_account_and_mode() {
 }
 
 #[test]
-fn deposits_stay_readable_without_the_feature() {
+fn deposits_stay_readable_while_customers_are_disabled() {
     let shop = shop_with_customer();
     let made = shop.simulate_deposit(json!({ "asset": "BTC", "amount": "1" }));
     let made = made.expect(201).json();

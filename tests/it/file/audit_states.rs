@@ -165,7 +165,7 @@ fn upgrade_records_each_value_once() {
     let values = text_column(&file, values);
     assert_eq!(findings(&file), Vec::<String>::new(), "the file is read through a copy");
     let (mut process, _url) = start_on_file(&file);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let noted =
         "select count(*) || '' from audit_log where actor = 'upgrade' and states is not null";
     assert_eq!(text_column(&file, noted), values);

@@ -13,13 +13,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex};
 
 /// Number of invoices to create.
-const INVOICES: usize = 10_000;
+const INVOICE_COUNT: usize = 10_000;
 /// Number of times that the sandbox is killed.
-const KILLS: usize = 10;
+const KILL_COUNT: usize = 10;
 /// Number of responses between two kills.
 const RESPONSES_PER_KILL: usize = 900;
 /// Number of concurrent connections.
-const CLIENTS: usize = 32;
+const CLIENT_COUNT: usize = 32;
 
 /// Idempotency key of an acknowledged invoice, and the id in the response.
 type AcknowledgedInvoice = (String, String);
@@ -36,14 +36,14 @@ struct CurrentProcess {
 
 impl CurrentProcess {
     /// Announces the URL of the next process to the clients. `None` means that no further process will start.
-    fn announce(&self, url: Option<String>) {
+    fn announce_url(&self, url: Option<String>) {
         let mut present = self.present.lock().unwrap();
         *present = (present.0.saturating_add(1), url);
         self.changed.notify_all();
     }
 
     /// Waits for a process with a higher number. Returns its number and URL, `None` if no process follows.
-    fn wait_for_newer(&self, number: usize) -> Option<(usize, String)> {
+    fn wait_for_newer_process(&self, number: usize) -> Option<(usize, String)> {
         let present = self.present.lock().unwrap();
         let later = self.changed.wait_while(present, |now| now.0 <= number);
         let (number, url) = later.unwrap().clone();
@@ -53,7 +53,7 @@ impl CurrentProcess {
 
 impl Drop for ClientStopGuard<'_> {
     fn drop(&mut self) {
-        self.0.announce(None);
+        self.0.announce_url(None);
     }
 }
 
@@ -65,12 +65,12 @@ fn create_invoices(
     answered: &Sender<AcknowledgedInvoice>,
 ) {
     let agent = agent();
-    let Some((mut number, mut url)) = generation.wait_for_newer(0) else {
+    let Some((mut number, mut url)) = generation.wait_for_newer_process(0) else {
         return;
     };
     loop {
         let invoice = next.fetch_add(1, Ordering::SeqCst);
-        if invoice >= INVOICES {
+        if invoice >= INVOICE_COUNT {
             return;
         }
         let key = format!("invoice-{invoice}");
@@ -85,7 +85,7 @@ fn create_invoices(
                 answered.send((key, id)).unwrap();
                 break;
             }
-            let Some(later) = generation.wait_for_newer(number) else {
+            let Some(later) = generation.wait_for_newer_process(number) else {
                 return;
             };
             (number, url) = later;
@@ -124,28 +124,28 @@ fn kill_repeatedly(
     let settings = format!("{url}/sandbox/account");
     send(&agent(), "PATCH", &settings, &[], &body).expect(200);
     let _generations = ClientStopGuard(generation);
-    generation.announce(Some(url));
+    generation.announce_url(Some(url));
     let mut acknowledged = BTreeMap::new();
     let mut kills = 0;
-    while acknowledged.len() < INVOICES {
+    while acknowledged.len() < INVOICE_COUNT {
         let (key, id) = answers.recv().unwrap();
         assert_eq!(acknowledged.insert(key, id), None, "each request gets one response");
-        if kills < KILLS && acknowledged.len().is_multiple_of(RESPONSES_PER_KILL) {
+        if kills < KILL_COUNT && acknowledged.len().is_multiple_of(RESPONSES_PER_KILL) {
             process.kill();
             kills = kills.saturating_add(1);
             assert_acknowledged_writes_stored(file, &acknowledged);
             process = start_next_process(path, generation);
         }
     }
-    assert_eq!(kills, KILLS);
-    assert!(process.close_input(), "the process stops cleanly");
+    assert_eq!(kills, KILL_COUNT);
+    assert!(process.close_input_and_wait(), "the process stops cleanly");
     acknowledged
 }
 
 /// Starts the next process on the same file.
 fn start_next_process(path: &str, generation: &CurrentProcess) -> Process {
     let (process, url) = start_sandbox("127.0.0.1:0", &["--file", path]);
-    generation.announce(Some(url));
+    generation.announce_url(Some(url));
     process
 }
 
@@ -219,7 +219,7 @@ fn acknowledged_writes_survive_kill_9() {
     let (generation, next) = (CurrentProcess::default(), AtomicUsize::new(0));
     let (answered, answers) = channel();
     let acknowledged = std::thread::scope(|scope| {
-        for _ in 0..CLIENTS {
+        for _ in 0..CLIENT_COUNT {
             let (generation, next, answered) = (&generation, &next, answered.clone());
             scope.spawn(move || create_invoices(next, generation, &answered));
         }
@@ -228,5 +228,5 @@ fn acknowledged_writes_survive_kill_9() {
     });
     assert_acknowledged_writes_stored(&file, &acknowledged);
     let db = Connection::open_with_flags(&file, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
-    assert_eq!(row_counts(&db), [INVOICES; 4]);
+    assert_eq!(row_counts(&db), [INVOICE_COUNT; 4]);
 }

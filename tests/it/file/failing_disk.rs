@@ -72,7 +72,7 @@ impl FailingDiskShop {
     /// Stops the server and waits for its end.
     #[track_caller]
     fn stop(&mut self) {
-        assert!(self.process.take().unwrap().close_input(), "{}", self.read_log());
+        assert!(self.process.take().unwrap().close_input_and_wait(), "{}", self.read_log());
     }
 
     /// Makes system calls fail for files whose names end with `names`. `how` is the kind of failure, for example
@@ -298,7 +298,7 @@ fn server_without_an_operator_starts_read_only_on_a_full_disk() {
     assert!(get("/metrics").expect(200).text.contains("\ncoffer_writes_refused 1\n"));
     shop.end_failure("full");
     assert!(polling::wait_until(|| get("/readyz").status == 200));
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let said = std::fs::read_to_string(shop.logs.path("live")).unwrap();
     assert!(said.contains("started for reads only"), "{said}");
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Maximum size of the WAL file, in bytes.
-const LOG_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const WAL_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Returns the total length of the delivery responses in the file, in bytes.
 #[track_caller]
@@ -31,7 +31,7 @@ fn repeated_delivery_response_is_stored_once() {
     let shop = Shop::open();
     let page = |letter: &str| letter.repeat(8 * 1024);
     // The receiver replies with the same error page every time except once.
-    let receiver = Receiver::start_scripted(move |number, _| {
+    let receiver = Receiver::start_with_script(move |number, _| {
         Reply::Text(500, page(if number == 5 { "b" } else { "a" }))
     });
     shop.update_account(
@@ -74,7 +74,7 @@ fn repeated_delivery_response_is_stored_once() {
 #[test]
 fn empty_response_differs_from_no_response() {
     let shop = Shop::open();
-    let receiver = Receiver::start_scripted(|number, _| match number {
+    let receiver = Receiver::start_with_script(|number, _| match number {
         0 | 1 => Reply::Text(500, String::new()),
         2 => Reply::Close,
         _ => Reply::Text(500, "no".to_owned()),
@@ -139,7 +139,7 @@ fn wal_is_truncated_after_a_long_read() {
         (account, mode, route, client_key, request, outcome, answer, created_at)
         values (1, 'test', 'r', 'k', 'q', 'created', hex(zeroblob(12000000)), 0)";
     shop.execute_sql(much);
-    assert!(wal_bytes(shop.file()) > LOG_BYTES_MAX);
+    assert!(wal_bytes(shop.file()) > WAL_BYTES_MAX);
     // On a slow disk, this large insert locks the file so long that the server rejects writes for a moment.
     let is_ready = || shop.get("/readyz", None).status == 200;
     assert!(polling::wait_until(is_ready));
@@ -147,10 +147,10 @@ fn wal_is_truncated_after_a_long_read() {
     for _ in 0..20 {
         shop.create_invoice("1.00", json!({}));
     }
-    assert!(wal_bytes(shop.file()) > LOG_BYTES_MAX);
+    assert!(wal_bytes(shop.file()) > WAL_BYTES_MAX);
     assert_eq!(read(&reader), 0);
     drop(reader);
-    let is_small = || wal_bytes(shop.file()) <= LOG_BYTES_MAX;
+    let is_small = || wal_bytes(shop.file()) <= WAL_BYTES_MAX;
     assert!(polling::wait_until(is_small), "{}", wal_bytes(shop.file()));
     let made = shop.get("/v1/invoices?limit=100", Some(TEST)).json();
     assert_eq!(made["data"].as_array().unwrap().len(), 20);

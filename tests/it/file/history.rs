@@ -106,7 +106,7 @@ fn each_edited_column_of_a_chained_row_is_found() {
 }
 
 #[test]
-fn audit_proves_rows_up_to_a_noted_chain_head() {
+fn audit_verifies_rows_up_to_a_saved_chain_head() {
     let (shop, scratch) = (shop_with_every_feature(), Scratch::new());
     let copy = scratch.path("copy.db");
     let noted = printed_chain_heads("backup", shop.file(), &[copy.to_str().unwrap()]);
@@ -172,7 +172,7 @@ fn rows_of_an_older_file_form_the_first_chain_link() {
     drop(downgraded_copy(shop.file(), &file, 25));
     let rows = text_column(&file, "select max(seq) || '' from ledger");
     let (mut process, _url) = start_on_file(&file);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let upgraded = printed_chain_heads("audit", &file, &[]);
     assert!(upgraded[0].starts_with(&format!("ledger:{}:1:", rows[0])), "{upgraded:?}");
     assert_eq!(text_column(&file, "select count(link) || '' from ledger"), ["0"]);
@@ -189,13 +189,13 @@ fn rows_of_an_older_file_form_the_first_chain_link() {
     let id = invoice.expect(201).json()["id"].as_str().unwrap().to_owned();
     let path = format!("/v1/invoices/{id}/simulate");
     super::old_files::call(&url, "POST", &path, TEST, &json!({ "case": "exact" })).expect(200);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_ne!(printed_chain_heads("audit", &file, &["--head", &upgraded[0]])[0], upgraded[0]);
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
 #[test]
-fn commands_beside_a_server_continue_its_hash_chain() {
+fn commands_continue_the_hash_chain_of_a_running_server() {
     let shop = Shop::open();
     std::thread::scope(|scope| {
         scope.spawn(|| {

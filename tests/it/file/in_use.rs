@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Maximum time in which the server must notice a change of the file, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const NOTICE_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// Runs a command of the binary, and returns its exit code and output.
 fn run_coffer(args: &[&str]) -> (Option<i32>, String) {
@@ -96,7 +96,7 @@ fn file_in_use_is_not_replaced_under_any_name() {
         }
     }
     create_invoice(&shop.url).expect(201);
-    assert!(shop.process.close_input());
+    assert!(shop.process.close_input_and_wait());
     assert_eq!(invoice_count(&shop.file), 4, "acknowledged writes are stored");
     // A restore through a symlink replaces the file to which the symlink points, and keeps the symlink.
     let (code, said) =
@@ -107,7 +107,7 @@ fn file_in_use_is_not_replaced_under_any_name() {
 }
 
 #[test]
-fn hard_link_is_rejected_beside_a_server() {
+fn hard_link_is_rejected_while_server_runs() {
     let shop = start_shop();
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
@@ -165,7 +165,7 @@ fn assert_change_noticed(harm: impl FnOnce(&Scratch, &Path)) {
         }
     });
     send(&agent(), "GET", &format!("{url}/livez"), &[], "").expect(200);
-    assert!(process.close_input(), "the process stops cleanly");
+    assert!(process.close_input_and_wait(), "the process stops cleanly");
     let mut said = String::new();
     let mut log = std::fs::File::open(&log).unwrap();
     log.read_to_string(&mut said).unwrap();
@@ -195,11 +195,11 @@ fn removed_file_is_noticed_without_requests() {
     let begun = Instant::now();
     let ready = format!("{}/readyz", shop.url);
     while send(&agent(), "GET", &ready, &[], "").status == 200 {
-        assert!(begun.elapsed() < PATIENCE, "the server did not notice in time");
+        assert!(begun.elapsed() < NOTICE_TIME_MAX, "the server did not notice in time");
     }
     create_invoice(&shop.url).assert_error(503, "overloaded", None);
     // The test reads the file only after the server has exited, because the server may still have the file open.
-    assert!(shop.process.close_input());
+    assert!(shop.process.close_input_and_wait());
     // The acknowledged writes are in the moved file.
     assert_eq!(invoice_count(&shop.scratch.path("moved.db")), 3);
 }
@@ -218,7 +218,7 @@ fn old_server_does_not_change_a_replacement_file() {
     };
     create_invoice(&second_url).expect(201);
     create_invoice(&url).assert_error(503, "overloaded", None);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     // The first server has ended and did not remove the file or the WAL of the second server.
     assert!(scratch.path("shop.db-wal").exists());
     create_invoice(&second_url).expect(201);
@@ -232,7 +232,7 @@ fn redirected_symlink_is_noticed() {
     let scratch = Scratch::new();
     let (soft, other) = (scratch.path("soft.db"), scratch.path("other.db"));
     let (mut first, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&other)]);
-    assert!(first.close_input());
+    assert!(first.close_input_and_wait());
     let file = scratch.path("shop.db");
     std::fs::copy(&other, &file).unwrap();
     symlink(&file, &soft).unwrap();
@@ -260,7 +260,7 @@ fn wal_of_a_killed_server_is_not_read_into_another_file() {
 #[test]
 fn file_open_in_another_program_is_not_replaced() {
     let mut shop = start_shop();
-    assert!(shop.process.close_input());
+    assert!(shop.process.close_input_and_wait());
     let hard = shop.scratch.path("hard.db");
     std::fs::hard_link(&shop.file, &hard).unwrap();
     let before = std::fs::read(&shop.file).unwrap();

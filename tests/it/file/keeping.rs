@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Number of connections that write during the copies.
 const WRITERS: usize = 8;
 /// Number of copies made while clients write.
-const COPIES: usize = 4;
+const BACKUP_COUNT: usize = 4;
 
 /// Builds a command of the binary on this file.
 fn coffer_command(command: &str, file: &Path, more: &[&str]) -> Command {
@@ -82,7 +82,7 @@ fn backup_under_load_has_all_acknowledged_writes() {
                 }
             });
         }
-        for number in 0..COPIES {
+        for number in 0..BACKUP_COUNT {
             let copy = scratch.path(&format!("copy{number}.db"));
             let acknowledged = made.lock().unwrap().clone();
             let printed = run_coffer("backup", &file, &[path_text(&copy)]);
@@ -134,7 +134,7 @@ fn killed_backup_leaves_no_copy() {
 }
 
 #[test]
-fn concurrent_backups_to_one_name_do_not_mix() {
+fn concurrent_backups_to_one_path_write_a_complete_copy() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     let (_process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
@@ -169,7 +169,11 @@ fn concurrent_backups_to_one_name_do_not_mix() {
 }
 
 /// Creates payments, addresses, undelivered webhooks and an approved payout. Returns the path of the payout.
-fn create_history(url: &str, file: &Path, handed_out: &mut BTreeSet<String>) -> String {
+fn create_payments_webhooks_and_payout(
+    url: &str,
+    file: &Path,
+    handed_out: &mut BTreeSet<String>,
+) -> String {
     // Nothing listens at the endpoint, so its deliveries stay pending.
     let endpoints = json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }).to_string();
     let settings = format!("{url}/sandbox/account");
@@ -198,7 +202,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
     let (file, copy) = (scratch.path("shop.db"), scratch.path("copy.db"));
     let mut handed_out = BTreeSet::new();
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
-    let payout = create_history(&url, &file, &mut handed_out);
+    let payout = create_payments_webhooks_and_payout(&url, &file, &mut handed_out);
     run_coffer("backup", &file, &[path_text(&copy)]);
     // The copy lacks these changes, because they happen after it was made.
     post_json(&url, &payout, None, &json!({ "action": "process" }));
@@ -210,7 +214,7 @@ fn restored_copy_reuses_no_address_and_resends_nothing() {
     }
     let in_use = run_failing("restore", &file, &[path_text(&copy), "--force"]);
     assert!(in_use.contains("in use"), "{in_use}");
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let before = std::fs::read(&file).unwrap();
     assert!(run_failing("restore", &file, &[path_text(&copy)]).contains("--force"));
     let planned = run_coffer("restore", &file, &[path_text(&copy), "--dry-run"]);
@@ -263,7 +267,7 @@ fn restore_rejects_a_wrong_copy() {
     {
         let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
         create_invoice_address(&url, TEST);
-        assert!(process.close_input());
+        assert!(process.close_input_and_wait());
     }
     run_coffer("backup", &file, &[path_text(&copy)]);
     let conn = Connection::open(&copy).unwrap();

@@ -10,9 +10,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Maximum time that a write waits for the lock.
-const WAIT_MAX: Duration = Duration::from_secs(2);
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(2);
 /// Maximum time of an immediate response, on a busy machine.
-const AT_ONCE: Duration = Duration::from_millis(500);
+const IMMEDIATE_RESPONSE_TIME_MAX: Duration = Duration::from_millis(500);
 
 /// Locks the file as the statement `begin immediate` of another program does.
 #[track_caller]
@@ -58,7 +58,7 @@ fn lock_gauges(url: &str) -> [bool; 2] {
 fn locked_database_rejects_writes_until_unlocked() {
     let served = Installation::new();
     let log = served.path("log");
-    let running = served.start_logging("warn", &log);
+    let running = served.start_with_log("warn", &log);
     let mut made = create_invoice(&served, &running.url).expect(201).json();
     // A GET response contains no warnings.
     made.as_object_mut().unwrap().remove("warnings");
@@ -67,11 +67,11 @@ fn locked_database_rejects_writes_until_unlocked() {
         let locked = lock_file(&served);
         let begun = Instant::now();
         assert_overloaded(&create_invoice(&served, &running.url));
-        assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < LOCK_WAIT_MAX, "{:?}", begun.elapsed());
         for _ in 0..48 {
             let begun = Instant::now();
             assert_overloaded(&create_invoice(&served, &running.url));
-            assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+            assert!(begun.elapsed() < IMMEDIATE_RESPONSE_TIME_MAX, "{:?}", begun.elapsed());
         }
         assert_overloaded(&get(&running.url, "/readyz"));
         get(&running.url, "/livez").expect(200);
@@ -99,7 +99,7 @@ fn lock_is_noticed_without_writes() {
     assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 503));
     let begun = Instant::now();
     assert_overloaded(&create_invoice(&served, &running.url));
-    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < IMMEDIATE_RESPONSE_TIME_MAX, "{:?}", begun.elapsed());
     drop(locked);
     assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 200));
 }
@@ -116,12 +116,12 @@ fn server_stops_while_the_database_is_locked() {
             scope.spawn(|| assert_overloaded(&create_invoice(&served, &running.url)));
         }
     });
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     drop(locked);
     let mut running = served.start(&[]);
     get(&running.url, "/readyz").expect(200);
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn start_waits_for_a_locked_database() {
     assert!(said().contains("the start waits until that has ended its transaction"));
     drop(locked);
     process.wait_for_url();
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(said().matches("is locked by").count(), 1);
 }
 
@@ -186,7 +186,7 @@ fn invalid_body_is_rejected_without_the_writer() {
             "invalid_request",
             Some("amount"),
         );
-        assert!(begun.elapsed() < WAIT_MAX, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < LOCK_WAIT_MAX, "{:?}", begun.elapsed());
     });
     drop(locked);
     assert!(polling::wait_until(|| get(&running.url, "/readyz").status == 200));
@@ -197,7 +197,7 @@ fn invalid_body_is_rejected_without_the_writer() {
 fn server_logs_a_large_wal() {
     let served = Installation::new();
     let log = served.path("log");
-    let running = served.start_logging("warn", &log);
+    let running = served.start_with_log("warn", &log);
     // An open reader keeps the WAL from being truncated.
     let reader = served.open_file();
     reader.execute_batch("begin; select * from file").unwrap();

@@ -28,7 +28,7 @@ impl TestFolders {
     }
 
     #[track_caller]
-    fn old_file(&self, version: &str) -> PathBuf {
+    fn old_version_file(&self, version: &str) -> PathBuf {
         self.scratch.copy_old_file(version, &format!("{version}.db"))
     }
 
@@ -58,7 +58,7 @@ fn schema_version(file: &Path) -> i64 {
 fn old_file_is_audited_checked_and_copied_without_upgrade() {
     for (number, old) in [(1, "v1"), (2, "v2")] {
         let place = TestFolders::new();
-        let (file, copy) = (place.old_file(old), place.scratch.path("copy.db"));
+        let (file, copy) = (place.old_version_file(old), place.scratch.path("copy.db"));
         let before = std::fs::read(&file).unwrap();
         let told = format!("is of version {number}: a copy in ");
         let (printed, said) = place.run_expecting(0, &["audit"], &file);
@@ -80,7 +80,7 @@ fn old_file_is_audited_checked_and_copied_without_upgrade() {
 fn restore_upgrades_an_old_copy_and_holds_transfers() {
     for old in ["v1", "v2"] {
         let place = TestFolders::new();
-        let (copy, file) = (place.old_file(old), place.scratch.path("shop.db"));
+        let (copy, file) = (place.old_version_file(old), place.scratch.path("shop.db"));
         let before = std::fs::read(&copy).unwrap();
         let (printed, _) =
             place.run_expecting(0, &["restore", path_text(&copy), "--dry-run"], &file);
@@ -99,7 +99,7 @@ fn restore_upgrades_an_old_copy_and_holds_transfers() {
 #[test]
 fn approved_payout_of_an_old_copy_is_not_sent() {
     let place = TestFolders::new();
-    let (copy, file) = (place.old_file("v2"), place.scratch.path("shop.db"));
+    let (copy, file) = (place.old_version_file("v2"), place.scratch.path("shop.db"));
     place.run_expecting(0, &["restore", path_text(&copy)], &file);
     // The audit reports a production file with sales at the sandbox's fixed rates. The test therefore changes the
     // kind of the file only after the restore.
@@ -114,7 +114,7 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
     std::fs::set_permissions(&signer, std::fs::Permissions::from_mode(0o755)).unwrap();
     let (mut process, url) = start_server(&file, &["--signer", path_text(&signer)]);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert!(!sent.exists(), "the signer was started");
     let conn = Connection::open(&file).unwrap();
     let open = "select count(*) from transfers where status = 'approved' and sending = 'restored'";
@@ -123,7 +123,7 @@ fn approved_payout_of_an_old_copy_is_not_sent() {
 }
 
 #[test]
-fn read_only_folder_is_read_with_its_wal() {
+fn file_in_read_only_folder_is_read_with_its_wal() {
     let place = TestFolders::new();
     let running = place.scratch.path("running.db");
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&running)]);
@@ -166,7 +166,7 @@ fn read_only_folder_is_read_with_its_wal() {
 #[test]
 fn next_command_removes_files_of_a_killed_command() {
     let place = TestFolders::new();
-    let file = place.old_file("v2");
+    let file = place.old_version_file("v2");
     let named = |number: u32| {
         let id = format!("01990000-0000-7000-8000-{number:012}");
         place.temporary.join(format!("coffer-copy-{id}"))

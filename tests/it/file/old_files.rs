@@ -20,7 +20,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const OLD: [&str; 3] = ["v1", "v2", "v3"];
+const OLD_VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
 
 /// Queries for data that merchants have already received, which no upgrade may change.
 const PUBLISHED_DATA_QUERIES: [&str; 6] = [
@@ -33,7 +33,8 @@ const PUBLISHED_DATA_QUERIES: [&str; 6] = [
 ];
 
 /// Query for the errors of attempts without a response.
-const ERRORS: &str = "select error from attempts where error is not null order by rowid";
+const ATTEMPT_ERRORS_QUERY: &str =
+    "select error from attempts where error is not null order by rowid";
 
 /// Query for all columns of payments in a file without the table `observations`.
 const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,
@@ -111,7 +112,7 @@ pub fn call(url: &str, method: &str, path: &str, key: &str, body: &Value) -> Res
 
 #[test]
 fn upgrade_of_an_old_file_passes_the_audit() {
-    for version in OLD {
+    for version in OLD_VERSIONS {
         assert_upgraded(version);
     }
 }
@@ -144,7 +145,7 @@ fn assert_upgraded(version: &str) {
             assert_eq!(event.text, body, "the text is unchanged");
         }
     }
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_audit_clean(&file);
     for statement in PUBLISHED_DATA_QUERIES {
         assert_eq!(text_column(&file, statement), text_column(&old, statement), "{statement}");
@@ -156,10 +157,11 @@ fn assert_upgraded(version: &str) {
 fn upgraded_file_has_the_schema_of_a_new_file() {
     let scratch = Scratch::new();
     let new = scratch.path("new.db");
-    let files = OLD.map(|version| scratch.copy_old_file(version, &format!("{version}.db")));
+    let files =
+        OLD_VERSIONS.map(|version| scratch.copy_old_file(version, &format!("{version}.db")));
     for path in files.iter().chain([&new]) {
         let (mut process, _) = start_on_file(path);
-        assert!(process.close_input());
+        assert!(process.close_input_and_wait());
     }
     let schema = "select type || ' ' || name || ': ' || coalesce(sql, '') from sqlite_schema order by type, name";
     let version = "select cast(user_version as text) from pragma_user_version";
@@ -182,14 +184,14 @@ fn upgraded_sandbox_has_an_operator_and_a_reseller() {
         let bearer = [("Authorization", "Bearer rt_sandbox")];
         let servers = format!("{url}/reseller/servers");
         send(&agent(), "GET", &servers, &bearer, "").expect(200);
-        assert!(process.close_input());
+        assert!(process.close_input_and_wait());
     }
     assert_audit_clean(&file);
 }
 
 #[test]
 fn upgraded_file_accepts_new_work() {
-    for version in OLD {
+    for version in OLD_VERSIONS {
         assert_accepts_new_work(version);
     }
 }
@@ -245,7 +247,7 @@ fn assert_accepts_new_work(version: &str) {
     let payout = payout.json()["id"].as_str().unwrap().to_owned();
     move_on(&payout, &["approve", "process", "pay"]);
     assert_audit_clean(&file);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_audit_clean(&file);
 }
 
@@ -255,7 +257,7 @@ fn upgraded_attempts_reveal_no_internal_address() {
         let scratch = Scratch::new();
         let file = scratch.copy_old_file(version, "file.db");
         let conn = Connection::open(&file).unwrap();
-        let before = text_column(&file, ERRORS);
+        let before = text_column(&file, ATTEMPT_ERRORS_QUERY);
         conn.execute_batch(
             "update attempts set error = 'address not allowed: ' || iif(rowid % 2 = 0, '10.0.0.7', '::ffff:10.0.0.7')
              where error is not null;",
@@ -263,8 +265,8 @@ fn upgraded_attempts_reveal_no_internal_address() {
         .unwrap();
         drop(conn);
         let (mut process, _) = start_on_file(&file);
-        assert!(process.close_input());
-        let after = text_column(&file, ERRORS);
+        assert!(process.close_input_and_wait());
+        let after = text_column(&file, ATTEMPT_ERRORS_QUERY);
         assert!(!before.is_empty() && after.len() >= before.len());
         let told = &after[..before.len()];
         assert!(told.iter().all(|error| error == "address not allowed"), "{after:?}");

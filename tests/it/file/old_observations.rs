@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use serde_json::json;
 use std::path::Path;
 
-const OLD: [&str; 2] = ["v2_chains", "v3"];
+const OLD_VERSIONS: [&str; 2] = ["v2_chains", "v3"];
 
 /// Pairs of queries, one for the old file and one for the upgraded file, that must return the same rows.
 const MIGRATED_ROWS_QUERIES: [[&str; 2]; 3] = [
@@ -43,7 +43,7 @@ const MIGRATED_ROWS_QUERIES: [[&str; 2]; 3] = [
 
 #[test]
 fn upgrade_keeps_observed_payments() {
-    OLD.into_iter().for_each(assert_payments_kept);
+    OLD_VERSIONS.into_iter().for_each(assert_payments_kept);
 }
 
 #[track_caller]
@@ -51,7 +51,7 @@ fn assert_payments_kept(version: &str) {
     let scratch = Scratch::new();
     let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
     let (mut process, _) = start_on_file(&file);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(findings(&file), Vec::<String>::new());
     for [before, after] in MIGRATED_ROWS_QUERIES {
         let (before, after) = (text_column(&old, before), text_column(&file, after));
@@ -67,7 +67,7 @@ fn assert_payments_kept(version: &str) {
 
 #[test]
 fn upgraded_payments_accept_further_steps() {
-    OLD.into_iter().for_each(assert_payments_usable);
+    OLD_VERSIONS.into_iter().for_each(assert_payments_usable);
 }
 
 #[track_caller]
@@ -93,7 +93,7 @@ fn assert_payments_usable(version: &str) {
     let nobody = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
     let again = json!({ "address": nobody, "asset": "BTC", "amount": "0.5", "txid": format!("shared-{TEST}") });
     call(&url, "POST", "/sandbox/payments", TEST, &again).expect(200);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 
@@ -154,7 +154,7 @@ fn upgrade_normalizes_a_txid_entered_by_hand() {
         expected.sort();
         assert_eq!(found, expected, "{txid}");
     }
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(findings(&file), Vec::<String>::new());
 }
 

@@ -43,7 +43,7 @@ const CASES: [TransferCase; 14] = [
     (&["approve", "cancel"], OldSignerState::Silent, "cancelled - - - 0"),
 ];
 
-const UPGRADED: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
+const UPGRADED_TRANSFERS_QUERY: &str = "select concat_ws(' ', status, ifnull(sending, '-'), ifnull(txid_from, '-'), \
     ifnull(settled_by, '-'), handed_over_at is not null) from transfers order by seq";
 
 /// Creates a file of version 21 with one transfer for each case, and returns its path and the transfer ids.
@@ -93,9 +93,9 @@ fn create_old_file(
 fn assert_upgraded(file: &Path, cases: &[TransferCase]) {
     assert_eq!(findings(file), Vec::<String>::new(), "before");
     let (mut process, _) = start_on_file(file);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let expected: Vec<_> = cases.iter().map(|(.., expected)| *expected).collect();
-    assert_eq!(text_column(file, UPGRADED), expected);
+    assert_eq!(text_column(file, UPGRADED_TRANSFERS_QUERY), expected);
     let attached = "select count(*) || '' from transfers where (txid is null) <> (attached_at is null) \
         or (txid is not null and attached_at <> finalized_at)";
     assert_eq!(text_column(file, attached), ["0"]);
@@ -156,6 +156,6 @@ fn assert_transfers_usable(file: &Path, ids: &[String]) {
             act(place, action).assert_error(409, "invalid_transition", Some("action"));
         }
     }
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(findings(file), Vec::<String>::new());
 }

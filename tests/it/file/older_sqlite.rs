@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Name under which this test is reported as skipped if the machine has no `sqlite3`.
-const UNTESTED: &str = "the file in an older SQLite";
+const SKIPPED_TEST_NAME: &str = "the file in an older SQLite";
 
 /// Runs statements in the distribution's `sqlite3`. Returns `None` if it is not installed.
 #[track_caller]
 fn run_sqlite3(file: &Path, statements: &str) -> Option<String> {
     let mut command = Command::new("sqlite3");
     let command = command.args(["-batch", "-nullvalue", "null"]).arg(file);
-    let output = tools::run_tool(command.arg(statements), UNTESTED)?;
+    let output = tools::run_tool(command.arg(statements), SKIPPED_TEST_NAME)?;
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
     Some(String::from_utf8(output.stdout).unwrap())
@@ -26,7 +26,7 @@ fn run_sqlite3(file: &Path, statements: &str) -> Option<String> {
 fn create_populated_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.copy_old_file("v3", "shop.db");
     let (mut process, _) = start_on_file(&file);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     file
 }
 

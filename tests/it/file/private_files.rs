@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// Number of files of a sandbox with a snapshot: database, WAL, WAL index, lock and snapshot.
-const FILES: usize = 5;
+const FILE_COUNT: usize = 5;
 
 /// Builds a command of the binary that runs under this umask.
 fn coffer_with_umask(mask: &str, args: &[&str]) -> Command {
@@ -36,7 +36,7 @@ fn start_with_snapshot(sandbox: &mut Command) -> Process {
 }
 
 #[track_caller]
-fn run_ok(mask: &str, args: &[&str]) -> Output {
+fn run_expecting_success(mask: &str, args: &[&str]) -> Output {
     let output = coffer_with_umask(mask, args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     output
@@ -70,17 +70,17 @@ fn new_files_are_private_to_their_owner() {
         let file = folder.path("shop.db");
         let file = file.to_str().unwrap();
         let mut process = start_with_snapshot(&mut sandbox_with_umask(mask, &["--file", file]));
-        assert_private(&folder.path(""), "shop.db", FILES);
+        assert_private(&folder.path(""), "shop.db", FILE_COUNT);
         let copy = folder.path("copy.db");
         let copy = copy.to_str().unwrap();
-        run_ok(mask, &["backup", "--file", file, copy]);
+        run_expecting_success(mask, &["backup", "--file", file, copy]);
         assert_private(&folder.path(""), "copy.db", 1);
-        assert!(process.close_input());
+        assert!(process.close_input_and_wait());
         std::fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
         std::fs::set_permissions(copy, Permissions::from_mode(0o644)).unwrap();
-        run_ok(mask, &["backup", "--file", file, copy, "--force"]);
+        run_expecting_success(mask, &["backup", "--file", file, copy, "--force"]);
         assert_private(&folder.path(""), "copy.db", 1);
-        run_ok(mask, &["restore", "--file", file, copy, "--force"]);
+        run_expecting_success(mask, &["restore", "--file", file, copy, "--force"]);
         assert_private(&folder.path(""), "shop.db", 1);
     }
 }
@@ -90,7 +90,7 @@ fn temporary_file_and_snapshots_are_private() {
     let folder = Scratch::new();
     let _process =
         start_with_snapshot(sandbox_with_umask("000", &[]).env("TMPDIR", folder.path("")));
-    assert_private(&folder.path(""), "coffer-sandbox-", FILES);
+    assert_private(&folder.path(""), "coffer-sandbox-", FILE_COUNT);
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn doctor_names_files_that_others_can_read() {
     let folder = Scratch::new();
     let file = folder.path("shop.db");
     let name = file.to_str().unwrap();
-    run_ok("022", &["account", "create", "Shop", "--file", name]);
+    run_expecting_success("022", &["account", "create", "Shop", "--file", name]);
     let doctor = || {
         let output = coffer_with_umask("022", &["doctor", "--file", name]).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
@@ -116,7 +116,7 @@ fn doctor_names_a_wal_that_is_not_checkpointed() {
     let folder = Scratch::new();
     let (file, log) = (folder.path("shop.db"), folder.path("shop.db-wal"));
     let name = file.to_str().unwrap();
-    run_ok("022", &["account", "create", "Shop", "--file", name]);
+    run_expecting_success("022", &["account", "create", "Shop", "--file", name]);
     for (bytes, said) in [
         (1 << 28, "ok: log".to_owned()),
         ((1 << 28) + 1, format!("wrong: {} has 256 MiB", log.display())),

@@ -50,7 +50,7 @@ impl OperatorClient {
 
     /// Starts the setup of a second factor and returns its secret.
     #[track_caller]
-    fn begin_factor(&self) -> String {
+    fn start_factor_setup(&self) -> String {
         let begun = self.request("POST", FACTOR, &NULL).expect(201).json();
         begun["secret"].as_str().unwrap().to_owned()
     }
@@ -94,7 +94,7 @@ fn upgraded_file_and_its_copies_support_second_factors() {
     std::fs::copy(old, &file).unwrap();
     let (server, url) = start_on_file(&file);
     let (owner, now) = (OperatorClient::start_session(&url, &NULL), current_step());
-    let secret = owner.begin_factor();
+    let secret = owner.start_factor_setup();
     let codes = recovery_codes(owner.confirm_factor(&code_at_step(&secret, now)));
     OperatorClient::start_session(&url, &codes[0]);
     run_coffer(&["backup", "--file", path_text(&file), path_text(&copy)]);
@@ -160,7 +160,7 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
     let (server, url) = start_on_file(&file);
     let (owner, now) = (OperatorClient::start_session(&url, &NULL), current_step());
     // Setup has begun but is not confirmed: sign-in requires no code, and the user can still confirm the secret.
-    let secret = owner.begin_factor();
+    let secret = owner.start_factor_setup();
     let (server, owner) = kill_and_restart(server, &file, &owner);
     assert_eq!(owner.factor_state(), (false, 0));
     OperatorClient::start_session(&owner.url, &NULL);
@@ -190,7 +190,7 @@ fn kill_9_during_second_factor_setup_locks_no_user_out() {
         Some("code"),
     );
     owner.disable_factor(&code_at_step(&secret, now + 1)).expect(204);
-    let secret = owner.begin_factor();
+    let secret = owner.start_factor_setup();
     let codes = recovery_codes(owner.confirm_factor(&code_at_step(&secret, now + 1)));
     // The process is killed after the response: the recovery codes are stored.
     let (server, owner) = kill_and_restart(server, &file, &owner);
@@ -215,7 +215,7 @@ fn full_disk_changes_no_second_factor_and_uses_no_code() {
     };
     let stands = || owner.request("GET", &account, &NULL).expect(200).json();
     let before = stands();
-    let secret = owner.begin_factor();
+    let secret = owner.start_factor_setup();
     let code = code_at_step(&secret, now);
     shop.start_failure("full", "-wal");
     for _ in 0..10 {

@@ -20,7 +20,7 @@ fn run_coffer(args: &[&str], file: &Path) -> (Option<i32>, String) {
 }
 
 #[track_caller]
-fn run_ok(args: &[&str], file: &Path) -> String {
+fn run_expecting_success(args: &[&str], file: &Path) -> String {
     let (code, said) = run_coffer(args, file);
     assert_eq!(code, Some(0), "{args:?}: {said}");
     said
@@ -36,15 +36,15 @@ fn assert_refused(args: &[&str], file: &Path, why: &str) {
     assert!(std::fs::read(file).unwrap() == before, "{args:?} wrote");
 }
 
-const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
-const SANDBOX: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
+const SERVE_ARGS: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
+const SANDBOX_ARGS: [&str; 3] = ["sandbox", "--listen", "127.0.0.1:0"];
 
 /// Creates a sandbox file and a production file.
 fn sandbox_and_production_files(scratch: &Scratch) -> (PathBuf, PathBuf) {
     let (ours, theirs) = (scratch.path("sandbox.db"), scratch.path("shop.db"));
     let (mut process, _) = start_sandbox("127.0.0.1:0", &["--file", path_text(&ours)]);
-    assert!(process.close_input());
-    run_ok(&["account", "create", "Shop"], &theirs);
+    assert!(process.close_input_and_wait());
+    run_expecting_success(&["account", "create", "Shop"], &theirs);
     (ours, theirs)
 }
 
@@ -53,8 +53,8 @@ fn restore_rejects_copy_of_other_server_kind() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);
     let (copy, shop_copy) = (scratch.path("copy.db"), scratch.path("shop-copy.db"));
-    run_ok(&["backup", path_text(&copy)], &ours);
-    run_ok(&["backup", path_text(&shop_copy)], &theirs);
+    run_expecting_success(&["backup", path_text(&copy)], &ours);
+    run_expecting_success(&["backup", path_text(&shop_copy)], &theirs);
     for more in ["--force", "--dry-run"] {
         assert_refused(
             &["restore", path_text(&copy), more],
@@ -71,8 +71,8 @@ fn restore_rejects_copy_of_other_server_kind() {
     let (code, said) = run_coffer(&["backup", path_text(&theirs), "--force"], &ours);
     assert!(code == Some(1) && said.contains("belongs to a production server"), "{said}");
     assert!(std::fs::read(&theirs).unwrap() == before);
-    run_ok(&["restore", path_text(&copy), "--force"], &ours);
-    run_ok(&["restore", path_text(&shop_copy), "--force"], &theirs);
+    run_expecting_success(&["restore", path_text(&copy), "--force"], &ours);
+    run_expecting_success(&["restore", path_text(&shop_copy), "--force"], &theirs);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn database_of_another_program_is_not_changed() {
     let scratch = Scratch::new();
     let (ours, _) = sandbox_and_production_files(&scratch);
     let copy = scratch.path("copy.db");
-    run_ok(&["backup", path_text(&copy)], &ours);
+    run_expecting_success(&["backup", path_text(&copy)], &ours);
     for (number, script) in [
         "create table notes (text); insert into notes values ('mine')",
         "create table file (name, bytes)",
@@ -94,8 +94,8 @@ fn database_of_another_program_is_not_changed() {
         let file = scratch.path(&format!("foreign{number}.db"));
         Connection::open(&file).unwrap().execute_batch(script).unwrap();
         for args in [
-            &SERVE[..],
-            &SANDBOX,
+            &SERVE_ARGS[..],
+            &SANDBOX_ARGS,
             &["account", "create", "Shop"],
             &["account", "list"],
             &["audit"],
@@ -107,12 +107,12 @@ fn database_of_another_program_is_not_changed() {
     }
     let file = scratch.path("text.db");
     std::fs::write(&file, "no database, but somebody's notes ".repeat(1000)).unwrap();
-    for args in [&SERVE[..], &SANDBOX, &["account", "create", "Shop"]] {
+    for args in [&SERVE_ARGS[..], &SANDBOX_ARGS, &["account", "create", "Shop"]] {
         assert_refused(args, &file, "text.db: file is not a database");
     }
     let folder = scratch.path("folder.db");
     std::fs::create_dir(&folder).unwrap();
-    let (code, said) = run_coffer(&SERVE, &folder);
+    let (code, said) = run_coffer(&SERVE_ARGS, &folder);
     assert!(code == Some(1) && said.contains("is not a file"), "{said}");
 }
 
@@ -121,7 +121,7 @@ fn only_a_sandbox_opens_an_empty_file() {
     let scratch = Scratch::new();
     let file = scratch.path("empty.db");
     std::fs::write(&file, "").unwrap();
-    for args in [&SERVE[..], &["account", "create", "Shop"], &["audit"]] {
+    for args in [&SERVE_ARGS[..], &["account", "create", "Shop"], &["audit"]] {
         assert_refused(args, &file, "is empty");
     }
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_text(&file)]);
@@ -129,8 +129,8 @@ fn only_a_sandbox_opens_an_empty_file() {
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
     assert!(scratch.path("empty.db-wal").exists(), "the file uses a WAL");
-    assert!(process.close_input());
-    assert!(run_ok(&["audit"], &file).contains("nothing found in 1 invoices"));
+    assert!(process.close_input_and_wait());
+    assert!(run_expecting_success(&["audit"], &file).contains("nothing found in 1 invoices"));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn server_of_the_wrong_kind_upgrades_no_file() {
     let scratch = Scratch::new();
     for version in ["v1", "v2"] {
         let file = scratch.copy_old_file(version, &format!("{version}.db"));
-        assert_refused(&SERVE, &file, "made by a sandbox server");
+        assert_refused(&SERVE_ARGS, &file, "made by a sandbox server");
         assert_refused(&["account", "create", "Shop"], &file, "--sandbox");
         let conn = Connection::open(&file).unwrap();
         let now = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
@@ -150,7 +150,7 @@ fn server_of_the_wrong_kind_upgrades_no_file() {
 fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
     let scratch = Scratch::new();
     let (ours, theirs) = sandbox_and_production_files(&scratch);
-    let account = run_ok(&["account", "list"], &ours);
+    let account = run_expecting_success(&["account", "list"], &ours);
     let account: serde_json::Value = serde_json::from_str(account.lines().next().unwrap()).unwrap();
     let account = account["id"].as_str().unwrap();
     let all = [
@@ -164,11 +164,11 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
         assert_refused(args, &ours, "with --sandbox only");
     }
     for args in &all[..4] {
-        run_ok(&[args, &["--sandbox"][..]].concat(), &ours);
+        run_expecting_success(&[args, &["--sandbox"][..]].concat(), &ours);
     }
     for list in ["account", "key", "user"] {
-        run_ok(&[list, "list"], &ours);
-        run_ok(&[list, "list"], &theirs);
+        run_expecting_success(&[list, "list"], &ours);
+        run_expecting_success(&[list, "list"], &theirs);
     }
     assert_refused(&["account", "create", "Second", "--sandbox"], &theirs, "leave --sandbox out");
     let missing = scratch.path("missing.db");
@@ -178,7 +178,7 @@ fn sandbox_file_is_changed_only_with_the_sandbox_flag() {
 }
 
 /// Statements that change the schema of a copy, each with a part of the expected error.
-const PLANTED: [(&str, &str); 8] = [
+const SCHEMA_CHANGES: [(&str, &str); 8] = [
     (
         "create trigger promote after insert on sessions begin update users set role = 'operator'; end",
         "trigger promote",
@@ -205,9 +205,9 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
         conn.query_row(first, [], |row| row.get::<_, String>(0)).unwrap()
     };
     let mut before = None;
-    for (number, (script, about)) in PLANTED.iter().enumerate() {
+    for (number, (script, about)) in SCHEMA_CHANGES.iter().enumerate() {
         let copy = scratch.path(&format!("copy{number}.db"));
-        run_ok(&["backup", path_text(&copy)], &file);
+        run_expecting_success(&["backup", path_text(&copy)], &file);
         let (script, about) =
             (script.replace("sessions_expiry", &index), about.replace("sessions_expiry", &index));
         let conn = Connection::open(&copy).unwrap();
@@ -228,7 +228,7 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
     assert!(before.is_some());
     // A schema with the tables that SQLite or Litestream creates is accepted.
     let copy = scratch.path("replicated.db");
-    run_ok(&["backup", path_text(&copy)], &file);
+    run_expecting_success(&["backup", path_text(&copy)], &file);
     Connection::open(&copy)
         .unwrap()
         .execute_batch(
@@ -236,8 +236,8 @@ fn restore_rejects_a_copy_with_a_foreign_schema() {
              create table _litestream_lock (id integer)",
         )
         .unwrap();
-    assert!(run_ok(&["audit"], &copy).contains("nothing found"));
-    run_ok(&["restore", path_text(&copy), "--force"], &file);
+    assert!(run_expecting_success(&["audit"], &copy).contains("nothing found"));
+    run_expecting_success(&["restore", path_text(&copy), "--force"], &file);
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn foreign_trigger_in_a_served_file_has_no_effect() {
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let path = format!("{url}/v1/invoices");
     send(&agent(), "POST", &path, &[("X-API-Key", TEST)], &body).expect(201);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let conn = Connection::open(&ours).unwrap();
     let fee = conn.query_row("select max(fee_bps) from accounts", [], |row| row.get::<_, i64>(0));
     assert_ne!(fee.unwrap(), 10_000);
@@ -270,14 +270,14 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     let invoice = json!({ "amount": "1.00", "currency": "EUR" }).to_string();
     let (path, key) = (format!("{url}/v1/invoices"), [("X-API-Key", TEST)]);
     send(&agent(), "POST", &path, &key, &invoice).expect(201);
-    run_ok(&["backup", path_text(&copy)], &file);
+    run_expecting_success(&["backup", path_text(&copy)], &file);
     process.kill();
     std::fs::remove_file(&file).unwrap();
     let left = std::fs::read(&log).unwrap();
     assert!(!left.is_empty());
     let not_made = |log: &Path| {
         let [server, shop] =
-            [SANDBOX, SERVE].map(|args| [&args[..], &["--exit-with-parent"]].concat());
+            [SANDBOX_ARGS, SERVE_ARGS].map(|args| [&args[..], &["--exit-with-parent"]].concat());
         for args in [server, shop, vec!["account", "create", "Shop"]] {
             let (code, said) = run_coffer(&args, &file);
             let why = format!("does not exist, but {} does", log.display());
@@ -290,7 +290,7 @@ fn wal_of_a_removed_file_is_not_read_into_a_new_one() {
     std::fs::rename(&log, &journal).unwrap();
     not_made(&journal);
     // The restore removes the journal file beside the database file.
-    run_ok(&["restore", path_text(&copy)], &file);
+    run_expecting_success(&["restore", path_text(&copy)], &file);
     assert!(!journal.exists());
-    run_ok(&["audit"], &file);
+    run_expecting_success(&["audit"], &file);
 }

@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// Timeout of the tests, far longer than any step should take.
-const TOO_LONG: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 const HOUR_MS: u64 = 3_600_000;
 
 /// Starts a sandbox in which only these limits end a connection.
@@ -29,8 +29,8 @@ fn socket_address(shop: &Shop) -> SocketAddr {
 }
 
 pub fn with_timeouts(stream: TcpStream) -> TcpStream {
-    stream.set_read_timeout(Some(TOO_LONG)).unwrap();
-    stream.set_write_timeout(Some(TOO_LONG)).unwrap();
+    stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
+    stream.set_write_timeout(Some(TEST_TIMEOUT)).unwrap();
     stream
 }
 
@@ -81,7 +81,7 @@ pub fn read_response(stream: &mut TcpStream) -> Option<String> {
 }
 
 #[track_caller]
-pub fn assert_alive(stream: &mut TcpStream) {
+pub fn assert_connection_works(stream: &mut TcpStream) {
     send_get(stream, "/livez");
     let answer = read_response(stream).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
@@ -101,7 +101,7 @@ fn write_until_closed(mut stream: TcpStream, request: &str) {
 
 /// Sends a POST request to a slow inbox of the sandbox. The request is in progress when this function returns.
 #[track_caller]
-fn keep_busy(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
+fn start_slow_request(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
     let path = format!("/sandbox/inbox/{inbox}");
     let slow = json!({ "delayMs": 60_000 }).to_string();
     shop.send("PUT", &path, &[], &slow).expect(204);
@@ -112,7 +112,7 @@ fn keep_busy(stream: &mut TcpStream, shop: &Shop, inbox: &str) {
     assert_eq!(arrived.json()["data"].as_array().unwrap().len(), 1);
 }
 
-const QUICK: ConnectionLimits = ConnectionLimits {
+const SHORT_LIMITS: ConnectionLimits = ConnectionLimits {
     connections_max: 64,
     loopback_is_limited: false,
     header_timeout_ms: HOUR_MS,
@@ -125,7 +125,7 @@ const QUICK: ConnectionLimits = ConnectionLimits {
 
 #[test]
 fn client_that_never_reads_is_disconnected() {
-    let shop = shop_with_limits(QUICK);
+    let shop = shop_with_limits(SHORT_LIMITS);
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     std::thread::scope(|scope| {
         for _ in 0..20 {
@@ -137,7 +137,7 @@ fn client_that_never_reads_is_disconnected() {
 
 #[test]
 fn client_that_never_reads_an_export_is_disconnected() {
-    let interface = OperatorInterface::in_shop(shop_with_limits(QUICK));
+    let interface = OperatorInterface::with_shop(shop_with_limits(SHORT_LIMITS));
     insert_many_invoices(&interface);
     let path = interface.path("exports/invoices.csv");
     let cookie = &interface.operator;
@@ -148,7 +148,7 @@ fn client_that_never_reads_an_export_is_disconnected() {
 
 #[test]
 fn slow_client_receives_the_whole_response() {
-    let shop = shop_with_limits(ConnectionLimits { write_span_ms: 2_000, ..QUICK });
+    let shop = shop_with_limits(ConnectionLimits { write_span_ms: 2_000, ..SHORT_LIMITS });
     let mut stream = connect(&shop);
     let request = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(request.repeat(11).as_bytes()).unwrap();
@@ -172,17 +172,17 @@ fn slow_client_receives_the_whole_response() {
 #[test]
 fn longest_idle_connection_is_evicted() {
     // The client of `shop` holds one of the four connections.
-    let shop = shop_with_limits(ConnectionLimits { connections_max: 4, ..QUICK });
+    let shop = shop_with_limits(ConnectionLimits { connections_max: 4, ..SHORT_LIMITS });
     let mut open: Vec<TcpStream> = (0..3).map(|_| connect(&shop)).collect();
-    open.iter_mut().for_each(assert_alive);
+    open.iter_mut().for_each(assert_connection_works);
     shop.get("/livez", None).expect(200);
-    assert_alive(&mut open[0]);
+    assert_connection_works(&mut open[0]);
     let mut next = connect(&shop);
-    assert_alive(&mut next);
+    assert_connection_works(&mut next);
     assert_eq!(read_response(&mut open[1]), None, "it was idle longest");
-    assert_alive(&mut open[0]);
-    assert_alive(&mut open[2]);
-    assert_alive(&mut next);
+    assert_connection_works(&mut open[0]);
+    assert_connection_works(&mut open[2]);
+    assert_connection_works(&mut next);
 }
 
 #[test]
@@ -192,23 +192,23 @@ fn half_sent_request_is_evicted() {
         "GET /livez HTTP/1.1\r\nHo",
         "POST /v1/invoices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
     ] {
-        let shop = shop_with_limits(ConnectionLimits { connections_max: 3, ..QUICK });
+        let shop = shop_with_limits(ConnectionLimits { connections_max: 3, ..SHORT_LIMITS });
         let mut hanging: Vec<TcpStream> = (0..30).map(|_| connect(&shop)).collect();
         for stream in &mut hanging {
             // The write fails if the server has already evicted the connection.
             let _ = stream.write_all(half.as_bytes());
         }
-        assert_alive(&mut connect(&shop));
+        assert_connection_works(&mut connect(&shop));
     }
 }
 
 #[test]
 fn request_in_progress_is_not_evicted() {
-    let shop = shop_with_limits(ConnectionLimits { connections_max: 2, ..QUICK });
+    let shop = shop_with_limits(ConnectionLimits { connections_max: 2, ..SHORT_LIMITS });
     let mut busy = connect(&shop);
-    keep_busy(&mut busy, &shop, "slow");
+    start_slow_request(&mut busy, &shop, "slow");
     let mut rest: Vec<TcpStream> = (0..20).map(|_| connect(&shop)).collect();
-    assert_alive(rest.last_mut().unwrap());
+    assert_connection_works(rest.last_mut().unwrap());
     drop(rest);
     // Stopping the server ends the delay of the inbox.
     drop(shop);
@@ -218,13 +218,13 @@ fn request_in_progress_is_not_evicted() {
 
 #[test]
 fn new_connection_waits_when_all_are_busy() {
-    let shop = shop_with_limits(ConnectionLimits { connections_max: 1, ..QUICK });
+    let shop = shop_with_limits(ConnectionLimits { connections_max: 1, ..SHORT_LIMITS });
     // The server may evict the first connection before the request is read. In that case, the test tries again.
     let answer = (0..1000).find_map(|_| {
         let mut first = connect(&shop);
-        assert_alive(&mut first);
+        assert_connection_works(&mut first);
         send_get(&mut first, "/sandbox/inbox/none?wait=1s");
-        assert_alive(&mut connect(&shop));
+        assert_connection_works(&mut connect(&shop));
         // `is_here` is `true` if the response to the first request has arrived already.
         first.set_nonblocking(true).unwrap();
         let is_here = first.peek(&mut [0]).is_ok();
@@ -241,19 +241,19 @@ fn client_gets_at_most_a_quarter_of_connections() {
     let shop = shop_with_limits(ConnectionLimits {
         connections_max: 16,
         loopback_is_limited: true,
-        ..QUICK
+        ..SHORT_LIMITS
     });
     let from = |last: u8| connect_from(&format!("127.0.0.{last}"), &shop);
     let mut greedy: Vec<TcpStream> = (0..4).map(|_| from(2)).collect();
-    greedy.iter_mut().for_each(assert_alive);
+    greedy.iter_mut().for_each(assert_connection_works);
     // The next connection of this client evicts the client's longest idle connection.
     greedy.push(from(2));
-    assert_alive(greedy.last_mut().unwrap());
+    assert_connection_works(greedy.last_mut().unwrap());
     assert_eq!(read_response(&mut greedy.remove(0)), None);
     let mut others: Vec<TcpStream> = (0..3).map(|_| from(3)).collect();
-    others.iter_mut().for_each(assert_alive);
+    others.iter_mut().for_each(assert_connection_works);
     for (number, stream) in greedy.iter_mut().enumerate() {
-        keep_busy(stream, &shop, &format!("slow{number}"));
+        start_slow_request(stream, &shop, &format!("slow{number}"));
     }
     // The client's four connections are busy. The server closes the client's fifth connection, and serves other
     // clients.
@@ -263,8 +263,8 @@ fn client_gets_at_most_a_quarter_of_connections() {
         let _ = fifth.write_all(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
         assert_eq!(read_response(&mut fifth), None);
     }
-    others.iter_mut().for_each(assert_alive);
-    assert_alive(&mut from(4));
+    others.iter_mut().for_each(assert_connection_works);
+    assert_connection_works(&mut from(4));
     greedy.pop();
     drop(others);
     // The client may open another connection in place of the released connection.
@@ -280,34 +280,34 @@ fn client_gets_at_most_a_quarter_of_connections() {
 #[test]
 fn trusted_proxy_gets_all_connections() {
     let shop = Shop::with_config(Config {
-        limits: ConnectionLimits { connections_max: 8, loopback_is_limited: true, ..QUICK },
+        limits: ConnectionLimits { connections_max: 8, loopback_is_limited: true, ..SHORT_LIMITS },
         trusted_proxy: vec!["127.0.0.9/32".parse().unwrap()],
         ..Config::sandbox()
     });
     let mut open: Vec<TcpStream> = (0..6).map(|_| connect_from("127.0.0.9", &shop)).collect();
-    open.iter_mut().for_each(assert_alive);
-    open.iter_mut().for_each(assert_alive);
+    open.iter_mut().for_each(assert_connection_works);
+    open.iter_mut().for_each(assert_connection_works);
 }
 
 #[test]
 fn idle_connections_do_not_block_new_ones() {
     for connections_max in [4096, 8192] {
-        let shop = shop_with_limits(ConnectionLimits { connections_max, ..QUICK });
+        let shop = shop_with_limits(ConnectionLimits { connections_max, ..SHORT_LIMITS });
         let idle: Vec<TcpStream> = (0..5000).map(|_| connect(&shop)).collect();
         shop.get("/livez", None).expect(200);
-        assert_alive(&mut connect(&shop));
+        assert_connection_works(&mut connect(&shop));
         drop(idle);
     }
 }
 
 #[test]
 fn stopping_server_does_not_wait_for_clients() {
-    let shop = shop_with_limits(ConnectionLimits { write_span_ms: HOUR_MS, ..QUICK });
+    let shop = shop_with_limits(ConnectionLimits { write_span_ms: HOUR_MS, ..SHORT_LIMITS });
     let (mut idle, mut half, mut body) = (connect(&shop), connect(&shop), connect(&shop));
-    assert_alive(&mut idle);
-    assert_alive(&mut half);
+    assert_connection_works(&mut idle);
+    assert_connection_works(&mut half);
     half.write_all(b"GET /livez HTTP/1.1\r\nHo").unwrap();
-    assert_alive(&mut body);
+    assert_connection_works(&mut body);
     let head = "POST /v1/invoices HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{";
     body.write_all(head.as_bytes()).unwrap();
     let never_reads = connect(&shop);

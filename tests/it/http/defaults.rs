@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Returns the seconds from the creation of an invoice to its deadline.
 #[track_caller]
-fn seconds_to_pay(invoice: &Value) -> i64 {
+fn payment_window_seconds(invoice: &Value) -> i64 {
     let ms = |name: &str| invoice[name].as_str().unwrap().parse::<Time>().unwrap().0;
     (ms("expiresAt") - ms("createdAt")) / 1000
 }
@@ -22,7 +22,7 @@ fn seconds_to_pay(invoice: &Value) -> i64 {
 fn invoice_uses_checkout_settings_as_defaults() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    assert_eq!(seconds_to_pay(&shop.create_invoice("20.00", json!({}))), 1_200);
+    assert_eq!(payment_window_seconds(&shop.create_invoice("20.00", json!({}))), 1_200);
     let settings = json!({
         "ttlSeconds": 600, "successUrl": "https://shop.example/usual-thanks",
         "cancelUrl": "https://shop.example/usual-cart",
@@ -37,14 +37,14 @@ fn invoice_uses_checkout_settings_as_defaults() {
         [(json!({}), 600, "usual", "own-"), (own, 60, "own", "usual-")]
     {
         let invoice = shop.create_invoice("20.00", more);
-        assert_eq!(seconds_to_pay(&invoice), seconds);
+        assert_eq!(payment_window_seconds(&invoice), seconds);
         let url = invoice["checkoutUrl"].as_str().unwrap();
         let cart = format!("https://shop.example/{named}-cart");
-        shop.get_page(url).assert_shows(200, &[&cart]).assert_hides(&[other]);
+        shop.get_page(url).assert_contains_texts(200, &[&cart]).assert_lacks_texts(&[other]);
         let simulate = format!("/v1/invoices/{}/simulate", invoice["id"].as_str().unwrap());
         shop.post(&simulate, Some(TEST), json!({})).expect(200);
         let thanks = format!("https://shop.example/{named}-thanks");
-        shop.get_page(url).assert_shows(200, &[&thanks]).assert_hides(&[other]);
+        shop.get_page(url).assert_contains_texts(200, &[&thanks]).assert_lacks_texts(&[other]);
     }
 }
 

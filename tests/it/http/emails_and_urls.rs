@@ -5,7 +5,7 @@ use crate::support::{Shop, TEST};
 use serde_json::json;
 
 /// Schemes of URLs that a browser or the operating system may execute.
-const NEVER: [&str; 8] =
+const FORBIDDEN_SCHEMES: [&str; 8] =
     ["javascript", "data", "vbscript", "file", "blob", "filesystem", "about", "intent"];
 
 /// Returns spellings of a scheme that a browser may read differently from Coffer.
@@ -87,7 +87,7 @@ fn url_scheme_is_case_insensitive() {
     let made = interface.shop.post("/v1/invoices", Some(TEST), body);
     let invoice = made.expect(201).json();
     let page = interface.shop.get_page(invoice["checkoutUrl"].as_str().unwrap());
-    page.assert_shows(200, &["href=\"Http://shop.example\""]);
+    page.assert_contains_texts(200, &["href=\"Http://shop.example\""]);
     let path = format!("/dashboard/api/accounts/{}", interface.account);
     let change = |body| interface.send(&interface.operator, "PATCH", &path, &body);
     change(json!({ "branding": { "logoUrl": "HTTPS://cdn.example/logo.png" } })).expect(200);
@@ -133,14 +133,14 @@ fn return_url_accepts_apps_and_rejects_scripts() {
         interface
             .shop
             .get_page(invoice["checkoutUrl"].as_str().unwrap())
-            .assert_shows(200, &[&format!("href=\"{href}\"")]);
+            .assert_contains_texts(200, &[&format!("href=\"{href}\"")]);
         let changed = change(json!({ "successUrl": url, "cancelUrl": url })).expect(200);
         assert_eq!(changed.json()["successUrl"], url);
     }
     // A webhook URL cannot open an app, because only the server calls it.
     create("webhookUrl", "myshop://hook").assert_error(400, "invalid_request", Some("webhookUrl"));
     let before = interface.shop.get("/sandbox", None).json()["counts"].clone();
-    for url in NEVER.iter().flat_map(|scheme| disguised_urls(scheme)) {
+    for url in FORBIDDEN_SCHEMES.iter().flat_map(|scheme| disguised_urls(scheme)) {
         for name in ["redirectUrl", "cancelUrl"] {
             create(name, &url).assert_error(400, "invalid_request", Some(name));
         }
@@ -181,11 +181,11 @@ fn pages_never_link_to_scripts() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("1.00", json!({ "cancelUrl": "https://shop.example/back" }));
     let address = invoice["checkoutUrl"].as_str().unwrap();
-    shop.get_page(address).assert_shows(200, &["href=\"https://shop.example/back\""]);
-    for url in NEVER.iter().flat_map(|scheme| disguised_urls(scheme)) {
+    shop.get_page(address).assert_contains_texts(200, &["href=\"https://shop.example/back\""]);
+    for url in FORBIDDEN_SCHEMES.iter().flat_map(|scheme| disguised_urls(scheme)) {
         let quoted = url.replace('\'', "''").replace('\0', "");
         shop.execute_sql(&format!("update invoices set cancel_url = '{quoted}'"));
-        shop.get_page(address).assert_hides(&["class=\"back\"", "alert"]);
+        shop.get_page(address).assert_lacks_texts(&["class=\"back\"", "alert"]);
     }
 }
 

@@ -19,7 +19,7 @@ fn internal_error_hides_its_cause() {
 fn log_contains_the_request_id_of_the_error() {
     let served = Installation::new();
     let log = served.path("log");
-    let running = served.start_logging("debug", &log);
+    let running = served.start_with_log("debug", &log);
     let call = |path: &str| {
         let url = format!("{}{path}", running.url);
         send(&agent(), "GET", &url, &[("X-API-Key", &served.key)], "")

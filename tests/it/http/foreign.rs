@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::Command;
 
-const OTHERS_TOKEN: &str = "rt_of_another_account";
+const OTHER_ACCOUNT_TOKEN: &str = "rt_of_another_account";
 
 /// Id of one object per collection, in one mode.
 type ObjectIds = BTreeMap<&'static str, String>;
@@ -37,7 +37,7 @@ fn create_other_account(shop: &Shop) -> OtherAccount {
     let (secret, public) = (keys("secret"), keys("public"));
     let conn = rusqlite::Connection::open(shop.file()).unwrap();
     conn.execute("update accounts set customers_enabled = 1", []).unwrap();
-    let hash = coffer::domain::apikey::hash(OTHERS_TOKEN);
+    let hash = coffer::domain::apikey::hash_key(OTHER_ACCOUNT_TOKEN);
     conn.execute(
         "insert into reseller_tokens (id, account, hash, last4, created_at)
             values ('t', (select seq from accounts where id = ?1), ?2, 'last', 0)",
@@ -47,7 +47,7 @@ fn create_other_account(shop: &Shop) -> OtherAccount {
     OtherAccount { account, secret, public }
 }
 
-fn id(of: &Value) -> String {
+fn object_id(of: &Value) -> String {
     of["id"].as_str().unwrap().to_owned()
 }
 
@@ -70,12 +70,12 @@ fn create_objects(shop: &Shop, operator: &str, account: &str, mode: &str, key: &
     let deliveries = shop.session_request(operator, "GET", &path, &Value::Null).expect(200).json();
     BTreeMap::from([
         ("invoices", invoice),
-        ("events", id(&events["data"][0])),
+        ("events", object_id(&events["data"][0])),
         ("refunds", refund),
         ("customers", customer),
-        ("deposits", id(&deposit)),
-        ("payment-links", id(&link)),
-        ("deliveries", id(&deliveries["data"][0])),
+        ("deposits", object_id(&deposit)),
+        ("payment-links", object_id(&link)),
+        ("deliveries", object_id(&deliveries["data"][0])),
     ])
 }
 
@@ -85,7 +85,7 @@ fn create_live_objects(shop: &Shop, operator: &str, account: &str, of_live: &mut
     let order = json!({ "type": "kvm", "hostname": "web", "cpu": 1, "ramMb": 512, "diskGb": 5 });
     let token = [("Authorization", "Bearer rt_sandbox")];
     let server = shop.send("POST", "/reseller/servers", &token, &order.to_string());
-    of_live.insert("servers", id(&server.expect(201).json()));
+    of_live.insert("servers", object_id(&server.expect(201).json()));
     for (collection, body) in [
         ("keys", json!({ "class": "secret", "mode": "live" })),
         ("endpoints", json!({ "url": "http://127.0.0.1:9/" })),
@@ -93,7 +93,7 @@ fn create_live_objects(shop: &Shop, operator: &str, account: &str, of_live: &mut
     ] {
         let path = format!("/dashboard/api/accounts/{account}/{collection}");
         let made = shop.session_request(operator, "POST", &path, &body);
-        of_live.insert(collection, id(&made.expect(201).json()));
+        of_live.insert(collection, object_id(&made.expect(201).json()));
     }
 }
 
@@ -138,7 +138,7 @@ impl TwoAccounts {
         let shop = Shop::open();
         shop.update_account(json!({ "endpoints": [{ "url": "http://127.0.0.1:9/" }] }));
         let operator = shop.sign_in_operator();
-        let account = id(&shop.get("/v1/merchant", Some(TEST)).expect(200).json());
+        let account = object_id(&shop.get("/v1/merchant", Some(TEST)).expect(200).json());
         let test = create_objects(&shop, &operator, &account, "test", TEST);
         let mut live = create_objects(&shop, &operator, &account, "live", LIVE);
         create_live_objects(&shop, &operator, &account, &mut live);
@@ -215,7 +215,7 @@ fn public_key_cannot_reach_foreign_invoices() {
 fn reseller_cannot_reach_foreign_servers() {
     let scene = TwoAccounts::open();
     let server = &scene.live["servers"];
-    let others = format!("Bearer {OTHERS_TOKEN}");
+    let others = format!("Bearer {OTHER_ACCOUNT_TOKEN}");
     for route in routes(false).filter(|route| matches!(route.auth(), Auth::Reseller)) {
         if path_collection(route).is_none() {
             continue;

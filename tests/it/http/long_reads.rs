@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::sync::Barrier;
 
 /// Number of invoices. One search request examines at most 50 000 of them.
-const MANY: u32 = 60_000;
+const INVOICE_COUNT: u32 = 60_000;
 
 /// Inserts many invoices into an account. Returns the id of the oldest one, which is paid.
 #[track_caller]
@@ -22,7 +22,7 @@ fn insert_invoices(interface: &OperatorInterface) -> String {
     interface.shop.create_invoice("1.00", json!({ "orderId": "hay" }));
     interface.shop.execute_sql(&format!(
         "create temp table made as
-           with recursive n (n) as (select 3 union all select n + 1 from n where n < {MANY})
+           with recursive n (n) as (select 3 union all select n + 1 from n where n < {INVOICE_COUNT})
            select n.n as number, o.* from n join (select * from invoices where order_id = 'hay') o;
          update made set seq = number, id = printf('01a1fd55-7a80-7af2-8000-%012d', number), order_id = 'hay ' || number;
          alter table made drop column number;
@@ -35,11 +35,11 @@ fn insert_invoices(interface: &OperatorInterface) -> String {
 }
 
 #[track_caller]
-fn search(interface: &OperatorInterface, query: &str) -> Value {
+fn search_invoices(interface: &OperatorInterface, query: &str) -> Value {
     interface.get(&format!("invoices?{query}"))
 }
 
-fn ids(page: &Value) -> Vec<&str> {
+fn invoice_ids(page: &Value) -> Vec<&str> {
     let data = page["data"].as_array().unwrap().iter();
     data.map(|invoice| invoice["id"].as_str().unwrap()).collect()
 }
@@ -53,8 +53,8 @@ fn search_continues_on_the_next_page_and_finds_all() {
         let mut before = String::new();
         let mut found = Vec::new();
         loop {
-            let page = search(&interface, &format!("{query}{before}"));
-            found.extend(ids(&page).into_iter().map(str::to_owned));
+            let page = search_invoices(&interface, &format!("{query}{before}"));
+            found.extend(invoice_ids(&page).into_iter().map(str::to_owned));
             pages += 1;
             assert_eq!(page["hasMore"], json!(page["nextBefore"].is_string()));
             let Some(next) = page["nextBefore"].as_str() else {
@@ -69,18 +69,18 @@ fn search_continues_on_the_next_page_and_finds_all() {
     // A search for an exact value, such as an address, finds even the oldest invoice with one request.
     let address = interface.shop.get_invoice(&oldest)["depositAddress"].clone();
     for text in [oldest.as_str(), address.as_str().unwrap(), "the-needle"] {
-        let page = search(&interface, &format!("text={text}"));
-        assert_eq!((ids(&page), &page["hasMore"]), (vec![oldest.as_str()], &json!(false)));
-        let page = search(&interface, &format!("text={text}&currency=USD"));
-        assert_eq!((ids(&page), &page["hasMore"]), (vec![], &json!(false)));
+        let page = search_invoices(&interface, &format!("text={text}"));
+        assert_eq!((invoice_ids(&page), &page["hasMore"]), (vec![oldest.as_str()], &json!(false)));
+        let page = search_invoices(&interface, &format!("text={text}&currency=USD"));
+        assert_eq!((invoice_ids(&page), &page["hasMore"]), (vec![], &json!(false)));
     }
     // Pages of a filtered list contain each match exactly once.
     let mut before = String::new();
     let mut all = BTreeSet::new();
     let mut count = 0;
     loop {
-        let page = search(&interface, &format!("text=hay+59&limit=200{before}"));
-        for id in ids(&page) {
+        let page = search_invoices(&interface, &format!("text=hay+59&limit=200{before}"));
+        for id in invoice_ids(&page) {
             all.insert(id.to_owned());
             count += 1;
         }
@@ -89,7 +89,7 @@ fn search_continues_on_the_next_page_and_finds_all() {
         };
         before = format!("&before={next}");
     }
-    let expected = (3..=MANY).filter(|number| number.to_string().starts_with("59"));
+    let expected = (3..=INVOICE_COUNT).filter(|number| number.to_string().starts_with("59"));
     assert_eq!((all.len(), count), (expected.clone().count(), expected.count()));
 }
 

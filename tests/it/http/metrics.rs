@@ -140,7 +140,7 @@ fn log_contains_metrics_port_but_not_token() {
     get(address, "/metrics", Some(&format!("Bearer {TOKEN}"))).expect(200);
     let wrong = get(address, "/metrics", Some(&format!("Bearer {TOKEN}-wrong")));
     wrong.assert_error(401, "unauthorized", None);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert!(!logged().contains(TOKEN), "{}", logged());
     assert!(!ready.contains(TOKEN) && !wrong.text.contains(TOKEN));
     let shown = format!("{:?}", metrics_config(true, Some(TOKEN)));

@@ -1,6 +1,6 @@
 //! Limits on open files: the real binary under different system limits.
 
-use crate::http::connections::{assert_alive, with_timeouts};
+use crate::http::connections::{assert_connection_works, with_timeouts};
 use crate::support::process::Process;
 use crate::support::scratch::Scratch;
 use std::net::TcpStream;
@@ -14,7 +14,7 @@ fn coffer_with_limits(limits: &str, arguments: &[&str]) -> Command {
     command
 }
 
-const SANDBOX: &[&str] =
+const SANDBOX_ARGS: &[&str] =
     &["sandbox", "--listen", "127.0.0.1:0", "--exit-with-parent", "--log", "warn"];
 
 #[track_caller]
@@ -25,11 +25,11 @@ fn connect(url: &str) -> TcpStream {
 
 #[test]
 fn start_raises_the_open_file_limit() {
-    let process = Process::start(&mut coffer_with_limits("ulimit -Sn 64", SANDBOX));
+    let process = Process::start(&mut coffer_with_limits("ulimit -Sn 64", SANDBOX_ARGS));
     let url = process.wait_for_url();
     let mut open: Vec<TcpStream> = (0..100).map(|_| connect(&url)).collect();
-    open.iter_mut().for_each(assert_alive);
-    open.iter_mut().for_each(assert_alive);
+    open.iter_mut().for_each(assert_connection_works);
+    open.iter_mut().for_each(assert_connection_works);
 }
 
 #[test]
@@ -38,12 +38,12 @@ fn start_warns_about_a_low_open_file_limit() {
     let log = scratch.path("log");
     let errors: Stdio = std::fs::File::create(&log).unwrap().into();
     let mut process =
-        Process::start_with_stderr(&mut coffer_with_limits("ulimit -n 200", SANDBOX), errors);
+        Process::start_with_stderr(&mut coffer_with_limits("ulimit -n 200", SANDBOX_ARGS), errors);
     let url = process.wait_for_url();
     let mut open: Vec<TcpStream> = (0..300).map(|_| connect(&url)).collect();
-    assert_alive(open.last_mut().unwrap());
-    assert_alive(&mut connect(&url));
-    assert!(process.close_input());
+    assert_connection_works(open.last_mut().unwrap());
+    assert_connection_works(&mut connect(&url));
+    assert!(process.close_input_and_wait());
     let logged = std::fs::read_to_string(&log).unwrap();
     let words = "connections limited by open files: open_files=200 connections=100 configured=4096";
     assert!(logged.contains(words), "{logged}");

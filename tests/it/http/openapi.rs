@@ -7,7 +7,7 @@ use coffer::http::{Auth, DocumentKind, Route};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-const SUBJECTS: [DocumentKind; 2] = [DocumentKind::Interface, DocumentKind::Sandbox];
+const DOCUMENT_KINDS: [DocumentKind; 2] = [DocumentKind::Interface, DocumentKind::Sandbox];
 
 /// Returns each route with its operation in the document.
 fn routes_with_operations(subject: DocumentKind) -> Vec<(&'static Route, Value)> {
@@ -49,7 +49,7 @@ fn api_and_sandbox_have_separate_documents() {
     let all = coffer::http::routes(true).filter(|route| route.is_documented());
     let all: BTreeSet<&str> = all.map(|route| route.path).collect();
     assert_eq!(paths(&interface).len() + paths(&controls).len(), all.len());
-    for subject in SUBJECTS {
+    for subject in DOCUMENT_KINDS {
         let document = resolve_responses(subject);
         let mut references = Vec::new();
         collect_values(&document, &["$ref"], &mut references);
@@ -75,7 +75,7 @@ fn api_and_sandbox_have_separate_documents() {
 #[test]
 fn error_examples_can_occur_in_their_operation() {
     let mut count = 0;
-    for (route, operation) in SUBJECTS.into_iter().flat_map(routes_with_operations) {
+    for (route, operation) in DOCUMENT_KINDS.into_iter().flat_map(routes_with_operations) {
         let codes: BTreeSet<&str> = route.error_codes().iter().map(|code| code.as_str()).collect();
         let mut shown = BTreeSet::new();
         for (status, response) in operation["responses"].as_object().unwrap() {
@@ -116,7 +116,7 @@ fn accepts_param(operation: &Value, param: &str) -> bool {
     let is_parameter = operation["parameters"].as_array().unwrap().iter().any(named);
     let schema = &operation["requestBody"]["content"]["application/json"]["schema"]["$ref"];
     let is_field = schema.as_str().is_some_and(|name| {
-        let documents = SUBJECTS.map(resolve_responses);
+        let documents = DOCUMENT_KINDS.map(resolve_responses);
         let mut schemas = documents.iter().filter_map(|document| document.pointer(&name[1..]));
         schemas.any(|schema| !schema["properties"][param].is_null())
     });
@@ -180,7 +180,7 @@ fn sandbox_document_covers_foreign_host_errors() {
 
 #[test]
 fn every_operation_has_a_described_tag() {
-    for subject in SUBJECTS {
+    for subject in DOCUMENT_KINDS {
         let document = resolve_responses(subject);
         let tags = document["tags"].as_array().unwrap();
         let listed: BTreeMap<&str, &str> = tags
@@ -235,7 +235,7 @@ fn every_event_is_documented_as_webhook() {
 
 #[test]
 fn new_asset_does_not_break_clients() {
-    for subject in SUBJECTS {
+    for subject in DOCUMENT_KINDS {
         let document = resolve_responses(subject);
         let mut found = Vec::new();
         let names = ["asset", "payoutAsset", "chain", "chainId", "chainIds", "family"];
@@ -256,8 +256,11 @@ fn new_asset_does_not_break_clients() {
 /// Generated clients call operations by these names.
 #[test]
 fn operation_ids_do_not_change() {
-    let mut names: Vec<&str> =
-        SUBJECTS.into_iter().flat_map(DocumentKind::routes).map(|route| route.operation).collect();
+    let mut names: Vec<&str> = DOCUMENT_KINDS
+        .into_iter()
+        .flat_map(DocumentKind::routes)
+        .map(|route| route.operation)
+        .collect();
     let of_v1 = [
         "createInvoice",
         "listInvoices",

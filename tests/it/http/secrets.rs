@@ -13,14 +13,20 @@ fn text_field(of: &Value, name: &str) -> String {
 fn create_checkout(running: &RunningServer, key: &str) -> (String, String) {
     let order =
         json!({ "amount": "20.00", "currency": "EUR", "customerEmail": "anna@example.com" });
-    let invoice = call(running, "POST", "/v1/invoices", key, &order);
+    let invoice = call_merchant_api(running, "POST", "/v1/invoices", key, &order);
     let url = text_field(&invoice.expect(201).json(), "checkoutUrl");
     let token = url.rsplit_once('=').unwrap().1.to_owned();
     (url, token)
 }
 
 /// Calls the merchant API with this key.
-fn call(running: &RunningServer, method: &str, path: &str, key: &str, body: &Value) -> Response {
+fn call_merchant_api(
+    running: &RunningServer,
+    method: &str,
+    path: &str,
+    key: &str,
+    body: &Value,
+) -> Response {
     let url = format!("{}{path}", running.url);
     send(&agent(), method, &url, &[("X-API-Key", key)], &body.to_string())
 }
@@ -48,7 +54,7 @@ fn refused_responses(
     let cookie = format!("coffer_session={cookie}");
     let mut answers: Vec<Response> = wrong_keys
         .iter()
-        .map(|key| call(running, "GET", "/v1/invoices", key, &Value::Null))
+        .map(|key| call_merchant_api(running, "GET", "/v1/invoices", key, &Value::Null))
         .collect();
     answers.push(send(&agent(), "POST", &session, &[], &body));
     answers.push(send(&agent(), "GET", &session, &[("cookie", &cookie)], ""));
@@ -63,7 +69,7 @@ fn refused_responses(
 fn secrets_are_not_logged_or_returned() {
     let served = Installation::new();
     let log = served.path("log");
-    let running = served.start_logging("trace", &log);
+    let running = served.start_with_log("trace", &log);
     let interface = |method: &str, path: &str, body: Value| {
         let path = format!("/dashboard/api/accounts/{}/{path}", served.account);
         running.operator_request(method, &path, &body)
@@ -76,7 +82,8 @@ fn secrets_are_not_logged_or_returned() {
     let legacy = interface("GET", "legacy-secret", Value::Null).expect(200).json();
     let (page, token) = create_checkout(&running, &key);
     send(&agent(), "GET", &page, &[], "").expect(200);
-    call(&running, "POST", "/v1/invoices", &key, &json!({ "amount": "none" })).expect(400);
+    call_merchant_api(&running, "POST", "/v1/invoices", &key, &json!({ "amount": "none" }))
+        .expect(400);
     let guessed = with_typo(&served.key);
     let unknown = "sk_live_000000000000000000000000000000000000";
     let told =

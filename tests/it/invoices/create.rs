@@ -9,7 +9,7 @@ fn row_counts(shop: &Shop) -> Value {
 }
 
 /// Posts an invoice with exactly this body.
-fn create(shop: &Shop, body: &str) -> crate::support::Response {
+fn post_invoice(shop: &Shop, body: &str) -> crate::support::Response {
     shop.send("POST", "/v1/invoices", &[("X-API-Key", TEST)], body)
 }
 
@@ -19,8 +19,8 @@ fn amount_is_a_plain_decimal_text_or_number() {
     for (amount, printed) in
         [("\"19.99\"", "19.99"), ("19.99", "19.99"), ("0.1", "0.10"), ("\"50000\"", "50000.00")]
     {
-        let answer =
-            create(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}")).expect(201);
+        let answer = post_invoice(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"))
+            .expect(201);
         assert_eq!(answer.json()["amount"], printed);
     }
     let before = row_counts(&shop);
@@ -30,14 +30,18 @@ fn amount_is_a_plain_decimal_text_or_number() {
         "1e3", "\"1e3\"", "19.999", "-1", "0", "\"abc\"", "true", "null", "[]", "{}", "\"\"",
         "\" 1\"", "\"1,5\"",
     ] {
-        let answer = create(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
+        let answer = post_invoice(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
         answer.assert_error(400, "invalid_request", Some("amount"));
     }
     for amount in [huge.as_str(), long.as_str(), "50000.01"] {
-        let answer = create(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
+        let answer = post_invoice(&shop, &format!("{{\"amount\":{amount},\"currency\":\"EUR\"}}"));
         answer.assert_error(400, "amount_too_large", Some("amount"));
     }
-    create(&shop, "{\"currency\":\"EUR\"}").assert_error(400, "invalid_request", Some("amount"));
+    post_invoice(&shop, "{\"currency\":\"EUR\"}").assert_error(
+        400,
+        "invalid_request",
+        Some("amount"),
+    );
     assert_eq!(row_counts(&shop), before, "what is refused writes nothing");
 }
 
@@ -108,10 +112,10 @@ fn body_must_be_a_json_object_with_any_content_type() {
     for body in
         ["", "{", "[]", "\"x\"", "null", "{\"amount\":1,}", "\u{feff}{}", "{\"a\":\"\\ud800\"}"]
     {
-        create(&shop, body).assert_error(400, "invalid_request", None);
+        post_invoice(&shop, body).assert_error(400, "invalid_request", None);
     }
     let deep = format!("{{\"metadata\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
-    create(&shop, &deep).assert_error(400, "invalid_request", None);
+    post_invoice(&shop, &deep).assert_error(400, "invalid_request", None);
     let headers = [("X-API-Key", TEST), ("Content-Type", "text/plain")];
     let body = "{\"amount\":\"1.00\",\"currency\":\"EUR\"}";
     shop.send("POST", "/v1/invoices", &headers, body).expect(201);
@@ -124,7 +128,7 @@ fn new_invoice_has_every_field() {
     let body = format!(
         "{{\"amount\":\"20.00\",\"currency\":\"EUR\",\"metadata\":{metadata},\"colour\":\"red\"}}"
     );
-    let answer = create(&shop, &body).expect(201);
+    let answer = post_invoice(&shop, &body).expect(201);
     assert!(
         answer.text.contains(&format!("\"metadata\":{metadata}")),
         "kept as sent: {}",

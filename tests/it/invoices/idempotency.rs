@@ -4,10 +4,10 @@ use crate::customers::addresses::create_second_account;
 use crate::support::{LIVE, Response, Shop, TEST};
 use serde_json::{Value, json};
 
-const BODY: &str = "{\"amount\":\"20.00\",\"currency\":\"EUR\"}";
+const INVOICE_BODY: &str = "{\"amount\":\"20.00\",\"currency\":\"EUR\"}";
 
 /// Creates an invoice with an Idempotency-Key.
-fn create(shop: &Shop, api_key: &str, key: &str, body: &str) -> Response {
+fn create_with_key(shop: &Shop, api_key: &str, key: &str, body: &str) -> Response {
     let headers = [("X-API-Key", api_key), ("Idempotency-Key", key)];
     shop.send("POST", "/v1/invoices", &headers, body)
 }
@@ -32,7 +32,7 @@ fn invoice_count(shop: &Shop) -> Value {
 #[test]
 fn concurrent_requests_with_one_key_create_one_invoice() {
     let shop = Shop::open();
-    let answers = concurrent_responses(|| create(&shop, TEST, "one", BODY));
+    let answers = concurrent_responses(|| create_with_key(&shop, TEST, "one", INVOICE_BODY));
     for answer in &answers {
         assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
     }
@@ -54,8 +54,13 @@ fn concurrent_requests_with_one_order_id_create_one_invoice() {
 #[test]
 fn different_body_conflicts_and_names_the_field() {
     let shop = Shop::open();
-    create(&shop, TEST, "k", "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1}}")
-        .expect(201);
+    create_with_key(
+        &shop,
+        TEST,
+        "k",
+        "{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1}}",
+    )
+    .expect(201);
     for (body, field) in [
         ("{\"amount\":19.99,\"currency\":\"EUR\",\"metadata\":{\"a\":1}}", "amount"),
         ("{\"amount\":\"19.99\",\"currency\":\"USD\",\"metadata\":{\"a\":1}}", "currency"),
@@ -63,34 +68,38 @@ fn different_body_conflicts_and_names_the_field() {
         ("{\"amount\":\"19.99\",\"currency\":\"EUR\"}", "metadata"),
         ("{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1},\"x\":null}", "x"),
     ] {
-        create(&shop, TEST, "k", body).assert_error(409, "idempotency_conflict", Some(field));
+        create_with_key(&shop, TEST, "k", body).assert_error(
+            409,
+            "idempotency_conflict",
+            Some(field),
+        );
     }
     let spaced = "{ \"currency\": \"EUR\", \"amount\": \"19.99\", \"metadata\": { \"a\": 1 } }";
-    create(&shop, TEST, "k", spaced).expect(201);
+    create_with_key(&shop, TEST, "k", spaced).expect(201);
     assert_eq!(invoice_count(&shop), 1, "the same JSON is the same body");
 }
 
 #[test]
 fn idempotency_key_belongs_to_one_mode_and_expires_after_a_day() {
     let shop = Shop::open();
-    let first = create(&shop, TEST, "k", BODY).expect(201).text;
-    assert_ne!(create(&shop, LIVE, "k", BODY).expect(201).text, first);
+    let first = create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text;
+    assert_ne!(create_with_key(&shop, LIVE, "k", INVOICE_BODY).expect(201).text, first);
     shop.advance("23h59m59s");
     assert_eq!(
-        create(&shop, TEST, "k", BODY).expect(201).text,
+        create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text,
         first,
         "as it was answered, not as it is now"
     );
     shop.advance("1s");
-    assert_ne!(create(&shop, TEST, "k", BODY).expect(201).text, first);
+    assert_ne!(create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text, first);
 }
 
 #[test]
 fn idempotency_key_has_1_to_200_characters() {
     let shop = Shop::open();
-    create(&shop, TEST, &"k".repeat(200), BODY).expect(201);
+    create_with_key(&shop, TEST, &"k".repeat(200), INVOICE_BODY).expect(201);
     for key in ["", &"k".repeat(201)] {
-        create(&shop, TEST, key, BODY).assert_error(
+        create_with_key(&shop, TEST, key, INVOICE_BODY).assert_error(
             400,
             "invalid_request",
             Some("Idempotency-Key"),
@@ -101,15 +110,19 @@ fn idempotency_key_has_1_to_200_characters() {
 #[test]
 fn error_is_not_stored_and_replay_skips_checks() {
     let shop = Shop::open();
-    create(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").assert_error(
+    create_with_key(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").assert_error(
         400,
         "invalid_request",
         Some("amount"),
     );
-    let first = create(&shop, TEST, "k", BODY).expect(201).text;
+    let first = create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text;
     shop.update_account(json!({ "status": "suspended", "maintenance": true }));
-    assert_eq!(create(&shop, TEST, "k", BODY).expect(201).text, first);
-    create(&shop, TEST, "other", BODY).assert_error(403, "account_suspended", None);
+    assert_eq!(create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text, first);
+    create_with_key(&shop, TEST, "other", INVOICE_BODY).assert_error(
+        403,
+        "account_suspended",
+        None,
+    );
 }
 
 #[test]
@@ -117,13 +130,13 @@ fn idempotency_key_and_order_id_belong_to_one_account() {
     let shop = Shop::open();
     let foreign = create_second_account(shop.file(), "test");
     let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
-    let own = create(&shop, TEST, "k", body).expect(201).json();
-    let other = create(&shop, &foreign, "k", body).expect(201).json();
+    let own = create_with_key(&shop, TEST, "k", body).expect(201).json();
+    let other = create_with_key(&shop, &foreign, "k", body).expect(201).json();
     assert_ne!(own["id"], other["id"]);
     // A new idempotency key with the same order id returns the existing invoice.
-    let again = create(&shop, TEST, "other", body).expect(200).json();
+    let again = create_with_key(&shop, TEST, "other", body).expect(200).json();
     assert_eq!(again["id"], own["id"]);
-    create(&shop, TEST, "other", body).expect(200);
+    create_with_key(&shop, TEST, "other", body).expect(200);
     assert_eq!(invoice_count(&shop), 2);
 }
 
@@ -131,7 +144,7 @@ fn idempotency_key_and_order_id_belong_to_one_account() {
 fn idempotency_key_belongs_to_one_route() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "100.00", "EUR");
-    create(&shop, LIVE, "k", BODY).expect(201);
+    create_with_key(&shop, LIVE, "k", INVOICE_BODY).expect(201);
     let headers = [("X-API-Key", LIVE), ("Idempotency-Key", "k")];
     let payout = json!({ "amount": "20.00" }).to_string();
     let payout = shop.send("POST", "/v1/payouts", &headers, &payout);
@@ -144,7 +157,7 @@ fn two_different_idempotency_keys_are_rejected() {
     let create = |keys: &[&str]| {
         let mut headers = vec![("X-API-Key", TEST)];
         headers.extend(keys.iter().map(|key| ("Idempotency-Key", *key)));
-        shop.send("POST", "/v1/invoices", &headers, BODY)
+        shop.send("POST", "/v1/invoices", &headers, INVOICE_BODY)
     };
     for keys in [&["a", "b"][..], &["a", "a", "b"], &["a", ""], &["", "a"], &["a", "A"]] {
         let answer = create(keys);

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 #[track_caller]
 pub(super) fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
-    Receiver::start_scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
+    Receiver::start_with_script(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 /// Sets the endpoints of the account and returns their ids.
@@ -274,7 +274,7 @@ fn server_log_contains_the_blocked_address() {
     file.execute_batch(name).unwrap();
     drop(file);
     post("/sandbox/clock", json!({ "advance": "20m" })).expect(200);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let mut log = String::new();
     reader.read_to_string(&mut log).unwrap();
     let told = "webhook address refused: host=10.1 address=10.0.0.1";

@@ -120,7 +120,7 @@ fn account_event_is_not_sent_to_legacy_endpoint_but_stays_readable() {
 #[test]
 fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::start_replying(Reply::Text(200, "taken".to_owned()));
+    let receiver = Receiver::start_with_reply(Reply::Text(200, "taken".to_owned()));
     let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
     interface.shop.update_account(json!({ "endpoints": [endpoint] }));
     let since = interface.shop.now();
@@ -182,7 +182,7 @@ fn delivery_shows_its_newest_attempts_and_resends_are_limited() {
 fn failed_connection_has_no_sent_headers() {
     let interface = OperatorInterface::open();
     let nobody = format!("http://{}/hook", Receiver::unused_address());
-    let cut = Receiver::start_replying(Reply::Close);
+    let cut = Receiver::start_with_reply(Reply::Close);
     let urls = [
         (&nobody, "connection refused", false),
         (&cut.url(), "connection closed before an answer", true),

@@ -27,7 +27,7 @@ fn count_signatures(message: &ReceivedRequest, secrets: &[&str]) -> (usize, Vec<
 #[test]
 fn endpoint_is_created_changed_and_removed() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     let body = json!({ "url": receiver.url(), "types": ["invoice.created"], "mode": "test" });
     let made = interface.request_as_merchant("POST", "endpoints", &body).expect(201).json();
     let secret = made["secret"].as_str().unwrap();
@@ -65,7 +65,7 @@ fn endpoint_is_created_changed_and_removed() {
 #[test]
 fn pending_deliveries_of_a_removed_endpoint_are_cancelled() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::start_replying(Reply::Status(500));
+    let receiver = Receiver::start_with_reply(Reply::Status(500));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
     let path = format!("endpoints/{}", made.expect(201).json()["id"].as_str().unwrap());
     interface.shop.create_invoice("20.00", json!({}));
@@ -78,7 +78,7 @@ fn pending_deliveries_of_a_removed_endpoint_are_cancelled() {
 #[test]
 fn both_secrets_sign_for_a_day_after_a_roll() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     let made = interface.request("POST", "endpoints", &json!({ "url": receiver.url() }));
     let made = made.expect(201).json();
     let id = made["id"].as_str().unwrap();
@@ -124,7 +124,7 @@ fn both_secrets_sign_for_a_day_after_a_roll() {
 #[test]
 fn legacy_secret_is_shown_and_rolled() {
     let interface = OperatorInterface::open();
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     interface.assert_access("getLegacySecret", "GET", "legacy-secret", false);
     interface.assert_access("rollLegacySecret", "POST", "legacy-secret/roll", false);
     let shown = interface.get("legacy-secret");

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 /// Returns the ids of a page.
 #[track_caller]
-fn ids(page: &Value) -> Vec<String> {
+fn page_ids(page: &Value) -> Vec<String> {
     let data = page["data"].as_array().unwrap().iter();
     data.map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
 #[track_caller]
-fn id(object: &Value) -> String {
+fn object_id(object: &Value) -> String {
     object["id"].as_str().unwrap().to_owned()
 }
 
@@ -20,13 +20,14 @@ fn id(object: &Value) -> String {
 fn search_finds_metadata_values() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let made = |metadata: Value| id(&shop.create_invoice("10.00", json!({ "metadata": metadata })));
+    let made =
+        |metadata: Value| object_id(&shop.create_invoice("10.00", json!({ "metadata": metadata })));
     let shoes =
         made(json!({ "basket": "Red Shoes", "size": "42", "note": "100% caf\u{e9} \"x\"" }));
     let hats = made(json!({ "basket": "Red Hats", "Red Shoes": "no" }));
     let gift = made(json!({ "gift": true, "n": 7, "d\u{e9}j\u{e0} \"vu\"": "a=b" }));
     let none = made(json!({}));
-    let found = |text: &str| ids(&interface.get(&format!("invoices?text={text}")));
+    let found = |text: &str| page_ids(&interface.get(&format!("invoices?text={text}")));
     for text in
         ["red+shoes", "ed+Sho", "caf%C3%A9+%22x", "100%25+c", "size%3D42", "basket%3DRed+Shoes"]
     {
@@ -56,11 +57,11 @@ fn search_finds_metadata_numbers_and_keys_with_special_characters() {
         let invoice = interface.shop.send("POST", "/v1/invoices", &key, &body);
         let invoice = invoice.expect(201);
         assert!(invoice.text.contains(&format!(":{number}}}")), "{}", invoice.text);
-        id(&invoice.json())
+        object_id(&invoice.json())
     });
     let found = |text: &str| {
         let text = text.replace('=', "%3D").replace('+', "%2B");
-        ids(&interface.get(&format!("invoices?text={text}")))
+        page_ids(&interface.get(&format!("invoices?text={text}")))
     };
     for (number, made) in numbers.iter().zip(&made) {
         let made = std::slice::from_ref(made);
@@ -78,7 +79,8 @@ fn search_finds_metadata_numbers_and_keys_with_special_characters() {
 #[test]
 fn search_has_a_byte_limit_per_page_and_continues() {
     let interface = OperatorInterface::open();
-    let wanted = id(&interface.shop.create_invoice("10.00", json!({ "orderId": "the first" })));
+    let wanted =
+        object_id(&interface.shop.create_invoice("10.00", json!({ "orderId": "the first" })));
     let large = "x".repeat(60_000);
     for _ in 0..40 {
         let metadata = json!({ "large": large });
@@ -86,10 +88,10 @@ fn search_has_a_byte_limit_per_page_and_continues() {
     }
     for search in ["text=the+first", "text=the+first&status=created"] {
         let page = interface.get(&format!("invoices?{search}"));
-        assert_eq!(ids(&page), [""; 0]);
+        assert_eq!(page_ids(&page), [""; 0]);
         let before = page["nextBefore"].as_str().unwrap();
         let page = interface.get(&format!("invoices?{search}&before={before}"));
-        assert_eq!(ids(&page), std::slice::from_ref(&wanted));
+        assert_eq!(page_ids(&page), std::slice::from_ref(&wanted));
         assert_eq!(page["nextBefore"], Value::Null);
     }
 }
@@ -98,8 +100,8 @@ fn search_has_a_byte_limit_per_page_and_continues() {
 fn search_finds_invoices_by_every_attribute() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;
-    let plain = id(&shop.create_invoice("10.00", json!({})));
-    let ordered = id(&shop.create_invoice(
+    let plain = object_id(&shop.create_invoice("10.00", json!({})));
+    let ordered = object_id(&shop.create_invoice(
         "20.00",
         json!({ "orderId": "A_1%", "description": "Two blue chairs", "customerEmail": "ada@example.com" }),
     ));
@@ -108,9 +110,9 @@ fn search_finds_invoices_by_every_attribute() {
     let body = json!({ "amount": "5.00", "currency": "USD", "asset": "LTC" });
     let dollars = shop.post("/v1/invoices", Some(TEST), body).expect(201);
     let dollars = dollars.json();
-    let paid = id(&dollars);
+    let paid = object_id(&dollars);
     shop.pay(json!({ "invoice": paid, "txid": "abcd1234" }));
-    let found = |query: &str| ids(&interface.get(&format!("invoices?{query}")));
+    let found = |query: &str| page_ids(&interface.get(&format!("invoices?{query}")));
     assert_eq!(found("limit=50"), [paid.clone(), ordered.clone(), plain.clone()]);
     for text in ["A_1%25", "a_1", "blue+CHAIRS", "ada@example", &ordered, &ordered[10..30]] {
         assert_eq!(found(&format!("text={text}")), std::slice::from_ref(&ordered), "{text}");
@@ -131,28 +133,28 @@ fn search_finds_invoices_by_every_attribute() {
     assert_eq!(found(&format!("to={later}")), [ordered, plain]);
     let path = format!("/dashboard/api/accounts/{}/invoices", interface.account);
     let live = interface.send(&interface.merchant, "GET", &path, &Value::Null);
-    assert_eq!(ids(&live.expect(200).json()), [""; 0], "live by default");
+    assert_eq!(page_ids(&live.expect(200).json()), [""; 0], "live by default");
 }
 
 #[test]
 fn next_page_continues_after_the_last_invoice() {
     let interface = OperatorInterface::open();
     let mut made: Vec<String> =
-        (0..5).map(|_| id(&interface.shop.create_invoice("10.00", json!({})))).collect();
+        (0..5).map(|_| object_id(&interface.shop.create_invoice("10.00", json!({})))).collect();
     made.reverse();
     let mut page = interface.get("invoices?limit=2&status=created");
-    let mut seen = ids(&page);
+    let mut seen = page_ids(&page);
     while page["hasMore"] == true {
         // An invoice that is created between two requests does not shift the pages.
         interface.shop.create_invoice("10.00", json!({}));
         let before = page["nextBefore"].as_str().unwrap();
         page = interface.get(&format!("invoices?limit=2&status=created&before={before}"));
-        seen.extend(ids(&page));
+        seen.extend(page_ids(&page));
     }
     assert_eq!(seen, made);
     assert_eq!(page["nextBefore"], Value::Null);
     let live = json!({ "amount": "1.00", "currency": "EUR" });
-    let live = id(&interface.shop.post("/v1/invoices", Some(LIVE), live).expect(201).json());
+    let live = object_id(&interface.shop.post("/v1/invoices", Some(LIVE), live).expect(201).json());
     for (query, param) in [
         (format!("before={live}"), "before"),
         ("before=x".to_owned(), "before"),
@@ -174,7 +176,7 @@ fn invoice_details_are_complete() {
     let urls = json!({
         "asset": "BTC", "redirectUrl": "https://shop.example/thanks", "cancelUrl": "https://shop.example/cart",
     });
-    let invoice = id(&interface.shop.create_invoice("100.00", urls));
+    let invoice = object_id(&interface.shop.create_invoice("100.00", urls));
     let select = format!("/v1/invoices/{invoice}/select");
     interface.shop.post(&select, Some(TEST), json!({ "asset": "LTC" })).expect(200);
     let payment = interface.shop.pay(json!({ "invoice": invoice, "asset": "LTC", "amount": "1" }));
@@ -203,7 +205,7 @@ fn invoice_details_are_complete() {
 #[test]
 fn open_invoice_is_cancelled_once_and_logged() {
     let interface = OperatorInterface::open();
-    let invoice = id(&interface.shop.create_invoice("10.00", json!({})));
+    let invoice = object_id(&interface.shop.create_invoice("10.00", json!({})));
     let cancel = interface.path(&format!("invoices/{invoice}/cancel"));
     let cancelled = interface.send(&interface.merchant, "POST", &cancel, &Value::Null);
     assert_eq!(cancelled.expect(200).json()["status"], "cancelled");
@@ -220,7 +222,7 @@ fn open_invoice_is_cancelled_once_and_logged() {
 #[test]
 fn invoices_are_visible_to_their_account_only() {
     let interface = OperatorInterface::open();
-    let invoice = id(&interface.shop.create_invoice("10.00", json!({})));
+    let invoice = object_id(&interface.shop.create_invoice("10.00", json!({})));
     for (operation, method, rest) in [
         ("searchInvoices", "GET", "invoices".to_owned()),
         ("getInvoiceDetail", "GET", format!("invoices/{invoice}")),

@@ -67,7 +67,7 @@ fn only_the_hash_of_a_key_is_stored() {
         let body = json!({ "class": class, "mode": "live" });
         let made = interface.request("POST", "keys", &body).expect(201).json();
         let text = made["key"].as_str().unwrap();
-        let hash = coffer::domain::apikey::hash(text);
+        let hash = coffer::domain::apikey::hash_key(text);
         let hex: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         let sql = format!("select class from keys where hex(hash) = upper('{hex}')");
         assert_eq!(interface.shop.query_text(&sql), class);
@@ -163,7 +163,7 @@ fn run_with_input(args: &[&str], input: &str) -> Option<Value> {
 }
 
 #[test]
-fn command_line_manages_keys_beside_a_running_server() {
+fn command_line_manages_keys_while_server_runs() {
     let shop = ProductionFile::new();
     let file = shop.file();
     let path = file.to_str().unwrap();

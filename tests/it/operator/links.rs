@@ -5,7 +5,7 @@ use crate::support::links::LinkClient;
 use serde_json::{Value, json};
 
 /// Id of another account.
-const OTHER: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
+const OTHER_ACCOUNT: &str = "01a1fd55-7a80-7af2-9132-9b2fc82e5efe";
 
 #[test]
 fn link_is_created_and_read() {
@@ -170,14 +170,14 @@ fn merchant_sees_only_links_of_the_own_account() {
         other.list("mode=test"),
         other.update(&link, json!({ "active": true })),
         other.create("test", &body),
-        at("other@sandbox.test", OTHER).get("test", id),
-        interface.for_account(OTHER).get("test", id),
-        interface.for_account(OTHER).update(&link, json!({ "active": true })),
+        at("other@sandbox.test", OTHER_ACCOUNT).get("test", id),
+        interface.for_account(OTHER_ACCOUNT).get("test", id),
+        interface.for_account(OTHER_ACCOUNT).update(&link, json!({ "active": true })),
     ] {
         answer.assert_error(404, "not_found", None);
     }
-    at("other@sandbox.test", OTHER).create("test", &body).expect(201);
-    let nobody = LinkClient { cookie: String::new(), ..interface.for_account(OTHER) };
+    at("other@sandbox.test", OTHER_ACCOUNT).create("test", &body).expect(201);
+    let nobody = LinkClient { cookie: String::new(), ..interface.for_account(OTHER_ACCOUNT) };
     nobody.list("").assert_error(401, "unauthorized", None);
     assert_eq!(interface.get("test", id).expect(200).json()["active"], false);
 }

@@ -1,6 +1,6 @@
 //! `coffer pool`: import of addresses on the command line. An import with an invalid line imports nothing.
 
-use super::wallets::{EVM, parse_output, run_subcommand};
+use super::wallets::{EVM_XPUB, parse_output, run_subcommand};
 use crate::support::installation::Installation;
 use crate::support::scratch::Scratch;
 use crate::support::surfpool::address_without_key;
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Output;
 
 /// Address of a Solana token account, which is derived and cannot sign.
-const DERIVED: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
+const TOKEN_ACCOUNT_ADDRESS: &str = "5N3f1tj9v1vc5TUZ8S7mCAnVmjVKrfnzXWhxLaxyZAgt";
 
 fn run_import(file: &Path, from: &str, input: &str) -> Output {
     run_subcommand("pool", file, &["import", "solana", from], input)
@@ -75,7 +75,7 @@ fn invalid_line_is_named_and_nothing_is_imported() {
     let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
     for (input, problem) in [
         (format!("{key}\n\nnot an address\n"), "line 3 is not an address on solana"),
-        (format!("{key}\n{DERIVED}\n"), "line 2 is a program-derived address"),
+        (format!("{key}\n{TOKEN_ACCOUNT_ADDRESS}\n"), "line 2 is a program-derived address"),
         (
             format!("{key}\n{}\n{key}\n", address_without_key(2)),
             "line 3 repeats the address of line 1",
@@ -94,7 +94,7 @@ fn invalid_line_is_named_and_nothing_is_imported() {
         }
     }
     let none = "select count(*) || '' from pool_addresses";
-    served.wait_for_query(none, &["0"]);
+    served.wait_for_query_result(none, &["0"]);
     let missing = run_import(&served.file, "/nowhere/pool.txt", "");
     assert!(
         error_output(&missing).contains("cannot read /nowhere/pool.txt"),
@@ -109,7 +109,7 @@ fn invalid_line_is_named_and_nothing_is_imported() {
 fn import_warns_if_the_chain_has_no_node() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
-    let added = run_subcommand("wallet", &file, &["add", "tron", "--yes"], EVM);
+    let added = run_subcommand("wallet", &file, &["add", "tron", "--yes"], EVM_XPUB);
     assert_eq!(parse_output(&added).len(), 1);
     let unwatched = "tron is not watched yet, so none of these addresses is handed out: name a node by `coffer serve \
         --node tron=URL`";

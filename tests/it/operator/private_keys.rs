@@ -156,7 +156,7 @@ impl LoggingSandbox {
 
 /// Returns one request body for each field and each form of the secret: alone, inside a text, in a list or object,
 /// and as a field name.
-fn bodies_with_secret(text: &str) -> Vec<Value> {
+fn request_bodies_containing(text: &str) -> Vec<Value> {
     let good =
         Map::from_iter([("chain".to_owned(), json!("bitcoin")), ("key".to_owned(), json!(ZPUB))]);
     let fields = ["chain", "key", "script", "network", "next", "name", "more", "address"];
@@ -182,7 +182,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
     let (file, log) = (scratch.path("shop.db"), scratch.path("log"));
     let mut logged = LoggingSandbox::start(&file, &log);
     for secret in SECRETS {
-        for body in bodies_with_secret(secret.0) {
+        for body in request_bodies_containing(secret.0) {
             for path in ["wallets", "wallets/check", "own-addresses"] {
                 let answer = logged.call("POST", path, &body.to_string());
                 assert_eq!(answer.status, 400, "{}", answer.text);
@@ -211,7 +211,7 @@ fn operator_interface_does_not_store_or_return_secrets() {
     }
     let listed = logged.call("GET", "wallets", "").expect(200).json();
     assert_eq!(listed, json!({ "data": [] }));
-    assert!(logged.server.close_input());
+    assert!(logged.server.close_input_and_wait());
     let lines = std::fs::read_to_string(&log).unwrap();
     assert!(lines.contains("/dashboard/api/wallets"), "the log says nothing");
     for secret in SECRETS {

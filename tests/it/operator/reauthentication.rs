@@ -5,10 +5,10 @@ use crate::support::{LIVE, Response, TEST};
 use coffer::http::{Auth, RecentPassword, Route, routes};
 use serde_json::{Value, json};
 
-const CONFIRM: &str = "/dashboard/api/session/confirm";
+const CONFIRM_PATH: &str = "/dashboard/api/session/confirm";
 const NULL: Value = Value::Null;
 /// Operations that always require a recent password.
-const ALWAYS: [&str; 32] = [
+const ALWAYS_SENSITIVE: [&str; 32] = [
     "addOwnAddress",
     "addWallet",
     "assignUnmatchedPayment",
@@ -43,7 +43,7 @@ const ALWAYS: [&str; 32] = [
     "undoUnmatchedPayment",
 ];
 /// Operations that require a recent password if the body has one of these fields.
-const BY_FIELD: [(&str, &[&str]); 2] = [
+const SENSITIVE_FIELDS: [(&str, &[&str]); 2] = [
     (
         "changeAccount",
         &[
@@ -63,7 +63,7 @@ const BY_FIELD: [(&str, &[&str]); 2] = [
     ("setSettings", &["confirmations", "networkFees"]),
 ];
 /// Writes that never require a recent password: they move no money, raise no limit and return no secret.
-const NEVER: [&str; 14] = [
+const HARMLESS_WRITES: [&str; 14] = [
     "cancelInvoice",
     "changeOwnPassword",
     "changePaymentLink",
@@ -107,17 +107,17 @@ fn operations_by_rule(is_of: impl Fn(&RecentPassword) -> bool) -> Vec<&'static s
 
 #[test]
 fn every_session_write_is_sensitive_or_listed_as_harmless() {
-    assert_eq!(operations_by_rule(|asks| *asks == RecentPassword::Always), ALWAYS);
+    assert_eq!(operations_by_rule(|asks| *asks == RecentPassword::Always), ALWAYS_SENSITIVE);
     for route in routes(true) {
         let (operation, asks) = (route.operation, route.recent_password);
-        let by_field = BY_FIELD.iter().find(|(name, _)| *name == operation);
+        let by_field = SENSITIVE_FIELDS.iter().find(|(name, _)| *name == operation);
         match asks {
             RecentPassword::ForFields(fields) => assert_eq!(by_field.unwrap().1, fields),
             RecentPassword::Always | RecentPassword::Never => assert!(by_field.is_none()),
         }
         let is_write = matches!(route.auth(), Auth::Session(_)) && route.method != "GET";
         if is_write && asks == RecentPassword::Never {
-            assert!(NEVER.contains(&operation), "{operation}");
+            assert!(HARMLESS_WRITES.contains(&operation), "{operation}");
         }
     }
 }
@@ -130,14 +130,14 @@ fn sensitive_operations_reject_an_old_password() {
     let key = json!({ "class": "secret", "mode": "test" });
     interface.request("POST", "keys", &key).expect(201);
     make_password_entries_older(&interface, 10_000);
-    let before = interface.audit_length();
+    let before = interface.audit_entry_count();
     for route in routes(true).filter(|route| route.recent_password == RecentPassword::Always) {
         let answer = call_route(&interface, route, &json!({ "x": 1 }));
         answer.assert_error(403, "reauthentication_required", None);
     }
     let secret = interface.request("POST", "keys", &key);
     secret.assert_error(403, "reauthentication_required", None);
-    assert_eq!(interface.audit_length(), before, "nothing was done");
+    assert_eq!(interface.audit_entry_count(), before, "nothing was done");
     // Operations that are not sensitive still work.
     interface.get("keys");
     let session = interface.send(&interface.operator, "GET", "/dashboard/api/session", &NULL);
@@ -148,7 +148,7 @@ fn sensitive_operations_reject_an_old_password() {
 fn sensitive_field_requires_a_recent_password() {
     let interface = OperatorInterface::open();
     make_password_entries_older(&interface, 900_000);
-    for (operation, fields) in BY_FIELD {
+    for (operation, fields) in SENSITIVE_FIELDS {
         let route = routes(true).find(|route| route.operation == operation);
         for field in fields {
             // A null value is sensitive as well, because it may remove a limit.
@@ -194,11 +194,11 @@ fn moving_money_requires_a_recent_password() {
     let confirm = json!({ "password": "sandbox" });
     for (method, path, body, status) in acts {
         make_password_entries_older(&interface, 900_000);
-        let before = interface.audit_length();
+        let before = interface.audit_entry_count();
         let send = || interface.send(&interface.operator, method, path, &body);
         send().assert_error(403, "reauthentication_required", None);
-        assert_eq!(interface.audit_length(), before, "{path} did something");
-        interface.send(&interface.operator, "POST", CONFIRM, &confirm).expect(204);
+        assert_eq!(interface.audit_entry_count(), before, "{path} did something");
+        interface.send(&interface.operator, "POST", CONFIRM_PATH, &confirm).expect(204);
         send().expect(status);
     }
 }
@@ -222,7 +222,7 @@ fn password_entry_renews_one_session() {
     let body = json!({ "address": "So11111111111111111111111111111111111111112" });
     let set = || interface.request_as_merchant("PUT", "payout-addresses/solana", &body);
     set().assert_error(403, "reauthentication_required", None);
-    let confirm = |cookie: &str, body: &Value| interface.send(cookie, "POST", CONFIRM, body);
+    let confirm = |cookie: &str, body: &Value| interface.send(cookie, "POST", CONFIRM_PATH, body);
     for (body, param) in [
         (json!({}), "password"),
         (json!({ "password": "" }), "password"),
@@ -259,7 +259,7 @@ fn password_age_uses_real_time() {
 fn stolen_session_cannot_guess_the_password() {
     let interface = OperatorInterface::open();
     let wrong = json!({ "password": "wrong" });
-    let confirm = || interface.send(&interface.merchant, "POST", CONFIRM, &wrong);
+    let confirm = || interface.send(&interface.merchant, "POST", CONFIRM_PATH, &wrong);
     let slowed = (0..50).map(|_| confirm()).find(|answer| answer.status != 401);
     slowed.unwrap().assert_error(429, "too_many_attempts", None);
     // The user can sign in elsewhere and end the stolen session.

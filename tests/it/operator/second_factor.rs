@@ -2,7 +2,7 @@
 
 use crate::support::second_factor::{
     ANNA, BEN, FACTOR, FactorOwner, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_at_step,
-    wrong_code,
+    code_not_in,
 };
 use crate::support::{agent, send};
 use serde_json::json;
@@ -163,7 +163,7 @@ fn code_used_for_activation_is_rejected_with_hint_to_wait() {
     let used = try_off(server.factor_code(secret, -1));
     assert!(used.text.contains("wait for the next code"), "{}", used.text);
     used.assert_error(401, "invalid_credentials", Some("code"));
-    let wrong = try_off(wrong_code(&[-1, 0, 1].map(|steps| server.factor_code(secret, steps))));
+    let wrong = try_off(code_not_in(&[-1, 0, 1].map(|steps| server.factor_code(secret, steps))));
     assert!(!wrong.text.contains("wait for the next code"), "{}", wrong.text);
     wrong.assert_error(401, "invalid_credentials", Some("code"));
     try_off(server.factor_code(secret, 0)).expect(204);

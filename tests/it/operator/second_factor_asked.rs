@@ -1,8 +1,8 @@
 //! The second factor: operations that require a code, limits on guessing, and deactivation by other users.
 
 use crate::support::second_factor::{
-    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, cookie_from,
-    wrong_code,
+    ANNA, BEN, CONFIRM, FACTOR, NULL, OperatorServer, PASSWORD, SESSION, STEP_MS, code_not_in,
+    cookie_from,
 };
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ fn code_guesses_are_limited() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
-    let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
+    let (right, wrong) = (json!(near[1]), json!(code_not_in(&near)));
     let from = "198.51.100.1";
     for _ in 0..6 {
         // A right password does not reset the count of wrong codes.
@@ -71,7 +71,7 @@ fn replayed_code_is_rejected_but_not_counted_as_a_guess() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
-    let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(wrong_code(&near)));
+    let (used, newer, wrong) = (json!(near[1]), json!(near[2]), json!(code_not_in(&near)));
     let own = "198.51.100.7";
     let session = cookie_from(&server.sign_in_from_address(own, ANNA, &used).expect(201));
     // The same code is sent again from the same client and from new clients, at sign-in and in the session.
@@ -112,7 +112,7 @@ fn attacker_with_password_cannot_lock_out_the_owner() {
     }
     server.advance_ms(3 * STEP_MS);
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
-    let wrong = json!(wrong_code(&near));
+    let wrong = json!(code_not_in(&near));
     // An attacker knows the password, signs in from many clients, and guesses codes from each of these clients.
     let guess = |client: usize| {
         let from = format!("203.0.113.{client}");
@@ -174,7 +174,7 @@ fn unverified_code_does_not_make_a_client_known() {
     // None of these clients counts as known, so all of them together may guess twenty times.
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
-    let (right, wrong) = (json!(near[1]), json!(wrong_code(&near)));
+    let (right, wrong) = (json!(near[1]), json!(code_not_in(&near)));
     let guess =
         |number: usize, code: &Value| server.sign_in_from_address(&guesser(number), ANNA, code);
     let guesses = (0..6).flat_map(|_| 0..8);
@@ -274,7 +274,7 @@ fn other_operator_turns_off_a_lost_factor() {
 }
 
 #[test]
-fn command_line_turns_off_factor_beside_a_running_server() {
+fn command_line_turns_off_factor_while_server_runs() {
     let server = OperatorServer::open();
     let owner = server.turn_on_factor();
     assert_eq!(

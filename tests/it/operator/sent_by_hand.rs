@@ -4,7 +4,7 @@ use crate::support::installation::{EMAIL, Installation, RunningServer, SOLANA};
 use crate::support::operator_interface::{OTHER_ACCOUNT, OperatorInterface};
 use serde_json::{Value, json};
 
-const EVM: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+const EVM_ADDRESS: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
 /// Returns a payout as the operator interface shows it.
 #[track_caller]
@@ -31,9 +31,9 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
             Some("bitcoin:bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq?amount=0.199".to_owned()),
         ),
         (
-            ["USDC-BASE", "base", EVM],
+            ["USDC-BASE", "base", EVM_ADDRESS],
             Some(format!(
-                "ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address={EVM}&uint256=199000"
+                "ethereum:0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913@8453/transfer?address={EVM_ADDRESS}&uint256=199000"
             )),
         ),
         // Tron has no standard payment URI: the QR code contains the address.
@@ -78,7 +78,7 @@ fn payment_uri_is_shown_while_payout_is_sent_by_hand() {
 fn unfollowed_chain_has_no_payment_uri_with_test_networks() {
     let served = Installation::new();
     let running = served.start(&["--test-networks"]);
-    let id = served.create_approved_payout_to(&running, ["ETH", "ethereum", EVM]);
+    let id = served.create_approved_payout_to(&running, ["ETH", "ethereum", EVM_ADDRESS]);
     apply_payout_action(&running, &id, &json!({ "action": "process" }));
     let sent = get_payout(&served, &running, &id);
     assert_eq!(sent["paymentUri"], Value::Null);

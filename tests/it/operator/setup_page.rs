@@ -5,41 +5,41 @@ use crate::support::browser::Page;
 use serde_json::json;
 
 /// Path of the setup page, with the token.
-const LINK: &str = "/setup?token=a+token+for+the+set-up";
+const SETUP_PATH: &str = "/setup?token=a+token+for+the+set-up";
 /// Form field with the token.
-const TOKEN: &str = "token=a+token+for+the+set-up";
+const TOKEN_FIELD: &str = "token=a+token+for+the+set-up";
 /// SHA-256 of the token.
-const HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
+const TOKEN_HASH: &str = "1b24f140e45b76a4d07e45bf716f196b73780090db0c702790d9b43a2375c329";
 
 /// Starts a sandbox without users, whose setup link is valid for an hour.
 fn shop_without_users() -> Shop {
     let shop = Shop::open();
     shop.execute_sql(&format!(
         "delete from users;
-         update file set setup_hash = x'{HASH}', setup_expires_at = clock_frozen_at + 3600000;"
+         update file set setup_hash = x'{TOKEN_HASH}', setup_expires_at = clock_frozen_at + 3600000;"
     ));
     shop
 }
 
 /// Submits the form with these fields and the token.
 fn submit_form(shop: &Shop, fields: &str) -> Page {
-    Page::from_response(shop.submit("/setup", &[], &format!("{TOKEN}&{fields}")))
+    Page::from_response(shop.submit("/setup", &[], &format!("{TOKEN_FIELD}&{fields}")))
 }
 
 #[test]
 fn first_operator_is_created_once() {
     let shop = shop_without_users();
     let page = shop
-        .get_page(LINK)
-        .assert_shows(200, &["name=\"email\"", "type=\"password\"", "action=\"setup\""]);
+        .get_page(SETUP_PATH)
+        .assert_contains_texts(200, &["name=\"email\"", "type=\"password\"", "action=\"setup\""]);
     assert!(page.0.headers["content-security-policy"].contains("frame-ancestors 'none'"));
-    page.assert_hides(&["TEST."]);
+    page.assert_lacks_texts(&["TEST."]);
     let fields = "email=anna%40shop.test&password=+anna%27s+password+";
-    submit_form(&shop, fields).assert_shows(200, &["anna@shop.test may sign in now"]);
+    submit_form(&shop, fields).assert_contains_texts(200, &["anna@shop.test may sign in now"]);
     let body = json!({ "email": "anna@shop.test", "password": " anna's password " });
     let begun = shop.post("/dashboard/api/session", None, body).expect(201).json();
     assert_eq!(begun["user"]["role"], "operator");
-    shop.get_page(LINK).assert_error(403).assert_hides(&["<form"]);
+    shop.get_page(SETUP_PATH).assert_error(403).assert_lacks_texts(&["<form"]);
     submit_form(&shop, "email=eve%40shop.test&password=eve%27s+password").assert_error(403);
     assert_eq!(shop.query_text("select count(*) || '' from users"), "1");
 }
@@ -55,25 +55,25 @@ fn invalid_form_shows_errors_and_link_stays_valid() {
         ("email=%22%3E%3Cscript%3E&password=long+enough", "value=\"&#34;&#62;&#60;script&#62;\""),
     ] {
         submit_form(&shop, fields)
-            .assert_shows(400, &["role=\"alert\"", told])
-            .assert_hides(&["long enough"]);
+            .assert_contains_texts(400, &["role=\"alert\"", told])
+            .assert_lacks_texts(&["long enough"]);
     }
     let twice = "email=a%40shop.test&email=b%40shop.test&password=long+enough";
     submit_form(&shop, twice).assert_error(400);
     assert_eq!(shop.query_text("select count(*) || '' from users"), "0");
-    shop.get_page(LINK).assert_shows(200, &["<form"]);
+    shop.get_page(SETUP_PATH).assert_contains_texts(200, &["<form"]);
 }
 
 #[test]
 fn invalid_or_expired_link_shows_no_form() {
     let shop = shop_without_users();
     for wrong in ["/setup", "/setup?token=", "/setup?token=guessed"] {
-        shop.get_page(wrong).assert_error(403).assert_hides(&["<form"]);
+        shop.get_page(wrong).assert_error(403).assert_lacks_texts(&["<form"]);
     }
     let guess = "token=guessed&email=anna%40shop.test&password=long+enough";
     Page::from_response(shop.submit("/setup", &[], guess)).assert_error(403);
     Page::from_response(shop.send("DELETE", "/setup", &[], "")).assert_error(405);
     shop.advance("1h");
-    shop.get_page(LINK).assert_error(403).assert_hides(&["<form"]);
+    shop.get_page(SETUP_PATH).assert_error(403).assert_lacks_texts(&["<form"]);
     submit_form(&shop, "email=anna%40shop.test&password=long+enough").assert_error(403);
 }

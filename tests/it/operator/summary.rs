@@ -81,7 +81,7 @@ impl OperatorInterface {
 }
 
 #[track_caller]
-fn id(of: &Value) -> String {
+fn object_id(of: &Value) -> String {
     of["id"].as_str().unwrap().to_owned()
 }
 
@@ -135,7 +135,7 @@ fn empty_account_has_zero_counts() {
 #[test]
 fn invoice_counts_follow_status_changes() {
     let mut interface = OperatorInterface::open();
-    let invoice = id(&interface.shop.create_invoice("20.00", json!({})));
+    let invoice = object_id(&interface.shop.create_invoice("20.00", json!({})));
     interface.assert_invoice_counts(&[("created", 1)], &[("created", 1)]);
     let path = format!("/v1/invoices/{invoice}/select");
     let coin = json!({ "asset": "LTC" });
@@ -156,7 +156,7 @@ fn invoice_counts_follow_status_changes() {
         assert_eq!(other["balances"][0]["sales"], "0.00", "{account} {mode}");
     }
     interface.shop.advance("29d");
-    let later = id(&interface.shop.create_invoice("20.00", json!({})));
+    let later = object_id(&interface.shop.create_invoice("20.00", json!({})));
     interface.shop.cancel_invoice(&later).expect(200);
     interface.shop.advance("1d");
     interface.sign_in_again();
@@ -212,13 +212,13 @@ fn payouts_and_refunds_are_counted_until_final() {
 }
 
 #[test]
-fn accounts_and_unmatched_payments_are_counted_until_decided() {
+fn accounts_and_unmatched_payments_are_counted_until_resolved() {
     let interface = OperatorInterface::open();
     interface.assert_live_summary(&[]);
     let account =
         interface.send_expecting_success("POST", "accounts", json!({ "name": "Corner Shop" }));
     interface.assert_live_summary(&[("/accountsPending", json!(1))]);
-    let path = format!("accounts/{}/status", id(&account));
+    let path = format!("accounts/{}/status", object_id(&account));
     interface.send_expecting_success("POST", &path, json!({ "status": "active" }));
     interface.assert_live_summary(&[]);
     let body =
@@ -243,7 +243,7 @@ fn waiting_servers_are_counted() {
         let path = format!("/reseller/servers{path}");
         interface.shop.send(method, &path, &token, body)
     };
-    let server = id(&reseller("POST", "", &order.to_string()).expect(201).json());
+    let server = object_id(&reseller("POST", "", &order.to_string()).expect(201).json());
     let decide =
         |body: Value| interface.send_expecting_success("POST", &format!("servers/{server}"), body);
     let one = [("/serversWaiting", json!(1))];
@@ -269,7 +269,7 @@ fn waiting_servers_are_counted() {
 /// Starts a receiver that replies with the status stored in `status`.
 fn receiver_with_status(status: &Arc<AtomicU16>) -> Receiver {
     let status = Arc::clone(status);
-    Receiver::start_scripted(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
+    Receiver::start_with_script(move |_, _| Reply::Status(status.load(Ordering::SeqCst)))
 }
 
 #[test]
@@ -303,7 +303,7 @@ fn endpoint_is_failing_until_it_accepts_a_delivery() {
     let others = interface.account_summary(OTHER_ACCOUNT, "test");
     assert_eq!(others["failingEndpoints"], json!([]));
     let switch = |enabled: bool| {
-        let path = format!("endpoints/{}", id(&endpoint));
+        let path = format!("endpoints/{}", object_id(&endpoint));
         let body = json!({ "enabled": enabled });
         interface.request("PATCH", &path, &body).expect(200);
     };
@@ -342,12 +342,12 @@ fn unreachable_endpoint_is_reported_and_resend_restarts_attempts() {
     assert_eq!((&shown[0]["failedAttempts"], &shown[0]["lastStatus"]), (&json!(11), &NULL));
     assert!(shown[0]["lastError"].as_str().is_some_and(|error| !error.is_empty()));
     assert_eq!(failing("live"), shown, "it is told of both modes");
-    let receiver = Receiver::start_replying(Reply::Status(200));
-    let path = format!("endpoints/{}", id(&endpoint));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
+    let path = format!("endpoints/{}", object_id(&endpoint));
     let body = json!({ "url": receiver.url() });
     interface.request("PATCH", &path, &body).expect(200);
     assert_eq!(failing("test")[0]["url"], receiver.url());
-    let delivery = id(&interface.get("deliveries")["data"][0]);
+    let delivery = object_id(&interface.get("deliveries")["data"][0]);
     interface.request("POST", &format!("deliveries/{delivery}/resend"), &NULL).expect(200);
     interface.shop.advance("1s");
     assert_eq!(failing("test"), json!([]));

@@ -4,9 +4,9 @@ use crate::support::installation::{Installation, RunningServer};
 use crate::support::{Response, agent, send};
 use serde_json::{Value, json};
 
-const MAIN: &str = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq";
-const TESTNET: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
-const REGTEST: &str = "bcrt1q6rz28mcfaxtmd6v789l9rrlrusdprr9pz3cppk";
+const MAINNET_ADDRESS: &str = "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq";
+const TESTNET_ADDRESS: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
+const REGTEST_ADDRESS: &str = "bcrt1q6rz28mcfaxtmd6v789l9rrlrusdprr9pz3cppk";
 const TESTNET_P2PKH: &str = "mipcBbFg9gMiCh81Kj8tqqdgoZub1ZJRfn";
 const EVM_ADDRESS: &str = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
@@ -42,9 +42,9 @@ fn post(served: &Installation, running: &RunningServer, path: &str, body: &Value
 #[test]
 fn transfers_go_to_the_followed_network() {
     for (network, taken, refused) in [
-        ("regtest", &[REGTEST, TESTNET_P2PKH][..], &[MAIN, TESTNET][..]),
-        ("testnet4", &[TESTNET, TESTNET_P2PKH], &[MAIN, REGTEST]),
-        ("main", &[MAIN], &[TESTNET, REGTEST, TESTNET_P2PKH]),
+        ("regtest", &[REGTEST_ADDRESS, TESTNET_P2PKH][..], &[MAINNET_ADDRESS, TESTNET_ADDRESS][..]),
+        ("testnet4", &[TESTNET_ADDRESS, TESTNET_P2PKH], &[MAINNET_ADDRESS, REGTEST_ADDRESS]),
+        ("main", &[MAINNET_ADDRESS], &[TESTNET_ADDRESS, REGTEST_ADDRESS, TESTNET_P2PKH]),
     ] {
         let served = installation_following(network);
         let running = served.start(&["--test-networks"]);
@@ -79,9 +79,9 @@ fn transfers_go_to_the_followed_network() {
 fn payout_to_address_of_another_network_is_rejected() {
     let served = installation_following("regtest");
     for (address, settings, problem) in [
-        (MAIN, &["--test-networks"][..], Some("is not an address on bitcoin")),
-        (REGTEST, &["--test-networks"], None),
-        (REGTEST, &[], Some("is not an address on bitcoin")),
+        (MAINNET_ADDRESS, &["--test-networks"][..], Some("is not an address on bitcoin")),
+        (REGTEST_ADDRESS, &["--test-networks"], None),
+        (REGTEST_ADDRESS, &[], Some("is not an address on bitcoin")),
     ] {
         served
             .open_file()

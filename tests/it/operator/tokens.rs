@@ -63,7 +63,7 @@ fn token_is_shown_once_and_identified_by_last_four_characters() {
         let sql = "select count(*) from reseller_tokens where hash = ?1";
         file.query_row(sql, [hash], |row| row.get(0)).unwrap()
     };
-    assert_eq!(kept(&coffer::domain::apikey::hash(text)), 1);
+    assert_eq!(kept(&coffer::domain::apikey::hash_key(text)), 1);
     let details: String =
         file.query_row("select group_concat(detail) from audit_log", [], |row| row.get(0)).unwrap();
     assert!(!details.contains(text) && !details.contains(&text[3..]));
@@ -116,7 +116,7 @@ fn server_accepts_only_created_tokens_until_revoked() {
     let mistyped = with_typo(&text);
     // A malformed token is rejected without a lookup, even if the file contains its hash.
     for planted in [mistyped.as_str(), "rt_sandbox"] {
-        let hash = coffer::domain::apikey::hash(planted);
+        let hash = coffer::domain::apikey::hash_key(planted);
         let statement = "insert into reseller_tokens (id, account, hash, last4, created_at)
             values (?1, 1, ?2, 'none', 0)";
         let params = rusqlite::params![planted, &hash[..]];

@@ -4,10 +4,10 @@ use crate::support::{LIVE, Response, Shop, TEST};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-const OPERATOR: &str = "operator@sandbox.test";
-const MERCHANT: &str = "merchant@sandbox.test";
+const OPERATOR_EMAIL: &str = "operator@sandbox.test";
+const MERCHANT_EMAIL: &str = "merchant@sandbox.test";
 /// A Solana address.
-const SOLANA: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
+const SOLANA_ADDRESS: &str = "4Nd1mYQZKXmxYkS8VqzuR8yGx1k9w5iP1zv2n7K8d3rT";
 
 /// A sandbox with the id of its account, and the cookies of the operator and of the account's user.
 struct TransferInterface {
@@ -37,8 +37,8 @@ impl TransferInterface {
         let account = merchant["id"].as_str().unwrap();
         TransferInterface {
             account: account.to_owned(),
-            operator: shop.sign_in(OPERATOR),
-            merchant: shop.sign_in(MERCHANT),
+            operator: shop.sign_in(OPERATOR_EMAIL),
+            merchant: shop.sign_in(MERCHANT_EMAIL),
             shop,
         }
     }
@@ -110,10 +110,10 @@ fn merchant_requests_payout_and_operator_processes_it() {
     assert_eq!(
         interface.audit_entries(id),
         [
-            who("request", MERCHANT),
-            who("approve", OPERATOR),
-            who("process", OPERATOR),
-            who("pay", OPERATOR)
+            who("request", MERCHANT_EMAIL),
+            who("approve", OPERATOR_EMAIL),
+            who("process", OPERATOR_EMAIL),
+            who("pay", OPERATOR_EMAIL)
         ]
     );
 }
@@ -123,13 +123,16 @@ fn refund_is_requested_and_processed() {
     let interface = TransferInterface::open();
     let invoice = interface.shop.fund_balance(TEST, "100.00", "EUR");
     let path = format!("/dashboard/api/accounts/{}/refunds?mode=test", interface.account);
-    let body = json!({ "invoice": invoice, "amount": "5.00", "asset": "SOL", "toAddress": SOLANA, "reason": "late" });
+    let body = json!({ "invoice": invoice, "amount": "5.00", "asset": "SOL", "toAddress": SOLANA_ADDRESS, "reason": "late" });
     let headers = [("cookie", interface.merchant.as_str()), ("Idempotency-Key", "a")];
     let ask = || interface.shop.send("POST", &path, &headers, &body.to_string()).expect(201);
     let refund = ask().json();
     assert_eq!(ask().json(), refund, "the same again");
     let id = refund["id"].as_str().unwrap();
-    assert_eq!((&refund["invoiceId"], &refund["toAddress"]), (&json!(invoice), &json!(SOLANA)));
+    assert_eq!(
+        (&refund["invoiceId"], &refund["toAddress"]),
+        (&json!(invoice), &json!(SOLANA_ADDRESS))
+    );
     for query in ["", &format!("&invoiceId={invoice}"), "&limit=1"] {
         let list = interface
             .send_as_operator("GET", &format!("{path}{query}"), Value::Null)
@@ -161,7 +164,11 @@ fn refund_is_requested_and_processed() {
     let who = |action: &str, actor: &str| (actor.to_owned(), format!("refund.{action}"));
     assert_eq!(
         interface.audit_entries(id),
-        [who("request", MERCHANT), who("approve", OPERATOR), who("fail", OPERATOR)]
+        [
+            who("request", MERCHANT_EMAIL),
+            who("approve", OPERATOR_EMAIL),
+            who("fail", OPERATOR_EMAIL)
+        ]
     );
 }
 
@@ -246,7 +253,7 @@ fn user_of_another_account_finds_nothing() {
     let interface = TransferInterface::open();
     let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let other = interface.shop.sign_in("other@sandbox.test");
-    let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA });
+    let body = json!({ "amount": "20.00", "invoice": invoice, "toAddress": SOLANA_ADDRESS });
     for kind in ["payouts", "refunds"] {
         let path = format!("/dashboard/api/accounts/{}/{kind}", interface.account);
         for method in ["GET", "POST"] {
@@ -259,7 +266,7 @@ fn user_of_another_account_finds_nothing() {
     }
     // A refund of one account cannot refer to an invoice of another account.
     let own = "/dashboard/api/accounts/01a1fd55-7a80-7af2-9132-9b2fc82e5efe/refunds";
-    let body = json!({ "invoice": invoice, "toAddress": SOLANA });
+    let body = json!({ "invoice": invoice, "toAddress": SOLANA_ADDRESS });
     interface.send(&other, "POST", own, body).assert_error(404, "not_found", None);
     assert_eq!(
         interface.send(&other, "GET", own, Value::Null).expect(200).json(),
@@ -273,7 +280,7 @@ fn key_of_another_account_finds_nothing() {
     let invoice = interface.shop.fund_balance(LIVE, "100.00", "EUR");
     let conn = Connection::open(interface.shop.file()).unwrap();
     let key = "sk_live_other";
-    let hash = coffer::domain::apikey::hash(key);
+    let hash = coffer::domain::apikey::hash_key(key);
     let insert = "insert into keys (id, account, class, mode, hash, last4, created_at)
                     values ('k', 2, 'secret', 'live', ?1, 'ther', 0)";
     conn.execute(insert, [hash]).unwrap();

@@ -177,7 +177,7 @@ fn setup_link_creates_first_operator_once() {
     let scratch = Scratch::new();
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
     let (mut process, _, first) = start_server(&file, &said);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let (mut process, url, second) = start_server(&file, &said);
     let (first, second) = (first.unwrap(), second.unwrap());
     assert!(first.len() == 64 && first != second, "each start has its own");
@@ -194,13 +194,13 @@ fn setup_link_creates_first_operator_once() {
         "invalid_credentials",
         None,
     );
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let (_process, _, third) = start_server(&file, &said);
     assert_eq!(third, None, "there is an operator");
 }
 
 #[test]
-fn command_line_creates_users_beside_a_running_server() {
+fn command_line_creates_users_while_server_runs() {
     let scratch = Scratch::new();
     let (file, said) = (scratch.path("shop.db"), scratch.path("said"));
     let (_process, url, token) = start_server(&file, &said);

@@ -15,16 +15,16 @@ pub const ZPUB: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNf
 pub const VPUB: &str = "vpub5YvMuJNjRSYon44z9QmCfdf8SqJRVNvz6m55Qy5iVjZQxDfUgtiQjnc7CC1fAbED2tAGCZRERUfvtn2DstZGU6HMns6dXXH2wujSc2wfi2x";
 /// The key of [`ZPUB`] in the form `xpub`.
 pub const XPUB: &str = "xpub6CatWdiZiodmUeTDp8LT5or8nmbKNcuyvz7WyksVFkKB4RHwCD3XyuvPEbvqAQY3rAPshWcMLoP2fMFMKHPJ4ZeZXYVUhLv1VMrjPC7PW6V";
-pub const EVM: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
+pub const EVM_XPUB: &str = "xpub6DCoCpSuQZB2jawqnGMEPS63ePKWkwWPH4TU45Q7LPXWuNd8TMtVxRrgjtEshuqpK3mdhaWHPFsBngh5GFZaM6si3yZdUsT8ddYM3PwnATt";
 const BITCOIN_ADDRESSES: [&str; 3] = [
     "bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu",
     "bc1qnjg0jd8228aq7egyzacy8cys3knf9xvrerkf9g",
     "bc1qp59yckz4ae5c4efgw2s5wfyvrz0ala7rgvuz8z",
 ];
 const NULL: Value = Value::Null;
-const WALLETS: &str = "/dashboard/api/wallets";
-const CHECK: &str = "/dashboard/api/wallets/check";
-const OWN: &str = "/dashboard/api/own-addresses";
+const WALLETS_PATH: &str = "/dashboard/api/wallets";
+const WALLET_CHECK_PATH: &str = "/dashboard/api/wallets/check";
+const OWN_ADDRESSES_PATH: &str = "/dashboard/api/own-addresses";
 
 /// Sends a request as the operator.
 #[track_caller]
@@ -119,8 +119,8 @@ fn wallets_of_every_chain_list_their_addresses() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     for (chain, key, args) in [
-        ("evm", EVM, &[][..]),
-        ("tron", EVM, &["--next", "12"]),
+        ("evm", EVM_XPUB, &[][..]),
+        ("tron", EVM_XPUB, &["--next", "12"]),
         ("dogecoin", XPUB, &[]),
         ("litecoin", XPUB, &["--script", "tr"]),
     ] {
@@ -158,12 +158,12 @@ fn invalid_wallet_command_explains_the_right_form() {
             XPUB,
             "chain must be one of bitcoin, litecoin, dogecoin, evm, tron",
         ),
-        (&["add", "evm", "--yes", "--script", "pkh"], EVM, "script must be left out"),
-        (&["add", "evm", "--yes", "--next", "-1"], EVM, "unexpected argument"),
-        (&["add", "evm", "--yes", "--next", "x"], EVM, "next must be a whole number"),
+        (&["add", "evm", "--yes", "--script", "pkh"], EVM_XPUB, "script must be left out"),
+        (&["add", "evm", "--yes", "--next", "-1"], EVM_XPUB, "unexpected argument"),
+        (&["add", "evm", "--yes", "--next", "x"], EVM_XPUB, "next must be a whole number"),
         (
             &["add", "evm", "--yes", "--next", "2147483648"],
-            EVM,
+            EVM_XPUB,
             "next must be a whole number from 0 to 2147483647",
         ),
         (&["add", "evm", "--yes"], "\n \n", "key must be given on standard input"),
@@ -181,25 +181,25 @@ fn operator_adds_and_retires_wallets_and_changes_are_logged() {
     let send =
         |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
     let body = json!({ "chain": "bitcoin", "key": ZPUB, "name": "Till", "next": 4 });
-    let checked = send("POST", CHECK, &body).expect(200).json();
+    let checked = send("POST", WALLET_CHECK_PATH, &body).expect(200).json();
     assert_eq!(checked["addresses"], json!(BITCOIN_ADDRESSES));
     assert_eq!(checked["wallet"], NULL);
-    let listed = || send("GET", WALLETS, &NULL).expect(200).json()["data"].clone();
+    let listed = || send("GET", WALLETS_PATH, &NULL).expect(200).json()["data"].clone();
     assert_eq!(listed(), json!([]));
-    let added = send("POST", WALLETS, &body).expect(201).json();
+    let added = send("POST", WALLETS_PATH, &body).expect(201).json();
     let id = added["id"].as_str().unwrap().to_owned();
     assert_eq!(listed(), json!([added]));
     let spelt = json!({ "chain": "bitcoin", "key": XPUB, "script": "wpkh" });
-    let checked = send("POST", CHECK, &spelt).expect(200).json();
+    let checked = send("POST", WALLET_CHECK_PATH, &spelt).expect(200).json();
     assert_eq!(checked["wallet"], json!(id));
     assert_eq!(checked["nextIndex"], 4);
     let retired = send("POST", &format!("/dashboard/api/wallets/{id}/retire"), &NULL);
     assert!(retired.expect(200).json()["retiredAt"].is_string());
     let again = json!({ "chain": "bitcoin", "key": ZPUB });
-    send("POST", WALLETS, &again).expect(201);
+    send("POST", WALLETS_PATH, &again).expect(201);
     let own = json!({ "chain": "tron", "address": "TUEZSdKsoDHQMeZwihtdoBiN46zxhGWYdH" });
-    let declared = send("POST", OWN, &own).expect(201).json();
-    let listed = send("GET", OWN, &NULL).expect(200).json();
+    let declared = send("POST", OWN_ADDRESSES_PATH, &own).expect(201).json();
+    let listed = send("GET", OWN_ADDRESSES_PATH, &NULL).expect(200).json();
     assert_eq!(listed["data"], json!([declared]));
     let noted = |action: &str| interface.shop.audit_entries(action);
     let by = |detail: Value| {
@@ -214,7 +214,7 @@ fn operator_adds_and_retires_wallets_and_changes_are_logged() {
 }
 
 /// Invalid request bodies that add a wallet, each with the field that the error names.
-const WRONG: [(&str, &str); 11] = [
+const INVALID_BODIES: [(&str, &str); 11] = [
     (r#"{"key": "Z"}"#, "chain"),
     (r#"{"chain": "bitcoin"}"#, "key"),
     (r#"{"chain": "bitcoin", "key": 1}"#, "key"),
@@ -233,11 +233,11 @@ fn invalid_or_forbidden_wallet_changes_nothing() {
     let interface = OperatorInterface::open();
     let send =
         |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
-    for (body, param) in WRONG {
+    for (body, param) in INVALID_BODIES {
         let keys =
             body.replace("\"Z\"", &format!("\"{ZPUB}\"")).replace("\"X\"", &format!("\"{XPUB}\""));
         let body = serde_json::from_str(&keys).unwrap();
-        for path in [WALLETS, CHECK] {
+        for path in [WALLETS_PATH, WALLET_CHECK_PATH] {
             send("POST", path, &body).assert_error(400, "invalid_request", Some(param));
         }
     }
@@ -247,13 +247,17 @@ fn invalid_or_forbidden_wallet_changes_nothing() {
         let addresses = format!("/dashboard/api/wallets/{unknown}/addresses.csv");
         send("GET", &addresses, &NULL).assert_error(404, "not_found", None);
     }
-    for (method, path) in
-        [("GET", WALLETS), ("POST", WALLETS), ("POST", CHECK), ("GET", OWN), ("POST", OWN)]
-    {
+    for (method, path) in [
+        ("GET", WALLETS_PATH),
+        ("POST", WALLETS_PATH),
+        ("POST", WALLET_CHECK_PATH),
+        ("GET", OWN_ADDRESSES_PATH),
+        ("POST", OWN_ADDRESSES_PATH),
+    ] {
         let answer = interface.send(&interface.merchant, method, path, &NULL);
         answer.assert_error(403, "forbidden", None);
     }
-    let listed = send("GET", WALLETS, &NULL).expect(200).json();
+    let listed = send("GET", WALLETS_PATH, &NULL).expect(200).json();
     assert_eq!(listed, json!({ "data": [] }));
 }
 
@@ -263,8 +267,9 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let shop = &interface.shop;
     let send =
         |method: &str, path: &str, body: &Value| send_as_operator(&interface, method, path, body);
-    let body = json!({ "chain": "evm", "key": EVM });
-    let id = send("POST", WALLETS, &body).expect(201).json()["id"].as_str().unwrap().to_owned();
+    let body = json!({ "chain": "evm", "key": EVM_XPUB });
+    let id =
+        send("POST", WALLETS_PATH, &body).expect(201).json()["id"].as_str().unwrap().to_owned();
     // Two live invoices get addresses of the wallet. Payments in both coins go to the second address.
     let address = |shop: &Shop| {
         let order = json!({ "amount": "60.00", "currency": "EUR", "asset": "ETH" });
@@ -303,7 +308,7 @@ fn received_payments_of_a_wallet_are_listed_by_path_address_and_coin() {
     let header = "path,address,coin,amount,wallet\r\n";
     assert_eq!(csv("?funded=true"), format!("{header}{funded}"));
     assert_eq!(csv(""), format!("{header}m/0/3,{first},,,{id}\r\n{funded}"));
-    let listed = send("GET", WALLETS, &NULL).expect(200).json();
+    let listed = send("GET", WALLETS_PATH, &NULL).expect(200).json();
     // The first 30 addresses received no payment, so the gap limit is 31.
     assert_eq!(listed["data"][0]["gapLimit"], 31);
 }

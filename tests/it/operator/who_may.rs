@@ -29,7 +29,7 @@ fn account_path(route: &Route, account: &str) -> String {
 #[test]
 fn every_route_checks_role_and_account() {
     let interface = OperatorInterface::open();
-    let before = interface.audit_length();
+    let before = interface.audit_entry_count();
     let (mut of_accounts, mut of_operators) = (0, 0);
     for (route, role) in session_routes() {
         let code = |cookie: &str, account: &str| {
@@ -56,5 +56,5 @@ fn every_route_checks_role_and_account() {
         }
     }
     assert!(of_accounts >= 20 && of_operators >= 10, "{of_accounts} {of_operators}");
-    assert_eq!(interface.audit_length(), before, "nothing was done");
+    assert_eq!(interface.audit_entry_count(), before, "nothing was done");
 }

@@ -42,7 +42,7 @@ fn assigned_confirmed_payment_is_booked() {
     let again = json!({ "address": FOREIGN, "asset": "BTC", "amount": "0.001", "txid": txid });
     let again = shop.post("/sandbox/payments", None, again).expect(200);
     assert_eq!(again.json()["id"], json!(payment));
-    operator.assign(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
+    operator.assign_unmatched(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
         409,
         "invalid_transition",
         None,
@@ -132,7 +132,11 @@ fn unmatched_payment_is_assigned_to_a_customer() {
     // Litecoin has no customer addresses, so a payment in litecoin cannot be assigned to a customer.
     let body = json!({ "address": "tltc1q33fggyev8st5a7yfdgkwqfsww53vmrm9kljdp9", "asset": "LTC", "amount": "1" });
     let on_litecoin = shop.pay(body);
-    operator.assign(&on_litecoin, &ada).assert_error(400, "invalid_request", Some("customer"));
+    operator.assign_unmatched(&on_litecoin, &ada).assert_error(
+        400,
+        "invalid_request",
+        Some("customer"),
+    );
     operator.assert_audit_clean();
 }
 
@@ -140,7 +144,7 @@ fn unmatched_payment_is_assigned_to_a_customer() {
 fn invalid_assignment_changes_nothing() {
     let operator = OperatorSession::open();
     let shop = &operator.shop;
-    let assign = |id: &str, body: &Value| operator.assign(id, body);
+    let assign = |id: &str, body: &Value| operator.assign_unmatched(id, body);
     shop.create_addresses(LIVE, "live").expect(201);
     let account = shop.get("/v1/merchant", Some(TEST)).expect(200).json()["id"].clone();
     let invoice = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
@@ -280,7 +284,7 @@ fn concurrent_assignments_assign_once() {
                 let operator = &operator;
                 let body = json!({ "invoice": invoice["id"] });
                 let lost = &lost;
-                scope.spawn(move || operator.assign(lost, &body).status)
+                scope.spawn(move || operator.assign_unmatched(lost, &body).status)
             })
             .collect();
         tasks.into_iter().map(|task| task.join().unwrap()).collect()

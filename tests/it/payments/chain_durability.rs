@@ -94,6 +94,6 @@ fn transaction_is_stored_atomically() {
         send(&agent(), "POST", &target, &[], &body.to_string()).expect(200);
     }
     assert!(acknowledged.len() > KILLS);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(findings(&file), Vec::<String>::new());
 }

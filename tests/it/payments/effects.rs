@@ -107,7 +107,7 @@ fn top_up_after_the_deadline_is_paid_late() {
 }
 
 #[test]
-fn seen_half_payments_add_up_to_pending() {
+fn two_seen_half_payments_make_the_invoice_detected() {
     let (shop, id) = create_waiting_invoice();
     let first = shop.pay(json!({ "invoice": id, "amount": "0.625" }));
     let second = shop.pay(json!({ "invoice": id }));
@@ -206,7 +206,7 @@ fn reversal_uses_the_booked_fee() {
 }
 
 #[test]
-fn payment_in_an_earlier_coin_counts_at_its_own_rate() {
+fn payment_in_an_earlier_selected_coin_counts_at_the_rate_of_that_coin() {
     let shop = Shop::open();
     let id = shop.create_invoice("100.00", json!({}))["id"].as_str().unwrap().to_owned();
     let litecoin = shop.select_asset(&id, "LTC");
@@ -254,7 +254,7 @@ fn newest_selected_coin_is_shown_again_when_all_payments_drop() {
 }
 
 #[test]
-fn tolerance_includes_its_bound() {
+fn payment_at_the_tolerance_bound_confirms_the_invoice() {
     for (amount, status) in [
         ("1.24375", "confirmed"),
         ("1.24362", "underpaid"),

@@ -162,7 +162,7 @@ fn payment_in_time_counts_however_late_it_is_seen() {
 }
 
 #[test]
-fn long_lagging_chain_is_not_offered() {
+fn coin_of_a_long_lagging_chain_is_not_offered() {
     let shop = open_lagging_shop();
     let all = shop.offered_coins();
     shop.advance("15m");

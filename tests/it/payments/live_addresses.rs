@@ -3,7 +3,7 @@
 use crate::file::audit::findings;
 use crate::file::old_files::text_column;
 use crate::invoices::idempotency::concurrent_responses;
-use crate::operator::wallets::{EVM, VPUB, XPUB, ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, VPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, call, start_server};
 use crate::support::audit_log::record_direct_writes;
 use coffer::domain::asset::Chain;
@@ -30,13 +30,13 @@ pub fn derive_address(chain: Chain, key: &str, index: u32) -> String {
 pub fn open_shop() -> ProductionFile {
     let shop = ProductionFile::new();
     let active = "update accounts set customers_enabled = 1, status = 'active'";
-    execute(&shop, active);
+    execute_sql(&shop, active);
     record_direct_writes(&shop.file());
     shop
 }
 
 #[track_caller]
-pub fn execute(shop: &ProductionFile, sql: &str) {
+pub fn execute_sql(shop: &ProductionFile, sql: &str) {
     let file = Connection::open(shop.file()).unwrap();
     file.busy_timeout(std::time::Duration::from_secs(10)).unwrap();
     file.execute_batch(sql).unwrap();
@@ -58,7 +58,7 @@ pub fn set_watched(shop: &ProductionFile, chain: &str) {
         "solana" => "mainnet-beta",
         _ => "main",
     };
-    execute(
+    execute_sql(
         shop,
         &format!(
             "insert into chains (mode, chain, scanned_to) values ('live', '{chain}', 0);
@@ -85,7 +85,11 @@ pub fn run_coffer(file: &Path, args: &[&str]) -> String {
 
 /// Returns the live addresses of a customer, as pairs of chain family and address.
 #[track_caller]
-pub fn addresses_of(shop: &ProductionFile, url: &str, reference: &str) -> Vec<(String, String)> {
+pub fn live_customer_addresses(
+    shop: &ProductionFile,
+    url: &str,
+    reference: &str,
+) -> Vec<(String, String)> {
     let path = format!("/v1/customers/{reference}/addresses");
     let made = call(url, &shop.live, "POST", &path, json!({})).expect(201);
     let made: Vec<Value> = serde_json::from_value(made.json()["addresses"].clone()).unwrap();
@@ -101,14 +105,14 @@ pub fn address_entry(family: &str, address: String) -> (String, String) {
 fn watched_chain_with_a_wallet_hands_out_addresses() {
     let shop = open_shop();
     let (_server, url) = start_server(&shop.file(), &NODES);
-    let of = |reference: &str| addresses_of(&shop, &url, reference);
+    let of = |reference: &str| live_customer_addresses(&shop, &url, reference);
     assert_eq!(of("early"), []);
     let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
-    add_wallet(&shop, "evm", EVM);
+    add_wallet(&shop, "evm", EVM_XPUB);
     assert_eq!(of("early"), [], "no chain is watched");
     // All EVM chains have the same address, so it is enough that one of them is watched.
     set_watched(&shop, "base");
-    let evm = |index| address_entry("evm", derive_address(Chain::Ethereum, EVM, index));
+    let evm = |index| address_entry("evm", derive_address(Chain::Ethereum, EVM_XPUB, index));
     let utxo = |index| address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, index));
     assert_eq!(of("early"), [evm(0)]);
     set_watched(&shop, "bitcoin");
@@ -163,22 +167,23 @@ fn concurrent_requests_get_each_index_once_despite_kills() {
 }
 
 #[test]
-fn restored_file_skips_a_gap_shown_by_wallet_list() {
+fn restore_and_wallet_list_show_the_next_index_and_gap_limit() {
     let shop = open_shop();
     let bitcoin = add_wallet(&shop, "bitcoin", ZPUB);
     let file = shop.file();
     // Moves the next index from 5000 to 7000. The wallet then has a gap of 2000 unpaid addresses.
     let args = ["add", "evm", "--yes", "--next"];
-    parse_output(&run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM));
-    let added = parse_output(&run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM));
+    parse_output(&run_wallet_command(&file, &[&args[..], &["5000"]].concat(), EVM_XPUB));
+    let added =
+        parse_output(&run_wallet_command(&file, &[&args[..], &["7000"]].concat(), EVM_XPUB));
     let evm = added[0]["id"].as_str().unwrap();
     set_watched(&shop, "bitcoin");
     let copy = file.with_extension("copy");
     let (mut server, url) = start_server(&file, &NODES);
-    addresses_of(&shop, &url, "early");
+    live_customer_addresses(&shop, &url, "early");
     run_coffer(&file, &["backup", copy.to_str().unwrap()]);
-    addresses_of(&shop, &url, "late");
-    assert!(server.close_input());
+    live_customer_addresses(&shop, &url, "late");
+    assert!(server.close_input_and_wait());
     let planned = run_coffer(&file, &["restore", copy.to_str().unwrap(), "--dry-run"]);
     let said = run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     let line = format!(
@@ -190,7 +195,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
     assert!(said.contains(&line), "{said}");
     assert!(planned.contains(&line.replace(" go on", " would go on")), "{planned}");
     let (_server, url) = start_server(&file, &NODES);
-    let made = addresses_of(&shop, &url, "later");
+    let made = live_customer_addresses(&shop, &url, "later");
     assert_eq!(made, [address_entry("utxo", derive_address(Chain::Bitcoin, ZPUB, 1002))]);
     let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
     assert_eq!(listed[0]["nextIndex"], 1003);
@@ -201,7 +206,7 @@ fn restored_file_skips_a_gap_shown_by_wallet_list() {
 #[test]
 fn live_coin_requires_a_watched_chain() {
     let shop = open_shop();
-    add_wallet(&shop, "evm", EVM);
+    add_wallet(&shop, "evm", EVM_XPUB);
     set_watched(&shop, "base");
     let (_server, url) = start_server(&shop.file(), &NODES);
     let create = |asset: &str| {
@@ -239,12 +244,12 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
         // assigned index.
         assert_eq!(added[0]["gapLimit"], begins.max(20));
         let (mut server, url) = start_server(&file, &NODES);
-        handed_out.extend(addresses_of(&shop, &url, "ada"));
-        assert!(server.close_input());
+        handed_out.extend(live_customer_addresses(&shop, &url, "ada"));
+        assert!(server.close_input_and_wait());
         assert_eq!(findings(&file), Vec::<String>::new());
         // Removes the wallet from the file before the next restore. The copy has no wallet either, and does not
         // record the first restore.
-        execute(&shop, "delete from addresses; delete from wallets");
+        execute_sql(&shop, "delete from addresses; delete from wallets");
         run_coffer(&file, &["restore", copy.to_str().unwrap(), "--force"]);
     }
     let expected = [0, 1000, 2000]
@@ -257,7 +262,7 @@ fn wallet_added_after_a_restore_skips_possibly_used_indexes() {
 }
 
 #[test]
-fn live_mode_uses_only_the_followed_network() {
+fn live_mode_uses_only_the_main_network_wallet() {
     let shop = open_shop();
     let file = shop.file();
     // A key of a test network may be added, but is not used.
@@ -281,21 +286,21 @@ fn live_mode_uses_only_the_followed_network() {
     assert_eq!(listed.iter().map(hands_out).collect::<Vec<_>>(), [false, true]);
     assert_eq!(listed[1]["id"], json!(main));
     let first = derive_address(Chain::Bitcoin, ZPUB, 0);
-    assert_eq!(addresses_of(&shop, &url, "ada"), [address_entry("utxo", first)]);
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), [address_entry("utxo", first)]);
     // When the wallet is retired, the wallet of the test network does not replace it.
     parse_output(&run_wallet_command(&file, &["retire", &main], ""));
-    assert_eq!(addresses_of(&shop, &url, "bob"), []);
+    assert_eq!(live_customer_addresses(&shop, &url, "bob"), []);
 }
 
 #[test]
-fn newest_wallet_is_used_whatever_the_clock() {
+fn last_added_wallet_is_used_even_if_the_clock_went_back() {
     let shop = open_shop();
     let file = shop.file();
     let first = add_wallet(&shop, "bitcoin", ZPUB);
     // Simulates a clock that was years ahead when the wallet was added.
-    execute(&shop, "update wallets set added_at = added_at * 2 where id is not null");
+    execute_sql(&shop, "update wallets set added_at = added_at * 2 where id is not null");
     let args = ["add", "bitcoin", "--yes", "--script", "wpkh"];
-    let second = parse_output(&run_wallet_command(&file, &args, EVM))[0]["id"].clone();
+    let second = parse_output(&run_wallet_command(&file, &args, EVM_XPUB))[0]["id"].clone();
     let handing_out = || {
         let listed = parse_output(&run_wallet_command(&file, &["list"], ""));
         let of = listed.into_iter().filter(|one| one["handsOut"] == true);
@@ -304,14 +309,14 @@ fn newest_wallet_is_used_whatever_the_clock() {
     assert_eq!(handing_out(), slice::from_ref(&second));
     assert_eq!(add_wallet(&shop, "bitcoin", ZPUB), first);
     assert_eq!(handing_out(), [json!(first)]);
-    parse_output(&run_wallet_command(&file, &args, EVM));
+    parse_output(&run_wallet_command(&file, &args, EVM_XPUB));
     assert_eq!(handing_out(), [second]);
 }
 
 #[test]
 fn customer_lists_only_watched_chains() {
     let shop = open_shop();
-    add_wallet(&shop, "evm", EVM);
+    add_wallet(&shop, "evm", EVM_XPUB);
     set_watched(&shop, "base");
     let (_server, url) = start_server(&shop.file(), &NODES);
     let told = |key: &str, method: &str| {
@@ -337,7 +342,7 @@ fn customer_lists_only_watched_chains() {
     set_watched(&shop, "polygon");
     assert_eq!(told(&shop.live, "GET"), expected(&["base", "polygon"]));
     // The server no longer watches the chain.
-    execute(&shop, "delete from chain_blocks; delete from chain_cursors");
+    execute_sql(&shop, "delete from chain_blocks; delete from chain_cursors");
     assert_eq!(told(&shop.live, "GET"), expected(&[]));
     // In test mode, every chain counts as watched.
     let all = told(&shop.test, "POST").unwrap();
@@ -357,7 +362,7 @@ fn wallet_script_can_change_until_an_address_is_handed_out() {
     let address = derive_address(Chain::Bitcoin, ZPUB, 0);
     assert_eq!(right["addresses"][0], json!(address));
     let (_server, url) = start_server(&file, &NODES);
-    assert_eq!(addresses_of(&shop, &url, "ada"), [address_entry("utxo", address)]);
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), [address_entry("utxo", address)]);
     for script in ["pkh", "tr"] {
         let refused = add(script);
         let said = String::from_utf8(refused.stderr).unwrap();

@@ -2,11 +2,11 @@
 //! assigned.
 
 use super::live_addresses::{
-    NODES, addresses_of, derive_address, open_shop, run_coffer, set_watched,
+    NODES, derive_address, live_customer_addresses, open_shop, run_coffer, set_watched,
 };
 use crate::file::audit::findings;
 use crate::file::old_files::{downgraded_copy, text_column};
-use crate::operator::wallets::{EVM, ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::start_server;
 use crate::support::operator_interface::OperatorInterface;
 use coffer::domain::asset::Chain;
@@ -85,7 +85,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     assert!(said.contains("\nnext index 2147483647 -> 10\n"), "{said}");
     assert_eq!(next, 10);
     let (_server, url) = start_server(&file, &NODES);
-    assert_eq!(addresses_of(&shop, &url, "ada"), address_at(10));
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), address_at(10));
     // An unchanged index is not logged.
     for args in [&[][..], &["--next", "11"], &["--next", "11"]] {
         let (said, next) = move_index(&file, args);
@@ -101,7 +101,7 @@ fn next_index_is_lowered_if_no_later_index_was_used() {
     let far = ["--next", "200012"];
     assert_rejected(&file, &far, &["next must be at most 200011,"]);
     assert_eq!(move_index(&file, &["--next", "11"]).1, 11);
-    assert_eq!(addresses_of(&shop, &url, "bob"), address_at(11));
+    assert_eq!(live_customer_addresses(&shop, &url, "bob"), address_at(11));
     let listed = parse_output(&run_wallet_command(&file, &["list"], "")).remove(0);
     let told = ["firstIndex", "nextIndex", "gapLimit"].map(|name| listed[name].clone());
     assert_eq!(told, [10, 12, 20]);
@@ -125,7 +125,7 @@ fn exhausted_wallet_reports_no_free_index() {
     set_watched(&shop, "bitcoin");
     move_index(&file, &["--next", HIGHEST_INDEX, "--force"]);
     let (_server, url) = start_server(&file, &NODES);
-    assert_eq!(addresses_of(&shop, &url, "ada"), address_at(2_147_483_647));
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), address_at(2_147_483_647));
     let (said, next) = move_index(&file, &[]);
     assert!(said.contains("no index of it is left"), "{said}");
     assert_eq!(next, 2_147_483_648);
@@ -168,16 +168,17 @@ fn next_index_never_falls_below_the_restore_gap() {
         assert_eq!(move_index(&file, &["--next", &least.to_string()]).1, least);
     }
     let (mut server, url) = start_server(&file, &NODES);
-    assert_eq!(addresses_of(&shop, &url, "ada"), address_at(2005));
-    assert!(server.close_input());
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), address_at(2005));
+    assert!(server.close_input_and_wait());
     assert_rejected(
         &file,
         &["--next", "2005"],
         &["next must be at least 2006, as this wallet has handed out index 2005"],
     );
     // For a wallet that is new to the file, the next index is above all indexes that may have been used.
-    let evm =
-        |args: &[&str]| run_wallet_command(&file, &[&["add", "evm", "--yes"], args].concat(), EVM);
+    let evm = |args: &[&str]| {
+        run_wallet_command(&file, &[&["add", "evm", "--yes"], args].concat(), EVM_XPUB)
+    };
     for (next, expected) in [("0", 2000), ("4000", 4000), ("2000", 2000)] {
         assert_eq!(parse_output(&evm(&["--next", next]))[0]["nextIndex"], expected);
     }
@@ -224,7 +225,7 @@ fn index_of_an_older_file_is_lowered_unless_a_restore_moved_it() {
 }
 
 #[test]
-fn operator_moves_an_index_by_the_same_rules() {
+fn operator_request_obeys_the_rules_of_the_next_index() {
     let interface = OperatorInterface::open();
     let send = |path: &str, next: Value| {
         let body = json!({ "chain": "bitcoin", "key": ZPUB, "next": next });

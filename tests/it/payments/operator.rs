@@ -27,7 +27,7 @@ impl OperatorSession {
         self.shop.pay(body)
     }
 
-    pub fn assign(&self, id: &str, body: &Value) -> Response {
+    pub fn assign_unmatched(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}/assign");
         self.shop.send_in_session(&self.cookie, "POST", &path, body)
     }
@@ -35,7 +35,7 @@ impl OperatorSession {
     /// Assigns an unmatched payment, and returns the id of the payment or deposit.
     #[track_caller]
     pub fn assign_and_get_id(&self, id: &str, body: &Value) -> String {
-        let given = self.assign(id, body).expect(200).json();
+        let given = self.assign_unmatched(id, body).expect(200).json();
         assert_eq!(given["unmatchedPayment"], json!(id));
         let owner = ["payment", "deposit"].map(|kind| given[kind].as_str());
         assert!(owner[0].is_some() != owner[1].is_some(), "{given}");
@@ -58,7 +58,7 @@ impl OperatorSession {
     }
 
     /// Marks an unmatched payment as returned or dismissed.
-    pub fn resolve(&self, id: &str, body: &Value) -> Response {
+    pub fn resolve_unmatched(&self, id: &str, body: &Value) -> Response {
         let path = format!("/dashboard/api/unmatched-payments/{id}");
         self.shop.send_in_session(&self.cookie, "POST", &path, body)
     }

@@ -15,7 +15,7 @@ fn index_counts(shop: &Shop) -> (String, String) {
     )
 }
 
-fn equal_counts(count: usize) -> (String, String) {
+fn expected_index_counts(count: usize) -> (String, String) {
     (count.to_string(), count.to_string())
 }
 
@@ -41,11 +41,11 @@ fn index_is_taken_only_when_a_coin_is_selected() {
         create_invoice_by_link(&shop, &link);
         shop.create_invoice("3.50", json!({}));
     }
-    shop.get_page(&checkout).assert_shows(200, &["Choose a coin"]);
+    shop.get_page(&checkout).assert_contains_texts(200, &["Choose a coin"]);
     shop.get_invoice(&id);
     let session = json!({ "invoiceId": id });
     shop.post("/v1/public/checkout-sessions", Some("pk_test_sandbox"), session).expect(200);
-    assert_eq!(index_counts(&shop), equal_counts(0));
+    assert_eq!(index_counts(&shop), expected_index_counts(0));
     // A failed selection assigns no index. Here the coin is unknown, the amount is below the coin's minimum, or the
     // invoice is closed.
     let (path, token) = checkout.split_once('?').unwrap();
@@ -69,27 +69,27 @@ fn index_is_taken_only_when_a_coin_is_selected() {
     );
     shop.cancel_invoice(small["id"].as_str().unwrap()).expect(200);
     select(small["id"].as_str().unwrap(), "ETH").assert_error(400, "invoice_closed", None);
-    assert_eq!(index_counts(&shop), equal_counts(0));
+    assert_eq!(index_counts(&shop), expected_index_counts(0));
     // Selecting the same coin again assigns no further index.
     assert_eq!(pick("BTC").status, 303);
-    assert_eq!(index_counts(&shop), equal_counts(1));
+    assert_eq!(index_counts(&shop), expected_index_counts(1));
     for _ in 0..3 {
         assert_eq!(pick("BTC").status, 303);
         select(&id, "BTC").expect(200);
         shop.get_page(&checkout);
     }
-    assert_eq!(index_counts(&shop), equal_counts(1));
+    assert_eq!(index_counts(&shop), expected_index_counts(1));
     // All coins of one chain share an address, and so do the coins of all EVM chains.
     for asset in ["ETH", "USDT-ERC20", "USDC-BASE", "BTC", "ETH"] {
         select(&id, asset).expect(200);
     }
-    assert_eq!(index_counts(&shop), equal_counts(2));
+    assert_eq!(index_counts(&shop), expected_index_counts(2));
     // A request that names a coin assigns an index. A retry of the same order assigns none.
     let order = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC", "orderId": "one" });
     for status in [201, 200, 200] {
         shop.post("/v1/invoices", Some(TEST), order.clone()).expect(status);
     }
-    assert_eq!(index_counts(&shop), equal_counts(3));
+    assert_eq!(index_counts(&shop), expected_index_counts(3));
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn concurrent_selections_use_no_index_twice() {
         .map(|picked| picked.expect(200).json()["depositAddress"].to_string())
         .collect();
     assert_eq!(addresses.len(), 25);
-    assert_eq!(index_counts(&shop), equal_counts(25));
+    assert_eq!(index_counts(&shop), expected_index_counts(25));
     let indexes = "select cast(count(distinct wallet_index) || ' ' || max(wallet_index) as text) from addresses";
     assert_eq!(shop.query_text(indexes), "25 24");
 }

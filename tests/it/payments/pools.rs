@@ -60,7 +60,7 @@ impl Shop {
 }
 
 /// Returns the expected list of pools. The only pool is the solana pool.
-fn pool_list(free: u32, assigned: u32) -> Value {
+fn expected_pool_list(free: u32, assigned: u32) -> Value {
     json!({ "data": [{ "object": "pool", "pool": "solana", "free": free, "assigned": assigned, "retired": 0 }] })
 }
 
@@ -72,7 +72,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
         let list = shop.send_in_session(&cookie, "GET", "/dashboard/api/pools", &Value::Null);
         list.expect(200).json()
     };
-    assert_eq!(list(), pool_list(0, 0));
+    assert_eq!(list(), expected_pool_list(0, 0));
     let import = |addresses: &[String]| {
         let body = json!({ "addresses": addresses });
         shop.send_in_session(&cookie, "POST", IMPORT, &body)
@@ -81,7 +81,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
     assert_eq!(import(&solana_addresses(1, 3)).expect(200).json(), answer(3, 0, 3));
     let again = [solana_addresses(2, 4), solana_addresses(5, 1)].concat();
     assert_eq!(import(&again).expect(200).json(), answer(2, 3, 5));
-    assert_eq!(list(), pool_list(5, 0));
+    assert_eq!(list(), expected_pool_list(5, 0));
     let noted: Vec<_> = shop.audit_entries("pool.import");
     let by =
         |detail: Value| ("operator@sandbox.test".to_owned(), Some("solana".to_owned()), detail);
@@ -94,7 +94,7 @@ fn operator_imports_addresses_and_reads_the_pool() {
     let refused = import(&wrong);
     refused.assert_error(400, "invalid_request", Some("addresses"));
     assert!(refused.text.contains("addresses[1]"), "{}", refused.text);
-    assert_eq!(list(), pool_list(5, 0));
+    assert_eq!(list(), expected_pool_list(5, 0));
     assert_eq!(shop.audit_entries("pool.import").len(), 2);
 }
 
@@ -201,7 +201,7 @@ fn server_hands_out_each_imported_address_once() {
     let (early, ada) = (address("early"), address("ada"));
     assert_eq!([early.clone(), ada.clone()], solana_addresses(1, 2)[..]);
     assert_eq!((address("early"), address("ada")), (early, ada.clone()));
-    assert_eq!(served.pools(), pool_list(0, 2));
+    assert_eq!(served.pools(), expected_pool_list(0, 2));
     // With an empty pool, a request for a new customer is rejected and stores nothing. Existing customers keep their
     // addresses.
     let refused = served.create_addresses(live, "late");
@@ -212,9 +212,9 @@ fn server_hands_out_each_imported_address_once() {
     assert_eq!(address("ada"), ada);
     // Assigned addresses are not imported again.
     served.import_addresses(&solana_addresses(1, 3));
-    assert_eq!(served.pools(), pool_list(1, 2));
+    assert_eq!(served.pools(), expected_pool_list(1, 2));
     assert_eq!(address("late"), solana_addresses(3, 1)[0]);
-    assert_eq!(served.pools(), pool_list(0, 3));
+    assert_eq!(served.pools(), expected_pool_list(0, 3));
 }
 
 impl ServedShop {
@@ -269,7 +269,7 @@ fn fifty_concurrent_requests_share_a_pool_of_thirty() {
         served.backdate_one_minute();
     }
     assert_eq!(handed_out.len(), 30);
-    assert_eq!(served.pools(), pool_list(0, 30));
+    assert_eq!(served.pools(), expected_pool_list(0, 30));
     record_direct_writes(&served.shop.file());
     assert!(findings(&served.shop.file()).is_empty());
 }
@@ -286,7 +286,7 @@ fn account_cannot_empty_a_shared_pool() {
     assert_eq!(served.request_addresses(live, "a", 20), 6, "half of the remaining addresses");
     assert_eq!(served.request_addresses(&other, "b", 20), 3, "half of the remaining addresses");
     assert_eq!(served.request_addresses(live, "a-more", 20), 0);
-    assert_eq!(served.pools(), pool_list(3, 9));
+    assert_eq!(served.pools(), expected_pool_list(3, 9));
     // An existing customer keeps the address. The account gets no more addresses of the pool, although a minute has
     // passed.
     served.create_addresses(live, "a-0").expect(201);
@@ -301,7 +301,7 @@ fn account_cannot_empty_a_shared_pool() {
     let suspend = "update accounts set status = 'suspended' where name = 'Other Shop'";
     file.execute(suspend, []).unwrap();
     assert_eq!(served.request_addresses(live, "a-alone", 5), 3);
-    assert_eq!(served.pools(), pool_list(0, 21));
+    assert_eq!(served.pools(), expected_pool_list(0, 21));
     // In test mode, no address of the pool is used.
     assert_eq!(served.request_addresses(&served.shop.test, "test", 20), 20);
     record_direct_writes(&served.shop.file());

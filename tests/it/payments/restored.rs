@@ -1,11 +1,11 @@
 //! Tests that restore older copies: no live address is assigned twice, and no transfer is paid twice.
 
 use super::live_addresses::{
-    NODES, addresses_of, derive_address, open_shop, run_coffer, set_watched,
+    NODES, derive_address, live_customer_addresses, open_shop, run_coffer, set_watched,
 };
 use crate::file::audit::findings;
 use crate::file::old_files::text_column;
-use crate::operator::wallets::{EVM, XPUB, ZPUB, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, XPUB, ZPUB, parse_output, run_wallet_command};
 use crate::process::serve::{ProductionFile, start_server};
 use crate::support::dice::Dice;
 use crate::support::installation::{
@@ -51,7 +51,7 @@ impl RestoredShop {
     #[track_caller]
     fn new() -> RestoredShop {
         let served = Installation::new();
-        for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM)] {
+        for (chain, key) in [("bitcoin", ZPUB), ("evm", EVM_XPUB)] {
             parse_output(&run_wallet_command(&served.file, &["add", chain, "--yes"], key));
         }
         served.open_file().execute_batch(WATCHED).unwrap();
@@ -109,7 +109,7 @@ impl RestoredShop {
     }
 
     /// Returns the ids of the transfers that were given to the signer.
-    fn signer_order_ids(&self) -> Vec<String> {
+    fn signer_transfer_ids(&self) -> Vec<String> {
         let sent = std::fs::read_to_string(self.served.path("sent")).unwrap_or_default();
         let orders = sent.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         orders.map(|order| order["id"].as_str().unwrap().to_owned()).collect()
@@ -127,7 +127,7 @@ impl RestoredShop {
             self.approve(&running, &id);
         }
         run_coffer(&self.served.file, &["backup", to.to_str().unwrap()]);
-        assert!(running.process.close_input());
+        assert!(running.process.close_input_and_wait());
         (id, is_approved)
     }
 
@@ -163,11 +163,11 @@ impl RestoredShop {
     /// Asserts that a transfer on hold is not sent automatically, then cancels it as an operator.
     #[track_caller]
     fn cancel_held_transfers(&mut self) {
-        let sent = self.signer_order_ids();
+        let sent = self.signer_transfer_ids();
         let mut running = self.start(true);
         self.hand_out_addresses(&running);
-        assert!(running.process.close_input());
-        assert_eq!(self.signer_order_ids(), sent);
+        assert!(running.process.close_input_and_wait());
+        assert_eq!(self.signer_transfer_ids(), sent);
         let running = self.start(false);
         let held = "select id from transfers where status in ('requested', 'approved')";
         for id in text_column(&self.served.file, held) {
@@ -200,14 +200,14 @@ fn restored_copies_reuse_no_address_and_pay_no_transfer_twice() {
         if !is_approved {
             shop.approve(&running, &id);
         }
-        shop.served.wait_for_query(SENT, &["sent"]);
+        shop.served.wait_for_query_result(SENT, &["sent"]);
         shop.hand_out_addresses(&running);
-        assert!(running.process.close_input());
+        assert!(running.process.close_input_and_wait());
         let copy = copies[shop.dice.roll(copies.len())].clone();
         shop.restore_copy(&copy);
         shop.cancel_held_transfers();
     }
-    let sent = shop.signer_order_ids();
+    let sent = shop.signer_transfer_ids();
     assert_eq!(sent.len(), RESTORES);
     assert_eq!(sent.iter().collect::<BTreeSet<_>>().len(), RESTORES, "an order was sent twice");
     let mut found = findings(&shop.served.file);
@@ -275,7 +275,7 @@ fn restored_wallet_skips_indexes_of_the_replaced_file() {
     assert!(low.contains("next must be at least 8000"), "{low}");
     add_wallet(&file, &["bitcoin", "--next", "8000"], ZPUB);
     let (_server, url) = start_server(&file, &NODES);
-    let made = addresses_of(&shop, &url, "ada");
+    let made = live_customer_addresses(&shop, &url, "ada");
     assert_eq!(made[0].1, derive_address(Chain::Bitcoin, ZPUB, 8000));
     assert_eq!(findings(&file), Vec::<String>::new());
 }

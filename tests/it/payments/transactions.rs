@@ -36,7 +36,7 @@ impl FiveOutputs {
             { "address": FOREIGN, "asset": "BTC", "amount": "0.001" },
         ]);
         let mut five = FiveOutputs { shop, invoices, outputs, payments: Vec::new() };
-        let seen = five.resend("one", 201);
+        let seen = five.resend_transaction("one", 201);
         let seen = seen.as_array().unwrap().iter();
         five.payments = seen.map(|one| one["id"].as_str().unwrap().to_owned()).collect();
         five
@@ -44,14 +44,14 @@ impl FiveOutputs {
 
     /// Sends the transaction again with this id.
     #[track_caller]
-    fn resend(&self, txid: &str, status: u16) -> Value {
+    fn resend_transaction(&self, txid: &str, status: u16) -> Value {
         let body = json!({ "txid": txid, "outputs": self.outputs });
         self.shop.post(PATH, None, body).expect(status).json()["data"].clone()
     }
 
     /// Sends this request for each of the five payments.
     #[track_caller]
-    fn apply_step(&mut self, body: &Value) {
+    fn change_each_payment_state(&mut self, body: &Value) {
         for payment in &mut self.payments {
             let path = format!("{PATH}/{payment}");
             let moved = self.shop.post(&path, None, body.clone()).expect(200).json();
@@ -101,24 +101,24 @@ fn each_of_five_outputs_keeps_one_row() {
     assert_eq!(five.observation_rows(), expected_rows("one", "seen"));
     five.assert_state(["detected", "detected"], "detected", "0.00");
     // A repeated transaction changes nothing.
-    let again = five.resend("one", 200);
+    let again = five.resend_transaction("one", 200);
     let ids = again.as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap());
     assert_eq!(Vec::from_iter(ids), five.payments);
-    five.apply_step(&json!({ "state": "replaced", "txid": "two" }));
+    five.change_each_payment_state(&json!({ "state": "replaced", "txid": "two" }));
     let rows = format!("{}, {}", expected_rows("one", "dropped"), expected_rows("two", "seen"));
     assert_eq!(five.observation_rows(), rows);
     five.assert_state(["detected", "detected"], "detected", "0.00");
-    five.apply_step(&json!({ "state": "confirmed" }));
+    five.change_each_payment_state(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
-    five.apply_step(&json!({ "state": "orphaned" }));
+    five.change_each_payment_state(&json!({ "state": "orphaned" }));
     five.assert_state(["detected", "detected"], "detected", "0.00");
     five.shop.advance("1h");
-    five.apply_step(&json!({ "state": "confirmed" }));
+    five.change_each_payment_state(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     let rows =
         format!("{}, {}", expected_rows("one", "dropped"), expected_rows("two", "confirmed"));
     assert_eq!(five.observation_rows(), rows);
-    five.resend("two", 200);
+    five.resend_transaction("two", 200);
     assert_eq!(five.observation_rows(), rows);
     let booked = five.shop.invoice_ledger(&five.invoices[0], TEST);
     let once = "sale 60.00, fee -0.60";
@@ -130,7 +130,7 @@ fn each_of_five_outputs_keeps_one_row() {
 }
 
 #[test]
-fn output_keeps_its_given_position() {
+fn output_keeps_its_requested_position() {
     let shop = Shop::open();
     let invoice = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
     let output = |position: Value| json!({ "invoice": invoice["id"], "amount": "0.1", "position": position });
@@ -211,7 +211,7 @@ fn invalid_transaction_is_rejected_as_a_whole() {
 #[test]
 fn transfers_within_the_shop_book_nothing() {
     let mut five = FiveOutputs::create();
-    five.apply_step(&json!({ "state": "confirmed" }));
+    five.change_each_payment_state(&json!({ "state": "confirmed" }));
     five.assert_state(["confirmed", "confirmed"], "confirmed", "237.60");
     // The shop sends the coins of the first invoice to the address of another invoice and to a foreign address.
     let shop = &five.shop;

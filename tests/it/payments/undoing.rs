@@ -5,7 +5,7 @@ use crate::support::TEST;
 use serde_json::{Value, json};
 
 /// Returns `true` if the unmatched payment has no outcome.
-fn is_open(shown: &Value) -> bool {
+fn has_no_outcome(shown: &Value) -> bool {
     let fields = ["outcome", "resolvedAt", "note", "returnTxid", "payment", "deposit"];
     fields.iter().all(|field| shown[field].is_null()) && shown["canBeUndone"] == false
 }
@@ -26,7 +26,7 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     );
     assert_eq!(shown["candidate"], Value::Null);
     operator.assert_audit_clean();
-    assert!(is_open(&operator.undo_outcome(&lost).expect(200).json()));
+    assert!(has_no_outcome(&operator.undo_outcome(&lost).expect(200).json()));
     operator.assert_audit_clean();
     // The invoice, its quotes and its timeline are as they were before the assignment.
     assert_eq!(shop.get_invoice(invoice_id(&invoice)), before);
@@ -38,12 +38,16 @@ fn invoice_assignment_can_be_undone_until_confirmed() {
     // The assignment of a confirmed payment cannot be undone, because later ledger entries depend on it.
     let other = shop.create_invoice("60.00", json!({ "asset": "BTC" }));
     let payment = operator.assign_and_get_id(&lost, &json!({ "invoice": other["id"] }));
-    operator.assign(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
+    operator.assign_unmatched(&lost, &json!({ "invoice": invoice["id"] })).assert_error(
         409,
         "invalid_transition",
         None,
     );
-    operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
+    operator.resolve_unmatched(&lost, &json!({ "note": "x" })).assert_error(
+        409,
+        "invalid_transition",
+        None,
+    );
     shop.set_payment_state(&payment, "confirmed");
     assert_eq!(operator.read_unmatched(&lost)["canBeUndone"], false);
     let refused = operator.undo_outcome(&lost);
@@ -138,7 +142,7 @@ fn customer_assignment_can_be_undone_until_confirmed() {
     let lost = operator.pay_foreign_address("0.001");
     let deposit = operator.assign_and_get_id(&lost, &ada);
     assert_eq!(operator.read_unmatched(&lost)["deposit"], json!(deposit));
-    assert!(is_open(&operator.undo_outcome(&lost).expect(200).json()));
+    assert!(has_no_outcome(&operator.undo_outcome(&lost).expect(200).json()));
     let path = format!("/v1/deposits/{deposit}");
     shop.get(&path, Some(TEST)).assert_error(404, "not_found", None);
     operator.assert_audit_clean();
@@ -157,20 +161,25 @@ fn returned_and_dismissed_payments_can_be_undone() {
     let lost = operator.pay_foreign_address("0.001");
     shop.set_payment_state(&lost, "confirmed");
     let txid = "AB".repeat(32);
-    let back = operator.resolve(&lost, &json!({ "returnTxid": txid, "note": "to the sender" }));
+    let back =
+        operator.resolve_unmatched(&lost, &json!({ "returnTxid": txid, "note": "to the sender" }));
     let back = back.expect(200).json();
     assert_eq!(
         [&back["outcome"], &back["returnTxid"], &back["note"], &back["canBeUndone"]],
         [&json!("returned"), &json!(txid.to_lowercase()), &json!("to the sender"), &json!(true)]
     );
     let mine = json!({ "invoice": shop.create_invoice("60.00", json!({}))["id"] });
-    operator.assign(&lost, &mine).assert_error(409, "invalid_transition", None);
-    operator.resolve(&lost, &json!({ "note": "x" })).assert_error(409, "invalid_transition", None);
-    assert!(is_open(&operator.undo_outcome(&lost).expect(200).json()));
+    operator.assign_unmatched(&lost, &mine).assert_error(409, "invalid_transition", None);
+    operator.resolve_unmatched(&lost, &json!({ "note": "x" })).assert_error(
+        409,
+        "invalid_transition",
+        None,
+    );
+    assert!(has_no_outcome(&operator.undo_outcome(&lost).expect(200).json()));
     let dismissed =
-        operator.resolve(&lost, &json!({ "note": "a test of ours" })).expect(200).json();
+        operator.resolve_unmatched(&lost, &json!({ "note": "a test of ours" })).expect(200).json();
     assert_eq!(dismissed["outcome"], "dismissed");
-    operator.resolve(&lost, &json!({ "returnTxid": "t" })).assert_error(
+    operator.resolve_unmatched(&lost, &json!({ "returnTxid": "t" })).assert_error(
         409,
         "invalid_transition",
         None,
@@ -183,7 +192,7 @@ fn returned_and_dismissed_payments_can_be_undone() {
         (json!({ "returnTxid": 1, "note": "x" }), "returnTxid"),
         (json!({ "returnTxid": "x".repeat(129) }), "returnTxid"),
     ] {
-        operator.resolve(&lost, &body).assert_error(400, "invalid_request", Some(param));
+        operator.resolve_unmatched(&lost, &body).assert_error(400, "invalid_request", Some(param));
     }
     for unknown in ["x", "01a1fd71-e3f0-740f-bd59-25d40e11c67b"] {
         operator.undo_outcome(unknown).assert_error(404, "not_found", None);

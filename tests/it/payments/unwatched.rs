@@ -1,6 +1,8 @@
 //! Unwatched chains, for which no address is assigned.
 
-use super::live_addresses::{NODES, address_entry, addresses_of, execute, open_shop, set_watched};
+use super::live_addresses::{
+    NODES, address_entry, execute_sql, live_customer_addresses, open_shop, set_watched,
+};
 use crate::file::old_files::text_column;
 use crate::process::serve::{call, start_server};
 use crate::support::installation::Installation;
@@ -13,27 +15,27 @@ fn unwatched_chain_hands_out_no_pool_address() {
     let shop = open_shop();
     let (_server, url) = start_server(&shop.file(), &NODES);
     let address = bs58::encode([7; 32]).into_string();
-    execute(
+    execute_sql(
         &shop,
         &format!(
             "insert into pool_addresses (pool, address, state, imported_at) values ('solana', '{address}', 'free', 0)"
         ),
     );
     let free = "select state from pool_addresses";
-    assert_eq!(addresses_of(&shop, &url, "ada"), []);
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), []);
     assert_eq!(text_column(&shop.file(), free), ["free"]);
     set_watched(&shop, "solana");
     let given = [address_entry("solana", address)];
-    assert_eq!(addresses_of(&shop, &url, "ada"), given);
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), given);
     // The address is still listed after the chain is stopped.
     let stopped = "update chain_cursors set stopped = 'reorganised' where chain = 'solana'";
-    execute(&shop, stopped);
-    assert_eq!(addresses_of(&shop, &url, "ada"), given);
+    execute_sql(&shop, stopped);
+    assert_eq!(live_customer_addresses(&shop, &url, "ada"), given);
     let path = "/v1/customers/ada/addresses";
     let read = call(&url, &shop.live, "GET", path, json!({})).json();
     assert_eq!(read["addresses"][0]["chainIds"], json!([]));
     assert_eq!(read["addresses"][0]["assets"], json!([]));
-    assert_eq!(addresses_of(&shop, &url, "bob"), []);
+    assert_eq!(live_customer_addresses(&shop, &url, "bob"), []);
 }
 
 #[test]

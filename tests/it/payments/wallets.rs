@@ -22,7 +22,7 @@ fn addresses_of_older_files_keep_their_indexes() {
         let scratch = Scratch::new();
         let [file, old] = ["file.db", "old.db"].map(|name| scratch.copy_old_file(version, name));
         let (mut process, _) = start_on_file(&file);
-        assert!(process.close_input());
+        assert!(process.close_input_and_wait());
         assert_eq!(
             text_column(&file, INDEXES),
             text_column(&old, CONSECUTIVE_INDEXES),
@@ -47,7 +47,7 @@ fn older_file_keeps_its_index_gap() {
     let (mut process, url) = start_on_file(&file);
     let body = json!({ "amount": "60.00", "currency": "EUR", "asset": "BTC" });
     call(&url, "POST", "/v1/invoices", TEST, &body).expect(201);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let before = text_column(&old, CONSECUTIVE_INDEXES);
     assert_eq!(text_column(&file, INDEXES)[..before.len()], before);
     let of_the_new = "select cast(wallet_index as text) from addresses order by seq desc limit 1";
@@ -95,7 +95,7 @@ fn wallet_hands_out_each_index_once() {
 }
 
 #[test]
-fn audit_finds_addresses_at_no_index_of_their_wallet() {
+fn audit_finds_addresses_with_a_wrong_wallet_or_index() {
     let shop = Shop::open();
     for asset in ["BTC", "LTC", "ETH"] {
         shop.create_invoice("60.00", json!({ "asset": asset }));

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 #[test]
 fn webhooks_ignore_the_proxy_of_the_environment() {
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     let proxy = format!("http://{}", Receiver::unused_address());
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command

@@ -67,7 +67,7 @@ fn json_prints_each_list_as_one_document() {
             Some(0)
         );
     }
-    let evm = crate::operator::wallets::EVM;
+    let evm = crate::operator::wallets::EVM_XPUB;
     for (chain, key) in [("bitcoin", ZPUB), ("evm", evm)] {
         assert!(run_wallet_command(&file, &["add", chain, "--yes"], key).status.success());
     }
@@ -107,7 +107,7 @@ fn json_prints_each_list_as_one_document() {
 }
 
 /// Fields of an audit report that contain numbers of rows.
-const COUNTED: [&str; 8] = [
+const ROW_COUNT_FIELDS: [&str; 8] = [
     "addresses",
     "deliveries",
     "deposits",
@@ -125,10 +125,10 @@ fn json_reports_audit_backup_and_restore_as_one_document() {
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", file.to_str().unwrap()]);
     let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
     send(&agent(), "POST", &format!("{url}/v1/invoices"), &[("X-API-Key", TEST)], body).expect(201);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let clean = json_document(&["audit"], &file);
     assert_eq!((&clean["findings"], &clean["findingCount"]), (&json!([]), &json!(0)));
-    assert_eq!(field_names(&clean["checked"]), BTreeSet::from(COUNTED));
+    assert_eq!(field_names(&clean["checked"]), BTreeSet::from(ROW_COUNT_FIELDS));
     assert_eq!(clean["checked"]["invoices"], 1);
     let to = copy.to_str().unwrap();
     let copied = json_document(&["backup", to, "--force"], &file);

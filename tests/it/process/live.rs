@@ -41,7 +41,7 @@ fn running_server_is_live_and_stopped_server_is_not() {
     let (code, printed, _) = run_live_check(address, &["--json"]);
     let printed: serde_json::Value = serde_json::from_str(&printed).unwrap();
     assert_eq!((code, &printed["data"][0]["ok"]), (0, &true.into()));
-    assert!(server.interrupt());
+    assert!(server.interrupt_and_wait());
     let (code, printed, said) = run_live_check(address, &[]);
     assert_eq!(code, 1, "{printed}");
     let expected = format!("wrong: nothing answers at {address}: ");

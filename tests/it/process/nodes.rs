@@ -24,7 +24,7 @@ fn start_with_nodes_at(served: &Installation, url: &str, log: &Path) -> RunningS
     for node in &nodes {
         settings.extend(["--node", node.as_str()]);
     }
-    served.start_logging_with("trace", log, &settings)
+    served.start_with_log_and_settings("trace", log, &settings)
 }
 
 /// Returns the URL of a node that contains a secret in every possible part.
@@ -59,7 +59,7 @@ fn assert_no_secret_logged(log: &Path) {
 #[test]
 fn hanging_nodes_do_not_delay_start_and_stop() {
     for does in [Reply::Hang, Reply::Partial] {
-        let node = Receiver::start_replying(does);
+        let node = Receiver::start_with_reply(does);
         let served = Installation::new();
         let log = served.path("log");
         let mut running = start_with_nodes_at(&served, &url_with_secrets(&node.url()), &log);
@@ -94,13 +94,13 @@ fn unreachable_nodes_do_not_delay_start_and_stop() {
 #[test]
 fn hanging_rate_sources_do_not_delay_start_and_stop() {
     let exchanges = Exchanges::start([(); 4].map(|()| SourceReply::Nothing));
-    let node = Receiver::start_replying(Reply::Hang);
+    let node = Receiver::start_with_reply(Reply::Hang);
     let served = Installation::new();
     let log = served.path("log");
     let (node_url, rates) = (url_with_secrets(&node.url()), exchanges.rates_setting(&SOURCES));
     let nodes = format!("bitcoin={node_url}");
     let settings = ["--node", &nodes, "--rates", &rates];
-    let mut running = served.start_logging_with("debug", &log, &settings);
+    let mut running = served.start_with_log_and_settings("debug", &log, &settings);
     running.operator_request("GET", "/readyz", &Value::Null).expect(200);
     // The test waits until the node and each rate source have received a request.
     node.wait_for_requests(1);

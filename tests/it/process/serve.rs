@@ -92,7 +92,7 @@ pub fn call(url: &str, key: &str, method: &str, path: &str, body: Value) -> Resp
 }
 
 #[test]
-fn operator_sets_up_an_account_beside_a_running_server() {
+fn operator_sets_up_an_account_while_server_runs() {
     let shop = ProductionFile::new();
     let file = shop.file();
     let (mut server, url) = start_server(&file, &[]);
@@ -124,7 +124,7 @@ fn operator_sets_up_an_account_beside_a_running_server() {
     run_json_lines(&["account", "suspend", "--file", file, &shop.account]);
     create(&shop.test).assert_error(403, "account_suspended", None);
     assert_eq!(run_json_lines(&["account", "list", "--file", file])[0]["status"], "suspended");
-    assert!(server.close_input(), "it ends well when its parent goes");
+    assert!(server.close_input_and_wait(), "it ends well when its parent goes");
 }
 
 #[test]
@@ -211,7 +211,7 @@ fn file_allows_one_server_of_one_kind() {
     let other = shop.scratch.path("sandbox.db");
     let other = other.to_str().unwrap();
     let (mut running, _) = start_sandbox("127.0.0.1:0", &["--file", other]);
-    assert!(running.close_input());
+    assert!(running.close_input_and_wait());
     let served = run_coffer(&["serve", "--listen", "127.0.0.1:0", "--file", other]);
     let message = String::from_utf8(served.stderr).unwrap();
     assert!(message.contains("made by a sandbox server"), "{message}");

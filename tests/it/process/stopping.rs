@@ -1,14 +1,14 @@
 //! A stopping server waits for requests in progress and for a running signer at the same time. Each has its own
 //! timeout. The server starts no new work and loses no result.
 
-use crate::http::connections::{assert_alive, read_response, with_timeouts};
+use crate::http::connections::{assert_connection_works, read_response, with_timeouts};
 use crate::support::installation::{
     ETHEREUM, Installation, approval_body, program_start_count, signer_settings,
 };
 use crate::support::polling;
 use crate::transfers::signer::{STATE, read_payout, signer_with_response};
 use coffer::app::Config;
-use coffer::chain::setting::Nodes;
+use coffer::chain::setting::FollowedNodeUrls;
 use coffer::http::ConnectionLimits;
 use coffer::store::FileKind;
 use coffer::worker::command::Program;
@@ -29,7 +29,7 @@ fn start_with_signer(served: &Installation, signer: &str, command_drain_ms: u64)
         kind: FileKind::Production,
         file: Some(served.file.clone()),
         signer: Some(Program::parse(signer).unwrap()),
-        nodes: Nodes::read(&vec![node], &none, &none, false).unwrap(),
+        nodes: FollowedNodeUrls::parse_settings(&vec![node], &none, &none, false).unwrap(),
         command_drain_ms,
         limits: ConnectionLimits {
             body_timeout_ms: hour_ms,
@@ -51,7 +51,7 @@ fn connect(url: &str) -> TcpStream {
 #[track_caller]
 fn open_idle_connection(url: &str) -> TcpStream {
     let mut stream = connect(url);
-    assert_alive(&mut stream);
+    assert_connection_works(&mut stream);
     stream
 }
 
@@ -81,7 +81,7 @@ fn finish_post(mut stream: TcpStream, body: &Value) -> String {
 }
 
 /// Transaction id that the signer returns.
-const SENT: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
+const SENT_TXID: &str = "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a";
 
 /// Waits until the signer was started `times` times in total.
 fn wait_for_signer_starts(served: &Installation, times: usize) {
@@ -102,12 +102,12 @@ fn signer_answer_after_sigterm_is_recorded() {
     let told = Command::new("kill").args(["-TERM", &number]).status();
     assert!(told.unwrap().success());
     assert_eq!(read_response(&mut idle), None, "it is stopping");
-    std::fs::write(served.path("answer"), format!(r#"{{"txid": "{SENT}"}}"#)).unwrap();
+    std::fs::write(served.path("answer"), format!(r#"{{"txid": "{SENT_TXID}"}}"#)).unwrap();
     std::fs::rename(served.path("answer"), &go).unwrap();
-    assert!(running.process.close_input());
-    served.wait_for_query(STATE, &["processing "]);
+    assert!(running.process.close_input_and_wait());
+    served.wait_for_query_result(STATE, &["processing "]);
     let running = served.start(&signer_settings(&program));
-    assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT);
+    assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT_TXID);
     assert_eq!(program_start_count(&served.path("noted")), 1);
 }
 
@@ -118,7 +118,7 @@ fn hanging_signer_has_its_own_timeout() {
     let mut prepared = served.start(&[]);
     let id = served.create_approved_payout(&prepared);
     served.assign_to_signer(&id);
-    assert!(prepared.process.close_input());
+    assert!(prepared.process.close_input_and_wait());
     let server = start_with_signer(&served, &program, 1);
     let order = json!({ "amount": "20.00", "currency": "EUR", "orderId": "the last one" });
     let key = format!("X-API-Key: {}", served.key);
@@ -126,26 +126,26 @@ fn hanging_signer_has_its_own_timeout() {
     wait_for_signer_starts(&served, 1);
     let stopping = std::thread::spawn(move || drop(server));
     // The request in progress may take an hour, so the signer's timeout ends first.
-    served.wait_for_query(STATE, &["processing unknown"]);
+    served.wait_for_query_result(STATE, &["processing unknown"]);
     // The writer still serves the request after the signer has ended.
     assert_eq!(finish_post(order_begun, &order), "HTTP/1.1 201 Created");
     stopping.join().unwrap();
     let orders = "select order_id from invoices order by seq desc limit 1";
-    served.wait_for_query(orders, &["the last one"]);
+    served.wait_for_query_result(orders, &["the last one"]);
     let running = served.start(&signer_settings(&program));
     assert_eq!(read_payout(&served, &running.url, &id)["status"], "processing");
-    served.wait_for_query(STATE, &["processing unknown"]);
+    served.wait_for_query_result(STATE, &["processing unknown"]);
     assert_eq!(program_start_count(&served.path("noted")), 1);
 }
 
 #[test]
 fn stopping_server_starts_no_signer() {
     let served = Installation::new();
-    let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{SENT}"}}'"#));
+    let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{SENT_TXID}"}}'"#));
     let mut prepared = served.start(&[]);
     let id = served.request_payout_to(&prepared, ETHEREUM);
     let session = format!("Cookie: {}", prepared.cookie());
-    assert!(prepared.process.close_input());
+    assert!(prepared.process.close_input_and_wait());
     let server = start_with_signer(&served, &program, HOUR_MS.unsigned_abs());
     let mut idle = open_idle_connection(server.url());
     let path = format!("/dashboard/api/payouts/{id}");
@@ -154,11 +154,11 @@ fn stopping_server_starts_no_signer() {
     assert_eq!(read_response(&mut idle), None, "it is stopping");
     assert_eq!(finish_post(approval_begun, &approval_body()), "HTTP/1.1 200 OK");
     stopping.join().unwrap();
-    served.wait_for_query(STATE, &["approved "]);
+    served.wait_for_query_result(STATE, &["approved "]);
     assert_eq!(program_start_count(&served.path("noted")), 0);
     // The next server sends the payout.
     let running = served.start(&signer_settings(&program));
-    served.wait_for_query(STATE, &["processing "]);
-    assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT);
+    served.wait_for_query_result(STATE, &["processing "]);
+    assert_eq!(read_payout(&served, &running.url, &id)["txid"], SENT_TXID);
     assert_eq!(program_start_count(&served.path("noted")), 1);
 }

@@ -37,7 +37,7 @@ fn unread_log_does_not_block_requests_or_exit() {
     let body = r#"{"amount": "20.00", "currency": "EUR"}"#;
     let key = [("X-API-Key", "sk_test_sandbox")];
     send(&agent(), "POST", &format!("{url}/v1/invoices"), &key, body).expect(201);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     drop(reader);
 }
 
@@ -63,7 +63,7 @@ fn dropped_log_lines_are_counted_and_reported() {
     assert!(dropped.is_some_and(|dropped| dropped > 0 && written + dropped <= 310));
     // The server also logs a request that arrives shortly before the exit.
     send_logged_requests(&url, 1);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let mut rest = String::new();
     for line in lines {
         rest.push_str(&line.unwrap());
@@ -75,7 +75,7 @@ fn dropped_log_lines_are_counted_and_reported() {
 fn sandbox_logs_nothing_before_its_first_request() {
     let (mut process, url, reader) = start_with_piped_log();
     send_logged_requests(&url, 1);
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     let log = std::io::read_to_string(reader).unwrap();
     let first = log.lines().next().unwrap_or_default();
     assert!(first.contains(" GET /xxx"), "{log}");

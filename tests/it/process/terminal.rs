@@ -12,20 +12,20 @@ use std::process::{Command, Output, Stdio};
 
 pub const COFFER: &str = env!("CARGO_BIN_EXE_coffer");
 /// Number of invoices in the file.
-const INVOICES: usize = 12;
+const INVOICE_COUNT: usize = 12;
 /// Start of every color or cursor sequence.
-const CODE: char = '\x1b';
+const ESCAPE: char = '\x1b';
 
 /// Creates the file of a stopped sandbox with some invoices.
 fn create_shop_file(scratch: &Scratch) -> PathBuf {
     let file = scratch.path("shop.db");
     let (mut process, url) = start_sandbox("127.0.0.1:0", &["--file", path_str(&file)]);
-    for _ in 0..INVOICES {
+    for _ in 0..INVOICE_COUNT {
         let body = r#"{"amount": "20.00", "currency": "EUR", "asset": "BTC"}"#;
         let url = format!("{url}/v1/invoices");
         send(&agent(), "POST", &url, &[("X-API-Key", TEST)], body).expect(201);
     }
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     file
 }
 
@@ -54,7 +54,7 @@ fn terminal_shows_progress_and_keeps_the_result() {
     let file = create_shop_file(&scratch);
     let (file, copy) = (path_str(&file), scratch.path("copy.db"));
     let old = scratch.copy_old_file("v2", "old.db");
-    let invoices = format!("] {INVOICES}/{INVOICES} ");
+    let invoices = format!("] {INVOICE_COUNT}/{INVOICE_COUNT} ");
     // The upgrade runs all migrations except the first two. The check of references at the end of the upgrade counts
     // as one more step.
     let migrations = concat!(env!("CARGO_MANIFEST_DIR"), "/sql/migrations");
@@ -100,13 +100,13 @@ fn progress_is_hidden_without_a_capable_terminal() {
     let audit = [COFFER, "audit", "--file", path_str(&file)];
     let output = run_piped(&audit[1..]);
     let (plain, errors) = (output.stdout, output.stderr);
-    assert!(!plain.contains(&(CODE as u8)) && errors.is_empty());
+    assert!(!plain.contains(&(ESCAPE as u8)) && errors.is_empty());
     let plain = String::from_utf8(plain).unwrap().replace('\n', "\r\n");
     let usual = Terminal::standard;
     let quiet = |terminal: Terminal<'_>, more: &[&str]| {
         let shown = terminal.run(&[&audit, more].concat())?;
         assert!(!shown.sent.contains('['), "{shown:?}");
-        assert!(!shown.sent.contains(CODE), "{shown:?}");
+        assert!(!shown.sent.contains(ESCAPE), "{shown:?}");
         Some(shown.sent)
     };
     let dumb = quiet(Terminal { environment: &[("TERM", "dumb")], ..usual() }, &[]);
@@ -171,7 +171,7 @@ fn colors_are_shown_on_a_terminal_only() {
     ] {
         let plain = run_piped(args);
         let both = [plain.stdout, plain.stderr].concat();
-        assert!(!both.contains(&(CODE as u8)), "{args:?}");
+        assert!(!both.contains(&(ESCAPE as u8)), "{args:?}");
         let Some(shown) = Terminal::standard().run(&[&[COFFER], args].concat()) else {
             return;
         };

@@ -111,7 +111,7 @@ impl ClockedServer {
         let turn = "update file set maintenance = 1 - maintenance; update file set maintenance = 1 - maintenance;";
         let file = self.served.open_file();
         file.execute_batch(&format!("begin immediate; {turn} commit")).unwrap();
-        self.served.wait_for_query(query, &[answer]);
+        self.served.wait_for_query_result(query, &[answer]);
     }
 
     /// Runs `coffer doctor` on the file.
@@ -125,7 +125,7 @@ impl ClockedServer {
 }
 
 /// Query for the milliseconds by which the wall clock is ahead, as recorded in the file.
-const AHEAD: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file";
+const CLOCK_AHEAD_QUERY: &str = "select coalesce(clock_ahead_ms, 'believed') || '' from file";
 
 #[test]
 fn clock_jump_does_not_affect_deadlines() {
@@ -135,7 +135,7 @@ fn clock_jump_does_not_affect_deadlines() {
         let before = shop.create_invoice("one");
         shop.time.jump_wall_clock(jump_ms);
         shop.time.advance(2_000);
-        shop.wake_workers_until(AHEAD, &jump_ms.to_string());
+        shop.wake_workers_until(CLOCK_AHEAD_QUERY, &jump_ms.to_string());
         let ready = shop.clock_status();
         let side = if jump_ms < 0 { "behind" } else { "ahead of" };
         let seconds = jump_ms.abs() / 1000;
@@ -151,7 +151,7 @@ fn clock_jump_does_not_affect_deadlines() {
         );
         assert_eq!(shop.create_invoice("one")["id"], before["id"], "its key is still known");
         let tried = "select min(attempts) || '' from deliveries";
-        shop.served.wait_for_query(tried, &["1"]);
+        shop.served.wait_for_query_result(tried, &["1"]);
         let latest: i64 = shop
             .served
             .open_file()
@@ -160,7 +160,7 @@ fn clock_jump_does_not_affect_deadlines() {
         assert!(Time(latest) <= noon.plus_ms(12_000), "due as before");
         shop.time.jump_wall_clock(-jump_ms);
         shop.time.advance(1_000);
-        shop.wake_workers_until(AHEAD, "believed");
+        shop.wake_workers_until(CLOCK_AHEAD_QUERY, "believed");
         assert_eq!(
             (shop.invoice_status(&before), shop.clock_status()),
             ("created".into(), "ok".into())
@@ -186,11 +186,11 @@ fn clock_jump_is_adopted_after_an_hour() {
         shop.wake_workers_until("select status from invoices", "expired");
         shop.time.jump_wall_clock(jump_ms);
         shop.time.advance(1_000);
-        shop.wake_workers_until(AHEAD, &jump_ms.to_string());
+        shop.wake_workers_until(CLOCK_AHEAD_QUERY, &jump_ms.to_string());
         shop.time.advance(HOUR_MS - 1_000);
         assert_eq!(shop.now(), noon.plus_ms(HOUR_MS + 2 * MINUTE_MS));
         shop.time.advance(1_000);
-        shop.wake_workers_until(AHEAD, "believed");
+        shop.wake_workers_until(CLOCK_AHEAD_QUERY, "believed");
         let adopted = noon.plus_ms(HOUR_MS + 2 * MINUTE_MS + 1_000 + jump_ms);
         assert_eq!(shop.now(), adopted);
         assert_eq!(
@@ -198,7 +198,7 @@ fn clock_jump_is_adopted_after_an_hour() {
             ("expired".into(), "ok".into())
         );
         let late = "select count(*) || '' from deliveries where next_attempt_at > (select last_tick_at from file) + 39600000";
-        shop.served.wait_for_query(late, &["0"]);
+        shop.served.wait_for_query_result(late, &["0"]);
         drop(shop.server);
         assert!(findings(&shop.served.file).is_empty());
     }
@@ -211,10 +211,10 @@ fn operator_accepts_the_wall_clock() {
         shop.time.jump_wall_clock(jump_ms);
         shop.time.advance(2_000);
         let before = shop.now();
-        shop.wake_workers_until(AHEAD, &jump_ms.to_string());
+        shop.wake_workers_until(CLOCK_AHEAD_QUERY, &jump_ms.to_string());
         let said = shop.run_doctor(&["--accept-clock"]);
         assert!(said.contains("done: the wall clock is accepted"), "{said}");
-        shop.served.wait_for_query(AHEAD, &["believed"]);
+        shop.served.wait_for_query_result(CLOCK_AHEAD_QUERY, &["believed"]);
         let adopted = (0..100_000)
             .any(|_| shop.clock_status() == "ok" && shop.now() == before.plus_ms(jump_ms));
         assert!(adopted);
@@ -239,7 +239,7 @@ fn start_continues_from_the_time_in_the_file() {
     let seen = time_in_2040("20:00:00");
     let shop = ClockedServer::open(seen);
     assert_eq!(shop.now(), seen);
-    shop.wake_workers_until(AHEAD, &(-8 * HOUR_MS).to_string());
+    shop.wake_workers_until(CLOCK_AHEAD_QUERY, &(-8 * HOUR_MS).to_string());
     shop.time.advance(2 * HOUR_MS);
     assert_eq!(shop.now(), seen.plus_ms(2 * HOUR_MS), "an hour is not enough");
     let said = shop.clock_status();
@@ -247,7 +247,7 @@ fn start_continues_from_the_time_in_the_file() {
     // A jump simulates that network time corrects the wall clock.
     shop.time.jump_wall_clock(9 * HOUR_MS);
     shop.time.advance(1_000);
-    shop.wake_workers_until(AHEAD, "believed");
+    shop.wake_workers_until(CLOCK_AHEAD_QUERY, "believed");
     assert_eq!(
         (shop.now(), shop.clock_status().as_str()),
         (seen.plus_ms(3 * HOUR_MS + 1_000), "ok")

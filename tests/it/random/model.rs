@@ -161,7 +161,7 @@ impl ModelHistory {
             "under" => (invoice.due_cents() / 2).max(1),
             _ => invoice.due_cents() + (invoice.due_cents() + 1) / 2,
         };
-        let outcome = match (invoice.live, invoice.coin_to_pay(wanted)) {
+        let outcome = match (invoice.live, invoice.simulated_payment_coin(wanted)) {
             (true, _) => Err((403, "not_test_invoice")),
             (false, Err(refused)) => Err(refused),
             (false, Ok(coin)) => {
@@ -222,7 +222,7 @@ impl ModelHistory {
                 let quoted = invoice.quotes.iter().any(|quoted| quoted.id == coin.id);
                 if quoted { Ok(coin) } else { Err(reference::UNAVAILABLE) }
             }
-            wanted => invoice.coin_to_pay(wanted),
+            wanted => invoice.simulated_payment_coin(wanted),
         };
         let mut body = json!({ "invoice": invoice.id, "asset": wanted.map(|coin| coin.id) });
         let mut units =

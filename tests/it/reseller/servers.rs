@@ -137,7 +137,7 @@ fn provisioner_creates_and_removes_servers() {
     let running = served.start(&["--provisioner", &program]);
     let server = running.reseller_request("POST", SERVERS, &order_body()).expect(201).json();
     let status = "select status from servers";
-    served.wait_for_query(status, &["active"]);
+    served.wait_for_query_result(status, &["active"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -150,7 +150,7 @@ fn provisioner_creates_and_removes_servers() {
     let seen = running.reseller_request("GET", &path, &Value::Null).expect(200).json();
     assert_eq!(seen["address"], "192.0.2.9");
     running.reseller_request("DELETE", &path, &Value::Null).expect(202);
-    served.wait_for_query(status, &["deleted"]);
+    served.wait_for_query_result(status, &["deleted"]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(read, json!({ "action": "delete", "id": server["id"], "ref": "vm-9" }));
@@ -172,7 +172,7 @@ fn unclear_provisioner_answer_needs_review() {
         let running = served.start(&["--provisioner", &program, "--command-timeout", "1s"]);
         let server = running.reseller_request("POST", SERVERS, &order_body()).expect(201).json();
         let state = "select status || ' ' || ifnull(ordering, '') from servers";
-        let ended = served.wait_for_query(state, &["failed ", "provisioning unknown"]);
+        let ended = served.wait_for_query_result(state, &["failed ", "provisioning unknown"]);
         assert_eq!(ended.split(' ').next(), Some(status), "{answer}");
         assert_eq!(program_start_count(&served.path("noted")), 1, "{answer}");
         if status == "failed" {
@@ -202,7 +202,10 @@ fn interrupted_provisioner_is_not_run_again() {
     std::fs::write(&fifo, r#"{"address": "192.0.2.9"}"#).unwrap();
     let running = served.start(&["--provisioner", &program]);
     let state = "select status || ' ' || ifnull(ordering, '') from servers";
-    assert_eq!(served.wait_for_query(state, &["provisioning unknown"]), "provisioning unknown");
+    assert_eq!(
+        served.wait_for_query_result(state, &["provisioning unknown"]),
+        "provisioning unknown"
+    );
     let listed =
         running.operator_request("GET", "/dashboard/api/servers", &Value::Null).expect(200).json();
     assert_eq!(listed["data"][0]["command"], "unknown");

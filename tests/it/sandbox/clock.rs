@@ -27,7 +27,7 @@ impl Shop {
     }
 }
 
-fn text(value: &Value) -> String {
+fn json_text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
 }
 
@@ -36,7 +36,7 @@ fn frozen_clock_moves_only_when_set() {
     let shop = Shop::open();
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(state["frozen"], true);
-    assert_eq!(shop.now(), text(&state["time"]));
+    assert_eq!(shop.now(), json_text(&state["time"]));
     let set = shop.change_clock(json!({ "set": "2099-11-21T10:30:00.5+01:00" })).expect(200).json();
     assert_eq!((&set["time"], &set["frozen"]), (&json!("2099-11-21T09:30:00.500Z"), &json!(true)));
     shop.change_clock(json!({ "set": "2099-11-21T09:30:00.500Z" })).expect(200);
@@ -51,7 +51,7 @@ fn frozen_clock_moves_only_when_set() {
     assert_eq!(running["frozen"], false);
     assert!(shop.now().as_str() >= "2099-11-22T11:33:04.500Z");
     let invoice = shop.create_invoice("10.00", json!({}));
-    assert!(text(&invoice["createdAt"]).starts_with("2099-11-22T11:33:"));
+    assert!(json_text(&invoice["createdAt"]).starts_with("2099-11-22T11:33:"));
 }
 
 #[test]
@@ -87,8 +87,8 @@ fn advance_runs_each_deadline_at_its_own_time() {
     shop.advance("2d");
     for invoice in invoices {
         let expected = [
-            ("invoice.created".to_owned(), text(&invoice["createdAt"])),
-            ("invoice.expired".to_owned(), text(&invoice["expiresAt"])),
+            ("invoice.created".to_owned(), json_text(&invoice["createdAt"])),
+            ("invoice.expired".to_owned(), json_text(&invoice["expiresAt"])),
         ];
         assert_eq!(shop.events_with_times(invoice["id"].as_str().unwrap()), expected);
     }
@@ -111,7 +111,7 @@ fn dropped_payment_fails_invoice_when_running_clock_reaches_deadline() {
 #[test]
 fn request_uses_the_time_of_its_completion() {
     let shop = Shop::open();
-    let id = text(&shop.create_invoice("10.00", json!({ "ttlSeconds": 60 }))["id"]);
+    let id = json_text(&shop.create_invoice("10.00", json!({ "ttlSeconds": 60 }))["id"]);
     let body = r#"{"asset":"LTC"}"#;
     let address = shop.url().strip_prefix("http://").unwrap();
     let mut slow = TcpStream::connect(address).unwrap();
@@ -200,14 +200,14 @@ fn reset_removes_the_second_factor() {
     let begun = act(FACTOR, json!({})).expect(201).json();
     let step = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let step = i64::try_from(step.as_secs()).unwrap() / 30;
-    let code = code_at_step(&text(&begun["secret"]), step);
+    let code = code_at_step(&json_text(&begun["secret"]), step);
     act(&format!("{FACTOR}/confirm"), json!({ "code": code })).expect(200);
     shop.post("/sandbox/reset", None, json!({})).expect(200);
     sign_in();
 }
 
 #[test]
-fn reset_restores_the_seed_and_real_time() {
+fn reset_restores_initial_data_and_real_time() {
     let shop = Shop::open();
     let seed = shop.get("/sandbox", None).expect(200).json()["account"].clone();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
@@ -215,7 +215,7 @@ fn reset_restores_the_seed_and_real_time() {
         "endpoints": [{ "url": inbox }], "feeBps": 7, "maintenance": true, "customersEnabled": false,
         "settlementEnabled": false, "payoutAsset": "LTC", "maxInvoiceAmount": "1.00",
     }));
-    let id = text(&shop.create_invoice("1.00", json!({}))["id"]);
+    let id = json_text(&shop.create_invoice("1.00", json!({}))["id"]);
     shop.advance("40d");
     let state = shop.post("/sandbox/reset", None, json!({})).expect(200).json();
     assert_eq!(state["account"], seed);
@@ -235,7 +235,7 @@ fn restarted_sandbox_continues_at_the_recorded_time() {
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let shop = Shop::with_config(config.clone());
-    let id = text(&shop.create_invoice("10.00", json!({}))["id"]);
+    let id = json_text(&shop.create_invoice("10.00", json!({}))["id"]);
     shop.advance("30d");
     let frozen_at = shop.now();
     drop(shop);

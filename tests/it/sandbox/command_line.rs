@@ -77,7 +77,7 @@ fn sandbox_under_nohup_ignores_sighup() {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = u64::from_str_radix(ignored.unwrap().trim(), 16).unwrap();
     assert_eq!(ignored & 1, 1, "SIGHUP");
-    assert!(server.interrupt());
+    assert!(server.interrupt_and_wait());
 }
 
 #[test]

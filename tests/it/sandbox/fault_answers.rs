@@ -23,18 +23,18 @@ fn hint_headers(answer: &Response) -> Vec<(&str, &str)> {
 /// A simulated error: its route and status, and the code and headers of the response.
 type SimulatedError = (&'static str, u16, &'static str, &'static [(&'static str, &'static str)]);
 
-const INVOICES: &str = "POST /v1/invoices";
-const SIGN_IN: &str = "POST /dashboard/api/session";
-const CLOSES: &[(&str, &str)] = &[("connection", "close")];
-const SOON: &[(&str, &str)] = &[("retry-after", "5")];
-const BEARER: &[(&str, &str)] = &[("www-authenticate", "Bearer")];
+const CREATE_INVOICE_ROUTE: &str = "POST /v1/invoices";
+const SIGN_IN_ROUTE: &str = "POST /dashboard/api/session";
+const CLOSE_HEADERS: &[(&str, &str)] = &[("connection", "close")];
+const RETRY_SOON_HEADERS: &[(&str, &str)] = &[("retry-after", "5")];
+const BEARER_HEADERS: &[(&str, &str)] = &[("www-authenticate", "Bearer")];
 const CASES: &[SimulatedError] = &[
-    (INVOICES, 401, "unauthorized", BEARER),
-    (INVOICES, 405, "method_not_allowed", &[("allow", "POST, GET, HEAD")]),
-    (INVOICES, 408, "request_timeout", CLOSES),
-    (INVOICES, 413, "payload_too_large", CLOSES),
+    (CREATE_INVOICE_ROUTE, 401, "unauthorized", BEARER_HEADERS),
+    (CREATE_INVOICE_ROUTE, 405, "method_not_allowed", &[("allow", "POST, GET, HEAD")]),
+    (CREATE_INVOICE_ROUTE, 408, "request_timeout", CLOSE_HEADERS),
+    (CREATE_INVOICE_ROUTE, 413, "payload_too_large", CLOSE_HEADERS),
     (
-        INVOICES,
+        CREATE_INVOICE_ROUTE,
         429,
         "rate_limited",
         &[
@@ -43,11 +43,11 @@ const CASES: &[SimulatedError] = &[
             ("ratelimit-policy", "\"creations\";q=100;w=10"),
         ],
     ),
-    (INVOICES, 503, "maintenance", SOON),
-    ("POST /v1/customers/{ref}/addresses", 503, "pool_refilling", SOON),
+    (CREATE_INVOICE_ROUTE, 503, "maintenance", RETRY_SOON_HEADERS),
+    ("POST /v1/customers/{ref}/addresses", 503, "pool_refilling", RETRY_SOON_HEADERS),
     ("POST /v1/payouts", 409, "payout_open", &[]),
-    (SIGN_IN, 401, "invalid_credentials", BEARER),
-    (SIGN_IN, 429, "too_many_attempts", &[("retry-after", "1")]),
+    (SIGN_IN_ROUTE, 401, "invalid_credentials", BEARER_HEADERS),
+    (SIGN_IN_ROUTE, 429, "too_many_attempts", &[("retry-after", "1")]),
 ];
 
 #[test]
@@ -92,7 +92,7 @@ fn simulated_error_of_a_page_is_a_page() {
         let path = address.strip_prefix(shop.url()).unwrap();
         Page::from_response(shop.send("GET", path, &[], "")).assert_error(status);
     }
-    shop.get_page(address).assert_shows(200, &["Choose a coin"]);
+    shop.get_page(address).assert_contains_texts(200, &["Choose a coin"]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use coffer::{Config, Server};
 use serde_json::{Value, json};
 use std::time::Instant;
 
-const FAULTS: &str = "/sandbox/faults";
+const FAULTS_PATH: &str = "/sandbox/faults";
 
 fn invoice_body(number: u32) -> Value {
     json!({ "amount": "20.00", "currency": "EUR", "orderId": format!("order-{number}") })
@@ -23,7 +23,7 @@ fn fault_applies_to_the_given_number_of_calls() {
         (418, "invalid_request"),
     ] {
         let body = json!({ "route": "POST /v1/invoices", "status": status, "times": 2 });
-        let state = shop.post(FAULTS, None, body).expect(200).json();
+        let state = shop.post(FAULTS_PATH, None, body).expect(200).json();
         assert_eq!(state["faults"]["calls"][0]["times"], 2);
         for _ in 0..2 {
             let refused = shop.post("/v1/invoices", Some(TEST), invoice_body(1));
@@ -42,7 +42,7 @@ fn fault_applies_to_the_given_number_of_calls() {
 fn request_with_dropped_response_was_executed() {
     let shop = Shop::open();
     let body = json!({ "route": "POST /v1/invoices", "dropAnswer": true, "times": 1 });
-    shop.post(FAULTS, None, body).expect(200);
+    shop.post(FAULTS_PATH, None, body).expect(200);
     let headers = [("X-API-Key", TEST), ("Idempotency-Key", "once")];
     // This agent has no open connection. On a reused connection, it would repeat the request by itself.
     let url = format!("{}/v1/invoices", shop.url());
@@ -62,13 +62,13 @@ fn request_with_dropped_response_was_executed() {
 fn delayed_call_is_executed() {
     let shop = Shop::open();
     let body = json!({ "delayMs": 50, "times": 1 });
-    shop.post(FAULTS, None, body).expect(200);
+    shop.post(FAULTS_PATH, None, body).expect(200);
     let begun = Instant::now();
     shop.post("/v1/invoices", Some(TEST), invoice_body(1)).expect(201);
     assert!(begun.elapsed().as_millis() >= 50);
-    shop.post(FAULTS, None, json!({ "status": 500, "times": 9 })).expect(200);
+    shop.post(FAULTS_PATH, None, json!({ "status": 500, "times": 9 })).expect(200);
     shop.get("/v1/merchant", Some(TEST)).assert_error(500, "internal_error", None);
-    shop.send("DELETE", FAULTS, &[], "").expect(204);
+    shop.send("DELETE", FAULTS_PATH, &[], "").expect(204);
     shop.get("/v1/merchant", Some(TEST)).expect(200);
 }
 
@@ -76,7 +76,7 @@ fn delayed_call_is_executed() {
 fn faults_of_pool_and_rates_stay_until_cleared() {
     let shop = Shop::open();
     let body = json!({ "pool": "empty", "rates": "stale" });
-    let state = shop.post(FAULTS, None, body).expect(200).json();
+    let state = shop.post(FAULTS_PATH, None, body).expect(200).json();
     assert_eq!(state["faults"], json!({ "calls": [], "pool": "empty", "rates": "stale" }));
     let path = "/v1/customers/anna/addresses";
     let refused = shop.post(path, Some(TEST), json!({}));
@@ -93,7 +93,7 @@ fn faults_of_pool_and_rates_stay_until_cleared() {
 fn coin_without_addresses_is_unavailable() {
     let shop = Shop::open();
     let quoted = shop.create_invoice("20.00", json!({ "asset": "BTC" }));
-    shop.post(FAULTS, None, json!({ "pool": "empty" })).expect(200);
+    shop.post(FAULTS_PATH, None, json!({ "pool": "empty" })).expect(200);
     let select = |invoice: &Value| {
         let path = format!("/v1/invoices/{}/select", invoice["id"].as_str().unwrap());
         shop.post(&path, Some(TEST), json!({ "asset": "BTC" }))
@@ -105,7 +105,7 @@ fn coin_without_addresses_is_unavailable() {
     );
     select(&invoice).assert_error(400, "coin_unavailable", Some("asset"));
     assert_eq!(select(&quoted).expect(200).json()["depositAddress"], quoted["depositAddress"]);
-    shop.send("DELETE", FAULTS, &[], "").expect(204);
+    shop.send("DELETE", FAULTS_PATH, &[], "").expect(204);
     select(&invoice).expect(200);
 }
 
@@ -126,7 +126,7 @@ fn invalid_fault_is_rejected() {
         (json!({ "more": 1 }), Some("more")),
         (json!({}), None),
     ] {
-        shop.post(FAULTS, None, body).assert_error(400, "invalid_request", param);
+        shop.post(FAULTS_PATH, None, body).assert_error(400, "invalid_request", param);
     }
     let state = shop.get("/sandbox", None).expect(200).json();
     assert_eq!(state["faults"], json!({ "calls": [], "pool": null, "rates": null }));

@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 
 /// Number of sandboxes. The first sandbox gets one invoice, and each further sandbox one more, so that shared
 /// invoices are noticed.
-const MOST: usize = 8;
+const SANDBOX_COUNT: usize = 8;
 
 fn create_invoice(sandbox: &Sandbox, order: usize) -> Value {
     let url = format!("{}/v1/invoices", sandbox.url());
@@ -30,7 +30,7 @@ fn get_json(sandbox: &Sandbox, path: &str) -> Value {
 #[test]
 fn sandboxes_in_one_process_are_isolated() {
     std::thread::scope(|scope| {
-        for number in 1..=MOST {
+        for number in 1..=SANDBOX_COUNT {
             scope.spawn(move || {
                 let sandbox = Sandbox::start().unwrap();
                 for order in 0..number {

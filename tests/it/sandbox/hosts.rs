@@ -10,7 +10,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 
-const EVIL: (&str, &str) = ("Host", "evil.example");
+const FOREIGN_HOST: (&str, &str) = ("Host", "evil.example");
 
 /// Sends these lines unchanged as a request, and returns the response status.
 #[track_caller]
@@ -34,7 +34,7 @@ fn foreign_host_reaches_only_the_inbox() {
     let shop = Shop::open();
     for route in routes(true) {
         let path = route.path.replace("{id}", "x").replace("{name}", "x");
-        let headers = [EVIL, ("X-API-Key", TEST), ("Cookie", "coffer_session=x")];
+        let headers = [FOREIGN_HOST, ("X-API-Key", TEST), ("Cookie", "coffer_session=x")];
         let answer = shop.send(route.method, &path, &headers, "");
         let wanted = if route.operation == "inboxReceive" { 200 } else { 403 };
         assert_eq!(answer.status, wanted, "{} {path}", route.method);
@@ -47,7 +47,7 @@ fn foreign_host_reaches_only_the_inbox() {
         ("PATCH", "/sandbox/inbox/x"),
         ("GET", "/sandbox/inbox/x"),
     ] {
-        let answer = shop.send(method, path, &[EVIL], "");
+        let answer = shop.send(method, path, &[FOREIGN_HOST], "");
         answer.assert_error(403, "forbidden", None);
     }
 }
@@ -58,7 +58,7 @@ fn dns_rebinding_page_reads_and_changes_nothing() {
     shop.create_invoice("20.00", json!({ "orderId": "secret-order" }));
     let faults = json!({ "status": 500, "times": 1 }).to_string();
     shop.send("POST", "/sandbox/faults", &[], &faults).expect(200);
-    let rebound = [EVIL, ("Sec-Fetch-Site", "same-origin"), ("X-API-Key", TEST)];
+    let rebound = [FOREIGN_HOST, ("Sec-Fetch-Site", "same-origin"), ("X-API-Key", TEST)];
     for path in ["/v1/events", "/v1/invoices", "/sandbox/webhooks", "/metrics"] {
         let answer = shop.send("GET", path, &rebound, "");
         answer.assert_error(403, "forbidden", None);

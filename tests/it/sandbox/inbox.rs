@@ -18,7 +18,7 @@ impl Shop {
 
     /// Points the account's webhooks at the inbox.
     #[track_caller]
-    fn use_inbox(&self) {
+    fn send_webhooks_to_inbox(&self) {
         let url = format!("{}/sandbox/inbox/shop", self.url());
         self.update_account(json!({ "endpoints": [{ "url": url }] }));
     }
@@ -45,7 +45,7 @@ fn inbox_stores_requests_unchanged() {
 #[test]
 fn inbox_read_waits_and_filters_by_type() {
     let shop = Shop::open();
-    shop.use_inbox();
+    shop.send_webhooks_to_inbox();
     assert!(shop.inbox_requests("?wait=0s").is_empty());
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| shop.inbox_requests("?type=invoice.expired&wait=20s"));
@@ -73,7 +73,7 @@ fn inbox_read_waits_and_filters_by_type() {
 #[test]
 fn inbox_replies_as_configured() {
     let shop = Shop::open();
-    shop.use_inbox();
+    shop.send_webhooks_to_inbox();
     shop.configure_inbox(json!({ "status": 503, "times": 2 })).expect(204);
     shop.create_invoice("20.00", json!({}));
     shop.advance("1h");

@@ -44,7 +44,7 @@ fn stopped_sandbox_leaves_no_files() {
     let keep = format!("{url}/sandbox/snapshots/before");
     send(&agent(), "POST", &keep, &[], "").expect(200);
     assert!(file_names(&folder).len() >= 3, "{:?}", file_names(&folder));
-    assert!(process.close_input());
+    assert!(process.close_input_and_wait());
     assert_eq!(file_names(&folder), BTreeSet::new());
 }
 
@@ -59,7 +59,7 @@ fn next_sandbox_removes_files_of_killed_sandboxes_only() {
     just_killed.kill();
     let before = file_names(&folder);
     let (mut next, _) = start_in_folder(&folder);
-    assert!(next.close_input());
+    assert!(next.close_input_and_wait());
     let after = file_names(&folder);
     let gone: BTreeSet<_> = before.difference(&after).collect();
     let databases = |names: BTreeSet<&String>| {
@@ -68,7 +68,7 @@ fn next_sandbox_removes_files_of_killed_sandboxes_only() {
     };
     assert_eq!((databases(gone), databases(after.iter().collect())), (1, 2));
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(in_use.close_input());
+    assert!(in_use.close_input_and_wait());
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn unrelated_files_are_not_opened_or_removed() {
     make_files_old(&folder);
     let before = file_names(&folder);
     let (mut next, _) = start_in_folder(&folder);
-    assert!(next.close_input());
+    assert!(next.close_input_and_wait());
     let after = file_names(&folder);
     let gone: BTreeSet<_> = before.difference(&after).cloned().collect();
     let mut expected = vec![of(2, ""), of(6, "-snapshot-before")];
@@ -139,7 +139,7 @@ fn unrelated_files_are_not_opened_or_removed() {
     assert_eq!(gone, expected.collect());
     assert_eq!(std::fs::read(&victim).unwrap(), b"money");
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(in_use.close_input());
+    assert!(in_use.close_input_and_wait());
 }
 
 #[test]
@@ -152,10 +152,10 @@ fn running_sandbox_without_lock_file_is_kept() {
     make_files_old(&folder);
     let before = file_names(&folder);
     let (mut next, _) = start_in_folder(&folder);
-    assert!(next.close_input());
+    assert!(next.close_input_and_wait());
     assert_eq!(file_names(&folder), before);
     send(&agent(), "GET", &format!("{url}/readyz"), &[], "").expect(200);
-    assert!(in_use.close_input());
+    assert!(in_use.close_input_and_wait());
     assert_eq!(file_names(&folder), BTreeSet::new());
 }
 

@@ -7,18 +7,18 @@ use coffer::Config;
 use coffer::http::ConnectionLimits;
 use serde_json::{Value, json};
 
-const STREAM: &str = "/sandbox/stream";
+const STREAM_PATH: &str = "/sandbox/stream";
 
 /// Opens a stream that starts at the oldest stored entry.
 #[track_caller]
 fn open_stream(shop: &Shop, headers: &str) -> EventStream {
-    let stream = EventStream::open(shop, STREAM, headers);
+    let stream = EventStream::open(shop, STREAM_PATH, headers);
     assert!(stream.head.starts_with("HTTP/1.0 200 "), "{}", stream.head);
     assert!(stream.head.contains("content-type: text/event-stream"));
     stream
 }
 
-fn is_call(told: &StreamEvent, target: &str) -> bool {
+fn is_call_to(told: &StreamEvent, target: &str) -> bool {
     told.name == "call" && told.data["target"] == target
 }
 
@@ -78,7 +78,7 @@ fn stream_omits_secrets() {
     loop {
         let told = stream.next().unwrap();
         said.push_str(&told.data.to_string());
-        if is_call(&told, "/v1/merchant") {
+        if is_call_to(&told, "/v1/merchant") {
             break;
         }
     }
@@ -138,7 +138,7 @@ fn stream_omits_new_credentials_and_private_keys() {
         let told = stream.next().unwrap();
         said.push_str(&told.data.to_string());
         left.retain(|name| {
-            *name != told.name || told.name == "call" && !is_call(&told, "/v1/merchant")
+            *name != told.name || told.name == "call" && !is_call_to(&told, "/v1/merchant")
         });
     }
     for secret in &secrets {
@@ -152,15 +152,15 @@ fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     let shop = Shop::open();
     let mut first = open_stream(&shop, "");
     shop.get("/v1/balances", Some(TEST));
-    let seen = first.next_matching(|told| is_call(told, "/v1/balances"));
+    let seen = first.next_matching(|told| is_call_to(told, "/v1/balances"));
     shop.get("/v1/ledger", Some(TEST));
     let next = open_stream(&shop, &format!("Last-Event-ID: {}\r\n", seen.id)).next();
     let next = next.unwrap();
-    assert!(is_call(&next, "/v1/ledger"), "{next:?}");
+    assert!(is_call_to(&next, "/v1/ledger"), "{next:?}");
     let number = |told: &StreamEvent| told.id.parse::<u64>().unwrap();
     assert_eq!(number(&next), number(&seen) + 1);
-    let mut by_query = EventStream::open(&shop, &format!("{STREAM}?since={}", seen.id), "");
-    assert!(is_call(&by_query.next().unwrap(), "/v1/ledger"));
+    let mut by_query = EventStream::open(&shop, &format!("{STREAM_PATH}?since={}", seen.id), "");
+    assert!(is_call_to(&by_query.next().unwrap(), "/v1/ledger"));
     // A client reconnects after more entries than the stream stores. It receives the number of missed entries.
     for _ in 0..600 {
         shop.get("/v1/merchant", Some(TEST)).expect(200);
@@ -169,11 +169,11 @@ fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     let missed = late.next().unwrap();
     assert_eq!(missed.name, "missed");
     assert_eq!(missed.data["count"], json!(601 - 512));
-    assert!(is_call(&late.next().unwrap(), "/v1/merchant"));
+    assert!(is_call_to(&late.next().unwrap(), "/v1/merchant"));
     // If the client sends an invalid id or an id of another process, the stream starts at the oldest stored entry.
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
         let mut stream = open_stream(&shop, &format!("Last-Event-ID: {strange}\r\n"));
-        assert!(is_call(&stream.next().unwrap(), "/v1/merchant"), "{strange}");
+        assert!(is_call_to(&stream.next().unwrap(), "/v1/merchant"), "{strange}");
     }
 }
 
@@ -186,7 +186,7 @@ fn stream_starts_with_bounded_history() {
     shop.get("/v1/balances", Some(TEST)).expect(200);
     let mut stream = open_stream(&shop, "");
     let mut count = 1;
-    while !is_call(&stream.next().unwrap(), "/v1/balances") {
+    while !is_call_to(&stream.next().unwrap(), "/v1/balances") {
         count += 1;
     }
     assert_eq!(count, 64);
@@ -199,7 +199,7 @@ fn thousand_listeners_receive_events_and_end_with_the_server() {
     let mut streams: Vec<EventStream> = (0..1000).map(|_| open_stream(&shop, "")).collect();
     shop.get("/v1/balances", Some(TEST)).expect(200);
     for stream in &mut streams {
-        stream.next_matching(|told| is_call(told, "/v1/balances"));
+        stream.next_matching(|told| is_call_to(told, "/v1/balances"));
     }
     drop(shop);
     for stream in &mut streams {
@@ -229,7 +229,7 @@ fn production_server_has_no_stream() {
     let served = Installation::new();
     let running = served.start(&[]);
     let ask = |path: &str| send(&agent(), "GET", &format!("{}{path}", running.url), &[], "");
-    assert_eq!(ask(STREAM).status, 404);
+    assert_eq!(ask(STREAM_PATH).status, 404);
     let config = ureq::Agent::config_builder().http_status_as_error(false).proxy(None);
     let agent: ureq::Agent = config.max_redirects(0).build().into();
     let front = send(&agent, "GET", &format!("{}/", running.url), &[], "");
@@ -245,7 +245,7 @@ fn stream_page_is_local_only() {
     }
     let policy = &page.headers["content-security-policy"];
     assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"), "{policy}");
-    for path in ["/", STREAM] {
+    for path in ["/", STREAM_PATH] {
         for header in [
             ("Origin", "https://evil.example"),
             ("Sec-Fetch-Site", "cross-site"),

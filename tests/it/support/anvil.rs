@@ -146,7 +146,13 @@ impl Node {
     /// Calls a contract function from the default account and returns the transaction id. `wei` is the value sent
     /// with the call.
     #[track_caller]
-    pub fn call(&self, contract: &str, function: &str, words: &[String], wei: u128) -> Value {
+    pub fn call_contract(
+        &self,
+        contract: &str,
+        function: &str,
+        words: &[String],
+        wei: u128,
+    ) -> Value {
         let data = calldata(function, words);
         self.send_transaction(json!({ "to": contract, "data": data, "value": format!("{wei:#x}") }))
     }
@@ -207,7 +213,7 @@ impl Node {
     /// Replaces a pending transaction with one of the same nonce and higher fees. Returns the id of the new
     /// transaction.
     #[track_caller]
-    pub fn replace(&self, txid: &str, mut transaction: Value) -> Value {
+    pub fn replace_transaction(&self, txid: &str, mut transaction: Value) -> Value {
         let old = self.call_rpc("eth_getTransactionByHash", json!([txid]));
         transaction["nonce"] = old["nonce"].clone();
         transaction["maxFeePerGas"] = "0x2e90edd000".into();

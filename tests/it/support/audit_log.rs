@@ -41,7 +41,7 @@ fn hash_link_of_pool(conn: &Connection, pool: &str) -> (String, String) {
     for (_, address) in &rows {
         form.add("address", HashedValue::Text(address.as_bytes()));
     }
-    let link = HashLink::hash_of_value(&name, &form).to_string();
+    let link = HashLink::hash_value(&name, &form).to_string();
     (name, link)
 }
 

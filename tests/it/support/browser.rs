@@ -57,7 +57,7 @@ impl Page {
 
     /// Asserts the status and that the page contains these texts.
     #[track_caller]
-    pub fn assert_shows(self, status: u16, texts: &[&str]) -> Page {
+    pub fn assert_contains_texts(self, status: u16, texts: &[&str]) -> Page {
         assert_eq!(self.0.status, status, "{}", self.0.text);
         for text in texts {
             assert!(self.0.text.contains(text), "{text} is not in {}", self.0.text);
@@ -67,7 +67,7 @@ impl Page {
 
     /// Asserts that the page contains none of these texts.
     #[track_caller]
-    pub fn assert_hides(self, texts: &[&str]) -> Page {
+    pub fn assert_lacks_texts(self, texts: &[&str]) -> Page {
         for text in texts {
             assert!(!self.0.text.contains(text), "{text} is in {}", self.0.text);
         }
@@ -78,6 +78,6 @@ impl Page {
     #[track_caller]
     pub fn assert_error(self, status: u16) -> Page {
         let id = self.0.headers["x-request-id"].clone();
-        self.assert_shows(status, &[&id])
+        self.assert_contains_texts(status, &[&id])
     }
 }

@@ -70,7 +70,7 @@ impl Installation {
             key: key["key"].as_str().unwrap().to_owned(),
             scratch,
         };
-        let hash = coffer::domain::apikey::hash(TOKEN);
+        let hash = coffer::domain::apikey::hash_key(TOKEN);
         served
             .open_file()
             .execute(
@@ -110,13 +110,18 @@ impl Installation {
 
     /// Starts the server with this log filter and writes the log to a file.
     #[track_caller]
-    pub fn start_logging(&self, filter: &str, to: &Path) -> RunningServer {
-        self.start_logging_with(filter, to, &[])
+    pub fn start_with_log(&self, filter: &str, to: &Path) -> RunningServer {
+        self.start_with_log_and_settings(filter, to, &[])
     }
 
     /// Starts the server with this log filter and these settings. Writes the log to a file.
     #[track_caller]
-    pub fn start_logging_with(&self, filter: &str, to: &Path, settings: &[&str]) -> RunningServer {
+    pub fn start_with_log_and_settings(
+        &self,
+        filter: &str,
+        to: &Path,
+        settings: &[&str],
+    ) -> RunningServer {
         let file = std::fs::File::create(to).unwrap();
         self.start_server(filter, file.into(), settings)
     }
@@ -200,7 +205,7 @@ impl Installation {
 
     /// Repeats an SQL query until its result is one of these texts. Returns that text.
     #[track_caller]
-    pub fn wait_for_query(&self, query: &str, ends: &[&str]) -> String {
+    pub fn wait_for_query_result(&self, query: &str, ends: &[&str]) -> String {
         let conn = self.open_file();
         let mut now = String::new();
         let ended = polling::wait_until(|| {
@@ -218,7 +223,7 @@ impl RunningServer {
     #[track_caller]
     pub fn stop_and_read_log(mut self, log: &Path) -> String {
         // The server must stop normally: a killed process would lose log lines that are not written yet.
-        assert!(self.process.close_input());
+        assert!(self.process.close_input_and_wait());
         std::fs::read_to_string(log).unwrap()
     }
 

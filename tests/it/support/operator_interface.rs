@@ -20,12 +20,12 @@ pub struct OperatorInterface {
 impl OperatorInterface {
     #[track_caller]
     pub fn open() -> OperatorInterface {
-        OperatorInterface::in_shop(Shop::open())
+        OperatorInterface::with_shop(Shop::open())
     }
 
     /// Adds the second account and two users to this sandbox.
     #[track_caller]
-    pub fn in_shop(shop: Shop) -> OperatorInterface {
+    pub fn with_shop(shop: Shop) -> OperatorInterface {
         let conn = Connection::open(shop.file()).unwrap();
         // Adds the second account, and a user of each account with the operator's password.
         conn.execute_batch(&format!(
@@ -100,7 +100,7 @@ impl OperatorInterface {
 
     /// Returns the number of audit log entries.
     #[track_caller]
-    pub fn audit_length(&self) -> i64 {
+    pub fn audit_entry_count(&self) -> i64 {
         let conn = Connection::open(self.shop.file()).unwrap();
         let sql = "select count(*) from audit_log";
         conn.query_row(sql, [], |row| row.get(0)).unwrap()

@@ -59,7 +59,7 @@ impl Payer<'_> {
             coins: Vec::new(),
             version: Version::TWO,
         };
-        let script = payer.script_of(&payer.key).to_hex_string();
+        let script = payer.script_of_key(&payer.key).to_hex_string();
         for hash in mine_to_script(node, coins, &script) {
             let block = node.call("getblock", json!([hash, 2]));
             let made = &block["tx"][0];
@@ -113,7 +113,7 @@ impl Payer<'_> {
 
     /// Signs a transaction that spends these outputs for the normal fee.
     #[track_caller]
-    pub fn sign_spend(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
+    pub fn sign_with_inputs(&self, coins: Vec<Coin>, to: &[(&str, u64)]) -> SignedTransaction {
         self.build_transaction(coins, to, FEE)
     }
 
@@ -132,13 +132,13 @@ impl Payer<'_> {
 
     /// Mines a block with only these transactions, given by id or in hexadecimal. Returns the hash of the block.
     #[track_caller]
-    pub fn mine_only(&self, transactions: &[&str]) -> String {
+    pub fn mine_only_transactions(&self, transactions: &[&str]) -> String {
         let block = self.node.call("generateblock", json!(["raw(51)", transactions]));
         block["hash"].as_str().unwrap().to_owned()
     }
 
     /// Returns the P2WPKH script of a key.
-    pub fn script_of(&self, key: &SecretKey) -> ScriptBuf {
+    pub fn script_of_key(&self, key: &SecretKey) -> ScriptBuf {
         let public = CompressedPublicKey(key.public_key(&self.secp));
         ScriptBuf::new_p2wpkh(&public.wpubkey_hash())
     }
@@ -152,7 +152,7 @@ impl Payer<'_> {
     ) -> SignedTransaction {
         let output = |(address, amount): &(&str, u64)| TxOut {
             value: Amount::from_sat(*amount),
-            script_pubkey: ScriptBuf::from_hex(&self.node.script_of(address)).unwrap(),
+            script_pubkey: ScriptBuf::from_hex(&self.node.script_of_address(address)).unwrap(),
         };
         let mut output: Vec<TxOut> = to.iter().map(output).collect();
         let available: u64 = spent.iter().map(|coin| coin.amount).sum();
@@ -162,7 +162,7 @@ impl Payer<'_> {
         if has_rest {
             output.push(TxOut {
                 value: Amount::from_sat(rest),
-                script_pubkey: self.script_of(&self.key),
+                script_pubkey: self.script_of_key(&self.key),
             });
         }
         let input = spent.iter().map(|coin| TxIn {
@@ -179,7 +179,7 @@ impl Payer<'_> {
         };
         for (place, coin) in spent.iter().enumerate() {
             let mut hashes = SighashCache::new(&mut unsigned);
-            let (script, amount) = (self.script_of(&coin.key), Amount::from_sat(coin.amount));
+            let (script, amount) = (self.script_of_key(&coin.key), Amount::from_sat(coin.amount));
             let hash = hashes.p2wpkh_signature_hash(place, &script, amount, EcdsaSighashType::All);
             let message = Message::from(hash.unwrap());
             let signature = Signature::sighash_all(self.secp.sign_ecdsa(&message, &coin.key));

@@ -74,7 +74,7 @@ impl Process {
 
     /// Sends SIGINT and waits for the exit. Returns `true` if the exit code is 0.
     #[track_caller]
-    pub fn interrupt(&mut self) -> bool {
+    pub fn interrupt_and_wait(&mut self) -> bool {
         let number = self.id().to_string();
         let told = Command::new("kill").args(["-INT", &number]).status();
         assert!(told.unwrap().success());
@@ -92,7 +92,7 @@ impl Process {
     }
 
     /// Closes standard input and waits for the exit. Returns `true` if the exit code is 0.
-    pub fn close_input(&mut self) -> bool {
+    pub fn close_input_and_wait(&mut self) -> bool {
         drop(self.child.stdin.take());
         self.child.wait().unwrap().success()
     }

@@ -16,7 +16,7 @@ const TRANSFER: &str = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a
 /// Reads all live payments in the file: invoice payments, deposits, transfers between own addresses, and unmatched
 /// payments. Asserts that each payment is confirmed and is of exactly one of these kinds.
 #[track_caller]
-pub fn booked_amounts(file: &Connection) -> ReceivedAmounts {
+pub fn amounts_in_file(file: &Connection) -> ReceivedAmounts {
     let sql = "select o.txid, o.position, o.asset, o.amount, o.state,
             (select count(*) from payments where observation = o.seq)
             + (select count(*) from deposits where observation = o.seq)
@@ -101,7 +101,7 @@ impl anvil::Node {
 
     /// Returns two sums over these addresses: the coin balances and the token balances.
     #[track_caller]
-    pub fn balances_of(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
+    pub fn balance_sums(&self, addresses: &BTreeSet<String>, token: &str) -> (u128, u128) {
         let coins = addresses.iter().map(|address| self.balance(address));
         let tokens = addresses.iter().map(|address| self.token_balance(token, address));
         (coins.sum(), tokens.sum())

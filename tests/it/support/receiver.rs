@@ -67,14 +67,14 @@ struct ReceiverState {
 impl Receiver {
     /// Starts a receiver that reacts to every request in the same way.
     #[track_caller]
-    pub fn start_replying(does: Reply) -> Receiver {
-        Receiver::start_scripted(move |_, _| does.clone())
+    pub fn start_with_reply(does: Reply) -> Receiver {
+        Receiver::start_with_script(move |_, _| does.clone())
     }
 
     /// Starts a receiver that calls `script` for each reply. The first argument of `script` is the number of the
     /// request, from 0.
     #[track_caller]
-    pub fn start_scripted(
+    pub fn start_with_script(
         script: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static,
     ) -> Receiver {
         Receiver::start_at(SocketAddr::from(([127, 0, 0, 1], 0)), script)

@@ -98,7 +98,7 @@ impl Regtest {
     pub fn stop(&self) {
         self.call("stop", json!([]));
         if let Some(mut process) = self.process.take() {
-            process.close_input();
+            process.close_input_and_wait();
         }
     }
 
@@ -146,7 +146,7 @@ impl Regtest {
 
     /// Returns the script of an address in hexadecimal, as the node decodes it.
     #[track_caller]
-    pub fn script_of(&self, address: &str) -> String {
+    pub fn script_of_address(&self, address: &str) -> String {
         let read = self.call("validateaddress", json!([address]));
         assert_eq!(read["isvalid"], true, "{address}: {read}");
         read["scriptPubKey"].as_str().unwrap().to_owned()

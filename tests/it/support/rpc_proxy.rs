@@ -46,13 +46,13 @@ pub enum RpcFault {
 
 impl RpcFault {
     /// Builds a fault that passes each response to the closure `change`, which modifies it.
-    pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
+    pub fn from_change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> RpcFault {
         RpcFault::Change(Arc::new(change))
     }
 
     /// Builds a fault that always returns this result.
     pub fn result(result: Value) -> RpcFault {
-        RpcFault::change(move |_, answer| answer["result"] = result.clone())
+        RpcFault::from_change(move |_, answer| answer["result"] = result.clone())
     }
 
     /// Builds a fault whose result is a text of this many bytes.
@@ -63,7 +63,7 @@ impl RpcFault {
     /// Builds a fault that returns a JSON-RPC error.
     pub fn error(code: i64, message: &str) -> RpcFault {
         let error = json!({ "code": code, "message": message });
-        RpcFault::change(move |_, answer| {
+        RpcFault::from_change(move |_, answer| {
             answer["result"] = Value::Null;
             answer["error"] = error.clone();
         })
@@ -132,7 +132,7 @@ impl RpcProxy {
         let proxy = RpcProxy::start(url);
         proxy.inject(
             "getblock",
-            RpcFault::change(|params, answer| {
+            RpcFault::from_change(|params, answer| {
                 if params[1].is_number() {
                     let message = "JSON value is not a boolean as expected";
                     *answer = json!({
@@ -144,11 +144,11 @@ impl RpcProxy {
         );
         proxy.inject(
             "getblockchaininfo",
-            RpcFault::change(|_, answer| remove_field(answer, "initialblockdownload")),
+            RpcFault::from_change(|_, answer| remove_field(answer, "initialblockdownload")),
         );
         proxy.inject(
             "getblockhash",
-            RpcFault::change(|params, answer| {
+            RpcFault::from_change(|params, answer| {
                 if params[0] == 0 {
                     answer["result"] = json!(FIRST);
                 }
@@ -342,7 +342,8 @@ impl ProxyState {
     /// Sends the bytes one at a time. Returns `true` if all bytes were sent.
     fn send_slowly(&self, mut stream: &TcpStream, bytes: &[u8]) -> bool {
         for byte in bytes {
-            if stream.write_all(&[*byte]).is_err() || self.closes_within(Duration::from_millis(20))
+            if stream.write_all(&[*byte]).is_err()
+                || self.is_closed_within(Duration::from_millis(20))
             {
                 return false;
             }
@@ -351,7 +352,7 @@ impl ProxyState {
     }
 
     /// Waits for this duration. Returns `true` if the proxy was closed meanwhile.
-    fn closes_within(&self, wait: Duration) -> bool {
+    fn is_closed_within(&self, wait: Duration) -> bool {
         let begun = Instant::now();
         let closed = self.closing.0.lock().unwrap();
         let passing = |closed: &mut bool| !*closed && begun.elapsed() < wait;

@@ -226,7 +226,7 @@ pub fn code_at_step(secret: &str, step: i64) -> String {
 }
 
 /// Returns a code that is not in this list.
-pub fn wrong_code(not: &[String]) -> String {
+pub fn code_not_in(not: &[String]) -> String {
     let codes = ["000000", "111111", "222222", "333333", "444444", "555555"];
     let mut codes = codes.iter().map(|code| (*code).to_owned());
     codes.find(|code| !not.contains(code)).unwrap()

@@ -88,13 +88,13 @@ impl Surfpool {
 
     /// Waits until this many slots have passed.
     #[track_caller]
-    pub fn mine(&self, slots: u32) {
+    pub fn wait_for_slots(&self, slots: u32) {
         self.send_control("mine", json!({ "slots": slots }));
     }
 
     /// Returns the newest confirmed slot.
     #[track_caller]
-    pub fn slot(&self) -> u32 {
+    pub fn newest_slot(&self) -> u32 {
         u32::try_from(self.send_control("slot", json!({})).as_u64().unwrap()).unwrap()
     }
 

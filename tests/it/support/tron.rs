@@ -9,7 +9,7 @@ mod answers;
 mod chain;
 mod server;
 
-pub use answers::hex_of;
+pub use answers::to_hex;
 pub use chain::{Action, Chain, ContractStep};
 pub use server::Fault;
 
@@ -84,8 +84,8 @@ impl Node {
     }
 
     /// Hides this many of the newest blocks.
-    pub fn hide_newest(&self, blocks: usize) {
-        self.server.hide_newest(blocks);
+    pub fn hide_newest_blocks(&self, blocks: usize) {
+        self.server.hide_newest_blocks(blocks);
     }
 
     /// Locks the chain.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Sends the events of both webhook formats to inboxes of the sandbox.
 #[track_caller]
-fn send_to_inboxes(shop: &Shop) {
+fn send_events_to_inboxes(shop: &Shop) {
     let inbox = |name: &str| format!("{}/sandbox/inbox/{name}", shop.url());
     shop.update_account(json!({ "endpoints": [
         { "url": inbox("event"), "format": "event" },
@@ -15,7 +15,7 @@ fn send_to_inboxes(shop: &Shop) {
 
 /// Returns the only message of a type in an inbox.
 #[track_caller]
-fn only_message(shop: &Shop, inbox: &str, kind: &str) -> Value {
+fn find_single_message(shop: &Shop, inbox: &str, kind: &str) -> Value {
     let messages = shop.get(&format!("/sandbox/inbox/{inbox}"), None).expect(200).json();
     let bodies = messages["data"].as_array().unwrap().iter();
     let bodies = bodies.map(|message| message["body"].as_str().unwrap());
@@ -53,7 +53,7 @@ fn only_paid_and_failed_transfers_send_events() {
 fn event_data_equals_the_object_when_sent() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(LIVE, "100.00", "EUR");
-    send_to_inboxes(&shop);
+    send_events_to_inboxes(&shop);
     let (payout, refund) =
         (shop.create_payout("20.00"), shop.create_refund(&invoice, Some("30.00")));
     shop.apply_actions("payouts", &payout, &["approve", "process", "pay"]);
@@ -64,19 +64,19 @@ fn event_data_equals_the_object_when_sent() {
         ("refund.failed", format!("/v1/refunds/{refund}")),
     ] {
         let object = shop.get(&path, Some(LIVE)).expect(200).json();
-        let event = only_message(&shop, "event", kind);
+        let event = find_single_message(&shop, "event", kind);
         assert_eq!(event["data"]["object"], object);
         assert_eq!(event["livemode"], true);
         let read = format!("/v1/events/{}", event["id"].as_str().unwrap());
         assert_eq!(shop.get(&read, Some(LIVE)).expect(200).json(), event);
-        let legacy = only_message(&shop, "legacy", kind);
+        let legacy = find_single_message(&shop, "legacy", kind);
         assert_eq!(legacy["object"], object);
         assert_eq!((&legacy["id"], &legacy["createdAt"]), (&event["id"], &event["created"]));
     }
-    assert_eq!(only_message(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
+    assert_eq!(find_single_message(&shop, "legacy", "payout.paid")["invoice"], Value::Null);
     // A refund event contains the invoice as it is when the event is sent. This event is sent after the refund has
     // failed.
-    let of_refund = &only_message(&shop, "legacy", "refund.failed")["invoice"];
+    let of_refund = &find_single_message(&shop, "legacy", "refund.failed")["invoice"];
     assert_eq!((&of_refund["id"], &of_refund["refundedAmount"]), (&json!(invoice), &Value::Null));
     assert_eq!(of_refund["priceAmount"], "100.00");
 }
@@ -85,18 +85,18 @@ fn event_data_equals_the_object_when_sent() {
 fn refund_event_has_the_invoice_at_event_time() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(TEST, "100.00", "EUR");
-    send_to_inboxes(&shop);
+    send_events_to_inboxes(&shop);
     // The receiver of the legacy format fails once. The later delivery still has the original body.
     let down = json!({ "status": 503, "times": 1 });
     shop.send("PUT", "/sandbox/inbox/legacy", &[], &down.to_string()).expect(204);
     let refund = shop.create_refund(&invoice, Some("30.00"));
     shop.apply_actions("refunds", &refund, &["approve", "process", "pay"]);
     shop.advance("0s");
-    let first = only_message(&shop, "legacy", "refund.paid");
+    let first = find_single_message(&shop, "legacy", "refund.paid");
     shop.create_refund(&invoice, Some("20.00"));
     shop.send("DELETE", "/sandbox/inbox/legacy", &[], "").expect(204);
     shop.advance("10s");
-    let again = only_message(&shop, "legacy", "refund.paid");
+    let again = find_single_message(&shop, "legacy", "refund.paid");
     assert_eq!(again, first);
     assert_eq!(again["invoice"]["refundedAmount"], "30.00");
     assert_eq!((&again["livemode"], &again["object"]["id"]), (&json!(false), &json!(refund)));

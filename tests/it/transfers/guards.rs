@@ -26,7 +26,7 @@ impl ApprovalShop {
         std::fs::write(&rates, text).unwrap();
         let rates = format!("fixed:{}", rates.display());
         let running = served.start(&["--rates", &rates]);
-        served.wait_for_query("select count(*) || '' from rate_figures", &["3"]);
+        served.wait_for_query_result("select count(*) || '' from rate_figures", &["3"]);
         ApprovalShop { served, running }
     }
 
@@ -56,14 +56,14 @@ impl ApprovalShop {
 
     /// Approves a payout with these fields and returns the payout.
     #[track_caller]
-    fn approve(&self, path: &str, fields: &Value) -> Value {
+    fn approve_payout(&self, path: &str, fields: &Value) -> Value {
         let answer = self.running.operator_request("POST", path, &approve_body(fields));
         answer.expect(200).json()
     }
 
     /// Cancels a payout, so that another payout can be requested.
     #[track_caller]
-    fn cancel(&self, path: &str) {
+    fn cancel_payout(&self, path: &str) {
         let cancel = json!({ "action": "cancel" });
         self.running.operator_request("POST", path, &cancel).expect(200);
     }
@@ -113,7 +113,7 @@ fn approval_without_fields_uses_market_rate_and_coin_fee() {
     );
     assert_eq!(proposed["rateFigures"][0]["source"], "file");
     assert_eq!(proposed["signerProblem"], "no signer is set, see --signer");
-    let approved = shop.approve(&path, &json!({}));
+    let approved = shop.approve_payout(&path, &json!({}));
     assert_eq!(
         [
             &approved["rate"],
@@ -156,11 +156,11 @@ fn rate_far_from_the_market_needs_acceptance() {
         );
     }
     shop.approval_error(&path, &json!({ "rate": "49000", "acceptRate": "yes" }), "acceptRate");
-    let approved = shop.approve(&path, &json!({ "rate": "49000" }));
+    let approved = shop.approve_payout(&path, &json!({ "rate": "49000" }));
     assert_eq!(approved["rate"], "49000");
-    shop.cancel(&path);
+    shop.cancel_payout(&path);
     let path = shop.request_payout(BTC);
-    let approved = shop.approve(&path, &json!({ "rate": "100000", "acceptRate": true }));
+    let approved = shop.approve_payout(&path, &json!({ "rate": "100000", "acceptRate": true }));
     assert_eq!(approved["rate"], "100000");
     assert_eq!(shop.newest_audit_detail()["insistedOn"], json!(["rate"]));
 }
@@ -186,12 +186,12 @@ fn rate_needs_acceptance_without_a_fresh_market_rate() {
         let message = shop.approval_error(&path, &fields, "rate");
         assert!(message.contains("no source has reported a rate"), "{message}");
     }
-    let approved = shop.approve(&path, &json!({ "rate": "150", "acceptRate": true }));
+    let approved = shop.approve_payout(&path, &json!({ "rate": "150", "acceptRate": true }));
     assert_eq!(approved["amountCrypto"], "0.13332833");
 }
 
 #[test]
-fn network_fee_comes_from_the_setting_unless_accepted() {
+fn network_fee_comes_from_the_setting_and_is_limited() {
     let shop = ApprovalShop::open();
     let settings = "/dashboard/api/settings";
     let set = |fees: Value| {
@@ -213,12 +213,12 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
     assert_eq!(read()["networkFees"]["SOL"], json!({ "amount": "0.01", "source": "setting" }));
     assert_eq!(shop.newest_audit_detail()["networkFees"]["SOL"]["amount"], "0.01");
     let path = shop.request_payout(SOLANA);
-    let approved = shop.approve(&path, &json!({}));
+    let approved = shop.approve_payout(&path, &json!({}));
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&json!("0.01"), &json!("setting")]
     );
-    shop.cancel(&path);
+    shop.cancel_payout(&path);
     set(json!({ "SOL": null })).expect(200);
     assert_eq!(read()["networkFees"]["SOL"]["source"], "default");
     let path = shop.request_payout(SOLANA);
@@ -230,17 +230,17 @@ fn network_fee_comes_from_the_setting_unless_accepted() {
         "{message}"
     );
     let near = json!({ "networkFee": "0.033333333" });
-    let approved = shop.approve(&path, &near);
+    let approved = shop.approve_payout(&path, &near);
     assert_eq!(
         [&approved["networkFeeFrom"], &approved["amountCrypto"]],
         [&json!("given"), &json!("0.1")]
     );
-    shop.cancel(&path);
+    shop.cancel_payout(&path);
     // The network fee in the settings of a coin has the same limit as the field of an approval.
     set(json!({ "SOL": "0.1" })).expect(200);
     let path = shop.request_payout(SOLANA);
     shop.approval_error(&path, &json!({}), "networkFee");
-    shop.approve(&path, &json!({ "acceptFee": true }));
+    shop.approve_payout(&path, &json!({ "acceptFee": true }));
     assert_eq!(shop.newest_audit_detail()["insistedOn"], json!(["networkFee"]));
 }
 
@@ -265,24 +265,24 @@ fn approval_uses_the_node_fee_estimate() {
     let proposed = shop.proposed_terms(&path);
     assert_eq!(proposed["networkFeeCrypto"], whole(price * 21_000));
     assert!(proposed["networkFeeAt"].is_string(), "{proposed}");
-    let approved = shop.approve(&path, &json!({}));
+    let approved = shop.approve_payout(&path, &json!({}));
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&proposed["networkFeeCrypto"], &json!("estimate")]
     );
-    shop.cancel(&path);
+    shop.cancel_payout(&path);
     // The fee in ETH is converted to USDC by the rates 2000 for ETH and 1 for USDC, and rounded up to six decimals.
     let path = shop.request_payout(["USDC-ERC20", "ethereum", EVM]);
-    let approved = shop.approve(&path, &json!({}));
+    let approved = shop.approve_payout(&path, &json!({}));
     let micro = (price * 65_000 * 2_000).div_ceil(10_u128.pow(12));
     let fee = coffer::domain::money::coin::Units(micro).to_decimal_text(6);
     assert_eq!(
         [&approved["networkFeeCrypto"], &approved["networkFeeFrom"]],
         [&json!(fee), &json!("estimate")]
     );
-    shop.cancel(&path);
+    shop.cancel_payout(&path);
     let path = shop.request_payout(["ETH", "ethereum", EVM]);
-    let approved = shop.approve(&path, &json!({ "networkFee": "0" }));
+    let approved = shop.approve_payout(&path, &json!({ "networkFee": "0" }));
     assert_eq!(approved["networkFeeFrom"], "given");
 }
 

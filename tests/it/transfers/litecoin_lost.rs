@@ -234,7 +234,7 @@ fn reorganise_and_double_spend(
     newest_review(merchant, sent_again, "gone");
     // After this reorg, the original transaction of the first transfer is confirmed again instead of its replacement.
     merchant.reorganise(1);
-    merchant.payer.mine_only(&[&first.raw]);
+    merchant.payer.mine_only_transactions(&[&first.raw]);
     // The server reads this transaction before an operator enters its id.
     let other = merchant.payer.pay(&[(&sent_again.to, sent_again.units)]);
     merchant.mine_and_sync(1);
@@ -276,7 +276,7 @@ fn transaction_after_the_transfer_ended_is_reviewed_once() {
             merchant.apply_action(of, &forced).expect(200);
         }
         // These transfers have no transaction, because the operator entered no id and the signer sent nothing.
-        let unsent = round.map(|who| merchant.new_processing(who, None));
+        let unsent = round.map(|who| merchant.processing_transfer(who, None));
         for of in &unsent {
             if of.by == SentBy::Signer {
                 merchant.write_signer_response(of, r#"{"sent": false, "reason": "low funds"}"#);

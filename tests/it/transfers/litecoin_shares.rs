@@ -40,7 +40,7 @@ fn overpayment_above_1_percent_is_paid_and_reviewed_until_resolved() {
 }
 
 #[test]
-fn transaction_spending_shop_deposits_settles() {
+fn transaction_that_spends_shop_deposits_settles_its_transfer() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     for round in ROUNDS {
@@ -48,9 +48,10 @@ fn transaction_spending_shop_deposits_settles() {
         let mut deposits = merchant.pay_invoice_in_parts(&[1_000_000, 24_000_000]);
         let mut paid = Vec::new();
         for who in round {
-            let sent = merchant.new_processing(who, None);
+            let sent = merchant.processing_transfer(who, None);
             let coin = if who.0 == "payouts" { deposits.pop() } else { Some(deposits.remove(0)) };
-            let made = merchant.payer.sign_spend(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
+            let made =
+                merchant.payer.sign_with_inputs(vec![coin.unwrap()], &[(&sent.to, sent.units)]);
             merchant.payer.send(&made);
             // Enters the transaction id only for the transfer that the signer sends. The server finds the transaction
             // of the other transfer by itself.
@@ -64,7 +65,7 @@ fn transaction_spending_shop_deposits_settles() {
             merchant.assert_paid(of, &made.txid);
         }
         let own = "select count(*) || '' from own_transfers";
-        merchant.till.served.wait_for_query(own, &["0"]);
+        merchant.till.served.wait_for_query_result(own, &["0"]);
     }
     merchant.assert_audit_clean();
 }
@@ -76,7 +77,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
     for by in [SentBy::Hand, SentBy::Signer] {
         // The payout and the refund have the same amount and the same address.
         merchant.pay_invoice_in_parts(&[25_000_000]);
-        let first = merchant.new_processing(("payouts", SentBy::Hand), None);
+        let first = merchant.processing_transfer(("payouts", SentBy::Hand), None);
         let made = merchant.payer.pay(&[(&first.to, first.units)]);
         merchant.restart_and_sync();
         let seen = merchant.wait_for_state(&first, ["processing", "seen"]);
@@ -94,7 +95,7 @@ fn entered_txid_takes_its_output_from_another_transfer() {
         merchant.assert_paid(&first, &own.txid);
         // An output that has settled one transfer cannot settle another.
         merchant.pay_invoice_in_parts(&[25_000_000]);
-        let third = merchant.new_processing(("refunds", SentBy::Hand), Some(&first.to));
+        let third = merchant.processing_transfer(("refunds", SentBy::Hand), Some(&first.to));
         let taken = merchant.apply_pay_action(&third, &own.txid);
         taken.assert_error(409, "invalid_transition", Some("txid"));
         merchant.apply_action(&third, &json!({ "action": "fail", "force": true })).expect(200);
@@ -108,7 +109,7 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
     let mut merchant = LitecoinMerchant::open(&node);
     for kind in ["payouts", "refunds"] {
         // The signer is busy with another transfer, so it does not start for `held`.
-        let busy = merchant.new_processing(("refunds", SentBy::Signer), None);
+        let busy = merchant.processing_transfer(("refunds", SentBy::Signer), None);
         let held = merchant.request_transfer((kind, SentBy::Signer), None, None);
         merchant.approve(&held);
         // The payment directly follows the approval. Its time is in whole seconds, so it may be just below the time
@@ -116,13 +117,13 @@ fn exact_payment_holds_the_signer_until_a_person_decides() {
         let made = merchant.payer.pay(&[(&held.to, held.units)]);
         merchant.running.process.kill();
         merchant.write_signer_response(&busy, "nobody hears it");
-        merchant.start_with(&[]);
+        merchant.start_with_settings(&[]);
         let proposals = format!(
             "select group_concat(p.txid) from transfer_proposals p join transfers t on t.seq = p.transfer \
                 where t.id = '{}'",
             held.id
         );
-        merchant.till.served.wait_for_query(&proposals, &[&made.txid]);
+        merchant.till.served.wait_for_query_result(&proposals, &[&made.txid]);
         merchant.restart_and_sync();
         merchant.wait_for_state(&held, ["approved", "waiting"]);
         assert_eq!(merchant.read_transfer(&held)["proposals"][0]["txid"], made.txid.as_str());
@@ -151,17 +152,17 @@ fn payment_is_not_matched_while_a_signer_runs_for_its_address() {
     let Some(node) = start_node(&[]) else { return };
     let mut merchant = LitecoinMerchant::open(&node);
     let (by_hand, by_signer) = (("refunds", SentBy::Hand), ("refunds", SentBy::Signer));
-    let failed = merchant.new_processing(by_hand, None);
+    let failed = merchant.processing_transfer(by_hand, None);
     let forced = json!({ "action": "fail", "force": true });
     merchant.apply_action(&failed, &forced).expect(200);
-    let waits = merchant.new_processing(by_hand, Some(&failed.to));
+    let waits = merchant.processing_transfer(by_hand, Some(&failed.to));
     // While a transfer is in progress, the server polls its chain more often.
     merchant.restart_and_sync();
-    let runs = merchant.new_processing(by_signer, Some(&failed.to));
+    let runs = merchant.processing_transfer(by_signer, Some(&failed.to));
     let made = merchant.payer.pay(&[(&failed.to, failed.units)]);
     let proposals =
         format!("select count(*) || '' from transfer_proposals where txid = '{}'", made.txid);
-    merchant.till.served.wait_for_query(&proposals, &["3"]);
+    merchant.till.served.wait_for_query_result(&proposals, &["3"]);
     merchant.wait_for_state(&failed, ["failed", "settled"]);
     merchant.wait_for_state(&waits, ["processing", "waiting"]);
     merchant.enter_txid(&runs, &made.txid);

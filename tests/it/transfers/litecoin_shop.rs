@@ -192,7 +192,7 @@ impl<'n> LitecoinMerchant<'n> {
 
     /// Requests and approves a transfer, and starts to process it by hand or waits until its signer runs.
     #[track_caller]
-    pub fn new_processing(
+    pub fn processing_transfer(
         &self,
         who: (&'static str, SentBy),
         to: Option<&str>,
@@ -228,7 +228,7 @@ impl<'n> LitecoinMerchant<'n> {
             SentBy::Signer => {
                 self.write_signer_response(of, &format!(r#"{{"txid": "{txid}"}}"#));
                 let attached = format!("select txid from transfers where id = '{}'", of.id);
-                self.till.served.wait_for_query(&attached, &[txid]);
+                self.till.served.wait_for_query_result(&attached, &[txid]);
             }
         }
     }
@@ -241,7 +241,7 @@ impl<'n> LitecoinMerchant<'n> {
         who: (&'static str, SentBy),
         percent: u64,
     ) -> (LitecoinTransfer, SignedTransaction) {
-        let sent = self.new_processing(who, None);
+        let sent = self.processing_transfer(who, None);
         let made = self.payer.pay(&[(&sent.to, sent.units * percent / 100)]);
         self.enter_txid(&sent, &made.txid);
         (sent, made)
@@ -274,7 +274,7 @@ impl<'n> LitecoinMerchant<'n> {
             let read = format!(
                 "select (height = {height} and stepped_at > {before}) || '' from chain_cursors"
             );
-            self.till.served.wait_for_query(&read, &["1"]);
+            self.till.served.wait_for_query_result(&read, &["1"]);
             if number(rescans) == 0 {
                 return;
             }
@@ -284,12 +284,12 @@ impl<'n> LitecoinMerchant<'n> {
     /// Starts the server with its signer.
     #[track_caller]
     pub fn start(&mut self) {
-        self.start_with(&["--signer", &self.signer.clone()]);
+        self.start_with_settings(&["--signer", &self.signer.clone()]);
     }
 
     /// Starts the server with these additional settings.
     #[track_caller]
-    pub fn start_with(&mut self, settings: &[&str]) {
+    pub fn start_with_settings(&mut self, settings: &[&str]) {
         let settings = [&self.till.settings()[..], settings].concat();
         let served = &self.till.served;
         self.running = match self.simulated_time() {

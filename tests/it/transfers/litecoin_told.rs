@@ -67,7 +67,7 @@ impl LitecoinMerchant<'_> {
     pub fn assert_one_final_event(&self, of: &LitecoinTransfer, end: &str) {
         let kind = of.kind.trim_end_matches('s');
         let told = format!("select group_concat(type) from events where object_id = '{}'", of.id);
-        self.till.served.wait_for_query(&told, &[&format!("{kind}.{end}")]);
+        self.till.served.wait_for_query_result(&told, &[&format!("{kind}.{end}")]);
     }
 
     #[track_caller]

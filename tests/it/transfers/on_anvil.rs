@@ -12,7 +12,7 @@ mod untraced;
 
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
-use crate::operator::wallets::{EVM, parse_output, run_wallet_command};
+use crate::operator::wallets::{EVM_XPUB, parse_output, run_wallet_command};
 use crate::process::deploy::signer::CHAIN_ID;
 use crate::support::anvil::{Node, transfer_calldata};
 use crate::support::installation::{RunningServer, approval_body};
@@ -65,7 +65,7 @@ fn play_with_each_sender(untested: &str, scene: fn(&mut EthMerchant)) {
         merchant.assert_audit_clean();
         let given = "select count(*) || '' from transfers where sent_by = 'signer'";
         let starts = merchant.signer_start_count().to_string();
-        merchant.till.served.wait_for_query(given, &[&starts]);
+        merchant.till.served.wait_for_query_result(given, &[&starts]);
     }
 }
 
@@ -75,12 +75,12 @@ impl EthMerchant {
     fn open(untested: &str) -> Option<EthMerchant> {
         let node = Node::start(CHAIN_ID, untested)?;
         let url = node.url.clone();
-        Some(EthMerchant::open_with(node, &url, |_, _| Vec::new()))
+        Some(EthMerchant::open_with_node(node, &url, |_, _| Vec::new()))
     }
 
     /// Opens a shop that reads its node at this URL. `more` returns additional settings for the shop and its token.
     #[track_caller]
-    fn open_with(
+    fn open_with_node(
         node: Node,
         url: &str,
         more: impl FnOnce(&TestnetShop, &str) -> Vec<String>,
@@ -90,7 +90,7 @@ impl EthMerchant {
         let mut till = TestnetShop::new(&["--node", &settings[0], "--token", &settings[1]]);
         till.add_settings(more(&till, &token));
         let add = ["add", "evm", "--yes"];
-        parse_output(&run_wallet_command(&till.served.file, &add, EVM));
+        parse_output(&run_wallet_command(&till.served.file, &add, EVM_XPUB));
         node.mine(FINAL);
         let mut merchant = EthMerchant {
             running: Some(till.start()),
@@ -112,13 +112,13 @@ impl EthMerchant {
         for (at, units) in [(0, 10_u128.pow(16)), (1, 20_000_000)] {
             let asset = self.invoices[at].0;
             let invoice = self.till.create_invoice(self.running(), asset);
-            self.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
+            self.send_coin(asset, invoice["depositAddress"].as_str().unwrap(), units);
             self.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
         self.mine_and_sync(FINAL);
         let confirmed = "select group_concat(status) from invoices";
         let both = &["confirmed,confirmed"];
-        self.till.served.wait_for_query(confirmed, both);
+        self.till.served.wait_for_query_result(confirmed, both);
     }
 
     fn running(&self) -> &RunningServer {
@@ -140,7 +140,7 @@ impl EthMerchant {
              from chain_cursors",
             self.node.height()
         );
-        self.till.served.wait_for_query(&read, &["1"]);
+        self.till.served.wait_for_query_result(&read, &["1"]);
     }
 
     /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
@@ -159,15 +159,15 @@ impl EthMerchant {
 
     /// Sends a coin from the node's account, and returns the transaction id.
     #[track_caller]
-    fn send(&self, asset: &str, to: &str, units: u128) -> String {
+    fn send_coin(&self, asset: &str, to: &str, units: u128) -> String {
         let payment = self.payment_fields(asset, to, units);
         let txid = self.node.send_transaction(payment);
         txid.as_str().unwrap().to_owned()
     }
 
     #[track_caller]
-    fn send_amount(&self, of: &EthTransfer) -> String {
-        self.send(of.asset, &of.to, of.units)
+    fn send_transfer_amount(&self, of: &EthTransfer) -> String {
+        self.send_coin(of.asset, &of.to, of.units)
     }
 
     /// Returns the fields of a transaction that sends this amount.
@@ -187,13 +187,13 @@ impl EthMerchant {
 
     /// Requests a payout of 0.199 or a refund of 0.009 of a coin, and approves it with this sender.
     #[track_caller]
-    fn new_approved(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
+    fn approved_transfer(&mut self, of: (&str, &'static str), sent_by: &str) -> EthTransfer {
         let to = self.new_destination();
-        self.new_approved_to(of, sent_by, to)
+        self.approved_to(of, sent_by, to)
     }
 
     #[track_caller]
-    fn new_approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> EthTransfer {
+    fn approved_to(&self, of: (&str, &'static str), sent_by: &str, to: String) -> EthTransfer {
         let sent = self.request_transfer(of, to);
         self.approve(&sent, sent_by);
         sent
@@ -237,14 +237,14 @@ impl EthMerchant {
 
     /// Returns a new transfer that is in processing and is sent by hand.
     #[track_caller]
-    fn new_processing(&mut self, of: (&str, &'static str)) -> EthTransfer {
+    fn processing_transfer(&mut self, of: (&str, &'static str)) -> EthTransfer {
         let to = self.new_destination();
-        self.new_processing_to(of, to)
+        self.processing_transfer_to(of, to)
     }
 
     #[track_caller]
-    fn new_processing_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
-        let sent = self.new_approved_to(of, "hand", to);
+    fn processing_transfer_to(&self, of: (&str, &'static str), to: String) -> EthTransfer {
+        let sent = self.approved_to(of, "hand", to);
         let process = json!({ "action": "process" });
         self.apply_action(&sent, &process).expect(200);
         sent
@@ -255,18 +255,18 @@ impl EthMerchant {
     #[track_caller]
     fn send_transfer(&mut self, of: (&str, &'static str)) -> (EthTransfer, String) {
         if self.sent_by == "signer" {
-            let sent = self.new_approved(of, self.sent_by);
+            let sent = self.approved_transfer(of, self.sent_by);
             let txid = self.wait_for_signer_txid(&sent);
             return (sent, txid);
         }
-        let sent = self.new_processing(of);
-        let txid = self.send_amount(&sent);
+        let sent = self.processing_transfer(of);
+        let txid = self.send_transfer_amount(&sent);
         (sent, txid)
     }
 
     /// Sends new transfers and enters the transaction ids. Returns the transfers and the ids.
     #[track_caller]
-    fn send_and_attach(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
+    fn enter_txids(&mut self, all: &[(&str, &'static str)]) -> (Vec<EthTransfer>, Vec<String>) {
         let attached = all.iter().map(|of| {
             let (sent, txid) = self.send_transfer(*of);
             if self.sent_by == "hand" {
@@ -360,7 +360,7 @@ impl EthMerchant {
             "select group_concat(substr(type, 8)) from events where object_id = '{}'",
             of.id
         );
-        self.till.served.wait_for_query(&told, &[kind]);
+        self.till.served.wait_for_query_result(&told, &[kind]);
     }
 
     /// Asserts that the first open review of a transfer is of this kind. Resolves the review by this action, and
@@ -379,7 +379,7 @@ impl EthMerchant {
     }
 
     #[track_caller]
-    fn balance(&self) -> String {
+    fn available_eur_balance(&self) -> String {
         let key = [("X-API-Key", self.till.served.key.as_str())];
         let url = format!("{}/v1/balances", self.running().url);
         let balances = send(&agent(), "GET", &url, &key, "").expect(200).json();

@@ -54,7 +54,7 @@ impl SolanaMerchant {
         }
         merchant.mine_and_sync(SLOTS_UNTIL_FINAL + 1);
         let confirmed = "select group_concat(status) from invoices";
-        merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
+        merchant.till.served.wait_for_query_result(confirmed, &["confirmed,confirmed"]);
         Some(merchant)
     }
 
@@ -71,19 +71,19 @@ impl SolanaMerchant {
         let now = i64::try_from(wall.as_millis()).unwrap();
         file.execute("update file set last_tick_at = ?1", [now]).unwrap();
         self.running = Some(self.till.start());
-        let height = self.node.slot();
+        let height = self.node.newest_slot();
         let read = format!(
             "select (stepped_at > {now} and height = {height} and complete_height = {} \
              and not exists (select 1 from rescans)) || '' from chain_cursors",
             height + 1 - SLOTS_UNTIL_FINAL
         );
-        self.till.served.wait_for_query(&read, &["1"]);
+        self.till.served.wait_for_query_result(&read, &["1"]);
     }
 
     /// Adds slots, restarts the server, and waits until the server has read the new slots.
     #[track_caller]
     fn mine_and_sync(&mut self, slots: u32) {
-        self.node.mine(slots);
+        self.node.wait_for_slots(slots);
         self.restart_and_sync();
     }
 

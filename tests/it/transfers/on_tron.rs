@@ -54,12 +54,12 @@ impl TronMerchant {
         for (at, units) in [(0, 200_000_000), (1, 20_000_000)] {
             let asset = merchant.invoices[at].0;
             let invoice = merchant.till.create_invoice(merchant.running(), asset);
-            merchant.send(asset, invoice["depositAddress"].as_str().unwrap(), units);
+            merchant.send_coin(asset, invoice["depositAddress"].as_str().unwrap(), units);
             merchant.invoices[at].1 = invoice["id"].as_str().unwrap().to_owned();
         }
         merchant.mine_and_sync(FINAL);
         let confirmed = "select group_concat(status) from invoices";
-        merchant.till.served.wait_for_query(confirmed, &["confirmed,confirmed"]);
+        merchant.till.served.wait_for_query_result(confirmed, &["confirmed,confirmed"]);
         merchant
     }
 
@@ -82,7 +82,7 @@ impl TronMerchant {
              and not exists (select 1 from rescans)) || '' from chain_cursors",
             height - FINAL + 1
         );
-        self.till.served.wait_for_query(&read, &["1"]);
+        self.till.served.wait_for_query_result(&read, &["1"]);
     }
 
     /// Mines blocks, restarts the server, and waits until the server has read the new blocks.
@@ -94,7 +94,7 @@ impl TronMerchant {
 
     /// Sends a coin and returns the transaction id.
     #[track_caller]
-    fn send(&self, asset: &str, to: &str, units: u64) -> String {
+    fn send_coin(&self, asset: &str, to: &str, units: u64) -> String {
         if asset == TRX { self.node.pay(to, units) } else { self.node.pay_token(to, units) }
     }
 
@@ -122,7 +122,7 @@ impl TronMerchant {
 
     /// Returns a new transfer that is in processing and is sent by hand.
     #[track_caller]
-    fn new_processing(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
+    fn processing_transfer(&mut self, kind: &str, asset: &'static str) -> TronTransfer {
         let sent = self.request_transfer(kind, asset);
         self.approve(&sent);
         self.apply_action(&sent, &json!({ "action": "process" })).expect(200);
@@ -189,7 +189,7 @@ fn settle_from_request(merchant: &mut TronMerchant, kinds: [(&str, &'static str)
     }
     merchant.restart_and_sync();
     all.iter().for_each(|sent| drop(merchant.wait_for_state(sent, "processing", "waiting", "")));
-    let txids = all.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, sent.units));
+    let txids = all.each_ref().map(|sent| merchant.send_coin(sent.asset, &sent.to, sent.units));
     // The first id is entered in upper case with `0x`, before its transaction is in a block. The server finds the
     // other transaction by its exact amount.
     merchant.enter_txid(&all[0], &format!("0x{}", txids[0].to_uppercase()));
@@ -230,7 +230,7 @@ fn payout_and_refund_settle_despite_a_kill_at_each_step() {
 fn final_reverted_transaction_is_provably_lost() {
     let mut merchant = TronMerchant::open();
     let both = [("payouts", TRX), ("refunds", USDT)];
-    let both = both.map(|(kind, asset)| merchant.new_processing(kind, asset));
+    let both = both.map(|(kind, asset)| merchant.processing_transfer(kind, asset));
     for sent in &both {
         let to = decode_address(&sent.to);
         let act = match sent.asset {
@@ -268,7 +268,7 @@ fn final_reverted_transaction_is_provably_lost() {
 #[test]
 fn contract_payment_settles_if_the_node_reports_it() {
     let mut merchant = TronMerchant::open();
-    let both = ["payouts", "refunds"].map(|kind| merchant.new_processing(kind, TRX));
+    let both = ["payouts", "refunds"].map(|kind| merchant.processing_transfer(kind, TRX));
     let pays = |sent: &TronTransfer| {
         let step = ContractStep::trx_payment(SENDER, decode_address(&sent.to), sent.units);
         Action::contract_call(SENDER, PAYER, vec![step])
@@ -281,7 +281,7 @@ fn contract_payment_settles_if_the_node_reports_it() {
     }
     merchant.assert_audit_clean();
     // A node that keeps no internal transactions does not report a payment by a contract.
-    let untold = merchant.new_processing("payouts", TRX);
+    let untold = merchant.processing_transfer("payouts", TRX);
     merchant.node.chain().keeps_internal = false;
     let txid = merchant.node.send(pays(&untold));
     merchant.enter_txid(&untold, &txid);

@@ -162,7 +162,7 @@ fn daily_limit_is_rolling_and_per_currency() {
 }
 
 #[test]
-fn new_address_cools_down_for_a_day() {
+fn new_payout_address_has_a_cooling_period_of_one_day() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "100.00", "EUR");
     let at = json!({ "set": "2030-01-01T12:00:00.000Z" });

@@ -26,7 +26,7 @@ fn create_sent_payout() -> Option<(Litecoind, TestnetShop, String)> {
     for step in [approval_body(), json!({ "action": "process" })] {
         running.operator_request("POST", &path, &step).expect(200);
     }
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
     let txid = node.pay(&to, "0.199");
     node.mine(20);
     Some((node, till, txid))
@@ -37,7 +37,7 @@ fn create_sent_payout() -> Option<(Litecoind, TestnetShop, String)> {
 fn assert_payout_settled(till: &TestnetShop, txid: &str) {
     let running = till.start();
     let settled = "select status || ' ' || ifnull(settled_by, '-') || ' ' || ifnull(txid, '-') from transfers";
-    till.served.wait_for_query(settled, &[&format!("paid chain {txid}")]);
+    till.served.wait_for_query_result(settled, &[&format!("paid chain {txid}")]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

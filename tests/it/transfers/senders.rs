@@ -90,7 +90,7 @@ impl SignerShop {
 
     /// Sets the daily limit of the signer.
     #[track_caller]
-    fn set_limit(&self, limit: Value) {
+    fn set_signer_limit(&self, limit: Value) {
         let path = format!("/dashboard/api/accounts/{}", self.served.account);
         let body = json!({ "signerLimit": limit });
         let account = self.running.operator_request("PATCH", &path, &body).expect(200);
@@ -137,11 +137,11 @@ fn transfers_above_the_daily_signer_limit_are_sent_by_hand() {
 #[test]
 fn operator_sets_signer_limit_to_amount_zero_or_null() {
     let shop = SignerShop::open();
-    shop.set_limit(json!("0.00"));
+    shop.set_signer_limit(json!("0.00"));
     assert_eq!(shop.approve_refund("0.50").1, "hand");
-    shop.set_limit(Value::Null);
+    shop.set_signer_limit(Value::Null);
     assert_eq!(shop.approve_refund("50000.00").1, "signer");
-    shop.set_limit(json!("50000.50"));
+    shop.set_signer_limit(json!("50000.50"));
     assert_eq!(shop.approve_refund("0.51").1, "hand");
     assert_eq!(shop.approve_refund("0.50").1, "signer");
     let path = format!("/dashboard/api/accounts/{}", shop.served.account);
@@ -165,8 +165,10 @@ fn person_cannot_send_a_signer_transfer_until_reassigned() {
     let shop = SignerShop::open();
     let (_, first) = shop.approve_refund("1.00");
     assert_eq!(first, "signer", "the signer runs and holds later transfers");
-    shop.served
-        .wait_for_query("select status from transfers order by seq limit 1", &["processing"]);
+    shop.served.wait_for_query_result(
+        "select status from transfers order by seq limit 1",
+        &["processing"],
+    );
     let (path, sent_by) = shop.approve_refund("2.00");
     assert_eq!(sent_by, "signer");
     let process = json!({ "action": "process" });
@@ -216,7 +218,7 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
     let served = Installation::new();
     let mut running = served.start(&[]);
     let id = served.create_approved_payout_to(&running, ETHEREUM);
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
     let sent_by = "select ifnull(sent_by, '') || (signer_at is not null) from transfers";
     let forget = "update transfers set sent_by = null, signer_at = null";
     // The cases: no signer, a partial configuration, too low a limit, and a sufficient limit.
@@ -233,14 +235,16 @@ fn first_start_after_the_upgrade_sets_sender_of_approved_transfers() {
         conn.execute("update accounts set signer_max = ?1", [limit]).unwrap();
         drop(conn);
         let mut running = served.start(settings);
-        served.wait_for_query(sent_by, &[expected]);
-        assert!(running.process.close_input());
+        served.wait_for_query_result(sent_by, &[expected]);
+        assert!(running.process.close_input_and_wait());
     }
     let noted = "select group_concat(actor || ' ' || action || ' ' || json_extract(detail, '$.sentBy'), ';') \
         from audit_log where action = 'payout.reassign'";
     let hand = "upgrade payout.reassign hand";
-    served
-        .wait_for_query(noted, &[&format!("{hand};{hand};{hand};upgrade payout.reassign signer")]);
+    served.wait_for_query_result(
+        noted,
+        &[&format!("{hand};{hand};{hand};upgrade payout.reassign signer")],
+    );
     assert!(!id.is_empty());
 }
 
@@ -256,7 +260,7 @@ fn summary_counts_transfers_without_a_signer() {
     assert_eq!(waiting(&running), 0);
     served.assign_to_signer(&id);
     assert_eq!(waiting(&running), 1);
-    assert!(running.process.close_input());
+    assert!(running.process.close_input_and_wait());
     let doctor = |signer: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
         let command = command.args(["doctor", "--rates", "fixed:/nowhere", "--file"]);
@@ -311,7 +315,7 @@ fn release_of_a_held_transfer_sets_its_sender() {
     shop.apply_action(&held[0], process.clone()).expect(200);
     // A transfer that is released to the signer counts towards the limit from its release, not from its first
     // approval.
-    shop.set_limit(json!("840.00"));
+    shop.set_signer_limit(json!("840.00"));
     for (path, asked, sent_by) in [
         (&held[1], json!("signer"), "signer"),
         (&held[2], Value::Null, "signer"),

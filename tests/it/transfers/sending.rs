@@ -202,7 +202,7 @@ fn payment_by_others_prevents_the_signer_start() {
 }
 
 #[test]
-fn unknown_outcome_waits_for_a_person() {
+fn unknown_signer_outcome_waits_for_a_person() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "1000.00", "EUR");
     let service = production_service(&shop);
@@ -285,7 +285,7 @@ fn production_approval_requires_rate_and_fee() {
     assert!(paid.contains(r#""status":"paid""#), "{paid}");
     assert!(paid.contains(r#""state":"unwatched""#), "{paid}");
 
-    let credentials = service.credentials("operator@sandbox.test").unwrap();
+    let credentials = service.credentials_by_email("operator@sandbox.test").unwrap();
     let proven = credentials.verify(&mut Hasher::default(), "sandbox");
     let given = VerifiedCredentials {
         proven: proven.unwrap(),
@@ -296,7 +296,7 @@ fn production_approval_requires_rate_and_fee() {
     let begun = block_on(service.sign_in(Time(0), given)).unwrap();
     let account = shop.get("/v1/merchant", Some(LIVE)).expect(200).json();
     let account = account["id"].as_str().unwrap();
-    let scope = service.scope(&begun.member, account, coffer::domain::asset::Mode::Live);
+    let scope = service.scope_of_account(&begun.member, account, coffer::domain::asset::Mode::Live);
     let refund = |to: &str| {
         let body = json!({ "invoice": invoice, "amount": "1.00", "toAddress": to });
         let body = body.as_object().unwrap().clone();
@@ -308,7 +308,7 @@ fn production_approval_requires_rate_and_fee() {
 }
 
 #[test]
-fn test_transfer_starts_no_signer() {
+fn test_mode_transfer_starts_no_signer() {
     let shop = Shop::open();
     let invoice = shop.fund_balance(TEST, "100.00", "EUR");
     let refund = shop.create_refund(&invoice, None);

@@ -60,7 +60,7 @@ fn approved_payout_is_sent_once() {
     let program = signer_with_response(&served, &format!(r#"echo '{{"txid": "{txid}"}}'"#));
     let running = served.start(&signer_settings(&program));
     let id = served.create_approved_payout_to(&running, ETHEREUM);
-    served.wait_for_query(STATE, &["processing "]);
+    served.wait_for_query_result(STATE, &["processing "]);
     let read: Value =
         serde_json::from_str(&std::fs::read_to_string(served.path("read")).unwrap()).unwrap();
     assert_eq!(
@@ -87,7 +87,7 @@ fn unclear_signer_response_waits_for_a_person() {
         let running = served.start(&settings);
         let id = served.create_approved_payout_to(&running, ETHEREUM);
         assert_eq!(
-            served.wait_for_query(STATE, &["processing declined", "processing unknown"]),
+            served.wait_for_query_result(STATE, &["processing declined", "processing unknown"]),
             state,
             "{answer}"
         );
@@ -117,7 +117,7 @@ fn signer_killed_with_the_server_is_not_run_again() {
     // The signer sends its response after the server was killed.
     std::fs::write(&fifo, r#"{"txid": "sent-unheard"}"#).unwrap();
     let running = served.start(&signer_settings(&program));
-    assert_eq!(served.wait_for_query(STATE, &["processing unknown"]), "processing unknown");
+    assert_eq!(served.wait_for_query_result(STATE, &["processing unknown"]), "processing unknown");
     let path = format!("/dashboard/api/payouts/{id}");
     let body = json!({ "action": "pay", "reason": "the signer sent it" });
     running.operator_request("POST", &path, &body).expect(200);

@@ -46,8 +46,8 @@ fn assert_signatures_valid(message: &ReceivedRequest, secret: &str, standard_key
 fn delivery_contains_the_signed_event() {
     let shop = Shop::open();
     let (endpoint, own) = (
-        Receiver::start_replying(Reply::Status(200)),
-        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
     );
     shop.update_account(json!({ "endpoints": [{ "url": endpoint.url() }] }));
     shop.advance("30d");
@@ -69,7 +69,7 @@ fn delivery_contains_the_signed_event() {
 #[test]
 fn every_form_of_secret_makes_valid_signatures() {
     let shop = Shop::open();
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     for (secret, key) in [
         ("plain text", b"plain text".to_vec()),
         ("whsec_not base64!", b"whsec_not base64!".to_vec()),
@@ -86,7 +86,7 @@ fn every_form_of_secret_makes_valid_signatures() {
 fn event_can_be_read_when_delivered() {
     let shop = Shop::open();
     let url = Arc::new(OnceLock::from(shop.url().to_owned()));
-    let receiver = Receiver::start_scripted(move |_, message| {
+    let receiver = Receiver::start_with_script(move |_, message| {
         let event = format!("{}/v1/events/{}", url.get().unwrap(), message.headers["webhook-id"]);
         let agent = crate::support::agent();
         let answer = crate::support::send(&agent, "GET", &event, &[("X-API-Key", TEST)], "");
@@ -116,7 +116,7 @@ fn received_types(receiver: &Receiver) -> Vec<String> {
 #[test]
 fn endpoint_gets_only_its_event_types() {
     let shop = Shop::open();
-    let make = || Receiver::start_replying(Reply::Status(200));
+    let make = || Receiver::start_with_reply(Reply::Status(200));
     let (all, test, live, expired, own) = (make(), make(), make(), make(), make());
     shop.update_account(json!({ "endpoints": [
         { "url": all.url() },
@@ -149,7 +149,7 @@ fn endpoint_gets_only_its_event_types() {
 #[test]
 fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
     let shop = Shop::open();
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "format": "legacy", "secret": "s" }] }),
     );
@@ -196,7 +196,7 @@ fn legacy_body_reports_overpaid_as_confirmed_and_omits_account_events() {
 #[test]
 fn filter_accepts_legacy_name_or_event_type() {
     let shop = Shop::open();
-    let receivers = [(); 4].map(|()| Receiver::start_replying(Reply::Status(200)));
+    let receivers = [(); 4].map(|()| Receiver::start_with_reply(Reply::Status(200)));
     let [by_name, by_type, by_both, as_event] = &receivers;
     let endpoint = |receiver: &Receiver, format: &str, types: &[&str]| json!({ "url": receiver.url(), "format": format, "types": types });
     let (confirmed, overpaid) = ("invoice.confirmed", "invoice.overpaid");
@@ -231,8 +231,8 @@ fn filter_accepts_legacy_name_or_event_type() {
 fn webhook_url_of_invoice_gets_only_its_events() {
     let shop = Shop::open();
     let (all, own) = (
-        Receiver::start_replying(Reply::Status(200)),
-        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
     );
     shop.update_account(json!({ "endpoints": [{ "url": all.url() }] }));
     let more = json!({ "asset": "LTC", "webhookUrl": own.url() });

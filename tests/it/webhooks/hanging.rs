@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 /// Number of senders that one account may use for origins that are not known to be fast: a third of all senders.
 const ACCOUNT_SENDERS: usize = 256;
 /// Number of delivery queues that the webhook worker reads at most in one step.
-const PAGE: usize = 4_096;
+const QUEUES_PER_STEP: usize = 4_096;
 
 /// Starts a receiver that never responds. Returns the receiver and URLs of different origins that all lead to it.
 fn start_hanging_origins(origins: usize) -> (Receiver, Vec<String>) {
@@ -36,7 +36,7 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
     });
     let (own, other) =
         (create_second_account(shop.file(), "test"), create_second_account(shop.file(), "test"));
-    let quick = [(); 2].map(|()| Receiver::start_replying(Reply::Status(200)));
+    let quick = [(); 2].map(|()| Receiver::start_with_reply(Reply::Status(200)));
     for (key, quick) in [&own, &other].into_iter().zip(&quick) {
         create_invoice(&shop, key, &quick.url());
         quick.wait_for_requests(1);
@@ -52,8 +52,8 @@ fn hanging_origins_do_not_delay_fast_origins_or_accounts() {
     }
     // A new origin, a new endpoint, and another account's delivery to a hanging origin are served at once.
     let (new, endpoint) = (
-        Receiver::start_replying(Reply::Status(200)),
-        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
     );
     create_invoice(&shop, &other, &new.url());
     new.wait_for_requests(1);
@@ -75,7 +75,7 @@ fn new_origin_is_served_after_hanging_origins_time_out() {
     for url in &urls {
         create_invoice(&shop, crate::support::TEST, url);
     }
-    let new = Receiver::start_replying(Reply::Status(200));
+    let new = Receiver::start_with_reply(Reply::Status(200));
     shop.create_invoice("20.00", json!({ "webhookUrl": new.url() }));
     new.wait_for_requests(1);
     hanging.wait_for_requests(urls.len());
@@ -87,11 +87,11 @@ fn new_origin_is_served_after_hanging_origins_time_out() {
 fn queues_beyond_one_worker_step_are_processed() {
     let shop = Shop::open();
     let refusing = Receiver::unused_address();
-    let good = Receiver::start_replying(Reply::Status(200));
+    let good = Receiver::start_with_reply(Reply::Status(200));
     shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
     good.wait_for_requests(1);
     // Each of these queues has a delivery due in an hour.
-    let queues = PAGE + 500;
+    let queues = QUEUES_PER_STEP + 500;
     shop.execute_sql(&format!(
         "create temp table n as with recursive n (n) as (select 1 union all select n + 1 from n where n < {queues})
            select n, printf('%032x', n) as id from n;

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 /// Number of events in a round.
-const EVENTS: usize = 200;
+const EVENTS_PER_ROUND: usize = 200;
 /// Number of rounds. Each round is measured without and then with the hanging receiver.
-const ROUNDS: usize = 3;
+const ROUND_COUNT: usize = 3;
 /// Tolerance for noise on a busy machine.
-const NOISE: Duration = Duration::from_millis(50);
+const LATENCY_TOLERANCE: Duration = Duration::from_millis(50);
 
 /// Starts a sandbox that sends the events of new invoices to these URLs.
 #[track_caller]
@@ -50,27 +50,30 @@ fn percentile_99(mut latencies: Vec<Duration>) -> Duration {
 #[test]
 fn hanging_receiver_does_not_slow_down_another() {
     let (alone, beside) = (
-        Receiver::start_replying(Reply::Status(200)),
-        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(200)),
     );
     let (mut without, mut with) = (Vec::new(), Vec::new());
-    for _ in 0..ROUNDS {
+    for _ in 0..ROUND_COUNT {
         // Each round uses a new sandbox, which has no statistics about the receivers.
         let quiet = shop_with_endpoints(&[alone.url()]);
-        without.extend(measure_latencies(&quiet, &alone, EVENTS));
-        let hanging = Receiver::start_replying(Reply::Hang);
+        without.extend(measure_latencies(&quiet, &alone, EVENTS_PER_ROUND));
+        let hanging = Receiver::start_with_reply(Reply::Hang);
         let crowded = shop_with_endpoints(&[hanging.url(), beside.url()]);
-        with.extend(measure_latencies(&crowded, &beside, EVENTS));
+        with.extend(measure_latencies(&crowded, &beside, EVENTS_PER_ROUND));
         assert!(!hanging.requests().is_empty(), "it was tried");
         drop(hanging);
     }
     let (without, with) = (percentile_99(without), percentile_99(with));
-    assert!(with <= without * 2 + NOISE, "{with:?} beside one that hangs, {without:?} alone");
+    assert!(
+        with <= without * 2 + LATENCY_TOLERANCE,
+        "{with:?} beside one that hangs, {without:?} alone"
+    );
 }
 
 #[test]
 fn hanging_path_does_not_delay_another_path_of_the_host() {
-    let receiver = Receiver::start_scripted(|_, message| {
+    let receiver = Receiver::start_with_script(|_, message| {
         if message.path == "/slow" { Reply::Hang } else { Reply::Status(200) }
     });
     let url = receiver.url();
@@ -89,7 +92,7 @@ fn hanging_path_does_not_delay_another_path_of_the_host() {
 #[test]
 fn hundred_hanging_receivers_do_not_stop_a_responding_receiver() {
     let (good, hanging) =
-        (Receiver::start_replying(Reply::Status(200)), Receiver::start_replying(Reply::Hang));
+        (Receiver::start_with_reply(Reply::Status(200)), Receiver::start_with_reply(Reply::Hang));
     let mut urls = vec![hanging.url(); 100];
     urls.push(good.url());
     let shop = shop_with_endpoints(&urls);
@@ -106,7 +109,7 @@ fn hundred_hanging_receivers_do_not_stop_a_responding_receiver() {
 #[test]
 fn reset_discards_hanging_attempts() {
     let receiver =
-        Receiver::start_scripted(
+        Receiver::start_with_script(
             |number, _| {
                 if number < 4 { Reply::Hang } else { Reply::Status(200) }
             },
@@ -134,7 +137,7 @@ fn more_hanging_receivers_than_senders_do_not_delay_others() {
     };
     let shop = Shop::with_config(config);
     let (good, hanging) =
-        (Receiver::start_replying(Reply::Status(200)), Receiver::start_replying(Reply::Hang));
+        (Receiver::start_with_reply(Reply::Status(200)), Receiver::start_with_reply(Reply::Hang));
     let to = |url: String, types: Value| json!({ "url": url, "types": types });
     let mut endpoints = vec![to(hanging.url(), json!(["invoice.cancelled"])); 400];
     endpoints.push(to(good.url(), json!(["invoice.created", "invoice.cancelled"])));

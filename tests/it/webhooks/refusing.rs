@@ -8,7 +8,7 @@ use coffer::{Config, Server};
 use serde_json::{Value, json};
 
 /// A pause that does not end during a test, in milliseconds.
-const AN_HOUR_MS: u32 = 3_600_000;
+const LONG_PAUSE_MS: u32 = 3_600_000;
 
 /// Sets up a production file with one endpoint per URL, for events of new invoices.
 fn installation_with_endpoints(urls: &[String]) -> Installation {
@@ -50,11 +50,11 @@ fn create_invoices(served: &Installation, server: &Server, count: usize, more: &
 #[test]
 fn deliveries_to_a_receiver_pause_after_twenty_failures() {
     let (refusing, good) = (
-        Receiver::start_replying(Reply::Status(500)),
-        Receiver::start_replying(Reply::Status(200)),
+        Receiver::start_with_reply(Reply::Status(500)),
+        Receiver::start_with_reply(Reply::Status(200)),
     );
     let served = installation_with_endpoints(&[refusing.url(), good.url()]);
-    let server = start_with_pause(&served, AN_HOUR_MS);
+    let server = start_with_pause(&served, LONG_PAUSE_MS);
     create_invoices(&served, &server, 60, &json!({}));
     good.wait_for_requests(60);
     refusing.wait_for_requests(20);
@@ -70,11 +70,12 @@ fn deliveries_to_a_receiver_pause_after_twenty_failures() {
 
 #[test]
 fn successful_delivery_ends_the_pauses() {
-    let receiver =
-        Receiver::start_scripted(|number, _| Reply::Status(if number == 19 { 200 } else { 500 }));
-    let good = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_script(|number, _| {
+        Reply::Status(if number == 19 { 200 } else { 500 })
+    });
+    let good = Receiver::start_with_reply(Reply::Status(200));
     let served = installation_with_endpoints(&[receiver.url(), good.url()]);
-    let server = start_with_pause(&served, AN_HOUR_MS);
+    let server = start_with_pause(&served, LONG_PAUSE_MS);
     create_invoices(&served, &server, 60, &json!({}));
     good.wait_for_requests(60);
     receiver.wait_for_requests(40);
@@ -86,7 +87,7 @@ fn successful_delivery_ends_the_pauses() {
 #[test]
 fn receiver_is_tried_again_after_its_pause() {
     let receiver =
-        Receiver::start_scripted(|number, _| Reply::Status(if number < 22 { 500 } else { 200 }));
+        Receiver::start_with_script(|number, _| Reply::Status(if number < 22 { 500 } else { 200 }));
     let served = installation_with_endpoints(&[receiver.url()]);
     let server = start_with_pause(&served, 50);
     create_invoices(&served, &server, 60, &json!({}));
@@ -95,10 +96,10 @@ fn receiver_is_tried_again_after_its_pause() {
 
 #[test]
 fn failing_origins_of_an_account_share_pauses() {
-    let refusing = Receiver::start_replying(Reply::Status(500));
-    let good = Receiver::start_replying(Reply::Status(200));
+    let refusing = Receiver::start_with_reply(Reply::Status(500));
+    let good = Receiver::start_with_reply(Reply::Status(200));
     let served = installation_with_endpoints(&[]);
-    let server = start_with_pause(&served, AN_HOUR_MS);
+    let server = start_with_pause(&served, LONG_PAUSE_MS);
     let port = refusing.url().split(':').nth(2).unwrap().to_owned();
     // Each host number gives a URL with a different origin. Only the origin of the test's receiver responds.
     let tell = |host: u32| {
@@ -107,25 +108,25 @@ fn failing_origins_of_an_account_share_pauses() {
     };
     (1..=40).for_each(tell);
     let failed = "select cast(count(*) as text) from attempts where status is not 200";
-    served.wait_for_query(failed, &["40"]);
+    served.wait_for_query_result(failed, &["40"]);
     // All deliveries become due again. Known origins are still paused, and new origins are tried at once.
     let due = "update deliveries set next_attempt_at = 0 where state = 'pending'";
     served.open_file().execute(due, []).unwrap();
     for host in 41..=44 {
         tell(host);
-        served.wait_for_query(failed, &[&host.to_string()]);
+        served.wait_for_query_result(failed, &[&host.to_string()]);
     }
     create_invoices(&served, &server, 1, &json!({ "webhookUrl": good.url() }));
     good.wait_for_requests(1);
     // 44 attempts have failed so far. Further failed attempts show that the successful delivery has ended the pause.
     let goes_on = "select cast(count(*) > 44 as text) from attempts where status is not 200";
-    served.wait_for_query(goes_on, &["1"]);
+    served.wait_for_query_result(goes_on, &["1"]);
 }
 
 #[test]
 fn sandbox_advance_ignores_pauses() {
-    let shop = Shop::with_config(Config { webhook_pause_ms: AN_HOUR_MS, ..Config::sandbox() });
-    let refusing = Receiver::start_replying(Reply::Status(500));
+    let shop = Shop::with_config(Config { webhook_pause_ms: LONG_PAUSE_MS, ..Config::sandbox() });
+    let refusing = Receiver::start_with_reply(Reply::Status(500));
     shop.update_account(
         json!({ "endpoints": [{ "url": refusing.url(), "types": ["invoice.created"] }] }),
     );

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
 /// Times of the attempts, in seconds after the event.
-const TABLE: [i64; 11] = [0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360];
+const ATTEMPT_TIMES_SECS: [i64; 11] =
+    [0, 10, 40, 160, 760, 2560, 6160, 13_360, 27_760, 49_360, 85_360];
 
 /// Returns a sandbox configuration with a short webhook timeout.
 fn config_with_short_timeout() -> Config {
@@ -58,10 +59,10 @@ fn failing_replies(elsewhere: &Receiver) -> [(Reply, Value, Value); 8] {
 #[test]
 fn failing_delivery_is_tried_eleven_times_in_a_day() {
     let shop = Shop::with_config(config_with_short_timeout());
-    let elsewhere = Receiver::start_replying(Reply::Status(200));
+    let elsewhere = Receiver::start_with_reply(Reply::Status(200));
     let nobody = format!("http://{}/hook", Receiver::unused_address());
     let receivers = failing_replies(&elsewhere)
-        .map(|(does, status, error)| (Receiver::start_replying(does), status, error));
+        .map(|(does, status, error)| (Receiver::start_with_reply(does), status, error));
     let mut endpoints = vec![json!({ "url": nobody, "types": ["invoice.created"] })];
     endpoints.extend(
         receivers
@@ -72,11 +73,11 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
     let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("85359s");
     assert!(shop.deliveries().iter().all(|delivery| delivery["state"] == "pending"
-        && attempt_seconds(delivery, &start) == TABLE[..10]));
+        && attempt_seconds(delivery, &start) == ATTEMPT_TIMES_SECS[..10]));
     shop.advance("10d");
     let check = |url: &str, status: &Value, error: &Value| {
         let delivery = shop.delivery_to(url);
-        assert_eq!(attempt_seconds(&delivery, &start), TABLE, "{status} {error}");
+        assert_eq!(attempt_seconds(&delivery, &start), ATTEMPT_TIMES_SECS, "{status} {error}");
         assert_eq!(
             (&delivery["state"], &delivery["nextAttemptAt"]),
             (&json!("failed"), &Value::Null)
@@ -104,7 +105,7 @@ fn failing_delivery_is_tried_eleven_times_in_a_day() {
 fn recovered_receiver_gets_the_next_attempt() {
     let shop = Shop::open();
     let receiver =
-        Receiver::start_scripted(|number, _| Reply::Status(if number < 3 { 503 } else { 204 }));
+        Receiver::start_with_script(|number, _| Reply::Status(if number < 3 { 503 } else { 204 }));
     let down = Receiver::unused_address();
     let down_url = format!("http://{down}/hook");
     let types = json!(["invoice.created"]);
@@ -115,7 +116,7 @@ fn recovered_receiver_gets_the_next_attempt() {
     shop.advance("10d");
     for url in [receiver.url(), down_url] {
         let delivery = shop.delivery_to(&url);
-        assert_eq!(attempt_seconds(&delivery, &start), TABLE[..4]);
+        assert_eq!(attempt_seconds(&delivery, &start), ATTEMPT_TIMES_SECS[..4]);
         assert_eq!(
             (&delivery["state"], &delivery["nextAttemptAt"]),
             (&json!("delivered"), &Value::Null)
@@ -127,13 +128,13 @@ fn recovered_receiver_gets_the_next_attempt() {
 #[test]
 fn retry_after_is_ignored() {
     let shop = Shop::open();
-    let receiver = Receiver::start_replying(Reply::RetryAfter(86_400));
+    let receiver = Receiver::start_with_reply(Reply::RetryAfter(86_400));
     let types = json!(["invoice.created"]);
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     let start = shop.create_invoice("20.00", json!({}))["createdAt"].clone();
     shop.advance("2m");
     let delivery = shop.delivery_to(&receiver.url());
-    assert_eq!(attempt_seconds(&delivery, &start), TABLE[..3]);
+    assert_eq!(attempt_seconds(&delivery, &start), ATTEMPT_TIMES_SECS[..3]);
     assert_eq!(delivery["attempts"][0]["status"], 503);
 }
 
@@ -166,15 +167,15 @@ fn retry_gap_starts_at_the_attempt() {
 #[test]
 fn deliveries_of_a_removed_endpoint_are_cancelled() {
     let shop = Shop::open();
-    let failing = Receiver::start_replying(Reply::Status(500));
-    let hanging = Receiver::start_replying(Reply::Delayed(Duration::from_millis(300)));
+    let failing = Receiver::start_with_reply(Reply::Status(500));
+    let hanging = Receiver::start_with_reply(Reply::Delayed(Duration::from_millis(300)));
     shop.update_account(
         json!({ "endpoints": [{ "url": failing.url() }, { "url": hanging.url() }] }),
     );
     shop.create_invoice("20.00", json!({}));
     hanging.wait_for_requests(1);
     failing.wait_for_requests(1);
-    let good = Receiver::start_replying(Reply::Status(200));
+    let good = Receiver::start_with_reply(Reply::Status(200));
     shop.update_account(json!({ "endpoints": [{ "url": good.url() }] }));
     for delivery in shop.deliveries() {
         assert_eq!(
@@ -197,7 +198,7 @@ fn restarted_sandbox_resumes_pending_deliveries() {
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let receiver =
-        Receiver::start_scripted(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
+        Receiver::start_with_script(|number, _| Reply::Status(if number < 2 { 500 } else { 200 }));
     let shop = Shop::with_config(config.clone());
     shop.update_account(
         json!({ "endpoints": [{ "url": receiver.url(), "types": ["invoice.created"] }] }),
@@ -211,7 +212,7 @@ fn restarted_sandbox_resumes_pending_deliveries() {
     let shop = Shop::with_config(config);
     shop.advance("1d");
     let delivery = shop.delivery_to(&receiver.url());
-    assert_eq!(attempt_seconds(&delivery, &start), TABLE[..3]);
+    assert_eq!(attempt_seconds(&delivery, &start), ATTEMPT_TIMES_SECS[..3]);
     assert_eq!(delivery["state"], "delivered");
 }
 
@@ -220,7 +221,7 @@ fn server_stops_despite_hanging_receiver_and_resends() {
     let scratch = Scratch::new();
     let config = Config { file: Some(scratch.path("kept.db")), ..Config::sandbox() };
     let receiver =
-        Receiver::start_scripted(
+        Receiver::start_with_script(
             |number, _| {
                 if number < 8 { Reply::Hang } else { Reply::Status(200) }
             },

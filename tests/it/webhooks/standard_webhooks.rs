@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 /// Python program that verifies a message with the library. Exit code 0 means that the message is valid.
-const VERIFY: &str = "
+const VERIFY_SCRIPT: &str = "
 import json, sys
 from standardwebhooks import Webhook
 secret, message = sys.argv[1], json.loads(sys.argv[2])
@@ -16,9 +16,9 @@ Webhook(secret).verify(message['body'], headers)
 ";
 
 /// Returns `true` if the library accepts this message with this secret.
-fn is_accepted(secret: &str, message: &Value) -> bool {
+fn library_accepts_message(secret: &str, message: &Value) -> bool {
     let message = message.to_string();
-    let output = Command::new("python3").args(["-c", VERIFY, secret, &message]).output();
+    let output = Command::new("python3").args(["-c", VERIFY_SCRIPT, secret, &message]).output();
     output.unwrap().status.success()
 }
 
@@ -47,10 +47,10 @@ fn official_library_verifies_every_form_of_secret() {
         let path = format!("/sandbox/inbox/{name}");
         let told = shop.get(&path, None).expect(200).json();
         let message = &told["data"][0];
-        assert!(is_accepted(&secret, message), "{name}: {message}");
-        assert!(!is_accepted(&wrong, message), "{name}");
+        assert!(library_accepts_message(&secret, message), "{name}: {message}");
+        assert!(!library_accepts_message(&wrong, message), "{name}");
         let mut other = message.clone();
         other["body"] = json!(format!("{} ", message["body"].as_str().unwrap()));
-        assert!(!is_accepted(&secret, &other), "{name}: another body");
+        assert!(!library_accepts_message(&secret, &other), "{name}: another body");
     }
 }

@@ -10,7 +10,7 @@ use coffer::http::{Auth, Route, routes};
 use serde_json::{Value, json};
 
 /// The documented event types.
-const TYPES: [&str; 16] = [
+const EVENT_TYPES: [&str; 16] = [
     "invoice.created",
     "invoice.detected",
     "invoice.confirmed",
@@ -29,7 +29,7 @@ const TYPES: [&str; 16] = [
     "account.suspended",
 ];
 /// The documented statuses.
-const STATUSES: [&str; 10] = [
+const INVOICE_STATUSES: [&str; 10] = [
     "created",
     "awaiting_payment",
     "detected",
@@ -103,7 +103,7 @@ fn create_invoice_per_status(shop: &Shop) -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn event_contains_the_invoice_as_read() {
+fn event_contains_the_invoice_as_the_api_returns_it() {
     let shop = Shop::open();
     for (status, id) in create_invoice_per_status(&shop) {
         if status != "expired" {
@@ -114,7 +114,7 @@ fn event_contains_the_invoice_as_read() {
 
 #[test]
 fn status_filter_accepts_documented_statuses_only() {
-    assert_eq!(InvoiceStatus::TEXTS, STATUSES);
+    assert_eq!(InvoiceStatus::TEXTS, INVOICE_STATUSES);
     let shop = Shop::open();
     let mut all = create_invoice_per_status(&shop);
     let picked = shop.create_invoice("100.00", json!({ "asset": "LTC" }));
@@ -126,7 +126,7 @@ fn status_filter_accepts_documented_statuses_only() {
         let paid = ["confirmed", "overpaid"].contains(status);
         assert_eq!(found[0]["paid"], paid, "{status}");
     }
-    assert_eq!(all.len(), STATUSES.len());
+    assert_eq!(all.len(), INVOICE_STATUSES.len());
     for wrong in ["paid", "pending", "CREATED", ""] {
         let answer = shop.get(&format!("/v1/invoices?status={wrong}"), Some(TEST));
         answer.assert_error(400, "invalid_request", Some("status"));
@@ -135,7 +135,7 @@ fn status_filter_accepts_documented_statuses_only() {
 
 #[test]
 fn type_filter_accepts_documented_types_only() {
-    assert_eq!(EventType::TEXTS, TYPES);
+    assert_eq!(EventType::TEXTS, EVENT_TYPES);
     let shop = Shop::open();
     create_invoice_per_status(&shop);
     shop.create_addresses(TEST, "ada").expect(201);
@@ -148,7 +148,7 @@ fn type_filter_accepts_documented_types_only() {
     }
     shop.update_account(json!({ "status": "suspended" }));
     shop.update_account(json!({ "status": "active" }));
-    for kind in TYPES {
+    for kind in EVENT_TYPES {
         let path = format!("/v1/events?limit=200&type={kind}");
         let found = [list_entries(&shop, &path, TEST), list_entries(&shop, &path, LIVE)].concat();
         assert!(!found.is_empty(), "{kind}");
@@ -162,10 +162,10 @@ fn type_filter_accepts_documented_types_only() {
 }
 
 #[test]
-fn event_contains_the_account_as_read() {
+fn event_contains_the_account_as_the_api_returns_it() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "100.00", "EUR");
-    let receiver = Receiver::start_replying(Reply::Status(200));
+    let receiver = Receiver::start_with_reply(Reply::Status(200));
     let types = ["account.approved", "account.suspended"];
     shop.update_account(json!({ "endpoints": [{ "url": receiver.url(), "types": types }] }));
     for (status, kind) in [("suspended", "account.suspended"), ("active", "account.approved")] {
@@ -214,7 +214,7 @@ fn account_can_read_lists_in_every_status() {
 
 /// Returns the ids of a list.
 #[track_caller]
-fn ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
+fn list_ids(shop: &Shop, path: &str, key: &str) -> Vec<String> {
     let entries = list_entries(shop, path, key).into_iter();
     let id = |entry: Value| entry["id"].as_str().unwrap().to_owned();
     entries.map(id).collect()
@@ -243,7 +243,7 @@ fn lists_show_only_objects_of_the_key() {
             continue;
         }
         walked += 1;
-        let (test, live) = (ids(&shop, path, TEST), ids(&shop, path, LIVE));
+        let (test, live) = (list_ids(&shop, path, TEST), list_ids(&shop, path, LIVE));
         assert_eq!(test.is_empty(), path == "/v1/payouts", "{path}");
         assert!(!live.is_empty(), "{path}");
         assert!(test.iter().all(|id| !live.contains(id)), "{path}");

@@ -156,7 +156,7 @@ fn second_response_to_a_filler_is_rejected() {
     let outcome = connection.call("echo", json!([])).unwrap().unwrap();
     assert_eq!(outcome.get(), "1");
     thread.join().unwrap();
-    let lied = connection.poll();
+    let lied = connection.poll_notifications();
     assert!(matches!(lied, Err(NodeError::Lied(_))), "{lied:?}");
 }
 

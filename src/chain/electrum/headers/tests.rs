@@ -4,7 +4,7 @@
 
 use super::super::hex;
 use super::super::work::{EASY, PERIOD};
-use super::{HeaderChain, HeaderError, RawHeader, is_linked, parse_all};
+use super::{HeaderChain, HeaderError, RawHeader, are_linked, parse_all};
 
 /// Blocks 0, 1 and 2 of bitcoin.
 const REAL: [&str; 3] = [
@@ -54,9 +54,9 @@ fn real_headers_are_accepted() {
         super::super::work::PowRules::for_network(crate::domain::chain::Chain::Bitcoin, "main");
     let mut headers = HeaderChain::start_at(rules, 0, real[..1].to_vec()).unwrap();
     assert_eq!(headers.extend(&real[1..]), Ok(()));
-    assert_eq!((headers.tip_height(), headers.get(2)), (2, Some(&real[2])));
+    assert_eq!((headers.tip_height(), headers.header_at(2)), (2, Some(&real[2])));
     headers.truncate_above(1);
-    assert_eq!((headers.tip_height(), headers.get(2)), (1, None));
+    assert_eq!((headers.tip_height(), headers.header_at(2)), (1, None));
     assert_eq!(headers.extend(&real[2..]), Ok(()));
     assert_eq!(parse_all(&[0; 81]), None);
 }
@@ -74,7 +74,7 @@ fn invalid_headers_are_rejected() {
     // before it, or there is no header.
     assert_eq!(begin().extend(&valid_headers[3..]), Err(HeaderError::NotLinked));
     assert_eq!(begin().extend(&valid_headers[1..2]), Err(HeaderError::NotLinked));
-    assert!(!is_linked(&[valid_headers[0], valid_headers[2]]));
+    assert!(!are_linked(&[valid_headers[0], valid_headers[2]]));
     assert!(HeaderChain::start_at(None, 0, vec![valid_headers[0], valid_headers[2]]).is_none());
     assert!(HeaderChain::start_at(None, 0, Vec::new()).is_none());
     // The header declares a different difficulty within a period.
@@ -101,8 +101,8 @@ fn difficulty_changes_after_each_period() {
         HeaderChain::start_at(Some(EASY), 0, create_headers(std::iter::empty())).unwrap();
     headers.extend(&create_headers(times)[1..]).unwrap();
     assert_eq!(headers.tip_height(), PERIOD - 1);
-    let last = *headers.get(PERIOD - 1).unwrap();
-    let bits = EASY.next_bits(0x207f_ffff, 0, last.unix_time_s()).unwrap();
+    let last = *headers.header_at(PERIOD - 1).unwrap();
+    let bits = EASY.next_target_bits(0x207f_ffff, 0, last.unix_time_s()).unwrap();
     assert_ne!(bits, 0x207f_ffff);
     let time = last.unix_time_s() + 300;
     let same = mine_child(&last, time, 0x207f_ffff);

@@ -23,7 +23,7 @@ impl Server {
     }
 
     /// Marks the histories that contain this transaction for a reload.
-    pub(in super::super) fn reload_histories_with(&mut self, id: &Hash256) {
+    pub(in super::super) fn reload_histories_containing(&mut self, id: &Hash256) {
         for history in self.histories.values_mut() {
             if history.entries.iter().any(|entry| entry.id == *id) {
                 history.entries_status = None;
@@ -58,7 +58,7 @@ impl Server {
         let histories = &self.histories;
         let (mut has_news, mut is_open) = (false, true);
         for connection in &mut self.connections {
-            is_open &= connection.poll().is_ok();
+            is_open &= connection.poll_notifications().is_ok();
             let mut changed = connection.changed_scripts().iter();
             has_news |= connection.has_new_block
                 || changed.any(|(script, status)| {
@@ -79,7 +79,7 @@ impl Server {
     fn take_notifications(&mut self) -> Result<(), NodeError> {
         let mut outcome = Ok(());
         for connection in &mut self.connections {
-            outcome = outcome.and_then(|()| connection.poll());
+            outcome = outcome.and_then(|()| connection.poll_notifications());
             for (script, status) in connection.take_changed_scripts() {
                 if let Some(history) = self.histories.get_mut(&script) {
                     history.last_status = status;

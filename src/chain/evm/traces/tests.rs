@@ -36,7 +36,7 @@ fn call_step(place: &[u32], kind: &str, from: u8, to: u8, value: &str) -> Value 
     trace_step(1, place, "call", action)
 }
 
-fn with_error(mut step: Value) -> Value {
+fn step_with_error(mut step: Value) -> Value {
     step["error"] = "Reverted".into();
     step["result"] = Value::Null;
     step
@@ -75,12 +75,12 @@ fn only_executed_value_transfers_are_counted() {
         call_step(&[1, 0], "call", 2, 5, "0x2"),
         call_step(&[2], "staticcall", 2, 5, "0x0"),
         call_step(&[3], "callcode", 2, 5, "0x3"),
-        with_error(call_step(&[4], "call", 2, 6, "0x4")),
+        step_with_error(call_step(&[4], "call", 2, 6, "0x4")),
         call_step(&[4, 0], "call", 6, 7, "0x4"),
         call_step(&[4, 0, 0], "call", 7, 8, "0x4"),
         call_step(&[5], "call", 2, 3, "0x0"),
         trace_step(1, &[6], "create", makes.clone()),
-        with_error(trace_step(1, &[7], "create", makes.clone())),
+        step_with_error(trace_step(1, &[7], "create", makes.clone())),
         ends(&[8], 9, 3, "0x7"),
         ends(&[9], 9, 9, "0x8"),
         ends(&[10], 9, 3, "0x0"),
@@ -102,7 +102,7 @@ fn only_executed_value_transfers_are_counted() {
 #[test]
 fn failed_transaction_has_no_transfers() {
     let steps = json!([
-        with_error(call_step(&[], "call", 1, 2, "0x64")),
+        step_with_error(call_step(&[], "call", 1, 2, "0x64")),
         call_step(&[0], "call", 2, 3, "0x1"),
         call_step(&[0, 0], "call", 3, 4, "0x1"),
     ]);

@@ -10,7 +10,7 @@ fn create_chain_with_interval(asset: &str, every_ms: i64) -> Scene {
     let mut time = NOW;
     for _ in 1..=100 {
         time = time.plus_ms(every_ms);
-        scene.memory.lock().unwrap().mine(time, |_| true);
+        scene.memory.lock().unwrap().mine_block(time, |_| true);
     }
     while scene.step_forward().to.block.height < 100 {}
     scene
@@ -36,7 +36,7 @@ fn find_by_time(scene: &mut Scene, at: Time) -> (u32, Option<Time>) {
 }
 
 #[test]
-fn search_finds_first_block_since_time_minus_margin() {
+fn search_by_time_allows_for_the_clock_margin() {
     let mut scene = create_chain_with_interval("LTC", HOUR_MS);
     let at = |hours: i64, more_ms: i64| NOW.plus_ms(hours * HOUR_MS + more_ms);
     for (time, expected) in [
@@ -69,7 +69,7 @@ fn decreasing_block_times_hide_no_later_block() {
     for number in 1..=200_i64 {
         let ahead = number * 7919 % 120;
         let time = NOW.plus_ms((number * 10 + ahead) * MINUTE_MS);
-        scene.memory.lock().unwrap().mine(time, |_| true);
+        scene.memory.lock().unwrap().mine_block(time, |_| true);
     }
     while scene.step_forward().to.block.height < 200 {}
     for number in 1..=200_u32 {

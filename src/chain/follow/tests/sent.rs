@@ -22,14 +22,14 @@ pub(super) fn tx_with_inputs(txid: &str, spends: &[InputSource]) -> UnsettledTra
 
 /// Returns the only lookup result of a step.
 #[track_caller]
-pub(super) fn only_result(reads: &[TransactionLookup]) -> &TransactionAnswer {
+pub(super) fn single_lookup_result(reads: &[TransactionLookup]) -> &TransactionAnswer {
     let [read] = reads else { unreachable!("one was asked for: {reads:?}") };
     &read.found
 }
 
 #[track_caller]
-pub(super) fn only_found_transaction(reads: &[TransactionLookup]) -> &SentTransaction {
-    match only_result(reads) {
+pub(super) fn single_found_transaction(reads: &[TransactionLookup]) -> &SentTransaction {
+    match single_lookup_result(reads) {
         TransactionAnswer::Present(found) => found,
         other => unreachable!("{other:?}"),
     }
@@ -49,7 +49,7 @@ fn sent_transaction_is_found_and_is_final_after_200_blocks() {
     let txid = scene.send("a", 500);
     scene.known.sent = vec![tx_with_id_only(&txid)];
     let forward = scene.step_forward();
-    let found = only_found_transaction(&forward.sent);
+    let found = single_found_transaction(&forward.sent);
     assert_eq!((&found.block, found.time), (&None, Some(NOW)));
     assert!(found.is_done && !found.is_final);
     assert_eq!((found.spends.as_slice(), found.nonce), (&[first_output("a")][..], None));
@@ -59,10 +59,10 @@ fn sent_transaction_is_found_and_is_final_after_200_blocks() {
     assert_eq!(forward.found, found.received);
 
     let later = NOW.plus_ms(MINUTE_MS);
-    scene.memory.lock().unwrap().mine(later, |_| true);
+    scene.memory.lock().unwrap().mine_block(later, |_| true);
     let block = tip_block(&scene);
     let forward = scene.step_forward();
-    let found = only_found_transaction(&forward.sent);
+    let found = single_found_transaction(&forward.sent);
     assert_eq!((found.block.as_ref(), found.time), (Some(&block), Some(later)));
     assert_eq!(forward.found, found.received);
     // With 199 further blocks the transaction is not yet final. With one more, 200, it is final.
@@ -73,7 +73,7 @@ fn sent_transaction_is_found_and_is_final_after_200_blocks() {
             let is_read = scene.known.cursor.as_ref().unwrap().block == tip_block(&scene);
             assert_eq!(sent.is_empty(), !is_read, "only at the head it is asked");
         }
-        assert_eq!(only_found_transaction(&scene.step_forward().sent).is_final, is_final);
+        assert_eq!(single_found_transaction(&scene.step_forward().sent).is_final, is_final);
     }
 }
 
@@ -88,10 +88,12 @@ fn only_node_with_index_reports_absence() {
     {
         scene.node.has_index = has_index;
         scene.known.sent = vec![tx_with_id_only(&"f".repeat(64))];
-        assert_eq!(only_result(&scene.step_forward().sent), &nowhere);
+        assert_eq!(single_lookup_result(&scene.step_forward().sent), &nowhere);
         scene.known.sent = vec![tx_with_id_only(&txid)];
-        let is_told =
-            matches!(only_result(&scene.step_forward().sent), TransactionAnswer::Present(_));
+        let is_told = matches!(
+            single_lookup_result(&scene.step_forward().sent),
+            TransactionAnswer::Present(_)
+        );
         assert_eq!(is_told, has_index);
     }
     // A reorg removes the transaction, the nodes drop it, and it is sent again. A lookup in the mempool needs no
@@ -100,9 +102,9 @@ fn only_node_with_index_reports_absence() {
     scene.mine(2);
     let step = scene.step();
     scene.apply_step(&step);
-    assert_eq!(only_result(&scene.step_forward().sent), &TransactionAnswer::CannotTell);
+    assert_eq!(single_lookup_result(&scene.step_forward().sent), &TransactionAnswer::CannotTell);
     scene.node.has_index = true;
-    assert_eq!(only_result(&scene.step_forward().sent), &TransactionAnswer::Absent);
+    assert_eq!(single_lookup_result(&scene.step_forward().sent), &TransactionAnswer::Absent);
     scene.node.has_index = false;
     let mut memory = scene.memory.lock().unwrap();
     let again = MemoryTransaction {
@@ -113,10 +115,10 @@ fn only_node_with_index_reports_absence() {
         nonce: None,
         reverts: false,
     };
-    assert!(memory.can_include(&again));
-    memory.send(again);
+    assert!(memory.can_include_transaction(&again));
+    memory.send_transaction(again);
     drop(memory);
-    assert_eq!(only_found_transaction(&scene.step_forward().sent).block, None);
+    assert_eq!(single_found_transaction(&scene.step_forward().sent).block, None);
 }
 
 #[test]
@@ -130,13 +132,13 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
     let mut other = scene.memory.lock().unwrap().mempool[0].clone();
     other.txid = scene.memory.lock().unwrap().new_id();
     other.pays.clear();
-    scene.memory.lock().unwrap().send(other.clone());
+    scene.memory.lock().unwrap().send_transaction(other.clone());
     let conflict =
         |block: Option<Block>| SpendConflict { txid: first.clone(), by: other.txid.clone(), block };
     for _ in 0..2 {
         let forward = scene.step_forward();
         assert_eq!(forward.conflicts, [conflict(None)]);
-        assert_eq!(only_result(&forward.sent), &TransactionAnswer::Absent);
+        assert_eq!(single_lookup_result(&forward.sent), &TransactionAnswer::Absent);
         assert!(forward.found.is_empty());
     }
     scene.mine(1);
@@ -148,7 +150,7 @@ fn conflict_is_found_in_mempool_and_in_blocks() {
             .memory
             .lock()
             .unwrap()
-            .can_include(&MemoryTransaction { txid: first.clone(), ..other.clone() })
+            .can_include_transaction(&MemoryTransaction { txid: first.clone(), ..other.clone() })
     );
     assert_eq!(scene.step_forward().conflicts, [], "a block is read once");
     // A rescan reports the same conflict again.
@@ -244,7 +246,7 @@ fn absence_is_retracted_if_head_moved_during_lookups() {
     let mut scene = Scene::new("LTC", 20);
     let txid = scene.send("a", 500);
     scene.known.sent = vec![tx_with_id_only(&"f".repeat(64)), tx_with_id_only(&txid)];
-    scene.node.after_lookup = Some(Box::new(|memory| memory.mine(NOW, |_| true)));
+    scene.node.after_lookup = Some(Box::new(|memory| memory.mine_block(NOW, |_| true)));
     let forward = scene.step_forward();
     let behind = TransactionAnswer::Unanswered(NodeError::Behind.to_string());
     let found: Vec<_> = forward.sent.into_iter().map(|read| read.found).collect();

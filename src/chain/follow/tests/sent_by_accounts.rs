@@ -1,6 +1,6 @@
 //! Tests sent transactions on account chains: nonces, reverts and transfers by contracts.
 
-use super::sent::{only_found_transaction, only_result, tx_with_id_only};
+use super::sent::{single_found_transaction, single_lookup_result, tx_with_id_only};
 use super::{NOW, Scene};
 use crate::chain::memory::MemoryTransaction;
 use crate::domain::following::{BalanceChange, TransactionAnswer, UnsettledTransaction};
@@ -24,8 +24,8 @@ impl Scene {
             nonce: Some(nonce),
             reverts: false,
         };
-        assert!(memory.can_include(&sent), "{sent:?}");
-        memory.send(sent.clone());
+        assert!(memory.can_include_transaction(&sent), "{sent:?}");
+        memory.send_transaction(sent.clone());
         sent.txid
     }
 
@@ -39,7 +39,7 @@ impl Scene {
         loop {
             let sent = self.step_forward().sent;
             if !sent.is_empty() {
-                return only_result(&sent).clone();
+                return single_lookup_result(&sent).clone();
             }
         }
     }
@@ -61,14 +61,14 @@ fn pending_transaction_has_sender_and_nonce() {
     let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.known.sent = vec![tx_with_id_only(&txid)];
     let forward = scene.step_forward();
-    let found = only_found_transaction(&forward.sent);
+    let found = single_found_transaction(&forward.sent);
     assert_eq!((&found.block, &found.received[..]), (&None, &[][..]));
     assert_eq!(found.spends, [InputSource::Address(SENDER.to_owned())]);
     assert_eq!(found.nonce, Some(0));
     scene.mine(1);
     for behind in 0..=8 {
         let forward = scene.step_forward();
-        let found = only_found_transaction(&forward.sent);
+        let found = single_found_transaction(&forward.sent);
         assert_eq!(found.block, Some(scene.block_at(21)));
         assert_eq!(found.received[0].amount, Units(500));
         assert_eq!(found.is_final, behind == 8, "{behind}");
@@ -83,10 +83,10 @@ fn reverted_transaction_has_no_payments() {
     let txid = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.memory.lock().unwrap().mempool[0].reverts = true;
     scene.known.sent = vec![tx_with_nonce(&txid, 0)];
-    assert!(only_found_transaction(&scene.step_forward().sent).is_done);
+    assert!(single_found_transaction(&scene.step_forward().sent).is_done);
     scene.mine(1);
     let forward = scene.step_forward();
-    let found = only_found_transaction(&forward.sent);
+    let found = single_found_transaction(&forward.sent);
     assert!(!found.is_done && !found.is_final);
     assert_eq!((found.received.as_slice(), forward.found.len()), (&[][..], 0));
     // The transaction may succeed if a later block includes it.
@@ -96,7 +96,7 @@ fn reverted_transaction_has_no_payments() {
     let step = scene.step();
     scene.apply_step(&step);
     let forward = scene.step_forward();
-    assert!(only_found_transaction(&forward.sent).is_done);
+    assert!(single_found_transaction(&forward.sent).is_done);
     assert_eq!(forward.found.len(), 1);
 }
 
@@ -143,7 +143,7 @@ fn replacement_is_found_by_sender_and_nonce() {
     // After a reorg, a block includes the first transaction, so the other transaction is no longer valid.
     let mut memory = scene.memory.lock().unwrap();
     memory.remove_blocks(1, |_| true);
-    memory.evict(|sent| sent.txid == other);
+    memory.evict_transactions(|sent| sent.txid == other);
     drop(memory);
     let again = scene.send_with_nonce(0, &[(0, &ours, 500)]);
     scene.known.sent[0].txid = again;
@@ -175,7 +175,7 @@ fn node_without_traces_reports_balance_changes() {
     scene.known.sent[0].native_to = vec![ours.clone()];
     scene.node.has_traces = false;
     let forward = scene.step_forward();
-    let found = only_found_transaction(&forward.sent);
+    let found = single_found_transaction(&forward.sent);
     assert_eq!((found.is_done, found.received.len()), (true, 0));
     let change = BalanceChange { address: ours.clone(), before: Units(70), after: Units(570) };
     assert_eq!(found.balances, [change]);
@@ -183,7 +183,7 @@ fn node_without_traces_reports_balance_changes() {
     // On a node with traces, the contract transfer is an ordinary payment.
     scene.node.has_traces = true;
     let forward = scene.step_forward();
-    let found = only_found_transaction(&forward.sent);
+    let found = single_found_transaction(&forward.sent);
     assert_eq!(found.received[0].position, CONTRACTS_FROM);
     assert_eq!(found.balances, []);
 }

@@ -1,7 +1,7 @@
 //! Tests recorded responses of litecoind 0.21, and of Bitcoin Core 22, which has other fields for addresses.
 
 use super::{BlockSeed, OutputScanner, TxSeed};
-use crate::chain::Watched;
+use crate::chain::WatchTargets;
 use crate::domain::asset::Asset;
 use crate::domain::observation::InputSource;
 use serde::de::DeserializeSeed;
@@ -13,7 +13,7 @@ struct WatchedScripts(&'static [&'static str]);
 const SPENT: &str = "9fb5f52556717de87f91de7b51e9d5274f21fd5f5675f3045da559b7239f201b";
 const TXID: &str = "3e629240a254aee2da1f9c2bd9b39b4f232296e7073f6cbe0db048ee4949aeab";
 
-impl Watched for WatchedScripts {
+impl WatchTargets for WatchedScripts {
     fn has_script(&self, script: &[u8]) -> bool {
         let hex: String = script.iter().map(|byte| format!("{byte:02x}")).collect();
         self.0.contains(&hex.as_str())

@@ -8,7 +8,7 @@ use super::vectors::all_chain_networks;
 use super::{assert_accepted, assert_refused, test_mode_address};
 
 #[test]
-fn test_addresses_are_canonical_and_distinct() {
+fn test_mode_addresses_are_canonical_and_distinct() {
     for (chain, network) in all_chain_networks().filter(|(_, network)| *network == Test) {
         let mut seen = HashSet::new();
         for label in ["", "a", "a1", "invoice", "\u{5ba2}"] {
@@ -23,7 +23,7 @@ fn test_addresses_are_canonical_and_distinct() {
 
 /// The address for a label and an index must never change. The expected addresses were computed in Python.
 #[test]
-fn test_addresses_never_change() {
+fn test_mode_addresses_never_change() {
     let evm = "0x8C5284132c3C174Ef8896A2Ce0260E7522cD8f65";
     assert_eq!(
         test_mode_address(Bitcoin, "label", 7),
@@ -46,7 +46,7 @@ fn test_addresses_never_change() {
 }
 
 #[test]
-fn test_addresses_of_utxo_chains_are_refused_on_their_main_networks() {
+fn utxo_test_mode_addresses_are_refused_on_main_networks() {
     for chain in [Bitcoin, Litecoin, Dogecoin] {
         assert_refused((chain, Main), &test_mode_address(chain, "label", 7));
     }

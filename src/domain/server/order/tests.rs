@@ -49,7 +49,7 @@ fn hostname_follows_rfc_1123() {
 }
 
 #[test]
-fn order_names_its_first_wrong_field() {
+fn refused_order_names_its_first_wrong_field() {
     let limits = ServerLimits::default();
     let whole =
         json!({ "type": "kvm", "hostname": "Web-1", "cpu": 2, "ramMb": 2048, "diskGb": 40 });

@@ -1,7 +1,7 @@
 //! Tests of every step from every state, and of the conversion from stored parts.
 
 use super::{CommandState, OperatorStep, ProvisionerTask, ServerState, ServerStatus, ServerStep};
-use crate::domain::refusal::Code;
+use crate::domain::refusal::RefusalCode;
 
 use CommandState::{Running, Unknown};
 use ServerState::{Active, Creating, Deleted, Deleting, Failed, Queued, Unwanted};
@@ -52,7 +52,7 @@ fn every_step_from_every_state_follows_the_table() {
             let found = state.after_step(*step);
             assert_eq!(found.as_ref().ok(), expected.as_ref(), "{state:?} {step:?}");
             if let Err(refusal) = found {
-                assert_eq!(refusal.code, Code::InvalidTransition);
+                assert_eq!(refusal.code, RefusalCode::InvalidTransition);
                 let status = state.status().as_str();
                 assert!(refusal.message.contains(status), "{}", refusal.message);
             }

@@ -68,7 +68,7 @@ fn proposal(minutes_ago: i64, is_guarded: bool) -> ApprovalProposal {
     }
 }
 
-fn fix_terms(
+fn determine_terms(
     body: &Value,
     of: &Transfer,
     proposal: &ApprovalProposal,
@@ -76,13 +76,15 @@ fn fix_terms(
     let mut body = body.as_object().unwrap().clone();
     body.insert("action".to_owned(), json!("approve"));
     let request = TransferStepRequest::from(MoveTransfer::read(&body).unwrap());
-    request.approval.fix_terms(of, proposal)
+    request.approval.determine_terms(of, proposal)
 }
 
 /// Amount to send, rate, source of the fee, and the accepted fields.
-type Summary = (String, String, &'static str, Vec<&'static str>);
+type ApprovalSummary = (String, String, &'static str, Vec<&'static str>);
 
-fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String>, String)> {
+fn approval_summary(
+    fixed: Result<FixedTerms, Refusal>,
+) -> Result<ApprovalSummary, (Option<String>, String)> {
     let ltc = Asset::find("LTC").unwrap();
     let fixed = fixed.map_err(|refusal| (refusal.param, refusal.message))?;
     let (sent, rate) = (ltc.format_units(fixed.terms.amount_crypto), fixed.terms.rate.to_string());
@@ -90,7 +92,7 @@ fn summary(fixed: Result<FixedTerms, Refusal>) -> Result<Summary, (Option<String
 }
 
 #[test]
-fn given_rate_must_be_near_the_fresh_market_rate() {
+fn requested_rate_must_be_near_the_fresh_market_rate() {
     let of = refund(4_000);
     let fresh = proposal(0, true);
     for (body, sent, rate, source, insisted) in [
@@ -115,7 +117,7 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
         ),
         (json!({ "acceptRate": true }), "0.4999", "80", "estimate", &[]),
     ] {
-        let found = summary(fix_terms(&body, &of, &fresh)).unwrap();
+        let found = approval_summary(determine_terms(&body, &of, &fresh)).unwrap();
         let expected = (sent.to_owned(), rate.to_owned(), source, insisted.to_vec());
         assert_eq!(found, expected, "{body}");
     }
@@ -125,14 +127,18 @@ fn given_rate_must_be_near_the_fresh_market_rate() {
 fn refusal_of_far_rate_shows_amounts_at_both_rates() {
     let of = refund(4_000);
     let fresh = proposal(0, true);
-    let far = summary(fix_terms(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
+    let far =
+        approval_summary(determine_terms(&json!({ "rate": "0.08" }), &of, &fresh)).unwrap_err();
     let message = "rate 0.08 is 99.9 % below the market rate of LTC in EUR, 80 (kraken 80.1, coinbase 79.9; 0 s old): \
         40.00 EUR would buy 500 LTC, not 0.5. Send a rate within 2 % of the market's, or acceptRate: true";
     assert_eq!(far, (Some("rate".to_owned()), message.to_owned()));
     for rate in ["78.3999999999", "81.6000000001", "80000"] {
-        let (param, message) =
-            summary(fix_terms(&json!({ "rate": rate, "acceptRate": false }), &of, &fresh))
-                .unwrap_err();
+        let (param, message) = approval_summary(determine_terms(
+            &json!({ "rate": rate, "acceptRate": false }),
+            &of,
+            &fresh,
+        ))
+        .unwrap_err();
         assert_eq!(param.as_deref(), Some("rate"), "{message}");
     }
 }
@@ -142,13 +148,17 @@ fn any_rate_needs_acceptance_without_a_fresh_market_rate() {
     let of = refund(4_000);
     let stale = proposal(4, true);
     for body in [json!({}), json!({ "rate": "80" }), json!({ "acceptRate": true })] {
-        let (param, message) = summary(fix_terms(&body, &of, &stale)).unwrap_err();
+        let (param, message) = approval_summary(determine_terms(&body, &of, &stale)).unwrap_err();
         assert_eq!(param.as_deref(), Some("rate"), "{body}");
         let expected = "rate must be given together with acceptRate: true, as there is no fresh market rate of LTC in EUR: \
             rates of kraken, coinbase are older than 3 minutes; the newest known is 80 (the fixed table; 4 min old)";
         assert_eq!(message, expected);
     }
-    let insisted = summary(fix_terms(&json!({ "rate": "80", "acceptRate": true }), &of, &stale));
+    let insisted = approval_summary(determine_terms(
+        &json!({ "rate": "80", "acceptRate": true }),
+        &of,
+        &stale,
+    ));
     assert_eq!(insisted.unwrap().3, ["rate"]);
 }
 
@@ -164,9 +174,14 @@ fn fee_above_a_quarter_needs_acceptance() {
         (fee("0.12500001", true), &["networkFee"]),
         (fee("0.49999999", true), &["networkFee"]),
     ] {
-        assert_eq!(summary(fix_terms(&body, &of, &fresh)).unwrap().3, insisted, "{body}");
+        assert_eq!(
+            approval_summary(determine_terms(&body, &of, &fresh)).unwrap().3,
+            insisted,
+            "{body}"
+        );
     }
-    let (param, message) = summary(fix_terms(&fee("0.12500001", false), &of, &fresh)).unwrap_err();
+    let (param, message) =
+        approval_summary(determine_terms(&fee("0.12500001", false), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
     assert_eq!(
         message,
@@ -174,11 +189,11 @@ fn fee_above_a_quarter_needs_acceptance() {
          networkFee, or acceptFee: true"
     );
     // Even an accepted fee must leave an amount to send.
-    let (param, _) = summary(fix_terms(&fee("0.5", true), &of, &fresh)).unwrap_err();
+    let (param, _) = approval_summary(determine_terms(&fee("0.5", true), &of, &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
     // An estimated fee is checked like a fee in the request. 0.0001 LTC is more than a quarter of 0.02 EUR ÷ 80 =
     // 0.00025 LTC.
-    let (param, _) = summary(fix_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
+    let (param, _) = approval_summary(determine_terms(&json!({}), &refund(2), &fresh)).unwrap_err();
     assert_eq!(param.as_deref(), Some("networkFee"));
 }
 
@@ -187,7 +202,10 @@ fn simulated_transfer_accepts_any_rate_and_fee() {
     let of = refund(4_000);
     let simulated = proposal(4, false);
     for body in [json!({}), json!({ "rate": "0.08" }), json!({ "networkFee": "0.4" })] {
-        assert!(summary(fix_terms(&body, &of, &simulated)).unwrap().3.is_empty(), "{body}");
+        assert!(
+            approval_summary(determine_terms(&body, &of, &simulated)).unwrap().3.is_empty(),
+            "{body}"
+        );
     }
 }
 
@@ -215,7 +233,7 @@ fn rate_is_a_plain_decimal() {
     }
     let most: Rate = super::parse_rate("18446744073709551615").unwrap();
     assert!(
-        fix_terms(&json!({ "rate": most.to_string() }), &refund(4_000), &proposal(0, true))
+        determine_terms(&json!({ "rate": most.to_string() }), &refund(4_000), &proposal(0, true))
             .is_err()
     );
 }

@@ -109,7 +109,7 @@ fn public_text_is_not_detected_as_a_secret() {
     assert_eq!(WalletSecret::find_in_argument(path), None);
     let path = "/home/ada/shop/data/of/the/till/in/the/old/town/coffer.db";
     assert_eq!(WalletSecret::find_in_argument(path), None);
-    assert!(!super::super::contains_phrase(["coffer", "wallet", "add", "--file", "x"]));
+    assert!(!super::super::contains_seed_phrase(["coffer", "wallet", "add", "--file", "x"]));
 }
 
 /// Columns: chain, key, script and network of a request; refused field, and its problem.

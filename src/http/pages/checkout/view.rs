@@ -17,7 +17,7 @@ use crate::domain::qr::Qr;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
-use crate::http::pages::{CustomerLanguage, exit_link, moment, non_empty};
+use crate::http::pages::{CustomerLanguage, exit_link, format_moment, non_empty};
 use crate::service::checkout::{Checkout, PayableCoin};
 use crate::web::templates::{
     self, CoinChoicePage, CoinOptions, ExitLink, HiddenFields, OutcomePage, PageUpdates,
@@ -61,20 +61,20 @@ impl<'a> CheckoutView<'a> {
 
     /// Returns the title of the page: the price and the shop.
     pub(super) fn title(&self) -> String {
-        let (amount, shop) = (self.price(), &self.checkout.account.name);
+        let (amount, shop) = (self.format_price(), &self.checkout.account.name);
         let title = self.words().page_title;
         fill(title, &[("amount", &amount), ("shop", shop)])
     }
 
     /// Formats the price of the invoice with its currency.
-    fn price(&self) -> String {
+    fn format_price(&self) -> String {
         let invoice = self.invoice();
         let (amount, currency) = (invoice.amount.to_string(), invoice.currency.as_str());
         self.words().format_amount(&amount, currency)
     }
 
     /// Formats an amount of a coin with its symbol.
-    fn amount(&self, asset: &Asset, amount: Units) -> String {
+    fn format_amount(&self, asset: &Asset, amount: Units) -> String {
         self.words().format_amount(&asset.format_units(amount), asset.symbol)
     }
 
@@ -89,7 +89,7 @@ impl<'a> CheckoutView<'a> {
 
     /// Returns the polling interval and the event stream of the page. The page of a paid invoice opens no event
     /// stream, because a paid invoice rarely changes.
-    pub(super) fn updates(&self, poll_seconds: u32) -> PageUpdates {
+    pub(super) fn page_updates(&self, poll_seconds: u32) -> PageUpdates {
         let (id, token, version) = (&self.invoice().id, self.token, &self.checkout.version);
         let events = format!("../v1/public/checkouts/{id}/events?token={token}&since={version}");
         PageUpdates {
@@ -135,12 +135,12 @@ impl<'a> CheckoutView<'a> {
         if invoice.mode != Mode::Test || !payable {
             return None;
         }
-        let mut cases = if self.is_over() {
+        let mut cases = if self.is_past_deadline() {
             vec![("late", words.try_late)]
         } else {
             vec![("exact", words.try_exact), ("under", words.try_under), ("over", words.try_over)]
         };
-        if self.has_controls && !self.is_over() {
+        if self.has_controls && !self.is_past_deadline() {
             cases.push(("clock", words.try_clock));
         }
         Some(SimulationButtons { invoice_id: invoice.id.clone(), cases })
@@ -160,26 +160,26 @@ impl<'a> CheckoutView<'a> {
         let invoice = self.invoice();
         CoinChoicePage {
             words: self.words(),
-            heading: fill(self.words().pay_title, &[("amount", &self.price())]),
+            heading: fill(self.words().pay_title, &[("amount", &self.format_price())]),
             description: non_empty(invoice.description.as_deref()),
             left: self.time_left(),
-            coins: self.coins(None),
+            coins: self.coin_options(None),
             way_out: self.back_link(),
         }
     }
 
     /// Returns the coins that the customer can choose, without `picked`, the coin that the customer chose before.
-    fn coins(&self, picked: Option<&InvoiceCoin>) -> CoinOptions<'a> {
+    fn coin_options(&self, picked: Option<&InvoiceCoin>) -> CoinOptions<'a> {
         let others = self.checkout.coins.iter();
         let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
         CoinOptions {
             invoice_id: &self.invoice().id,
             hidden: self.hidden_fields(),
-            coins: others.map(|due| self.coin(due)).collect(),
+            coins: others.map(|due| self.coin_option(due)).collect(),
         }
     }
 
-    fn coin(&self, due: &PayableCoin) -> templates::CoinOption {
+    fn coin_option(&self, due: &PayableCoin) -> templates::CoinOption {
         let asset = due.asset;
         let network = network_name(asset.chain);
         templates::CoinOption {
@@ -191,13 +191,13 @@ impl<'a> CheckoutView<'a> {
             network_text: fill(self.words().network, &[("network", &network)]),
             network,
             is_for_tests: due.is_on_test_network,
-            due: self.amount(asset, due.amount),
+            due: self.format_amount(asset, due.amount),
         }
     }
 
     /// Returns the page for the chosen coin before any payment was seen.
     pub(super) fn first_payment_page(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
-        let others = self.coins(Some(coin));
+        let others = self.coin_options(Some(coin));
         PaymentPage {
             other_coins: Some(others).filter(|others| !others.coins.is_empty()),
             ..self.payment_page(coin, coin.amount_expected, self.words().send_title)
@@ -208,7 +208,7 @@ impl<'a> CheckoutView<'a> {
     pub(super) fn top_up_page(&self, coin: &'a InvoiceCoin, rest: Units) -> PaymentPage<'a> {
         let (invoice, words) = (self.invoice(), self.words());
         let received = invoice.amount_received.unwrap_or(Units::ZERO);
-        let received = self.amount(coin.asset, received);
+        let received = self.format_amount(coin.asset, received);
         let note = if invoice.status == InvoiceStatus::Detected {
             words.part_note
         } else {
@@ -229,7 +229,7 @@ impl<'a> CheckoutView<'a> {
         let named = [("symbol", asset.symbol), ("network", &*network)];
         let uri = self.checkout.network.as_deref();
         let uri = uri.and_then(|network| payment_uri(asset, network, &coin.address, due));
-        let amount = self.amount(asset, due);
+        let amount = self.format_amount(asset, due);
         let (read, label) = if self.checkout.is_simulated {
             (&*self.checkout.url, words.qr_page.to_owned())
         } else {
@@ -240,7 +240,7 @@ impl<'a> CheckoutView<'a> {
         PaymentPage {
             words,
             invoice_id: &invoice.id,
-            price: self.price(),
+            price: self.format_price(),
             description: non_empty(invoice.description.as_deref()),
             heading: fill(title, &[("amount", &amount)]),
             left: self.time_left(),
@@ -258,7 +258,7 @@ impl<'a> CheckoutView<'a> {
             steps: [words.help_open, words.help_scan, words.help_check]
                 .map(|step| fill(step, &named)),
             rate: format!("1 {} = {rate} {}", asset.symbol, invoice.currency),
-            until: moment(invoice.expires_at),
+            until: format_moment(invoice.expires_at),
             other_coins: None,
             way_out: self.back_link(),
         }
@@ -270,11 +270,14 @@ impl<'a> CheckoutView<'a> {
         let (kind, heading, message) =
             describe_status(invoice.status, invoice.amount_received.is_some(), words);
         let coin = invoice.coin.as_ref();
-        let due = coin.map(|coin| self.amount(coin.asset, coin.amount_expected));
+        let due = coin.map(|coin| self.format_amount(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);
-        let received = received.map(|(coin, amount)| self.amount(coin.asset, amount));
-        let facts =
-            [(words.price, Some(self.price())), (words.due, due), (words.received, received)];
+        let received = received.map(|(coin, amount)| self.format_amount(coin.asset, amount));
+        let facts = [
+            (words.price, Some(self.format_price())),
+            (words.due, due),
+            (words.received, received),
+        ];
         OutcomePage {
             words,
             invoice_id: &invoice.id,
@@ -306,7 +309,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns `true` if the deadline of the invoice has passed.
-    pub(super) fn is_over(&self) -> bool {
+    pub(super) fn is_past_deadline(&self) -> bool {
         self.now >= self.invoice().terms().deadline()
     }
 
@@ -326,7 +329,7 @@ impl<'a> CheckoutView<'a> {
         let explorer = on_chain.explorer_url.as_deref();
         let wait = on_chain.wait_seconds(asset.chain);
         Some(UnconfirmedPayment {
-            amount: self.amount(asset, payment.amount),
+            amount: self.format_amount(asset, payment.amount),
             depth: confirmations_text(on_chain, words)?,
             progress: match on_chain.confirmations_needed? {
                 Depth::Blocks(needed) => Some((on_chain.confirmations?.min(needed), needed)),
@@ -342,8 +345,11 @@ impl<'a> CheckoutView<'a> {
     /// confirmed.
     fn back_link(&self) -> Option<ExitLink<'a>> {
         let (invoice, words) = (self.invoice(), self.words());
-        let text =
-            if invoice.status.is_open() && !self.is_over() { words.cancel } else { words.back };
+        let text = if invoice.status.is_open() && !self.is_past_deadline() {
+            words.cancel
+        } else {
+            words.back
+        };
         let url = invoice.cancel_url.as_deref();
         exit_link(url.filter(|_| invoice.status != InvoiceStatus::Detected), text, "back")
     }

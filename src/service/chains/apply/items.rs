@@ -49,7 +49,7 @@ pub(super) type NextItem = (usize, u32);
 
 impl Service {
     /// Applies as many items as the limit allows. Returns the start of the next batch, or `None` after the last item.
-    pub(super) fn apply_batch(
+    pub(super) fn apply_observation_batch(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -59,7 +59,7 @@ impl Service {
     ) -> Result<Option<NextItem>, Error> {
         bound.begin_batch();
         for item in first..step.item_count() {
-            let next = self.apply_item(tx, now, step, (item, output), bound)?;
+            let next = self.apply_step_item(tx, now, step, (item, output), bound)?;
             if let Some(output) = next {
                 return Ok(Some((item, output)));
             }
@@ -69,7 +69,7 @@ impl Service {
     }
 
     /// Applies one item. Returns the output to continue with if the limit is reached.
-    fn apply_item(
+    fn apply_step_item(
         &self,
         tx: &Tx<'_>,
         now: Time,
@@ -232,7 +232,7 @@ fn observation_noun(
                 Some(seq) => Some(transfers::by_seq(db, seq)?),
                 None => {
                     let (mode, chain) = (seen.mode, seen.asset.chain);
-                    let attached = transfers::with_attached_txid(db, mode, chain, &seen.txid)?;
+                    let attached = transfers::list_with_attached_txid(db, mode, chain, &seen.txid)?;
                     attached.into_iter().next()
                 }
             };

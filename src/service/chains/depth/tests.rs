@@ -62,7 +62,7 @@ impl TestShop {
 
     /// Pays this many cents of an invoice, in the block at `HEIGHT`.
     #[track_caller]
-    fn pay(&mut self, invoice: &Invoice, cents: i64) {
+    fn pay_invoice(&mut self, invoice: &Invoice, cents: i64) {
         self.sent = self.sent.saturating_add(1);
         let (of, txid) = (invoice.seq, format!("t{}", self.sent));
         let rate_in_tenths = match invoice.currency {
@@ -186,7 +186,7 @@ fn price_and_sum_of_payments_select_the_tier() {
             let mut shop = TestShop::new();
             let invoice = shop.create_invoice(price, currency);
             for cents in paid {
-                shop.pay(&invoice, *cents);
+                shop.pay_invoice(&invoice, *cents);
             }
             shop.assert_needed_confirmations(&invoice, needed);
         }
@@ -197,11 +197,13 @@ fn price_and_sum_of_payments_select_the_tier() {
 fn new_tiers_apply_at_once_and_unconfirm_nothing() {
     let mut shop = TestShop::new();
     let [one, two] = ["100.00", "200.00"].map(|price| shop.create_invoice(price, "EUR"));
-    shop.pay(&one, 10_000);
-    shop.pay(&two, 20_000);
+    shop.pay_invoice(&one, 10_000);
+    shop.pay_invoice(&two, 20_000);
     let set = |tiers: Value| {
         let tiers = ConfirmationTiers::read(litecoin(), "LTC", &tiers).unwrap();
-        write(&shop.real, move |_, tx| Ok(confirmation_tiers::set(tx, litecoin(), Some(&tiers))?));
+        write(&shop.real, move |_, tx| {
+            Ok(confirmation_tiers::set_tiers(tx, litecoin(), Some(&tiers))?)
+        });
     };
     let needed = |invoice: &Invoice| shop.payment_states(invoice).remove(0).0.confirmations_needed;
     shop.set_confirmations(2);

@@ -98,7 +98,7 @@ fn payment_that_overflows_the_balance_is_booked_later() {
                 memo: Some("much".to_owned()),
                 created_at: NOW,
             };
-            Ok(ledger::adjust(tx, 1, Mode::Live, &entry, NOW)?)
+            Ok(ledger::insert_adjustment(tx, 1, Mode::Live, &entry, NOW)?)
         });
     };
     adjust(i64::MAX);

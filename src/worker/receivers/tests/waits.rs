@@ -102,7 +102,7 @@ impl DeliverySimulation {
 }
 
 #[test]
-fn waits_behind_a_thousand_hanging_origins_are_bounded() {
+fn delivery_wait_is_bounded_while_a_thousand_origins_hang() {
     // Each case has a number of deliveries for each hanging origin, and the time at which a new receiver appears.
     for (deliveries, after_ms) in [
         (1, 0),

@@ -54,7 +54,7 @@ impl WalletScene {
             FollowedChain {
                 node: MemoryNode::new(&memory),
                 memory,
-                watch: start_watch(&service, asset.chain, &addresses),
+                watch: start_watch_of_addresses(&service, asset.chain, &addresses),
             }
         };
         let chain = coins[0].chain;
@@ -64,7 +64,7 @@ impl WalletScene {
             addresses,
             pool,
             key,
-            wallet: wallet_with(chain, key, &besides),
+            wallet: wallet_from_fields(chain, key, &besides),
             service,
             now: NOW,
         };
@@ -78,7 +78,7 @@ impl WalletScene {
         let mut body = json!({ "chain": self.pool, "key": self.key });
         let more = besides.as_object().unwrap().clone();
         body.as_object_mut().unwrap().extend(more);
-        let wanted = WalletToAdd::read(body.as_object().unwrap()).unwrap();
+        let wanted = WalletToAdd::from_body(body.as_object().unwrap()).unwrap();
         let now = self.now;
         let added = try_write(&self.service, move |_, tx| add(tx, "test", &wanted, now));
         let added = added.map_err(|refusal| refusal.to_string())?;
@@ -91,7 +91,7 @@ impl WalletScene {
         self.service = service_with_nodes(&self.file, &chains);
         self.addresses = Arc::default();
         for of in &mut self.chains {
-            of.watch = start_watch(&self.service, of.watch.chain, &self.addresses);
+            of.watch = start_watch_of_addresses(&self.service, of.watch.chain, &self.addresses);
             of.node = MemoryNode::new(&of.memory);
         }
     }
@@ -131,7 +131,7 @@ impl WalletScene {
         } else {
             InputSource::Address(format!("0x{index:040x}"))
         };
-        memory.send(MemoryTransaction {
+        memory.send_transaction(MemoryTransaction {
             txid,
             spends: vec![spends],
             pays: vec![(0, address, Units(1_000_000))],
@@ -140,7 +140,7 @@ impl WalletScene {
             reverts: false,
         });
         if mines {
-            memory.mine(self.now, |_| true);
+            memory.mine_block(self.now, |_| true);
         }
     }
 
@@ -203,7 +203,7 @@ impl WalletScene {
 }
 
 /// Returns a wallet with this key and these further fields.
-fn wallet_with(chain: Chain, key: &str, besides: &Value) -> Wallet {
+fn wallet_from_fields(chain: Chain, key: &str, besides: &Value) -> Wallet {
     let script = besides["script"].as_str().map(|script| match script {
         "pkh" => ScriptType::Pkh,
         "wpkh" => ScriptType::Wpkh,
@@ -213,7 +213,7 @@ fn wallet_with(chain: Chain, key: &str, besides: &Value) -> Wallet {
     read(chain, key, &said).unwrap()
 }
 
-fn start_watch(
+fn start_watch_of_addresses(
     service: &Arc<Service>,
     chain: Chain,
     addresses: &Arc<RwLock<WatchedAddresses>>,
@@ -222,7 +222,7 @@ fn start_watch(
 }
 
 #[test]
-fn payment_above_the_next_index_stops_the_wallet_until_the_index_is_raised() {
+fn payment_above_the_next_index_stops_the_wallet() {
     for mines in [false, true] {
         let mut till = WalletScene::new("bitcoin", ZPUB, &["BTC"], json!({}));
         till.assert_not_stopped();
@@ -307,7 +307,7 @@ fn addresses_below_the_first_index_are_watched() {
 fn wallet_added_again_with_another_script_watches_new_addresses() {
     let mut till = WalletScene::new("bitcoin", XPUB, &["BTC"], json!({ "script": "pkh" }));
     till.add_wallet(&json!({ "script": "wpkh" })).unwrap();
-    till.wallet = wallet_with(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
+    till.wallet = wallet_from_fields(Chain::Bitcoin, XPUB, &json!({ "script": "wpkh" }));
     till.follow_to_heads();
     till.pay_address(0, 20, true);
     till.follow_to_heads();
@@ -334,7 +334,7 @@ fn payments_on_two_chains_stop_a_wallet_once() {
     // Twenty more blocks make the payment final.
     for of in &till.chains {
         for _ in 0..20 {
-            of.memory.lock().unwrap().mine(NOW, |_| true);
+            of.memory.lock().unwrap().mine_block(NOW, |_| true);
         }
     }
     till.follow_to_heads();

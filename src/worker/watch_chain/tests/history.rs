@@ -50,7 +50,7 @@ impl ChainHistory {
         let network = shop.asset.chain.row().networks.0;
         let memory = Arc::new(Mutex::new(MemoryChain::new(shop.asset, network, NOW)));
         for _ in 0..12 {
-            memory.lock().unwrap().mine(NOW, |_| false);
+            memory.lock().unwrap().mine_block(NOW, |_| false);
         }
         let mut history = ChainHistory {
             seed,
@@ -58,7 +58,7 @@ impl ChainHistory {
             dice: Dice::new(seed),
             nodes: Vec::new(),
             memory,
-            watch: start_watch(&shop),
+            watch: start_watch_of_shop(&shop),
             shop,
             counts: HistoryCounts::default(),
             made: 0,
@@ -80,7 +80,7 @@ impl ChainHistory {
 
     /// Ends the process and starts it again. Only the file remains.
     fn restart(&mut self) {
-        self.watch = start_watch(&self.shop);
+        self.watch = start_watch_of_shop(&self.shop);
         self.nodes = self.new_nodes();
     }
 
@@ -88,7 +88,7 @@ impl ChainHistory {
     fn new_nodes(&self) -> Vec<MemoryNode> {
         let mut nodes = [(); 2].map(|()| MemoryNode::new(&self.memory));
         for node in &mut nodes {
-            node.by_name |= self.seed.is_multiple_of(3);
+            node.polls_addresses |= self.seed.is_multiple_of(3);
         }
         nodes.into()
     }
@@ -127,13 +127,13 @@ impl ChainHistory {
             _ => {
                 let dice = &mut self.dice;
                 let mut memory = self.memory.lock().unwrap();
-                memory.mine(now, |_| !dice.once_in(3));
+                memory.mine_block(now, |_| !dice.once_in(3));
             }
         }
     }
 
     /// Returns a new output of a foreign address, which a transaction can spend.
-    fn new_output(&mut self) -> InputSource {
+    fn new_foreign_output(&mut self) -> InputSource {
         self.made += 1;
         InputSource::Output(format!("{:064x}", u64::from(self.made) << 32), 0)
     }
@@ -141,7 +141,7 @@ impl ChainHistory {
     /// Pays some of our addresses, and perhaps others, in one transaction. Sometimes the transaction spends money
     /// that we have received.
     fn pay_randomly(&mut self) {
-        let mut spends = vec![self.new_output()];
+        let mut spends = vec![self.new_foreign_output()];
         if self.dice.once_in(8) && !self.sent.is_empty() {
             let of = self.dice.roll(self.sent.len());
             spends.push(InputSource::Output(self.sent[of].txid.clone(), 0));
@@ -154,7 +154,7 @@ impl ChainHistory {
         }
         let sent = self.random_transaction(spends);
         self.sent.push(sent.clone());
-        self.memory.lock().unwrap().send(sent);
+        self.memory.lock().unwrap().send_transaction(sent);
     }
 
     fn random_transaction(&mut self, spends: Vec<InputSource>) -> MemoryTransaction {
@@ -166,7 +166,7 @@ impl ChainHistory {
             let to = self.shop.ours.get(to).cloned().unwrap_or(stranger);
             // The possible amounts: zero, dust, less than the price, the price, more than the price, and an amount
             // that needs many confirmations.
-            let sixty = self.shop.sixty_euros();
+            let sixty = self.shop.units_for_sixty_euros();
             let units = [0, 1, sixty / 2, sixty, sixty, sixty * 3 / 2, sixty * 30];
             let units = Units(self.dice.pick(&units));
             (u32::try_from(at).unwrap(), to, units)
@@ -195,7 +195,7 @@ impl ChainHistory {
             new.pays.clone_from(&old.pays);
         }
         self.sent.push(new.clone());
-        self.memory.lock().unwrap().send(new);
+        self.memory.lock().unwrap().send_transaction(new);
     }
 
     /// Removes blocks in a reorg and mines other blocks. Each removed transaction becomes pending again or is lost.
@@ -217,7 +217,7 @@ impl ChainHistory {
         }
         let fewer = usize::from(may_be_shorter && dice.once_in(6));
         for _ in 0..depth + 1 - 2 * fewer {
-            memory.mine(now, |_| !dice.once_in(3));
+            memory.mine_block(now, |_| !dice.once_in(3));
         }
     }
 
@@ -260,7 +260,7 @@ impl ChainHistory {
         }
         for _ in 0..2 {
             for _ in 0..40 {
-                self.memory.lock().unwrap().mine(self.now, |_| true);
+                self.memory.lock().unwrap().mine_block(self.now, |_| true);
             }
             self.catch_up();
             // After more than a day, missing transactions are dropped.
@@ -306,7 +306,7 @@ impl ChainHistory {
     }
 
     /// Returns `true` if a copy of the file was taken.
-    pub(super) fn has_copy(&self) -> bool {
+    pub(super) fn has_file_copy(&self) -> bool {
         self.copy.is_some()
     }
 
@@ -314,7 +314,8 @@ impl ChainHistory {
     pub(super) fn restore_copy(mut self) -> ChainHistory {
         let copy = self.copy.take().unwrap();
         let (shop, unknown) = self.shop.restore_copy(&copy);
-        let mut restored = ChainHistory { watch: start_watch(&shop), shop, unknown, ..self };
+        let mut restored =
+            ChainHistory { watch: start_watch_of_shop(&shop), shop, unknown, ..self };
         // The addresses are loaded again from the restored file, and derived from its wallet.
         restored.watch.addresses = Arc::default();
         restored.nodes = restored.new_nodes();
@@ -331,7 +332,7 @@ impl ChainHistory {
         let memory = self.memory.lock().unwrap();
         let ours = |to: &String| self.shop.ours.contains(to);
         let paid = memory
-            .outputs()
+            .active_outputs()
             .into_iter()
             .filter(|(_, _, to, units, _)| ours(to) && *units != Units::ZERO);
         let right: ReceivedOutputs =
@@ -371,6 +372,6 @@ impl ChainHistory {
 }
 
 /// Starts a follower of a shop's chain.
-fn start_watch(shop: &Shop) -> ChainWatch {
+fn start_watch_of_shop(shop: &Shop) -> ChainWatch {
     super::start_watch(&shop.service, shop.asset.chain, &shop.ours)
 }

@@ -43,7 +43,7 @@ impl BatchScene {
         let network = shop.asset.chain.row().networks.0;
         let memory = Arc::new(Mutex::new(MemoryChain::new(shop.asset, network, NOW)));
         for _ in 0..12 {
-            memory.lock().unwrap().mine(NOW, |_| false);
+            memory.lock().unwrap().mine_block(NOW, |_| false);
         }
         let mut scene = BatchScene {
             now: NOW,
@@ -53,7 +53,7 @@ impl BatchScene {
             shop,
             made: 0,
         };
-        scene.follow_to_head(|_| untimed_limit());
+        scene.follow_to_head(|_| batch_limit_without_time_limit());
         scene
     }
 
@@ -89,15 +89,15 @@ impl BatchScene {
         }
     }
 
-    fn send(&mut self, pays: &[(&String, u128)]) -> MemoryTransaction {
+    fn send_payments(&mut self, pays: &[(&String, u128)]) -> MemoryTransaction {
         let sent = self.new_transaction(pays);
-        self.memory.lock().unwrap().send(sent.clone());
+        self.memory.lock().unwrap().send_transaction(sent.clone());
         sent
     }
 
     fn mine(&self, blocks: usize) {
         for _ in 0..blocks {
-            self.memory.lock().unwrap().mine(self.now, |_| true);
+            self.memory.lock().unwrap().mine_block(self.now, |_| true);
         }
     }
 
@@ -108,7 +108,7 @@ impl BatchScene {
             let came = self.watch.compute_step(&mut self.node, self.now).unwrap();
             let FollowOutcome::Step(step) = came else { unreachable!("{came:?}") };
             let step = Arc::new(*step);
-            let before = self.count_by_state();
+            let before = self.seen_confirmed_and_dropped_counts();
             let mut part = BatchStart::FIRST;
             while part != BatchStart::Done {
                 part = self
@@ -118,7 +118,7 @@ impl BatchScene {
                     .unwrap();
                 parts += 1;
             }
-            rest = if self.count_by_state() == before { rest + 1 } else { 0 };
+            rest = if self.seen_confirmed_and_dropped_counts() == before { rest + 1 } else { 0 };
         }
         parts
     }
@@ -127,7 +127,7 @@ impl BatchScene {
         live_observations(self.service(), self.watch.chain)
     }
 
-    fn count_by_state(&self) -> (usize, usize, usize) {
+    fn seen_confirmed_and_dropped_counts(&self) -> (usize, usize, usize) {
         let seen = self.observations();
         let of = |state| seen.iter().filter(|one| one.state == state).count();
         let states = [PaymentState::Seen, PaymentState::Confirmed, PaymentState::Dropped];
@@ -173,7 +173,7 @@ impl BatchScene {
 }
 
 /// Returns a batch limit without a time limit.
-fn untimed_limit() -> BatchLimit {
+fn batch_limit_without_time_limit() -> BatchLimit {
     BatchLimit::new(BATCH_OUTPUTS_MAX, || true)
 }
 
@@ -185,9 +185,9 @@ fn invoice_is_recomputed_once_per_batch() {
         let before = scene.recomputation_count();
         // At 60 000 EUR for a bitcoin, each output of 100 sats pays six cents. 1 000 outputs pay the invoice of 60
         // EUR.
-        let sent = scene.send(&vec![(&address, 100); outputs]);
+        let sent = scene.send_payments(&vec![(&address, 100); outputs]);
         scene.mine(8);
-        scene.follow_to_head(|_| untimed_limit());
+        scene.follow_to_head(|_| batch_limit_without_time_limit());
         scene.assert_confirmed(&[&sent]);
         scene.recomputation_count() - before
     });
@@ -200,7 +200,7 @@ fn invoice_is_recomputed_once_per_batch() {
 fn batch_without_time_left_stores_one_output() {
     let mut scene = BatchScene::new("BTC", "60000");
     let address = scene.create_invoice();
-    let sent = scene.send(&vec![(&address, 100); 30]);
+    let sent = scene.send_payments(&vec![(&address, 100); 30]);
     scene.mine(8);
     let mut bounds = super::start_watch(scene.service(), scene.watch.chain, &[]);
     (bounds.outputs_max, bounds.part_ms_max) = (BATCH_OUTPUTS_MAX, 0);
@@ -220,7 +220,7 @@ fn payments_of_one_batch_share_one_event() {
         let other = scene.create_invoice();
         let pays =
             [(&address, sixty / 2), (&other, sixty), (&address, sixty / 2), (&address, sixty)];
-        let sent = scene.send(&pays);
+        let sent = scene.send_payments(&pays);
         scene.mine(8);
         scene.follow_to_head(|_| BatchLimit::new(at_once, || true));
         scene.assert_confirmed(&[&sent]);
@@ -251,7 +251,7 @@ fn payments_of_one_batch_share_one_event() {
 fn waiting_writer_job_runs_between_batches() {
     let mut scene = BatchScene::new("BTC", "60000");
     let address = scene.create_invoice();
-    let sent = scene.send(&vec![(&address, 100); 2900]);
+    let sent = scene.send_payments(&vec![(&address, 100); 2900]);
     scene.mine(8);
     let service = Arc::clone(scene.service());
     let (own, caller) = (Arc::clone(&service), Arc::clone(&scene.shop.merchant));
@@ -306,11 +306,11 @@ fn unbookable_payment_does_not_affect_others() {
     let small = 6_000_000_000_000_000_000_000_000_000;
     let mut sent = Vec::new();
     for _ in 0..6 {
-        sent.push(scene.send(&[(&much, HUGE_AMOUNT)]));
-        sent.push(scene.send(&[(&little, small)]));
+        sent.push(scene.send_payments(&[(&much, HUGE_AMOUNT)]));
+        sent.push(scene.send_payments(&[(&little, small)]));
     }
     scene.mine(60);
-    scene.follow_to_head(|_| untimed_limit());
+    scene.follow_to_head(|_| batch_limit_without_time_limit());
     scene.assert_confirmed(&sent.iter().collect::<Vec<_>>());
     let nobodys = |one: &StoredObservation| is_unmatched_or_own_transfer(scene.service(), one.seq);
     let seen = scene.observations();
@@ -328,14 +328,14 @@ fn large_replaced_transaction_is_dropped_in_batches() {
     for same in [true, false] {
         let mut scene = BatchScene::new("BTC", "60000");
         let address = scene.create_invoice();
-        let old = scene.send(&vec![(&address, 100); 500]);
-        scene.follow_to_head(|_| untimed_limit());
-        assert_eq!(scene.count_by_state(), (500, 0, 0));
+        let old = scene.send_payments(&vec![(&address, 100); 500]);
+        scene.follow_to_head(|_| batch_limit_without_time_limit());
+        assert_eq!(scene.seen_confirmed_and_dropped_counts(), (500, 0, 0));
         let other = "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa".to_owned();
         let to = if same { &address } else { &other };
         let mut new = scene.new_transaction(&vec![(to, 100); 500]);
         new.spends = old.spends;
-        scene.memory.lock().unwrap().send(new.clone());
+        scene.memory.lock().unwrap().send_transaction(new.clone());
         let before = scene.recomputation_count();
         let mut most = 0;
         scene.follow_to_head(|_| {
@@ -344,36 +344,36 @@ fn large_replaced_transaction_is_dropped_in_batches() {
             BatchLimit::new(20, || true)
         });
         let expected = if same { (500, 0, 500) } else { (0, 0, 500) };
-        assert_eq!(scene.count_by_state(), expected, "{same}");
+        assert_eq!(scene.seen_confirmed_and_dropped_counts(), expected, "{same}");
         assert_eq!(scene.recomputation_count() - before, 25, "{same}");
         assert!(most >= 25);
         scene.mine(8);
-        scene.follow_to_head(|_| untimed_limit());
+        scene.follow_to_head(|_| batch_limit_without_time_limit());
         let ours = if same { vec![&new] } else { Vec::new() };
         scene.assert_confirmed(&ours);
     }
 }
 
 #[test]
-fn payments_lost_on_ethereum_are_dropped_in_several_steps() {
+fn payments_removed_by_a_reorg_on_ethereum_are_dropped_in_steps() {
     let mut scene = BatchScene::new("ETH", "2000");
     let address = scene.create_invoice();
     for _ in 0..450 {
-        scene.send(&[(&address, 10_000_000_000_000_000)]);
+        scene.send_payments(&[(&address, 10_000_000_000_000_000)]);
     }
     scene.mine(1);
-    scene.follow_to_head(|_| untimed_limit());
-    assert_eq!(scene.count_by_state(), (450, 0, 0));
+    scene.follow_to_head(|_| batch_limit_without_time_limit());
+    assert_eq!(scene.seen_confirmed_and_dropped_counts(), (450, 0, 0));
     scene.memory.lock().unwrap().remove_blocks(1, |_| false);
     scene.mine(2);
-    scene.follow_to_head(|_| untimed_limit());
-    assert_eq!(scene.count_by_state(), (450, 0, 0));
+    scene.follow_to_head(|_| batch_limit_without_time_limit());
+    assert_eq!(scene.seen_confirmed_and_dropped_counts(), (450, 0, 0));
     let mut dropped = Vec::new();
     for _ in 0..16 {
         scene.now = scene.now.plus_ms(MINUTE_MS);
         scene.mine(1);
-        scene.follow_to_head(|_| untimed_limit());
-        dropped.push(scene.count_by_state().2);
+        scene.follow_to_head(|_| batch_limit_without_time_limit());
+        dropped.push(scene.seen_confirmed_and_dropped_counts().2);
     }
     dropped.dedup();
     assert_eq!(dropped, [0, 200, 400, 450]);

@@ -55,7 +55,7 @@ impl Shop {
         } else {
             let key = if asset.chain.has_outputs() { ZPUB } else { XPUB };
             let body = json!({ "chain": asset.chain.address_pool(), "key": key });
-            let wanted = WalletToAdd::read(body.as_object().unwrap()).unwrap();
+            let wanted = WalletToAdd::from_body(body.as_object().unwrap()).unwrap();
             write(&service, move |_, tx| add(tx, "test", &wanted, NOW).map(drop));
         }
         Shop {
@@ -94,7 +94,7 @@ impl Shop {
     }
 
     /// Returns the value of sixty euros, in base units.
-    pub(super) fn sixty_euros(&self) -> u128 {
+    pub(super) fn units_for_sixty_euros(&self) -> u128 {
         match self.asset.id {
             "BTC" => 100_000,
             "TRX" => 500_000_000,

@@ -78,9 +78,9 @@ impl RefundHistory {
         all.catch_up();
         let address = all.shop.create_invoice(all.now).unwrap();
         all.watch.addresses.write().unwrap().insert(chain, &address);
-        let units = Units(all.shop.sixty_euros() * 20);
-        let spends = all.new_input();
-        all.send(spends, vec![(0, address, units)]);
+        let units = Units(all.shop.units_for_sixty_euros() * 20);
+        let spends = all.new_transaction_inputs();
+        all.send_transaction(spends, vec![(0, address, units)]);
         all.mine(40, |_| true);
         all.catch_up();
         all
@@ -92,12 +92,12 @@ impl RefundHistory {
 
     fn mine(&mut self, blocks: usize, picks: impl Fn(&MemoryTransaction) -> bool) {
         for _ in 0..blocks {
-            self.memory.lock().unwrap().mine(self.now, |sent| picks(sent));
+            self.memory.lock().unwrap().mine_block(self.now, |sent| picks(sent));
         }
     }
 
     /// Returns a list with one new input for a transaction.
-    fn new_input(&mut self) -> Vec<InputSource> {
+    fn new_transaction_inputs(&mut self) -> Vec<InputSource> {
         self.made += 1;
         vec![if self.chain().has_outputs() {
             InputSource::Output(format!("{:064x}", self.made << 32), 0)
@@ -106,11 +106,15 @@ impl RefundHistory {
         }]
     }
 
-    fn send(&mut self, spends: Vec<InputSource>, pays: Vec<(u32, String, Units)>) -> String {
+    fn send_transaction(
+        &mut self,
+        spends: Vec<InputSource>,
+        pays: Vec<(u32, String, Units)>,
+    ) -> String {
         let has_nonce = has_nonces(self.chain());
         let mut memory = self.memory.lock().unwrap();
         let txid = memory.new_id();
-        memory.send(MemoryTransaction {
+        memory.send_transaction(MemoryTransaction {
             txid: txid.clone(),
             spends,
             pays,
@@ -162,8 +166,8 @@ impl RefundHistory {
             pays.push((position, self.refunds[at].to.clone(), Units(units)));
             of.push(self.refunds[at].id.clone());
         }
-        let spends = self.new_input();
-        let txid = self.send(spends, pays);
+        let spends = self.new_transaction_inputs();
+        let txid = self.send_transaction(spends, pays);
         for id in of {
             if self.dice.once_in(2) {
                 self.apply_action(&id, &json!({ "action": "pay", "txid": txid }));
@@ -183,7 +187,7 @@ impl RefundHistory {
         if self.dice.once_in(3) {
             pays[0].1 = foreign_addresses(self.chain())[self.dice.roll(3)].clone();
         }
-        self.send(old.spends, pays);
+        self.send_transaction(old.spends, pays);
     }
 
     /// Applies a random action of the operator to a refund, whether or not the action fits the refund.
@@ -193,7 +197,7 @@ impl RefundHistory {
         }
         let at = self.dice.roll(self.refunds.len());
         let id = self.refunds[at].id.clone();
-        let known = self.memory.lock().unwrap().outputs();
+        let known = self.memory.lock().unwrap().active_outputs();
         let wrong = match self.dice.roll(3) {
             0 if !known.is_empty() => known[self.dice.roll(known.len())].0.clone(),
             _ => self.memory.lock().unwrap().new_id(),
@@ -221,14 +225,14 @@ impl RefundHistory {
                 let mut memory = self.memory.lock().unwrap();
                 memory.remove_blocks(depth, |_| !dice.once_in(4));
                 for _ in 0..=depth {
-                    memory.mine(self.now, |_| !dice.once_in(3));
+                    memory.mine_block(self.now, |_| !dice.once_in(3));
                 }
             }
             11..=13 => self.apply_operator_action(),
             _ => {
                 let dice = &mut self.dice;
                 let mut memory = self.memory.lock().unwrap();
-                memory.mine(self.now, |_| !dice.once_in(3));
+                memory.mine_block(self.now, |_| !dice.once_in(3));
             }
         }
     }
@@ -289,7 +293,7 @@ impl RefundHistory {
     fn assert_matches_chain(&mut self) {
         let seed = self.seed;
         let mut left: BTreeMap<(String, String), u128> = BTreeMap::new();
-        for (txid, _, to, units, _) in self.memory.lock().unwrap().outputs() {
+        for (txid, _, to, units, _) in self.memory.lock().unwrap().active_outputs() {
             *left.entry((txid, to)).or_default() += units.0;
         }
         for one in &self.refunds {

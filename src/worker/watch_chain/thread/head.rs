@@ -74,7 +74,7 @@ pub(super) fn unread_blocks_problem((from, newest): (u32, u32)) -> String {
 
 impl FollowerState {
     /// Reacts to the state of the node after a step. Returns `true` if later steps use another URL.
-    pub(super) fn react_to_progress(&mut self, stands: &ChainProgress) -> bool {
+    pub(super) fn handle_progress(&mut self, stands: &ChainProgress) -> bool {
         match stands {
             ChainProgress::AtHead(head) => {
                 self.report_missing_block(false);
@@ -95,7 +95,7 @@ impl FollowerState {
             self.head_age.lost_polls = 0;
         }
         if let Ok(service) = self.watch.service() {
-            service.report_missing_block(self.watch.chain, lacks_block);
+            service.record_missing_block(self.watch.chain, lacks_block);
         }
     }
 
@@ -155,7 +155,7 @@ impl FollowerState {
         let chain = self.watch.chain;
         let mut distance = 1;
         while let Some(mut other) = self.connect.node_at_distance(distance) {
-            match self.watch.request_other_head(other.as_mut(), now) {
+            match self.watch.request_head_of_other_url(other.as_mut(), now) {
                 Ok(other) if other.block.height > head.block.height => {
                     let (height, ahead) = (head.block.height, other.block.height);
                     log::warn!(
@@ -178,7 +178,7 @@ impl FollowerState {
 
 impl super::ChainWatch {
     /// Requests the newest block of a node at another URL.
-    fn request_other_head(
+    fn request_head_of_other_url(
         &self,
         node: &mut dyn crate::chain::Node,
         now: Time,
@@ -191,7 +191,7 @@ impl super::ChainWatch {
             }
         });
         let service = self.service()?;
-        service.report_request_count(now, self.chain, node.request_count());
+        service.add_to_request_count(now, self.chain, node.request_count());
         let head = asked.map_err(StepError::Node)?;
         Ok(ChainPosition { block: head.block, time: head.time })
     }

@@ -14,7 +14,7 @@ mod pace;
 
 use super::{BACK_OFF_MAX, EXPECTED_MS, Follower, FollowerState, PollIntervals, with_jitter};
 use crate::chain::follow::AddressPools;
-use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, WatchTargets};
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
 use crate::domain::observation::Block;
@@ -39,19 +39,24 @@ impl Node for HangingNode {
         Err(NodeError::Behind)
     }
 
-    fn hash_at(&mut self, _: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, _: u32) -> Result<Option<String>, NodeError> {
         Err(NodeError::Behind)
     }
 
-    fn blocks(&mut self, _: u32, _: u32, _: &dyn Watched) -> Result<Vec<BlockRead>, NodeError> {
+    fn blocks(
+        &mut self,
+        _: u32,
+        _: u32,
+        _: &dyn WatchTargets,
+    ) -> Result<Vec<BlockRead>, NodeError> {
         Err(NodeError::Behind)
     }
 
-    fn mempool(&mut self, _: &[String], _: &dyn Watched) -> Result<MempoolRead, NodeError> {
+    fn mempool(&mut self, _: &[String], _: &dyn WatchTargets) -> Result<MempoolRead, NodeError> {
         Err(NodeError::Behind)
     }
 
-    fn block_of(&mut self, _: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, _: &str) -> Result<Option<Block>, NodeError> {
         Err(NodeError::Behind)
     }
 }
@@ -94,7 +99,7 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
     let clock = Arc::new(Clock::new(0, Some(NOW)));
     let waker = ChainWakers::default().for_chain(chain);
     if !waits_for_rates {
-        waker.signal_rates();
+        waker.signal_rates_ready();
     }
     let follower =
         Follower::start(watch, connect, clock, PollIntervals::for_chain(chain), waker).unwrap();
@@ -107,11 +112,11 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
     let said = "its node has not answered for 5 s";
     assert_eq!(problem(5_000).as_deref(), Some(said));
     follower.ask_to_stop();
-    assert!(!follower.ends_within(Duration::ZERO));
+    assert!(!follower.wait_for_end(Duration::ZERO));
     assert_eq!(Arc::strong_count(&service), 1);
     // The request to the node ends now, and then the thread ends.
     drop(answer);
-    assert!(follower.ends_within(Duration::MAX));
+    assert!(follower.wait_for_end(Duration::MAX));
 }
 
 #[test]

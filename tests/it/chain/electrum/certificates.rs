@@ -47,7 +47,7 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     let mut pinned = electrum_client(&[&format!("{url}#sha256={pin}")]);
     assert_eq!(pinned.network().unwrap(), "regtest");
     assert!(pinned.head().unwrap().block.height > 200);
-    let remarks = pinned.remarks().join("; ");
+    let remarks = pinned.operator_remarks().join("; ");
     assert!(remarks.contains(&format!("certificate sha256={pin}")), "{remarks}");
     assert!(remarks.contains("ElectrumX"), "{remarks}");
     // Without a setting, the server trusts the authorities of the system.

@@ -28,7 +28,7 @@ const SEND_FUNCTIONS: [(&str, &[&str]); 5] = [
 fn send_by_each_contract_function(scene: &EvmScene, sender: &str) -> Vec<String> {
     let sent = SEND_FUNCTIONS.map(|(function, to)| {
         let words: Vec<_> = to.iter().map(|to| address_word(to)).collect();
-        scene.anvil.call(sender, function, &words, 10)
+        scene.anvil.call_contract(sender, function, &words, 10)
     });
     let mut sent = sent.to_vec();
     sent.push(scene.anvil.pay(ONE, 10));
@@ -109,7 +109,7 @@ fn node_without_traces_still_detects_other_payments() {
 }
 
 #[test]
-fn failed_traces_are_retried_later_and_block_nothing() {
+fn failed_trace_request_is_retried_and_does_not_stop_the_chain() {
     let Some(scene) = EvmScene::open(0) else {
         return;
     };
@@ -162,7 +162,7 @@ fn credentials_without_trace_access_still_read_blocks() {
     let url = scene.anvil.url.clone();
     let asked = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&asked);
-    let proxy = Receiver::start_scripted(move |_, message| {
+    let proxy = Receiver::start_with_script(move |_, message| {
         if message.body.contains("trace_block") {
             counted.fetch_add(1, Ordering::SeqCst);
             return Reply::Status(403);

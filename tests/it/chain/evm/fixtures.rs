@@ -6,7 +6,7 @@ use crate::support::{agent, send};
 use coffer::chain::evm::Evm;
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
-use coffer::chain::{BlockRead, Node, ReceivedOutput, Watched};
+use coffer::chain::{BlockRead, Node, ReceivedOutput, WatchTargets};
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use coffer::domain::observation::InputSource;
@@ -45,7 +45,7 @@ impl WatchedAccounts {
     }
 }
 
-impl Watched for WatchedAccounts {
+impl WatchTargets for WatchedAccounts {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }
@@ -158,7 +158,7 @@ pub fn start_changing_proxy(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
 ) -> Receiver {
     let url = node.url.clone();
-    Receiver::start_scripted(move |_, message| {
+    Receiver::start_with_script(move |_, message| {
         let asked = message.json();
         let headers = [("content-type", "application/json")];
         let answer = send(&agent(), "POST", &url, &headers, &message.body).json();

@@ -160,10 +160,11 @@ fn impossible_head_is_rejected() {
 #[test]
 fn chain_id_must_be_a_number() {
     for id in [json!("0x0"), json!("1"), json!(1), Value::Null, json!(ONE)] {
-        let said = recorded::network_of_changed_node(move |method, _, answer| match method {
-            "eth_chainId" => json!({ "jsonrpc": "2.0", "result": id }),
-            _ => answer,
-        });
+        let said =
+            recorded::start_changed_node_and_read_network(move |method, _, answer| match method {
+                "eth_chainId" => json!({ "jsonrpc": "2.0", "result": id }),
+                _ => answer,
+            });
         let told = said.1.map_err(|error| error_kind(&error));
         assert!(told == Err("lied") || told.is_ok_and(|id| id.len() > 20));
     }

@@ -6,7 +6,7 @@ use super::fixtures::{
 };
 use crate::chain::watch::error_kind;
 use coffer::chain::cost::RequestCost;
-use coffer::chain::{Node, Watched};
+use coffer::chain::{Node, WatchTargets};
 use coffer::domain::chain::Chain;
 use serde_json::json;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Accounts that the client always filters by address, whatever their number.
 struct FilteredAccounts(Vec<[u8; 20]>);
 
-impl Watched for FilteredAccounts {
+impl WatchTargets for FilteredAccounts {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }
@@ -65,7 +65,7 @@ fn range_costs_four_calls_unless_it_has_payments() {
     let calls = node.rpc().call_count();
     node.network().unwrap();
     node.head().unwrap();
-    node.hash_at(first).unwrap();
+    node.block_hash_at(first).unwrap();
     node.blocks(first, paid - 1, &scene.ours).unwrap();
     let cost = RequestCost::for_chain(Chain::Base);
     assert_eq!(node.rpc().call_count() - calls, cost.a_poll);

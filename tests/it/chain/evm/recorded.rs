@@ -44,7 +44,7 @@ pub fn start_recorded_node(
 ) -> (Receiver, Evm) {
     let recorded: Vec<Value> =
         serde_json::from_str(&std::fs::read_to_string(FILE).unwrap()).unwrap();
-    let receiver = Receiver::start_scripted(move |_, message| {
+    let receiver = Receiver::start_with_script(move |_, message| {
         let one = |call: &Value| {
             let (method, params) = (call["method"].as_str().unwrap(), &call["params"]);
             let known = recorded.iter();
@@ -86,7 +86,7 @@ pub fn start_lying_node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver
 
 /// Starts a node with changed responses, and returns it with the network that its client reads.
 #[track_caller]
-pub fn network_of_changed_node(
+pub fn start_changed_node_and_read_network(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,
 ) -> (Receiver, Result<String, NodeError>) {
     let (receiver, mut node) = start_recorded_node(change);
@@ -107,9 +107,14 @@ fn record_responses() {
     let words = [head.as_slice(), &to, &[number(3)], &values].concat();
     anvil.mine_in_one_block(|| {
         anvil.pay(ONE, 7);
-        anvil.call(TOKEN, "batch(address[],uint256[])", &words, 0);
+        anvil.call_contract(TOKEN, "batch(address[],uint256[])", &words, 0);
     });
-    anvil.call(SENDER, "split(address,address)", &[address_word(ONE), address_word(TWO)], 10);
+    anvil.call_contract(
+        SENDER,
+        "split(address,address)",
+        &[address_word(ONE), address_word(TWO)],
+        10,
+    );
     anvil.mine(1);
     let kept: Arc<Mutex<Vec<Value>>> = Arc::default();
     let keeping = Arc::clone(&kept);
@@ -127,7 +132,7 @@ fn record_responses() {
     node.head().unwrap();
     let blocks = node.blocks(FIRST, LAST, &shop_accounts()).unwrap();
     for came in collect_payments(blocks) {
-        node.block_of(&came.txid).unwrap();
+        node.block_of_transaction(&came.txid).unwrap();
     }
     let mut text = serde_json::to_string_pretty(&*kept.lock().unwrap()).unwrap();
     text.push('\n');
@@ -156,9 +161,9 @@ fn recorded_transactions_are_read() {
     });
     assert_eq!(seen, expected);
     for (txid, read) in [(txids[0], 0), (txids[1], 0), (txids[2], 1)] {
-        assert_eq!(node.block_of(txid), Ok(Some(blocks[read].block.clone())));
+        assert_eq!(node.block_of_transaction(txid), Ok(Some(blocks[read].block.clone())));
         // Upper and lower case make no difference in transaction ids.
         let large = format!("0x{}", txid[2..].to_uppercase());
-        assert_eq!(node.block_of(&large), Ok(Some(blocks[read].block.clone())));
+        assert_eq!(node.block_of_transaction(&large), Ok(Some(blocks[read].block.clone())));
     }
 }

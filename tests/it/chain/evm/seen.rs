@@ -32,7 +32,7 @@ fn coin_and_token_are_seen_at_one_address() {
         assert_eq!(blocks.len(), 2, "{chain}");
         assert_eq!(blocks[1].parent, blocks[0].block.hash);
         assert_eq!((&blocks[1].block, blocks[1].time), (&head.block, head.time));
-        let parent = node.hash_at(before).unwrap();
+        let parent = node.block_hash_at(before).unwrap();
         assert_eq!(parent.as_deref(), Some(blocks[0].parent.as_str()));
         assert!(blocks.iter().all(|block| block.spent.is_empty()));
         let came: Vec<_> =
@@ -60,8 +60,12 @@ fn main_network_accepts_only_the_issuers_token_contract() {
     let usdt = Asset::find("USDT-ERC20").and_then(|asset| contract_address(asset, "1")).unwrap();
     let code = anvil.call_rpc("eth_getCode", json!([token, "latest"]));
     anvil.call_rpc("anvil_setCode", json!([usdt, code]));
-    let txid =
-        anvil.call(usdt, "claim(address,uint256)", &[address_word(ONE), format!("{:064x}", 5)], 0);
+    let txid = anvil.call_contract(
+        usdt,
+        "claim(address,uint256)",
+        &[address_word(ONE), format!("{:064x}", 5)],
+        0,
+    );
     anvil.pay_token(&token, ONE, 9);
     let mut node = evm_client(Chain::Ethereum, &anvil.url, Tokens::new());
     assert_eq!(node.network(), Ok("1".to_owned()));
@@ -92,7 +96,7 @@ fn foreign_and_failed_transfers_are_ignored() {
     anvil.pay_token(&scene.token, OTHER, 1);
     anvil.pay_token(&scene.token, TWO, 0);
     anvil.pay_token(&unlisted, ONE, 1_000_000);
-    let failed = anvil.call(
+    let failed = anvil.call_contract(
         &scene.token,
         "fail(address,uint256)",
         &[address_word(ONE), format!("{:064x}", 3)],
@@ -122,7 +126,7 @@ fn amount_above_the_maximum_is_skipped() {
     let before = anvil.height();
     let claim = |words: &str| {
         let words = [address_word(ONE), words.to_owned()];
-        anvil.call(&scene.token, "claim(address,uint256)", &words, 0)
+        anvil.call_contract(&scene.token, "claim(address,uint256)", &words, 0)
     };
     claim(&"f".repeat(64));
     claim(&format!("{:0>64}", format!("1{}", "0".repeat(32))));
@@ -149,7 +153,7 @@ fn position_is_the_log_index_within_its_transaction() {
     let words = [head.as_slice(), &to, &[number(4)], &values].concat();
     let (first, second) = anvil.mine_in_one_block(|| {
         let first = anvil.pay_token(&scene.token, ONE, 5);
-        (first, anvil.call(&scene.token, BATCH, &words, 0))
+        (first, anvil.call_contract(&scene.token, BATCH, &words, 0))
     });
     assert_eq!(anvil.height(), before + 1);
     let logs = &anvil.wait_for_success(&second)["logs"];
@@ -179,7 +183,7 @@ fn positions_do_not_depend_on_the_block() {
     let hash = &once[0].block.hash;
     assert_eq!(once[0].received.len(), 2);
     for txid in [&coin, &token] {
-        let block = node.block_of(txid.as_str().unwrap()).unwrap();
+        let block = node.block_of_transaction(txid.as_str().unwrap()).unwrap();
         assert_eq!(block.as_ref(), Some(&once[0].block));
     }
     let kept =
@@ -188,10 +192,10 @@ fn positions_do_not_depend_on_the_block() {
     // A reorg replaces the block by a block without these transactions.
     anvil.call_rpc("anvil_reorg", json!([1, []]));
     assert_eq!(anvil.height(), before + 1);
-    assert_ne!(node.hash_at(before + 1).unwrap().as_ref(), Some(hash));
+    assert_ne!(node.block_hash_at(before + 1).unwrap().as_ref(), Some(hash));
     assert_eq!(scene.payments_from(before + 1), []);
     for txid in [&coin, &token] {
-        assert_eq!(node.block_of(txid.as_str().unwrap()), Ok(None));
+        assert_eq!(node.block_of_transaction(txid.as_str().unwrap()), Ok(None));
     }
 
     // The transactions are confirmed again, each in a separate block.
@@ -201,7 +205,7 @@ fn positions_do_not_depend_on_the_block() {
     }
     let again = collect_payments(scene.read_blocks(before + 2, anvil.height()));
     assert_eq!(again, once[0].received);
-    let block = node.block_of(token.as_str().unwrap()).unwrap();
+    let block = node.block_of_transaction(token.as_str().unwrap()).unwrap();
     assert_eq!(block.map(|block| block.height), Some(before + 3));
 }
 
@@ -217,11 +221,11 @@ fn head_reports_the_final_block() {
     let height = scene.anvil.height();
     assert_eq!((head.block.height, head.finalized), (height, Some(height - 8)));
     assert!(head.is_complete && head.time > Time(1_700_000_000_000));
-    assert_eq!(node.hash_at(height + 1), Ok(None));
+    assert_eq!(node.block_hash_at(height + 1), Ok(None));
     assert_eq!(node.blocks(height, height + 1, &scene.ours), Err(NodeError::Behind));
     assert_eq!(node.blocks(height + 1, height, &scene.ours), Ok(Vec::new()));
     for nothing in ["", "0x", "nonsense", &format!("0x{}", "1".repeat(64))] {
-        assert_eq!(node.block_of(nothing), Ok(None), "{nothing}");
+        assert_eq!(node.block_of_transaction(nothing), Ok(None), "{nothing}");
     }
 }
 

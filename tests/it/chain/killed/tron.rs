@@ -18,7 +18,7 @@ impl RandomPayer for TronPayer {
         let mut units = || 10_000 + u64::try_from(dice.roll(10_000)).unwrap();
         for part in [to; 6].concat().chunks(PAYMENTS_PER_CALL) {
             let pays: Vec<_> = part.iter().map(|to| (decode_address(to), units())).collect();
-            self.0.send(Action::token_batch(TOKEN, PAYER, &pays));
+            self.0.send(Action::token_payments(TOKEN, PAYER, &pays));
         }
         for part in to.chunks(PAYMENTS_PER_CALL) {
             let steps = part
@@ -41,7 +41,7 @@ impl RandomPayer for TronPayer {
         gone.retain(|_| dice.roll(3) == 0);
         let gone: Vec<&str> = gone.iter().map(String::as_str).collect();
         chain.reorg(given_up, &gone);
-        chain.reverse_pending();
+        chain.reverse_pending_order();
         drop(chain);
         self.0.mine(depth + 1);
     }
@@ -60,7 +60,7 @@ impl RandomPayer for TronPayer {
 }
 
 #[test]
-fn kill_within_a_block_neither_loses_nor_doubles_tron() {
+fn killed_server_stores_each_tron_payment_once() {
     let node = Node::start();
     let till =
         TestnetShop::with_account_chain("tron", &node.url(), (ASSET, &encode_address(TOKEN)));

@@ -50,7 +50,7 @@ const fn server_only_problem(told: [&'static str; 2]) -> [&'static str; 2] {
 
 /// Returns a fault that replaces a field of the result, if present.
 fn replace_field(name: &'static str, value: Value) -> RpcFault {
-    RpcFault::change(move |_, answer| {
+    RpcFault::from_change(move |_, answer| {
         if answer["result"].get(name).is_some() {
             answer["result"][name] = value.clone();
         }
@@ -73,21 +73,21 @@ fn list_near_maximum_size(one: impl Fn(usize) -> String) -> Arc<str> {
 
 /// Returns the false responses of an EVM node, as cases. `before` is an earlier response for the newest block, and
 /// `ours` an address of the shop.
-pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase> {
+pub(super) fn evm_lie_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase> {
     let old = before.clone();
-    let goes_back = RpcFault::change(move |params, answer| {
+    let goes_back = RpcFault::from_change(move |params, answer| {
         if params[0] == "latest" {
             answer["result"] = old.clone();
         }
     });
     // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
-    let is_behind = RpcFault::change(|params, answer| {
+    let is_behind = RpcFault::from_change(|params, answer| {
         if params[0].as_str().is_some_and(|at| at.starts_with("0x")) && params[1] == true {
             answer["result"] = Value::Null;
         }
     });
     let other = format!("0x{}", "ab".repeat(32));
-    let another = RpcFault::change(move |params, answer| {
+    let another = RpcFault::from_change(move |params, answer| {
         if params[0] != "latest" && answer["result"].is_object() {
             answer["result"]["parentHash"] = other.clone().into();
         }
@@ -134,23 +134,23 @@ pub(super) fn evm_cases(before: &Value, token: &str, ours: &str) -> Vec<LieCase>
 
 /// Returns the false responses of a node of a UTXO chain, as cases. `before` is an earlier chain state, and `script`
 /// is an output script of the shop. `shows` is `true` if the node returns blocks with whole transactions.
-pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
+pub(super) fn utxo_lie_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCase> {
     let tip = before["blocks"].as_u64().unwrap();
     // Simulates a load balancer whose nodes differ: only one of them knows the newest block.
-    let is_behind = RpcFault::change(move |params, answer| {
+    let is_behind = RpcFault::from_change(move |params, answer| {
         if params[0].as_u64() > Some(tip) {
             answer["result"] = Value::Null;
             answer["error"] = json!({ "code": -8, "message": "Block height out of range" });
         }
     });
     let first = |hash: &'static str| {
-        RpcFault::change(move |params, answer| {
+        RpcFault::from_change(move |params, answer| {
             if params[0] == 0 {
                 answer["result"] = hash.into();
             }
         })
     };
-    let refuses = RpcFault::change(|params, answer| {
+    let refuses = RpcFault::from_change(|params, answer| {
         if params[1].is_number() {
             let message = "JSON value is not a boolean as expected";
             answer["result"] = Value::Null;
@@ -185,13 +185,13 @@ pub(super) fn utxo_cases(before: &Value, script: &str, shows: bool) -> Vec<LieCa
         lie_case("getblockhash", first(main), server_only_problem(WRONG)),
         lie_case("getblock", refuses, NOTHING),
     ];
-    cases.extend(if shows { transaction_floods(script) } else { id_floods() });
+    cases.extend(if shows { transaction_flood_cases(script) } else { txid_flood_cases() });
     cases
 }
 
 /// Returns two cases. In one, a block of nearly the maximum size pays only the shop. In the other, a mempool of the
 /// same size has transactions that cannot be read.
-fn transaction_floods(script: &str) -> Vec<LieCase> {
+fn transaction_flood_cases(script: &str) -> Vec<LieCase> {
     let transactions = list_near_maximum_size(|at| {
         let output = json!({ "value": 1, "n": 0, "scriptPubKey": { "hex": script } });
         json!({ "txid": format!("{at:064x}"), "vin": [], "vout": [output] }).to_string()
@@ -208,7 +208,7 @@ fn transaction_floods(script: &str) -> Vec<LieCase> {
 
 /// Returns two cases: a block above the maximum size of a response, and a block whose transaction ids reach nearly
 /// the maximum size.
-fn id_floods() -> Vec<LieCase> {
+fn txid_flood_cases() -> Vec<LieCase> {
     let more = format!("\"{}\"", "a".repeat(BYTES_ABOVE_LIMIT)).into();
     vec![
         lie_case("getblock", RpcFault::Flood(Some("more"), more), server_only_problem(LIMITS)),

@@ -126,7 +126,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         words.extend(to.iter().map(|(to, _)| address_word(to)));
         words.push(number(count));
         words.extend(to.iter().map(|(_, units)| number(*units)));
-        let sent = self.node.call(&self.token, "batch(address[],uint256[])", &words, 0);
+        let sent = self.node.call_contract(&self.token, "batch(address[],uint256[])", &words, 0);
         sent.as_str().unwrap().to_owned()
     }
 
@@ -181,15 +181,19 @@ impl ScenarioPayer for EvmScenarioPayer {
         let unlisted = self.node.deploy_token();
         self.node.pay_token(&unlisted, to, 20_000_000);
         let units = format!("{:064x}", 20_000_000);
-        let failed =
-            self.node.call(&self.token, "fail(address,uint256)", &[address_word(to), units], 0);
+        let failed = self.node.call_contract(
+            &self.token,
+            "fail(address,uint256)",
+            &[address_word(to), units],
+            0,
+        );
         assert_eq!(self.node.wait_for_receipt(&failed)["status"], "0x0");
         // This payment stays unmatched. On Ethereum its coin is not the coin of the invoice, and on other chains its
         // amount is dust.
         if self.names[0] == "ethereum" {
             let sender = self.node.deploy_forwarder();
             let words = [address_word(to), address_word(FOREIGN)];
-            self.node.call(&sender, "split(address,address)", &words, 1 << 60);
+            self.node.call_contract(&sender, "split(address,address)", &words, 1 << 60);
         } else {
             self.send_all(&[(to, 1)]);
         }
@@ -205,7 +209,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         let sent = booked.iter().filter(|((_, position), _)| *position >= 1_000_000);
         came.extend(sent.map(|(place, value)| (place.clone(), value.clone())));
         let sums = (sum_of_asset(&came, "ETH"), sum_of_asset(&came, asset));
-        assert_eq!(self.node.balances_of(to, &self.token), sums);
+        assert_eq!(self.node.balance_sums(to, &self.token), sums);
         came
     }
 }

@@ -31,11 +31,11 @@ impl ScenarioPayer for SolanaScenarioPayer<'_> {
     }
 
     fn mine_empty(&self, blocks: u32) {
-        self.node.mine(blocks);
+        self.node.wait_for_slots(blocks);
     }
 
     fn height(&self) -> u32 {
-        self.node.slot()
+        self.node.newest_slot()
     }
 
     fn has_forks(&self) -> bool {

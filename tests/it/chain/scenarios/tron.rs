@@ -33,7 +33,7 @@ impl ScenarioPayer for TronScenarioPayer {
             _ => {
                 let pays: Vec<_> =
                     to.iter().map(|(to, amount)| (decode_address(to), units(*amount))).collect();
-                self.node.send(Action::token_batch(TOKEN, PAYER, &pays))
+                self.node.send(Action::token_payments(TOKEN, PAYER, &pays))
             }
         };
         self.node.mine(1);
@@ -54,7 +54,7 @@ impl ScenarioPayer for TronScenarioPayer {
 
     fn replace_transaction(&self, txid: &str, to: &[(&str, u128)]) {
         let mut chain = self.node.chain();
-        let depth = chain.blocks().len() - chain.height_of(txid).unwrap();
+        let depth = chain.blocks().len() - chain.height_of_transaction(txid).unwrap();
         chain.reorg(depth, &[txid]);
         drop(chain);
         let (to, units) = to.first().unwrap_or(&("", 1));
@@ -68,7 +68,7 @@ impl ScenarioPayer for TronScenarioPayer {
         let mut chain = self.node.chain();
         // Each transaction has its own block, and the last block is empty.
         chain.reorg(5, &[gone]);
-        for _ in 0..chain.reverse_pending() {
+        for _ in 0..chain.reverse_pending_order() {
             chain.mine_first_pending(1);
         }
         drop(chain);

@@ -20,15 +20,15 @@ impl RandomPayer for SolanaPayer {
     }
 
     fn reorganise(&mut self, _: &mut Dice, depth: u32) {
-        self.0.mine(depth);
+        self.0.wait_for_slots(depth);
     }
 
     fn mine_empty(&self, blocks: u32) {
-        self.0.mine(blocks);
+        self.0.wait_for_slots(blocks);
     }
 
     fn height(&self) -> u32 {
-        self.0.slot()
+        self.0.newest_slot()
     }
 
     fn received_by(&self, to: &BTreeSet<String>) -> ReceivedAmounts {

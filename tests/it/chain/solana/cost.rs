@@ -32,16 +32,16 @@ fn poll_makes_the_documented_number_of_requests() {
     cost(&follower, &liar);
     follower.poll();
     // The first poll reads the head and the final blocks.
-    node.mine(600);
+    node.wait_for_slots(600);
     follower.poll();
     let first = cost(&follower, &liar);
-    node.mine(25);
+    node.wait_for_slots(25);
     follower.poll();
     let poll = cost(&follower, &liar);
     let told = RequestCost::for_chain(Chain::Solana);
     assert_eq!(poll, told.a_poll);
     // After 600 more slots, the client reads the final slots again.
-    node.mine(600);
+    node.wait_for_slots(600);
     follower.poll();
     let finals = cost(&follower, &liar);
     // On a real chain the head moves during these requests, which costs one more request.
@@ -51,7 +51,7 @@ fn poll_makes_the_documented_number_of_requests() {
     node.pay(SOL, &ours[3], 1_000_000);
     follower.poll();
     let seen = cost(&follower, &liar);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     let settled = cost(&follower, &liar);
     let payment = seen + settled + 1 - 2 * told.a_poll - told.a_final;

@@ -38,19 +38,19 @@ fn deposits_before_the_cursor_are_unmatched_and_later_ones_are_booked() {
         ["sol", node.payer, 69_995_000]
     ]);
     node.send(Some(u32::try_from(at.unwrap()).unwrap()), &sweep);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served.wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query_result(found, &["1 unwatched 1,unwatched 1"]);
     running.process.kill();
     node.pay(SOL, &address, 90_000_000);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     let running = till.start();
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
-    till.served.wait_for_query(booked, &["90000000"]);
-    till.served.wait_for_query(found, &["1 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query_result(booked, &["90000000"]);
+    till.served.wait_for_query_result(found, &["1 unwatched 1,unwatched 1"]);
     drop(running);
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
 }

@@ -6,7 +6,7 @@ use coffer::chain::follow::{FollowOutcome as CameOf, StepOptions, compute_step};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::solana::Solana;
 use coffer::chain::tokens::Tokens;
-use coffer::chain::{Node, NodeError, Watched};
+use coffer::chain::{Node, NodeError, WatchTargets};
 use coffer::domain::asset::Chain;
 use coffer::domain::following::{
     ChainState, ChainStep, ChainStepOutcome, ForwardStep, OpenObservation, PolledAddress,
@@ -36,7 +36,7 @@ pub fn polled_address(address: &str, is_daily: bool) -> PolledAddress {
     PolledAddress { address: address.to_owned(), since: Time(0), is_daily }
 }
 
-impl Watched for WatchedAddresses {
+impl WatchTargets for WatchedAddresses {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }

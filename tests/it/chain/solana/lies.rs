@@ -15,14 +15,14 @@ use std::collections::BTreeSet;
 const MAIN: &str = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d";
 
 /// Returns a fault that changes the result of a transaction.
-fn change_result(change: fn(&mut Value)) -> RpcFault {
-    RpcFault::change(move |_, answer| change(&mut answer["result"]))
+fn transaction_result_fault(change: fn(&mut Value)) -> RpcFault {
+    RpcFault::from_change(move |_, answer| change(&mut answer["result"]))
 }
 
 /// Returns the false responses of each method: method, fault, and expected error.
-fn response_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
+fn false_response_cases() -> Vec<(&'static str, RpcFault, &'static str)> {
     let skip = |field: &'static str| {
-        RpcFault::change(move |_, answer| {
+        RpcFault::from_change(move |_, answer| {
             let result = answer["result"].as_object_mut().unwrap();
             result.remove(field);
         })
@@ -35,12 +35,12 @@ fn response_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
         ("getBlock", skip("blockhash"), "lied"),
         (
             "getBlock",
-            RpcFault::change(|_, answer| answer["result"]["parentSlot"] = 9_999_999.into()),
+            RpcFault::from_change(|_, answer| answer["result"]["parentSlot"] = 9_999_999.into()),
             "lied",
         ),
         (
             "getBlock",
-            RpcFault::change(|_, answer| answer["result"]["blockhash"] = "no hash".into()),
+            RpcFault::from_change(|_, answer| answer["result"]["blockhash"] = "no hash".into()),
             "lied",
         ),
         ("getBlock", RpcFault::result(Value::Null), "behind"),
@@ -49,12 +49,12 @@ fn response_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
         ("getBlockTime", RpcFault::result(Value::Null), "unreachable"),
         (
             "getMultipleAccounts",
-            RpcFault::change(|_, answer| answer["result"]["context"]["slot"] = 3.into()),
+            RpcFault::from_change(|_, answer| answer["result"]["context"]["slot"] = 3.into()),
             "behind",
         ),
         (
             "getMultipleAccounts",
-            RpcFault::change(|_, answer| {
+            RpcFault::from_change(|_, answer| {
                 drop(answer["result"]["value"].as_array_mut().unwrap().pop())
             }),
             "lied",
@@ -73,29 +73,35 @@ fn response_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
 }
 
 /// Returns false responses about the effects of a transaction.
-fn transaction_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
+fn false_transaction_cases() -> Vec<(&'static str, RpcFault, &'static str)> {
     vec![
         ("getTransaction", RpcFault::result(Value::Null), "unreachable"),
-        ("getTransaction", change_result(|tx| tx["meta"] = Value::Null), "unreachable"),
+        ("getTransaction", transaction_result_fault(|tx| tx["meta"] = Value::Null), "unreachable"),
         (
             "getTransaction",
-            change_result(|tx| tx["meta"]["postTokenBalances"] = Value::Null),
+            transaction_result_fault(|tx| tx["meta"]["postTokenBalances"] = Value::Null),
             "wrong",
         ),
         (
             "getTransaction",
-            change_result(|tx| tx["transaction"]["signatures"] = json!(["other"])),
-            "lied",
-        ),
-        ("getTransaction", change_result(|tx| tx["meta"]["preBalances"] = json!([1])), "lied"),
-        (
-            "getTransaction",
-            change_result(|tx| tx["meta"]["postTokenBalances"][0]["accountIndex"] = 200.into()),
+            transaction_result_fault(|tx| tx["transaction"]["signatures"] = json!(["other"])),
             "lied",
         ),
         (
             "getTransaction",
-            change_result(|tx| {
+            transaction_result_fault(|tx| tx["meta"]["preBalances"] = json!([1])),
+            "lied",
+        ),
+        (
+            "getTransaction",
+            transaction_result_fault(|tx| {
+                tx["meta"]["postTokenBalances"][0]["accountIndex"] = 200.into()
+            }),
+            "lied",
+        ),
+        (
+            "getTransaction",
+            transaction_result_fault(|tx| {
                 for one in tx["meta"]["postTokenBalances"].as_array_mut().unwrap() {
                     one["uiTokenAmount"]["amount"] = "99999999999999999999".into();
                 }
@@ -104,7 +110,7 @@ fn transaction_lies() -> Vec<(&'static str, RpcFault, &'static str)> {
         ),
         (
             "getTransaction",
-            change_result(|tx| {
+            transaction_result_fault(|tx| {
                 for one in tx["meta"]["postTokenBalances"].as_array_mut().unwrap() {
                     one.as_object_mut().unwrap().remove("owner");
                 }
@@ -123,7 +129,9 @@ fn false_node_responses_change_nothing() {
     let ours = node.pool_addresses(0, 2);
     let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     follower.poll();
-    for (method, lie, expected) in response_lies().into_iter().chain(transaction_lies()) {
+    for (method, lie, expected) in
+        false_response_cases().into_iter().chain(false_transaction_cases())
+    {
         let before = follower.found.len();
         node.pay(USDC, &ours[0], 20);
         liar.inject(method, lie);
@@ -134,7 +142,7 @@ fn false_node_responses_change_nothing() {
         let seen = follower.poll();
         assert_eq!(seen.len(), 1, "{method}: {seen:?}");
     }
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     let ours: BTreeSet<String> = ours.into_iter().collect();
     assert_eq!(follower.observed_payments(), node.received_amounts(&ours));
@@ -163,21 +171,21 @@ fn payment_hidden_at_the_head_is_seen_later() {
             *one = Value::Null;
         }
     };
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     let seen = follower.found.len();
     node.pay(USDC, &ours[1], 5);
-    liar.inject("getMultipleAccounts", RpcFault::change(nobody));
+    liar.inject("getMultipleAccounts", RpcFault::from_change(nobody));
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     assert!(follower.poll().is_empty());
     liar.clear_faults();
-    node.mine(700);
+    node.wait_for_slots(700);
     assert!(!follower.poll().is_empty());
     let told: Vec<_> = follower.found[seen..].iter().map(|one| one.amount.0).collect();
     assert!(told.contains(&5), "{told:?}");
     // A node whose head is lower than before counts as lagging. The final slot never becomes lower.
     let complete = follower.complete_height();
-    let slot = node.slot();
+    let slot = node.newest_slot();
     liar.inject("getSlot", RpcFault::result(json!(slot - 500)));
     assert!(follower.step().unwrap().is_none());
     liar.clear_faults();
@@ -194,16 +202,16 @@ fn skipped_slot_differs_from_a_future_slot() {
     };
     let liar = RpcProxy::start(&node.url);
     let mut client = solana_client(&node, &liar.url());
-    node.mine(400);
+    node.wait_for_slots(400);
     let head = client.head().unwrap();
     let finalized = head.finalized.unwrap();
     let mut known = ChainState::initial(Chain::Solana);
-    let hash = client.hash_at(finalized).unwrap().unwrap();
+    let hash = client.block_hash_at(finalized).unwrap().unwrap();
     known.kept.push(Block { height: finalized, hash });
     let mut told = |lie: RpcFault, slot: u32| {
         liar.inject("getBlock", lie);
         client.begin_step(&known);
-        let told = client.hash_at(slot);
+        let told = client.block_hash_at(slot);
         liar.clear_faults();
         told
     };
@@ -245,7 +253,7 @@ fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
     };
     let liar = RpcProxy::start(&node.url);
     let mut client = solana_client(&node, &liar.url());
-    node.mine(100);
+    node.wait_for_slots(100);
     let finalized = client.head().unwrap().finalized.unwrap();
     let last = finalized;
     let change = move |params: &Value, answer: &mut Value| {
@@ -253,15 +261,15 @@ fn range_ends_at_its_last_block_if_its_last_slot_is_skipped() {
             answer["result"] = Value::Null;
         }
     };
-    liar.inject("getBlock", RpcFault::change(change));
+    liar.inject("getBlock", RpcFault::from_change(change));
     liar.inject(
         "getBlocks",
-        RpcFault::change(move |_, answer| {
+        RpcFault::from_change(move |_, answer| {
             let slots = answer["result"].as_array_mut().unwrap();
             slots.retain(|slot| *slot != last);
         }),
     );
-    let time = client.time_at(last).unwrap();
+    let time = client.block_time_at(last).unwrap();
     assert!(time.is_some(), "the time of the next block");
     let blocks =
         client.blocks(last - 5, last, &super::fixtures::WatchedAddresses(Vec::new())).unwrap();

@@ -5,7 +5,7 @@ use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{
     SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT, address_without_key, payment_steps,
 };
-use coffer::chain::{Lookup, Node, NodeError};
+use coffer::chain::{LookupResult, Node, NodeError};
 use coffer::domain::observation::{InputSource, Observation};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ fn coin_and_tokens_are_seen_at_the_head_and_when_final() {
     }
     assert!(follower.complete_height() < seen[0].block.as_ref().unwrap().height);
     assert!(follower.poll().is_empty());
-    node.mine(SLOTS_UNTIL_FINAL);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL);
     // The second poll returns the same payments as the first poll.
     let again = follower.poll();
     let places = |of: &[Observation]| {
@@ -114,12 +114,12 @@ fn balance_increase_counts_only_if_another_account_pays() {
     let seen = follower.poll();
     assert_eq!(seen[0].txid, moved);
     assert_eq!(seen[0].spends, [InputSource::Address(ours[0].clone())]);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     follower.poll();
     assert_agrees_with_node(&node, &follower, &ours);
     for signature in swept {
         let found = follower.node.look_up_transaction(&signature, &[], &follower.ours);
-        let Lookup::Found(found) = found.unwrap() else {
+        let LookupResult::Found(found) = found.unwrap() else {
             unreachable!("{signature}");
         };
         assert!(found.is_done && found.received.is_empty(), "{found:?}");
@@ -153,7 +153,7 @@ fn payment_spent_before_the_next_poll_is_seen() {
     assert_eq!(follower.poll().len(), 2);
     // A client that has read an account's history requests it again only once a day.
     sweep(1);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     assert_eq!(follower.poll().len(), 2, "the final payments again");
     follower.ours.0.push(polled_address(&ours[1], true));
     assert_eq!(follower.poll().len(), 2);
@@ -161,12 +161,15 @@ fn payment_spent_before_the_next_poll_is_seen() {
     // A new client can also read slots that an earlier client read long ago.
     let mut other = solana_client(&node, &node.url);
     let at = known.cursor.unwrap().block;
-    assert_eq!(other.hash_at(at.height).unwrap(), Some(at.hash));
+    assert_eq!(other.block_hash_at(at.height).unwrap(), Some(at.hash));
     assert_eq!(
-        other.time_at(at.height).unwrap().map(|time| time.since_ms(current_time()).abs() < 60_000),
+        other
+            .block_time_at(at.height)
+            .unwrap()
+            .map(|time| time.since_ms(current_time()).abs() < 60_000),
         Some(true)
     );
-    assert_eq!(other.hash_at(node.slot() + 100).unwrap(), None);
+    assert_eq!(other.block_hash_at(node.newest_slot() + 100).unwrap(), None);
 }
 
 #[test]
@@ -178,23 +181,23 @@ fn account_history_is_read_again_after_some_hours() {
     let ours = node.pool_addresses(0, 1);
     let mut follower = Follower::start_at_head(solana_client(&node, &liar.url()), &ours);
     // The first poll reads the head and the final slots.
-    node.mine(1_000);
+    node.wait_for_slots(1_000);
     follower.poll();
     // The payment is received and spent between two polls.
     node.pay(SOL, &ours[0], 5_000_000);
     let sent = json!([["sol", node.payer, 4_995_000]]);
     node.send(Some(0), &sent);
-    node.mine(1_000);
+    node.wait_for_slots(1_000);
     follower.poll();
     assert_eq!(follower.observed_payments().len(), 0);
     let hours = |seconds: i64| {
-        RpcFault::change(move |_, answer| {
+        RpcFault::from_change(move |_, answer| {
             let time = answer["result"].as_i64().unwrap();
             answer["result"] = (time + seconds).into();
         })
     };
     liar.inject("getBlockTime", hours(7 * 3_600));
-    node.mine(2);
+    node.wait_for_slots(2);
     follower.poll();
     assert_eq!(follower.observed_payments().len(), 1);
     assert_agrees_with_node(&node, &follower, &ours);
@@ -210,7 +213,7 @@ fn addresses_over_the_step_limit_are_all_read() {
     let mut follower = Follower::start_at_head(solana_client(&node, &node.url), &ours);
     let last = node.pay(USDC, &ours[399], 5);
     node.pay(USDC, &ours[0], 6);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     let begun = follower.complete_height();
     let mut steps = 0;
     while follower.complete_height() == begun {
@@ -236,14 +239,14 @@ fn transaction_is_found_by_its_signature() {
     let account = node.token_account(USDC, &ours[0]);
     let paid = node.pay(USDC, &ours[0], 20);
     let failed = node.send(None, &json!([["sol", ours[0], 9], ["fail"]]));
-    node.mine(2);
+    node.wait_for_slots(2);
     // The client finds the transaction by the owner's address and by the owner's token account.
     for address in [&ours[0], &account] {
         let mut follower =
             Follower::start_at_head(solana_client(&node, &node.url), std::slice::from_ref(address));
         let mut found =
             |txid: &str| follower.node.look_up_transaction(txid, &[], &follower.ours).unwrap();
-        let Lookup::Found(told) = found(&paid) else {
+        let LookupResult::Found(told) = found(&paid) else {
             unreachable!("{paid}");
         };
         assert!(told.is_done && told.is_traced && told.block.is_some());
@@ -251,13 +254,13 @@ fn transaction_is_found_by_its_signature() {
             unreachable!("{told:?}");
         };
         assert_eq!((&one.address, one.asset.id, one.amount.0), (address, USDC, 20));
-        let Lookup::Found(told) = found(&failed) else {
+        let LookupResult::Found(told) = found(&failed) else {
             unreachable!("{paid}");
         };
         assert!(!told.is_done && told.received.is_empty());
         for unknown in [paid.replace(&paid[..3], "444"), "1".repeat(64), String::new()] {
-            assert_eq!(found(&unknown), Lookup::Absent, "{unknown}");
+            assert_eq!(found(&unknown), LookupResult::Absent, "{unknown}");
         }
-        assert!(follower.node.block_of(&paid).unwrap().is_some());
+        assert!(follower.node.block_of_transaction(&paid).unwrap().is_some());
     }
 }

@@ -4,7 +4,7 @@ use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::operator::wallets::{parse_output, run_wallet_command};
 use crate::support::polling;
-use crate::support::received::booked_amounts;
+use crate::support::received::amounts_in_file;
 use crate::support::rpc_proxy::{RpcFault, RpcProxy};
 use crate::support::surfpool::{SLOTS_UNTIL_FINAL, SOL, Surfpool, USDC, USDT};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ fn deposit_address(invoice: &Value) -> String {
 fn assert_agrees_with_node(till: &TestnetShop, node: &Surfpool, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(booked_amounts(&till.served.open_file()), node.received_amounts(&to));
+    assert_eq!(amounts_in_file(&till.served.open_file()), node.received_amounts(&to));
 }
 
 #[test]
@@ -46,19 +46,19 @@ fn final_slot_confirms_coin_and_tokens() {
         till.wait_for_event("invoice.detected", invoice);
     }
     running.process.kill();
-    node.mine(SLOTS_UNTIL_FINAL - 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL - 2);
     let read = |till: &TestnetShop| {
-        let height = node.slot();
+        let height = node.newest_slot();
         let read = format!("select (height = {height}) || '' from chain_cursors");
-        till.served.wait_for_query(&read, &["1"]);
+        till.served.wait_for_query_result(&read, &["1"]);
     };
     let mut running = till.start();
     read(&till);
     let last =
         "select group_concat(state) from (select state from observations order by block_height)";
-    till.served.wait_for_query(last, &["confirmed,confirmed,seen"]);
+    till.served.wait_for_query_result(last, &["confirmed,confirmed,seen"]);
     running.process.kill();
-    node.mine(2);
+    node.wait_for_slots(2);
     let running = till.start();
     for invoice in &invoices {
         till.wait_for_event("invoice.confirmed", invoice);
@@ -85,7 +85,7 @@ fn final_slot_confirms_coin_and_tokens() {
 }
 
 #[test]
-fn next_node_url_replaces_one_that_hides_a_payment() {
+fn next_node_url_is_used_if_the_first_node_hides_a_payment() {
     let Some(node) = Surfpool::start(UNTESTED) else {
         return;
     };
@@ -97,13 +97,13 @@ fn next_node_url_replaces_one_that_hides_a_payment() {
     running.process.kill();
     liar.inject("getSignaturesForAddress", RpcFault::result(json!([])));
     node.pay(USDC, &deposit_address(&invoice), 20_000_000);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     let mut running = till.start();
-    let height = node.slot();
+    let height = node.newest_slot();
     let read = format!("select (height = {height}) || '' from chain_cursors");
-    till.served.wait_for_query(&read, &["1"]);
+    till.served.wait_for_query_result(&read, &["1"]);
     assert!(liar.call_count("getSignaturesForAddress") > 0);
-    till.served.wait_for_query("select count(*) || '' from observations", &["0"]);
+    till.served.wait_for_query_result("select count(*) || '' from observations", &["0"]);
     running.process.kill();
     liar.inject("getSlot", RpcFault::Status(503));
     let running = till.start();
@@ -123,9 +123,9 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     till.wait_for_rate("solana", SOL);
     let invoice = till.create_invoice(&running, SOL);
     running.process.kill();
-    let before = node.slot();
+    let before = node.newest_slot();
     node.pay(SOL, &deposit_address(&invoice), 200_000_000);
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     let stopped = |problem: &str| {
         let mut running = till.start();
         let said = polling::wait_until(|| {
@@ -136,7 +136,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
         });
         assert!(said, "{problem}");
         running.process.kill();
-        till.served.wait_for_query("select count(*) || '' from observations", &["0"]);
+        till.served.wait_for_query_result("select count(*) || '' from observations", &["0"]);
         liar.clear_faults();
     };
     liar.inject("getSlot", RpcFault::Status(503));
@@ -178,12 +178,12 @@ fn transfers_within_the_shop_book_nothing() {
         json!([["token", USDC, node.payer, 20_000_000], ["close", USDC, deposit_address(&paid)]]);
     node.send(at, &sweep);
     node.send(at, &json!([["sol", deposit_address(&other), 200_000_000]]));
-    node.mine(SLOTS_UNTIL_FINAL + 2);
+    node.wait_for_slots(SLOTS_UNTIL_FINAL + 2);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
-    till.served.wait_for_query(owners, &["1 2 0"]);
+    till.served.wait_for_query_result(owners, &["1 2 0"]);
     drop(running);
     assert_agrees_with_node(&till, &node, &[deposit_address(&paid), deposit_address(&other)]);
 }

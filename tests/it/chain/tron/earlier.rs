@@ -61,20 +61,20 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     downgrade_file(&mut till);
     let node = Node::start_with_clock_behind(35 * DAY_MS);
     pay_earlier_deposits(&node, &addresses);
-    till.set_node("tron", &node.url());
+    till.set_node_url("tron", &node.url());
     let mut running = till.start();
     let found = "select (select count(*) from rescans where ended_at is not null) || ' ' || \
         ifnull(group_concat(reason || ' ' || (account is not null)), '-') from unmatched_payments";
-    till.served.wait_for_query(found, &["1 unwatched 1"]);
+    till.served.wait_for_query_result(found, &["1 unwatched 1"]);
     running.process.kill();
     node.pay(&addresses[1], 9_000_000);
     node.mine(30);
     let mut running = till.start();
     let booked = "select ifnull(group_concat(o.amount), '-') from deposits d join observations o on o.seq = d.observation \
         where o.state = 'confirmed'";
-    till.served.wait_for_query(booked, &["9000000"]);
+    till.served.wait_for_query_result(booked, &["9000000"]);
     assign_unmatched_payment(&running);
-    till.served.wait_for_query("select count(*) || '' from deposits", &["2"]);
+    till.served.wait_for_query_result("select count(*) || '' from deposits", &["2"]);
 
     let said = till.run_coffer(&["doctor"]);
     let named = format!("tron was read for them: {}", addresses[0]);
@@ -83,7 +83,7 @@ fn earlier_deposits_are_unmatched_and_old_addresses_are_listed() {
     running.process.kill();
     till.run_coffer(&["rescan", "tron", "--from", "1"]);
     let running = till.start();
-    till.served.wait_for_query(found, &["2 unwatched 1,unwatched 1"]);
+    till.served.wait_for_query_result(found, &["2 unwatched 1,unwatched 1"]);
     let said = till.run_coffer(&["doctor"]);
     assert!(!said.contains("given out before"), "{said}");
     drop(running);

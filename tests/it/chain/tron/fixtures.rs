@@ -4,7 +4,7 @@ use crate::support::tron::{self, decode_address, encode_address};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
-use coffer::chain::{BlockRead, Node, ReceivedOutput, Watched};
+use coffer::chain::{BlockRead, Node, ReceivedOutput, WatchTargets};
 use coffer::domain::observation::InputSource;
 
 /// Account of the shop.
@@ -16,7 +16,7 @@ pub const OTHER: [u8; 20] = [0xbb; 20];
 /// Accounts that a client watches.
 pub struct WatchedTronAccounts(pub Vec<[u8; 20]>);
 
-impl Watched for WatchedTronAccounts {
+impl WatchTargets for WatchedTronAccounts {
     fn has_script(&self, _: &[u8]) -> bool {
         false
     }

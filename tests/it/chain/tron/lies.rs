@@ -15,10 +15,10 @@ fn read_head(client: &mut Tron) -> Result<(), NodeError> {
 }
 
 fn read_hash(client: &mut Tron) -> Result<(), NodeError> {
-    client.hash_at(30).map(drop)
+    client.block_hash_at(30).map(drop)
 }
 
-fn read_range(client: &mut Tron) -> Result<(), NodeError> {
+fn read_block_range(client: &mut Tron) -> Result<(), NodeError> {
     client.head()?;
     client.blocks(11, 12, &shop_accounts()).map(drop)
 }
@@ -34,7 +34,7 @@ fn start_paying_node() -> Standin {
     let node = Standin::start();
     node.chain().reorg(19, &[]);
     node.pay(&encode_address(ONE), 5);
-    node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.send(Action::token_payments(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(30);
     node
 }
@@ -63,27 +63,27 @@ fn changed_fields() -> Vec<ChangedField> {
         (NOW, "/blockID", zeros.into(), read_head, "lied"),
         (NOW, "/blockID", "zz".into(), read_head, "lied"),
         (BY_NUM, of_header("number"), 12.into(), read_hash, "lied"),
-        (BLOCKS, "/block/0", json!({}), read_range, "behind"),
+        (BLOCKS, "/block/0", json!({}), read_block_range, "behind"),
         (
             BLOCKS,
             "/block/1/block_header/raw_data/parentHash",
             other_parent.into(),
-            read_range,
+            read_block_range,
             "behind",
         ),
-        (BLOCKS, value, json!(5.5), read_range, "lied"),
-        (BLOCKS, value, json!("5"), read_range, "lied"),
-        (INFOS, "/1/blockNumber", 13.into(), read_range, "lied"),
-        (INFOS, "/1/blockNumber", Value::Null, read_range, "lied"),
-        (INFOS, "/1/id", "ab".repeat(32).into(), read_range, "behind"),
-        (INFOS, "/1/receipt/result", "REVERT".into(), read_range, "lied"),
+        (BLOCKS, value, json!(5.5), read_block_range, "lied"),
+        (BLOCKS, value, json!("5"), read_block_range, "lied"),
+        (INFOS, "/1/blockNumber", 13.into(), read_block_range, "lied"),
+        (INFOS, "/1/blockNumber", Value::Null, read_block_range, "lied"),
+        (INFOS, "/1/id", "ab".repeat(32).into(), read_block_range, "behind"),
+        (INFOS, "/1/receipt/result", "REVERT".into(), read_block_range, "lied"),
     ]
 }
 
 /// Returns the test cases: path of the replaced response, fault, request, and expected error.
 fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> {
     let body = |body: Value| Fault::body(&body);
-    let change = |to: fn(&mut Value)| Fault::change(move |_, answer| to(answer));
+    let change = |to: fn(&mut Value)| Fault::from_change(move |_, answer| to(answer));
     let status = |status, text: &str| Fault::Status(status, text.to_owned());
     let flood = format!("{{\"x\":\"{}\"}}", "a".repeat(2 << 20));
     let error = json!({ "Error": "class java.lang.NullPointerException : null" });
@@ -103,33 +103,33 @@ fn replaced_responses() -> Vec<(&'static str, Fault, ClientRead, &'static str)> 
         (
             BLOCKS,
             change(|answer| drop(answer["block"].as_array_mut().unwrap().remove(0))),
-            read_range,
+            read_block_range,
             "lied",
         ),
         (
             BLOCKS,
             change(|answer| answer["block"].as_array_mut().unwrap().reverse()),
-            read_range,
+            read_block_range,
             "lied",
         ),
-        (BLOCKS, body(json!({})), read_range, "behind"),
-        (INFOS, body(json!([])), read_range, "unreachable"),
-        (INFOS, body(json!({})), read_range, "unreachable"),
+        (BLOCKS, body(json!({})), read_block_range, "behind"),
+        (INFOS, body(json!([])), read_block_range, "unreachable"),
+        (INFOS, body(json!({})), read_block_range, "unreachable"),
         (
             INFOS,
             change(|answer| drop(answer.as_array_mut().unwrap().remove(1))),
-            read_range,
+            read_block_range,
             "unreachable",
         ),
-        (INFOS, change(|answer| answer[1]["result"] = "FAILED".into()), read_range, "lied"),
-        (INFOS, body(error), read_range, "unreachable"),
+        (INFOS, change(|answer| answer[1]["result"] = "FAILED".into()), read_block_range, "lied"),
+        (INFOS, body(error), read_block_range, "unreachable"),
     ]
 }
 
 #[test]
 fn inconsistent_response_is_rejected() {
     let changed = changed_fields().into_iter().map(|(path, place, value, asks, expected)| {
-        let change = Fault::change(move |_, answer| {
+        let change = Fault::from_change(move |_, answer| {
             // Changes only the blocks that have the field.
             if let Some(at) = answer.pointer_mut(place) {
                 *at = value.clone();
@@ -158,7 +158,7 @@ fn node_of_another_network_is_rejected() {
     let other = "0000000000000000de1aa88295e1fcf982742f773e0419c5a9c134c994a9059e";
     node.inject(
         "/wallet/getblockbynum",
-        Fault::change(move |asked, answer| {
+        Fault::from_change(move |asked, answer| {
             if asked["num"] == 0 {
                 answer["blockID"] = other.into();
             }
@@ -174,7 +174,7 @@ fn node_of_another_network_is_rejected() {
     let unknown = format!("{:064x}", 5);
     node.inject(
         "/wallet/getblockbynum",
-        Fault::change(move |_, answer| answer["blockID"] = unknown.clone().into()),
+        Fault::from_change(move |_, answer| answer["blockID"] = unknown.clone().into()),
     );
     let strange = tron_client(&node.url()).network().unwrap();
     assert!(strange.starts_with("that of the first block 000"), "{strange}");
@@ -208,14 +208,14 @@ fn rate_limit_halves_the_next_range_and_hides_secrets() {
 #[test]
 fn rate_limit_within_a_range_keeps_earlier_blocks() {
     let node = start_paying_node();
-    node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.send(Action::token_payments(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(30);
     let mut client = tron_client(&node.url());
     client.head().unwrap();
     let limit = json!({ "Error": "lack of computing resources: too many requests" });
     node.inject(
         "/walletsolidity/gettransactioninfobyblocknum",
-        Fault::change(move |asked, answer| {
+        Fault::from_change(move |asked, answer| {
             if asked["num"] != 12 {
                 *answer = limit.clone();
             }

@@ -2,7 +2,7 @@
 
 use super::fixtures::{ONE, OTHER, TWO, payment_summaries, read_payments};
 use crate::support::anvil::{ADDRESS, Node as Anvil, address_word};
-use crate::support::tron::{Action, Node as Standin, PAYER, TOKEN, hex_of};
+use crate::support::tron::{Action, Node as Standin, PAYER, TOKEN, to_hex};
 use coffer::domain::address::account_bytes;
 use coffer::domain::asset::Chain;
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn token_logs(anvil: &Anvil, txid: &Value) -> Vec<(String, Vec<String>, String)>
     let logs = receipt["logs"].as_array().unwrap().iter();
     let logs = logs.map(|log| {
         let topics = log["topics"].as_array().unwrap().iter().map(strip_hex_prefix);
-        (hex_of(&TOKEN), topics.collect(), strip_hex_prefix(&log["data"]))
+        (to_hex(&TOKEN), topics.collect(), strip_hex_prefix(&log["data"]))
     });
     logs.collect()
 }
@@ -31,7 +31,7 @@ fn position_of_a_real_contract_log_is_its_index() {
         return;
     };
     let token = anvil.deploy_token();
-    let to = |account: [u8; 20]| format!("0x{}", hex_of(&account));
+    let to = |account: [u8; 20]| format!("0x{}", to_hex(&account));
     let number = |number: u128| format!("{number:064x}");
     let one = anvil.pay_token(&token, &to(ONE), 20_000_000);
     let words = [
@@ -46,7 +46,7 @@ fn position_of_a_real_contract_log_is_its_index() {
         number(2),
         number(3),
     ];
-    let several = anvil.call(&token, "batch(address[],uint256[])", &words, 0);
+    let several = anvil.call_contract(&token, "batch(address[],uint256[])", &words, 0);
     let node = Standin::start();
     let sent = [&one, &several].map(|txid| {
         let call = Action::token_transfer(TOKEN, PAYER, ONE, 1);

@@ -5,7 +5,7 @@ use crate::support::tron::{Fault, Node as Standin};
 use coffer::chain::rpc::{Endpoint, Limits, Rpc};
 use coffer::chain::tokens::Tokens;
 use coffer::chain::tron::Tron;
-use coffer::chain::{Lookup, Node};
+use coffer::chain::{LookupResult, Node};
 use serde_json::{Value, json};
 
 fn recorded_responses() -> Value {
@@ -43,7 +43,7 @@ fn recorded_main_network_block_is_read() {
     let first = "00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc";
     node.inject(
         "/wallet/getblockbynum",
-        Fault::change(move |_, answer| answer["blockID"] = first.into()),
+        Fault::from_change(move |_, answer| answer["blockID"] = first.into()),
     );
     let wrong = tron_client(&node.url()).network().unwrap_err().to_string();
     assert!(wrong.contains("no setting says where USDT-TRC20 is"), "{wrong}");
@@ -81,7 +81,7 @@ fn recorded_java_tron_responses_are_read() {
         sent["raw_data"]["contract"][0]["type"] = kind.into();
         node.inject("/wallet/getblockbynum", Fault::body(&block));
         let found = client.look_up_transaction(id, &[], &WatchedTronAccounts(vec![to])).unwrap();
-        let Lookup::Found(found) = found else { unreachable!("{name}") };
+        let LookupResult::Found(found) = found else { unreachable!("{name}") };
         let received = found.received.iter();
         let received: Vec<_> =
             received.map(|one| (one.asset.id, one.position, one.amount.0)).collect();

@@ -7,7 +7,7 @@ use super::fixtures::{
 use crate::support::tron::{
     Action, ContractStep, Fault, Node as Standin, PAYER, SENDER, TOKEN, UNLISTED, encode_address,
 };
-use coffer::chain::{Lookup, Node};
+use coffer::chain::{LookupResult, Node};
 use coffer::domain::observation::InputSource;
 use serde_json::json;
 
@@ -41,7 +41,11 @@ fn send_all_transaction_kinds(node: &Standin) -> Vec<String> {
         node.send(Action::Transfer { from: TWO, to: ONE, amount: 70 }),
         node.send_failing(Action::Transfer { from: PAYER, to: ONE, amount: 71 }),
         node.pay_token(&encode_address(ONE), 11),
-        node.send(Action::token_batch(TOKEN, PAYER, &[(OTHER, 1), (ONE, 2), (TWO, 3), (ONE, 0)])),
+        node.send(Action::token_payments(
+            TOKEN,
+            PAYER,
+            &[(OTHER, 1), (ONE, 2), (TWO, 3), (ONE, 0)],
+        )),
         node.send(Action::token_transfer(UNLISTED, PAYER, ONE, 12)),
         node.send_failing(Action::token_transfer(TOKEN, PAYER, ONE, 13)),
         node.send(Action::contract_call(SENDER, PAYER, steps.clone())),
@@ -83,7 +87,7 @@ fn head_reads_receipts_only_of_blocks_with_token_payments() {
     let node = Standin::start();
     let path = "/wallet/gettransactioninfobyblocknum";
     let solid = "/walletsolidity/gettransactioninfobyblocknum";
-    node.send(Action::token_batch(TOKEN, PAYER, &[(ONE, 2)]));
+    node.send(Action::token_payments(TOKEN, PAYER, &[(ONE, 2)]));
     node.mine(1);
     let height = node.height();
     assert_eq!(read_payments(&node, height, height).len(), 0);
@@ -110,10 +114,10 @@ fn client_reports_head_range_and_final_block() {
     let tip = node.chain().blocks().last().unwrap().clone();
     assert_eq!((head.block.height, &head.block.hash), (30, &tip.id));
     assert_eq!((head.time.0, head.finalized), (tip.time_ms, Some(11)));
-    assert_eq!(client.hash_at(30).unwrap(), Some(tip.id));
-    assert_eq!(client.hash_at(31).unwrap(), None);
-    assert_eq!(client.time_at(31).unwrap(), None);
-    assert_eq!(client.time_at(30).unwrap().map(|time| time.0), Some(tip.time_ms));
+    assert_eq!(client.block_hash_at(30).unwrap(), Some(tip.id));
+    assert_eq!(client.block_hash_at(31).unwrap(), None);
+    assert_eq!(client.block_time_at(31).unwrap(), None);
+    assert_eq!(client.block_time_at(30).unwrap().map(|time| time.0), Some(tip.time_ms));
     // Each case is a number of mined blocks and the resulting final height. Several blocks may become final at once.
     for (blocks, finalized) in [(3, 11), (1, 15), (3, 15), (4, 22)] {
         node.mine(blocks);
@@ -135,15 +139,16 @@ fn transaction_lookup_returns_its_transfers() {
     let mut client = tron_client(&node.url());
     let ours = shop_accounts();
     let absent = client.look_up_transaction(&sent[0], &[], &ours).unwrap();
-    assert_eq!(absent, Lookup::Absent);
+    assert_eq!(absent, LookupResult::Absent);
     for wrong in ["", "0x12", &"g".repeat(64)] {
-        assert_eq!(client.look_up_transaction(wrong, &[], &ours).unwrap(), Lookup::Absent);
+        assert_eq!(client.look_up_transaction(wrong, &[], &ours).unwrap(), LookupResult::Absent);
     }
     node.mine(2);
     let height = node.height() - 1;
     let moved = [1, 0, 1, 0, 1, 2, 0, 0, 2, 0, 0, 0];
     for (at, (txid, moved)) in sent.iter().zip(moved).enumerate() {
-        let Lookup::Found(found) = client.look_up_transaction(txid, &[], &ours).unwrap() else {
+        let LookupResult::Found(found) = client.look_up_transaction(txid, &[], &ours).unwrap()
+        else {
             unreachable!("{at} is not found");
         };
         assert_eq!(found.block.as_ref().map(|(block, _)| block.height), Some(height), "{at}");
@@ -161,9 +166,9 @@ fn transaction_lookup_returns_its_transfers() {
     // The transaction of a reorganised block is not found.
     node.chain().reorg(2, &[&sent[0]]);
     node.mine(3);
-    assert_eq!(client.look_up_transaction(&sent[0], &[], &ours).unwrap(), Lookup::Absent);
-    assert_eq!(client.block_of(&sent[0]).unwrap(), None);
-    assert!(client.block_of(&sent[1]).unwrap().is_some());
+    assert_eq!(client.look_up_transaction(&sent[0], &[], &ours).unwrap(), LookupResult::Absent);
+    assert_eq!(client.block_of_transaction(&sent[0]).unwrap(), None);
+    assert!(client.block_of_transaction(&sent[1]).unwrap().is_some());
 }
 
 #[test]
@@ -178,7 +183,7 @@ fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     let mut client = tron_client(&node.url());
     let mut is_traced = |txid: &str, to: &[String]| {
         let found = client.look_up_transaction(txid, to, &shop_accounts()).unwrap();
-        let Lookup::Found(found) = found else { unreachable!("{txid}") };
+        let LookupResult::Found(found) = found else { unreachable!("{txid}") };
         found.is_traced
     };
     assert!(!is_traced(&by_contract, &to));
@@ -187,7 +192,7 @@ fn contract_call_is_untraced_if_the_node_keeps_no_internal_transactions() {
     assert_eq!(client.has_traces(), Some(false));
     node.chain().keeps_internal = true;
     let found = client.look_up_transaction(&by_contract, &to, &shop_accounts()).unwrap();
-    let Lookup::Found(found) = found else { unreachable!("{by_contract}") };
+    let LookupResult::Found(found) = found else { unreachable!("{by_contract}") };
     assert!(found.is_traced);
     assert_eq!((found.received.len(), client.has_traces()), (1, Some(true)));
 }
@@ -208,7 +213,7 @@ fn invalid_address_does_not_stop_the_chain() {
     let strange = odd.clone();
     node.inject(
         "/walletsolidity/gettransactioninfobyblocknum",
-        Fault::change(move |_, answer| {
+        Fault::from_change(move |_, answer| {
             answer[0]["internal_transactions"][0]["transferTo_address"] = odd.clone();
             answer[1]["log"]
                 .as_array_mut()
@@ -218,7 +223,7 @@ fn invalid_address_does_not_stop_the_chain() {
     );
     node.inject(
         "/walletsolidity/getblockbylimitnext",
-        Fault::change(move |_, answer| {
+        Fault::from_change(move |_, answer| {
             let call = &mut answer["block"][0]["transactions"][0]["raw_data"]["contract"][0];
             call["parameter"]["value"]["contract_address"] = strange.clone();
         }),

@@ -3,7 +3,7 @@
 use crate::chain::till::TestnetShop;
 use crate::file::audit::findings;
 use crate::operator::wallets::{parse_output, run_wallet_command};
-use crate::support::received::booked_amounts;
+use crate::support::received::amounts_in_file;
 use crate::support::tron::{Action, Fault, Node, TOKEN, decode_address, encode_address};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ fn deposit_address(invoice: &Value) -> String {
 fn assert_agrees_with_node(till: &TestnetShop, node: &Node, to: &[String]) {
     assert_eq!(findings(&till.served.file), Vec::<String>::new());
     let to: BTreeSet<String> = to.iter().cloned().collect();
-    assert_eq!(booked_amounts(&till.served.open_file()), node.received_amounts(&to, ASSET));
+    assert_eq!(amounts_in_file(&till.served.open_file()), node.received_amounts(&to, ASSET));
 }
 
 #[test]
@@ -53,10 +53,12 @@ fn final_block_confirms_coin_and_token() {
     node.mine(FINAL - 2);
     let mut running = till.start();
     let height = node.height();
-    till.served
-        .wait_for_query(&format!("select (height = {height}) || '' from chain_cursors"), &["1"]);
+    till.served.wait_for_query_result(
+        &format!("select (height = {height}) || '' from chain_cursors"),
+        &["1"],
+    );
     let booked = "select group_concat(state) from (select state from observations)";
-    till.served.wait_for_query(booked, &["seen,seen"]);
+    till.served.wait_for_query_result(booked, &["seen,seen"]);
     running.process.kill();
     node.mine(1);
     let running = till.start();
@@ -95,7 +97,7 @@ fn assert_chain_shown(
 }
 
 #[test]
-fn next_node_url_replaces_one_that_hides_a_payment() {
+fn next_node_url_is_used_if_the_first_node_hides_a_payment() {
     let node = Node::start();
     let liar = node.start_another();
     // This node returns blocks without their transactions, and fails for final blocks.
@@ -104,7 +106,7 @@ fn next_node_url_replaces_one_that_hides_a_payment() {
             block.as_object_mut().unwrap().remove("transactions");
         }
     };
-    liar.inject("/wallet/getblockbylimitnext", Fault::change(empty));
+    liar.inject("/wallet/getblockbylimitnext", Fault::from_change(empty));
     liar.inject("/walletsolidity/getblockbylimitnext", Fault::Status(500, String::new()));
     let urls = format!("{},{}", liar.url(), node.url());
     let till = open_shop(&urls);
@@ -141,7 +143,7 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
         assert!(said, "{problem}");
         running.process.kill();
         let path = "select count(*) || '' from observations where state = 'confirmed'";
-        till.served.wait_for_query(path, &["0"]);
+        till.served.wait_for_query_result(path, &["0"]);
     };
     node.inject("/wallet/getnowblock", Fault::Status(503, "[]".to_owned()));
     stopped("it answered with status 503");
@@ -149,9 +151,9 @@ fn unavailable_node_delays_but_does_not_lose_a_payment() {
     node.inject("/walletsolidity/gettransactioninfobyblocknum", Fault::body(&json!([])));
     stopped("does not tell what came of the transactions of block 31");
     node.clear_faults();
-    node.hide_newest(30);
+    node.hide_newest_blocks(30);
     stopped("does not have block 30");
-    node.hide_newest(0);
+    node.hide_newest_blocks(0);
     let running = till.start();
     till.wait_for_event("invoice.confirmed", &invoice);
     drop(running);
@@ -187,7 +189,7 @@ fn transfers_within_the_shop_book_nothing() {
     till.wait_for_event("invoice.confirmed", &paid);
     let owners = "select (select count(*) from payments) || ' ' || (select count(*) from own_transfers) || ' ' \
         || (select count(*) from unmatched_payments)";
-    till.served.wait_for_query(owners, &["1 2 0"]);
+    till.served.wait_for_query_result(owners, &["1 2 0"]);
     drop(running);
     assert_agrees_with_node(&till, &node, &[deposit_address(&paid), deposit_address(&other)]);
 }

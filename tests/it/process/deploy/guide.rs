@@ -5,7 +5,7 @@
 
 use super::{guide_blocks, path_variable};
 use crate::file::audit::findings;
-use crate::operator::wallets::EVM;
+use crate::operator::wallets::EVM_XPUB;
 use crate::support::anvil::Node;
 use crate::support::polling;
 use crate::support::process::{Process, example_path};
@@ -20,11 +20,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-const UNTESTED: &str = "taking real money as its page says";
+const SKIPPED_TEST_NAME: &str = "taking real money as its page says";
 /// Chain id of Base.
-const BASE: u64 = 8453;
+const BASE_CHAIN_ID: u64 = 8453;
 /// Contract of the token USDC on Base.
-const USDC: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
+const USDC_CONTRACT: &str = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913";
 
 /// A simulated reader of the guide, with two terminals and a folder.
 struct GuideReader {
@@ -51,7 +51,7 @@ impl GuideReader {
             ("openssl", "version"),
             ("curl", "--version"),
         ] {
-            tools::tool_output(tool, &[argument], UNTESTED)?;
+            tools::tool_output(tool, &[argument], SKIPPED_TEST_NAME)?;
         }
         let scratch = Scratch::new();
         let mut command = Command::new("sh");
@@ -83,7 +83,7 @@ impl GuideReader {
 
     /// Returns the next block, which must have this label.
     #[track_caller]
-    fn next_block(&mut self, kind: &str) -> String {
+    fn next_shell_block(&mut self, kind: &str) -> String {
         let (found, block) = self.blocks.pop_front().unwrap();
         assert_eq!(found, kind, "{block}");
         self.changes.iter().fold(block, |block, (old, new)| block.replace(old, new))
@@ -91,8 +91,8 @@ impl GuideReader {
 
     /// Runs the next block in the first terminal and returns its output.
     #[track_caller]
-    fn run_next(&mut self, kind: &str) -> String {
-        let block = self.next_block(kind);
+    fn run_next_shell_block(&mut self, kind: &str) -> String {
+        let block = self.next_shell_block(kind);
         self.terminal.write_input(&format!("{block}\necho; echo DONE\n"));
         let lines = std::iter::repeat_with(|| self.terminal.read_line());
         let lines: Vec<String> = lines.take_while(|line| line != "DONE").collect();
@@ -118,7 +118,7 @@ impl GuideReader {
     /// Presses Ctrl-C in the second terminal.
     #[track_caller]
     fn stop_coffer(&mut self) {
-        assert!(self.serve.take().unwrap().interrupt());
+        assert!(self.serve.take().unwrap().interrupt_and_wait());
     }
 
     /// Returns the path of a file in the folder that the guide creates.
@@ -184,25 +184,25 @@ fn wait_for_event(receiver: &Process, kind: &str, invoice: &str) {
 
 #[test]
 fn guide_leads_to_the_first_real_payment() {
-    let Some(base) = Node::start(BASE, UNTESTED) else {
+    let Some(base) = Node::start(BASE_CHAIN_ID, SKIPPED_TEST_NAME) else {
         return;
     };
-    base.deploy_token_at(USDC);
+    base.deploy_token_at(USDC_CONTRACT);
     let Some(mut reader) = GuideReader::new(&base.url) else {
         return;
     };
-    reader.run_next("");
-    reader.run_next("");
+    reader.run_next_shell_block("");
+    reader.run_next_shell_block("");
     let mode = |name: &str| {
         let found = std::fs::metadata(reader.path(name)).unwrap();
         found.permissions().mode() & 0o777
     };
     assert_eq!(["coffer.env", "litecoin/litecoin.conf"].map(mode), [0o600; 2]);
-    let shown = reader.run_next("");
+    let shown = reader.run_next_shell_block("");
     assert!(shown.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"), "{shown}");
-    let added = reader.run_next("");
+    let added = reader.run_next_shell_block("");
     assert!(added.contains("rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg"), "{added}");
-    let found = reader.run_next("");
+    let found = reader.run_next_shell_block("");
     assert!(
         found.contains("ok: node of litecoin at http://127.0.0.1:")
             && found.contains(": regtest, block 101 "),
@@ -214,13 +214,13 @@ fn guide_leads_to_the_first_real_payment() {
             && found.contains("no coin is on offer: no node of litecoin was reached yet"),
         "{found}"
     );
-    let serve = reader.next_block("serve");
+    let serve = reader.next_shell_block("serve");
     reader.start_coffer(&serve);
     reader.wait_until_offered("LTC");
-    let chains = reader.run_next("");
+    let chains = reader.run_next_shell_block("");
     assert!(chains.contains("\"keepsUp\": true"), "{chains}");
-    reader.run_next("");
-    let receiver = reader.next_block("receiver");
+    reader.run_next_shell_block("");
+    let receiver = reader.next_shell_block("receiver");
     let receiver = reader.start_terminal(&receiver);
     receiver.read_line();
     pay_litecoin(&mut reader, &serve, &receiver);
@@ -233,27 +233,27 @@ fn guide_leads_to_the_first_real_payment() {
 
 #[track_caller]
 fn pay_litecoin(reader: &mut GuideReader, serve: &str, receiver: &Process) {
-    reader.run_next("");
+    reader.run_next_shell_block("");
     let invoice = reader.json_field("invoice.json", "id");
     wait_for_event(receiver, "detected", &invoice);
-    reader.run_next("");
+    reader.run_next_shell_block("");
     wait_for_event(receiver, "confirmed", &invoice);
-    let told = reader.run_next("");
+    let told = reader.run_next_shell_block("");
     for part in ["\"status\": \"confirmed\"", "\"paid\": true", "\"available\": \"19.80\""] {
         assert!(told.contains(part), "{told}");
     }
-    reader.run_next("");
+    reader.run_next_shell_block("");
     reader.stop_coffer();
-    reader.run_next("down");
+    reader.run_next_shell_block("down");
     reader.start_coffer(serve);
     wait_for_event(receiver, "confirmed", &reader.json_field("second.json", "id"));
 }
 
 #[track_caller]
 fn pay_usdc(reader: &mut GuideReader, serve: &str, receiver: &Process, base: &Node) {
-    std::fs::write(reader.path("evm.key"), format!("{EVM}\n")).unwrap();
-    reader.run_next("base");
-    let found = reader.run_next("base");
+    std::fs::write(reader.path("evm.key"), format!("{EVM_XPUB}\n")).unwrap();
+    reader.run_next_shell_block("base");
+    let found = reader.run_next_shell_block("base");
     assert!(
         found.contains("ok: node of base at http://127.0.0.1:") && found.contains(": 8453, block "),
         "{found}"
@@ -261,13 +261,13 @@ fn pay_usdc(reader: &mut GuideReader, serve: &str, receiver: &Process, base: &No
     reader.stop_coffer();
     reader.start_coffer(serve);
     reader.wait_until_offered("USDC-BASE");
-    reader.run_next("invoice");
+    reader.run_next_shell_block("invoice");
     // The server is killed, as in a power failure. The customer pays while no server runs.
     reader.serve.take().unwrap().kill();
     let amount = reader.json_field("third.json", "amountExpected");
     assert_eq!(amount, "1.111112");
     let units = amount.replace('.', "").parse().unwrap();
-    base.pay_token(USDC, &reader.json_field("third.json", "depositAddress"), units);
+    base.pay_token(USDC_CONTRACT, &reader.json_field("third.json", "depositAddress"), units);
     base.mine(10);
     reader.start_coffer(serve);
     wait_for_event(receiver, "confirmed", &reader.json_field("third.json", "id"));
@@ -275,7 +275,7 @@ fn pay_usdc(reader: &mut GuideReader, serve: &str, receiver: &Process, base: &No
 
 #[track_caller]
 fn collect_payments(reader: &mut GuideReader) {
-    let list = reader.run_next("");
+    let list = reader.run_next_shell_block("");
     for line in [
         "m/0/0,rltc1q6rz28mcfaxtmd6v789l9rrlrusdprr9puuzgkg,LTC,0.25,",
         ",LTC,0.5,",
@@ -283,14 +283,14 @@ fn collect_payments(reader: &mut GuideReader) {
     ] {
         assert!(list.contains(line), "{list}");
     }
-    reader.run_next("");
+    reader.run_next_shell_block("");
 }
 
 #[track_caller]
 fn restore_backup(reader: &mut GuideReader, serve: &str) {
-    reader.run_next("");
+    reader.run_next_shell_block("");
     reader.stop_coffer();
-    let told = reader.run_next("down");
+    let told = reader.run_next_shell_block("down");
     for part in [
         "live litecoin addresses go on from index 1002 of wallet ",
         "which must scan with a gap limit of 10",
@@ -299,7 +299,7 @@ fn restore_backup(reader: &mut GuideReader, serve: &str) {
     ] {
         assert!(told.contains(part), "{told}");
     }
-    reader.run_next("down");
+    reader.run_next_shell_block("down");
     reader.start_coffer(serve);
     reader.wait_until_query("select count(*) from rescans where ended_at is not null", 1);
     reader.wait_until_query("select count(*) from observations where state = 'confirmed'", 3);

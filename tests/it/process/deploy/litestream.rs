@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Mutex;
 
-const UNTESTED: &str = "replication by Litestream";
+const SKIPPED_TEST_NAME: &str = "replication by Litestream";
 /// Number of concurrent clients.
-const CLIENTS: usize = 4;
+const CLIENT_COUNT: usize = 4;
 /// Minimum number of invoices that each phase of the load creates.
-const INVOICES: usize = 100;
+const INVOICES_MIN: usize = 100;
 /// Id and address of each acknowledged invoice.
 type AcknowledgedInvoices = Mutex<Vec<(String, String)>>;
 
@@ -109,7 +109,7 @@ fn create_test_key(served: &Installation) -> String {
 }
 
 /// Creates invoices with addresses until Coffer exits.
-fn create_until_closed(url: &str, key: &str, acknowledged: &AcknowledgedInvoices) {
+fn create_invoices_until_exit(url: &str, key: &str, acknowledged: &AcknowledgedInvoices) {
     let agent = agent();
     let body = json!({ "amount": "20.00", "currency": "EUR", "asset": "LTC" }).to_string();
     loop {
@@ -164,7 +164,7 @@ fn run_recovery(folder: &Path, file: &Path) -> Output {
 
 #[test]
 fn synced_invoices_survive_loss_of_the_machine() {
-    let Some(_) = tools::tool_output("litestream", &["version"], UNTESTED) else {
+    let Some(_) = tools::tool_output("litestream", &["version"], SKIPPED_TEST_NAME) else {
         return;
     };
     let served = Installation::new();
@@ -175,13 +175,13 @@ fn synced_invoices_survive_loss_of_the_machine() {
     let (acknowledged, url) =
         (AcknowledgedInvoices::default(), format!("{}/v1/invoices", running.url));
     let before = std::thread::scope(|scope| {
-        for _ in 0..CLIENTS {
-            scope.spawn(|| create_until_closed(&url, &key, &acknowledged));
+        for _ in 0..CLIENT_COUNT {
+            scope.spawn(|| create_invoices_until_exit(&url, &key, &acknowledged));
         }
-        wait_for_count(&acknowledged, INVOICES);
+        wait_for_count(&acknowledged, INVOICES_MIN);
         let before = acknowledged.lock().unwrap().clone();
         litestream.wait_until_synced();
-        wait_for_count(&acknowledged, before.len() + INVOICES);
+        wait_for_count(&acknowledged, before.len() + INVOICES_MIN);
         // The kill simulates that the machine is lost with all its data.
         running.process.kill();
         copying.kill();
@@ -284,7 +284,7 @@ fn replicate_again(served: &Installation, key: &str, replica: &str) -> String {
 
 #[test]
 fn container_of_litestream_ends_with_coffer() {
-    let Some(_) = tools::tool_output("litestream", &["version"], UNTESTED) else {
+    let Some(_) = tools::tool_output("litestream", &["version"], SKIPPED_TEST_NAME) else {
         return;
     };
     let served = Installation::new();

@@ -12,9 +12,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 
-const UNTESTED: &str = "nginx in front of Coffer";
-const SITE: &str = "https://pay.example.com";
-const MAIN: &str = "daemon off; master_process off; pid nginx.pid; error_log error.log;
+const SKIPPED_TEST_NAME: &str = "nginx in front of Coffer";
+const SITE_URL: &str = "https://pay.example.com";
+const NGINX_CONFIG: &str = "daemon off; master_process off; pid nginx.pid; error_log error.log;
     events {}
     http {
         client_body_temp_path bodies; proxy_temp_path answers;
@@ -34,8 +34,8 @@ impl Nginx {
     /// Starts nginx in front of this address. Returns `None` if nginx is not installed.
     #[track_caller]
     fn start_with_upstream(upstream: &str) -> Option<Nginx> {
-        tools::tool_output("nginx", &["-v"], UNTESTED)?;
-        tools::tool_output("curl", &["--version"], UNTESTED)?;
+        tools::tool_output("nginx", &["-v"], SKIPPED_TEST_NAME)?;
+        tools::tool_output("curl", &["--version"], SKIPPED_TEST_NAME)?;
         let scratch = Scratch::new();
         let folder = scratch.path("");
         let mut certificate = Command::new("openssl");
@@ -43,7 +43,7 @@ impl Nginx {
         certificate.args(["ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]);
         certificate.args(["-keyout", "key.pem", "-out", "certificate.pem", "-subj"]);
         certificate.args(["/CN=pay.example.com", "-addext", "subjectAltName=DNS:pay.example.com"]);
-        let made = tools::run_tool(certificate.current_dir(&folder), UNTESTED)?;
+        let made = tools::run_tool(certificate.current_dir(&folder), SKIPPED_TEST_NAME)?;
         assert!(made.status.success(), "{made:?}");
         let (https, http) =
             (Receiver::unused_address().to_string(), Receiver::unused_address().to_string());
@@ -62,7 +62,7 @@ impl Nginx {
             ],
         );
         std::fs::write(scratch.path("coffer.conf"), settings).unwrap();
-        std::fs::write(scratch.path("main.conf"), MAIN).unwrap();
+        std::fs::write(scratch.path("main.conf"), NGINX_CONFIG).unwrap();
         let mut command = Command::new("nginx");
         command.arg("-p").arg(&folder).args(["-c", "main.conf", "-e", "error.log"]);
         let process = Process::start(&mut command);
@@ -105,7 +105,7 @@ impl Nginx {
 fn start_coffer(served: &Installation) -> (Process, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
     command.args(["serve", "--listen", "127.0.0.1:0", "--log", "off"]);
-    command.args(["--public-url", SITE, "--trusted-proxy", "127.0.0.1/32"]);
+    command.args(["--public-url", SITE_URL, "--trusted-proxy", "127.0.0.1/32"]);
     command.args(["--exit-with-parent", "--rates", NO_RATES, "--file"]);
     let process = Process::start(command.arg(&served.file));
     let line = process.read_line();
@@ -122,7 +122,7 @@ fn nginx_forwards_api_and_checkout() {
         return;
     };
     let here = "127.0.0.1";
-    let (key, invoices) = (format!("X-API-Key: {}", served.key), format!("{SITE}/v1/invoices"));
+    let (key, invoices) = (format!("X-API-Key: {}", served.key), format!("{SITE_URL}/v1/invoices"));
     let body = json!({ "amount": "20.00", "currency": "EUR" }).to_string();
     let (status, made) = nginx.request(here, &invoices, &["-H", &key, "-d", &body]);
     assert_eq!(status, 201, "{made}");
@@ -137,7 +137,7 @@ fn nginx_forwards_api_and_checkout() {
     let log = std::fs::read_to_string(nginx.scratch.path("coffer.log")).unwrap();
     assert!(log.contains("\"GET /checkout/") && !log.contains("token"), "{log}");
     for path in ["/metrics", "//metrics", "/%6detrics", "/x/../metrics"] {
-        let (status, answer) = nginx.request(here, &format!("{SITE}{path}"), &["--path-as-is"]);
+        let (status, answer) = nginx.request(here, &format!("{SITE_URL}{path}"), &["--path-as-is"]);
         assert_eq!((status, answer.contains("coffer_")), (404, false), "{path}: {answer}");
     }
     let plain = checkout.replace("https://", "http://");
@@ -156,7 +156,7 @@ fn nginx_accepts_bodies_up_to_coffers_limit() {
     let Some(nginx) = Nginx::start_with_upstream(&address) else {
         return;
     };
-    let invoices = format!("{SITE}/v1/invoices");
+    let invoices = format!("{SITE_URL}/v1/invoices");
     let file = nginx.scratch.path("body");
     let (known, unknown) = (served.key.as_str(), "sk_live_unknown");
     let data = format!("@{}", file.display());
@@ -183,7 +183,7 @@ fn nginx_forwards_the_client_address() {
     let Some(nginx) = Nginx::start_with_upstream(&address) else {
         return;
     };
-    let session = format!("{SITE}/dashboard/api/session");
+    let session = format!("{SITE_URL}/dashboard/api/session");
     let wrong = json!({ "email": "operator@shop.test", "password": "a guess" }).to_string();
     let guess = |from: &str, says: &str| {
         let says = format!("X-Forwarded-For: {says}");
@@ -203,7 +203,7 @@ fn nginx_does_not_buffer_streams() {
     else {
         return;
     };
-    let mut command = nginx.client_command("127.0.0.1", &format!("{SITE}/stream"));
+    let mut command = nginx.client_command("127.0.0.1", &format!("{SITE_URL}/stream"));
     command.arg("--no-buffer");
     let client = Process::start_with_stderr(&mut command, Stdio::inherit());
     let (mut stream, _) = listener.accept().unwrap();

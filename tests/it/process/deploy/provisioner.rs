@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const UNTESTED: &str = "the provisioner for QEMU";
+const SKIPPED_TEST_NAME: &str = "the provisioner for QEMU";
 const GIB: u64 = 1024 * 1024 * 1024;
 
 /// A host that runs servers. On drop, the provisioner removes the remaining servers.
@@ -24,7 +24,7 @@ impl VmHost {
     #[track_caller]
     fn new(folder: PathBuf, needed: &[&str]) -> Option<VmHost> {
         for tool in needed {
-            tools::tool_output(tool, &["--version"], UNTESTED)?;
+            tools::tool_output(tool, &["--version"], SKIPPED_TEST_NAME)?;
         }
         std::fs::create_dir(&folder).unwrap();
         let [.., high, middle, low] = std::process::id().to_be_bytes();
@@ -48,7 +48,7 @@ impl VmHost {
 
     /// Runs the provisioner without a server. Returns the parsed standard output, `None` if the provisioner fails.
     #[track_caller]
-    fn run(&self, more: &[&str], order: &Value) -> Option<Value> {
+    fn run_provisioner(&self, more: &[&str], order: &Value) -> Option<Value> {
         let mut command = Command::new(deploy_example_path("provision-qemu.sh"));
         let command = command.args(more).arg(&self.folder).arg(&self.address);
         let piped = command.env_clear().stdin(Stdio::piped());
@@ -73,7 +73,7 @@ impl VmHost {
 impl Drop for VmHost {
     fn drop(&mut self) {
         for id in self.server_ids() {
-            self.run(&[], &json!({ "action": "delete", "id": id, "ref": id }));
+            self.run_provisioner(&[], &json!({ "action": "delete", "id": id, "ref": id }));
         }
     }
 }
@@ -98,7 +98,7 @@ fn server_is_created_started_and_removed() {
     let placed = running.reseller_request("POST", "/reseller/servers", &body);
     let id = placed.expect(201).json()["id"].as_str().unwrap().to_owned();
     let status = "select status from servers";
-    assert_eq!(served.wait_for_query(status, &["active", "failed"]), "active");
+    assert_eq!(served.wait_for_query_result(status, &["active", "failed"]), "active");
     let path = format!("/reseller/servers/{id}");
     let seen = running.reseller_request("GET", &path, &Value::Null).expect(200);
     let address = format!("{}:22001", host.address);
@@ -109,7 +109,7 @@ fn server_is_created_started_and_removed() {
     // QEMU itself listens at the address of the guest.
     std::net::TcpStream::connect(&address).unwrap();
     running.reseller_request("DELETE", &path, &Value::Null).expect(202);
-    served.wait_for_query(status, &["deleted"]);
+    served.wait_for_query_result(status, &["deleted"]);
     assert!(!is_qemu_with_disk(pid.trim(), &host.disk_path(&id)));
     assert_eq!(host.server_ids(), [""; 0]);
 }
@@ -125,18 +125,18 @@ fn repeated_order_returns_the_existing_server() {
     let mut order = json!({ "action": "create", "id": id, "type": "kvm", "hostname": "web-1.example.com",
         "cpu": 2, "ramMb": 2048, "diskGb": 20 });
     let made = Some(json!({ "ref": id }));
-    assert_eq!(host.run(&["--disk-only"], &order), made);
+    assert_eq!(host.run_provisioner(&["--disk-only"], &order), made);
     assert_eq!(host.disk_size(id), 20 * GIB);
     let mark = |disk: &Path| std::fs::metadata(disk).unwrap().modified().unwrap();
     let before = mark(&host.disk_path(id));
-    assert_eq!(host.run(&["--disk-only"], &order), made);
+    assert_eq!(host.run_provisioner(&["--disk-only"], &order), made);
     assert_eq!(mark(&host.disk_path(id)), before, "it is the same disk");
     order["diskGb"] = json!(21);
-    assert_eq!(host.run(&["--disk-only"], &order), None, "another order");
+    assert_eq!(host.run_provisioner(&["--disk-only"], &order), None, "another order");
     assert_eq!(host.disk_size(id), 20 * GIB);
     let removal = json!({ "action": "delete", "id": id, "ref": id });
     for _ in 0..2 {
-        assert_eq!(host.run(&["--disk-only"], &removal), Some(json!({})));
+        assert_eq!(host.run_provisioner(&["--disk-only"], &removal), Some(json!({})));
         assert_eq!(host.server_ids(), [""; 0]);
     }
 }
@@ -153,15 +153,15 @@ fn failed_creation_leaves_no_files() {
         "cpu": 1, "ramMb": 256, "diskGb": 1 });
     // No machine has this address, so QEMU cannot listen on it.
     let own = std::mem::replace(&mut host.address, "192.0.2.1".to_owned());
-    let answer = host.run(&[], &order).unwrap();
+    let answer = host.run_provisioner(&[], &order).unwrap();
     assert_eq!(answer, json!({ "created": false, "reason": "the server could not be started" }));
     assert_eq!(host.server_ids(), [""; 0]);
     // A delivered server stays, even if it cannot be started again.
     host.address = own;
-    host.run(&["--disk-only"], &order).unwrap();
+    host.run_provisioner(&["--disk-only"], &order).unwrap();
     host.address = "192.0.2.1".to_owned();
-    assert_eq!(host.run(&[], &order), None);
+    assert_eq!(host.run_provisioner(&[], &order), None);
     assert_eq!(host.disk_size(id), GIB);
     let rebuild = json!({ "action": "rebuild", "id": id });
-    assert_eq!(host.run(&[], &rebuild), None);
+    assert_eq!(host.run_provisioner(&[], &rebuild), None);
 }

@@ -12,15 +12,15 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-const UNTESTED: &str = "the signer for Ethereum";
+const SKIPPED_TEST_NAME: &str = "the signer for Ethereum";
 /// Chain id of Sepolia, a test network of Ethereum.
 pub const CHAIN_ID: u64 = 11_155_111;
-const STATE: &str =
+const TRANSFER_STATE_QUERY: &str =
     "select status || ' ' || ifnull(sending, '') from transfers order by seq desc limit 1";
 /// An address without a known owner or balance.
-const TO: &str = "0x1111111111111111111111111111111111111111";
+const RECIPIENT_ADDRESS: &str = "0x1111111111111111111111111111111111111111";
 /// Amount of an ETH payout, in wei.
-const WEI: u128 = 199_000_000_000_000_000;
+const AMOUNT_WEI: u128 = 199_000_000_000_000_000;
 
 /// The example signer with its settings.
 pub struct Signer {
@@ -35,7 +35,7 @@ impl Signer {
     #[track_caller]
     pub fn set_up(folder: &Path, url: &str, changes: Value) -> Option<Signer> {
         let program = "import eth_account, sys; print(sys.executable)";
-        let python = tools::tool_output("python3", &["-c", program], UNTESTED)?;
+        let python = tools::tool_output("python3", &["-c", program], SKIPPED_TEST_NAME)?;
         let records = folder.join("records");
         std::fs::create_dir(&records).unwrap();
         let limit = json!({ "transfer": "1", "day": "10" });
@@ -65,7 +65,7 @@ impl Signer {
 
     /// Runs the signer without a server. Returns the parsed standard output, `None` if the signer fails.
     #[track_caller]
-    fn run(&self, order: &Value) -> Option<Value> {
+    fn run_signer(&self, order: &Value) -> Option<Value> {
         let mut command = Command::new(&self.python);
         let command = command.arg(deploy_example_path("signer-ethereum.py")).arg(&self.settings);
         let piped = command.env_clear().stdin(Stdio::piped());
@@ -83,7 +83,7 @@ impl Signer {
 /// Returns the signer's input for a payout of 0.199 ETH.
 fn payout_order(number: u32) -> Value {
     json!({ "id": format!("0199a0c4-5f3e-7c11-8a52-{number:012x}"), "kind": "payout", "asset": "ETH",
-        "chain": "ethereum", "toAddress": TO, "amount": "0.199", "amountBaseUnits": WEI.to_string() })
+        "chain": "ethereum", "toAddress": RECIPIENT_ADDRESS, "amount": "0.199", "amountBaseUnits": AMOUNT_WEI.to_string() })
 }
 
 /// Sends a payout and mines blocks until it is final. Returns its final state and the payout as the merchant sees it.
@@ -97,11 +97,12 @@ fn send_payout(
     let command = signer.command();
     let own = ["--signer", &command, "--node", &node, "--test-networks"];
     let running = served.start(&[&own[..], settings].concat());
-    let id = served.create_approved_payout_to(&running, [asset, "ethereum", TO]);
-    let mut state = served.wait_for_query(STATE, &["processing ", "processing unknown"]);
+    let id = served.create_approved_payout_to(&running, [asset, "ethereum", RECIPIENT_ADDRESS]);
+    let mut state =
+        served.wait_for_query_result(TRANSFER_STATE_QUERY, &["processing ", "processing unknown"]);
     if state == "processing " {
         chain.mine(40);
-        state = served.wait_for_query(STATE, &["paid "]);
+        state = served.wait_for_query_result(TRANSFER_STATE_QUERY, &["paid "]);
     }
     let url = format!("{}/v1/payouts/{id}", running.url);
     let key = [("X-API-Key", served.key.as_str())];
@@ -116,7 +117,7 @@ fn installation_folder(served: &Installation) -> PathBuf {
 
 #[test]
 fn signer_pays_a_payout_once() {
-    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, SKIPPED_TEST_NAME) else {
         return;
     };
     let served = Installation::new();
@@ -127,22 +128,22 @@ fn signer_pays_a_payout_once() {
     assert_eq!(state, "paid ");
     assert_eq!((&seen["status"], &seen["amountCrypto"]), (&json!("paid"), &json!("0.199")));
     node.wait_for_success(&seen["txid"]);
-    assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
+    assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (AMOUNT_WEI, 1));
     // The signer gets the same order again.
     let mut same = payout_order(0);
     same["id"] = seen["id"].clone();
-    let answer = signer.run(&same);
+    let answer = signer.run_signer(&same);
     assert_eq!(answer, Some(json!({ "txid": seen["txid"] })));
-    assert_eq!((node.balance(TO), node.transaction_count()), (WEI, 1));
+    assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (AMOUNT_WEI, 1));
     // The signer rejects a different order with the same id.
     same["amount"] = json!("0.198");
-    assert_eq!(signer.run(&same), None);
+    assert_eq!(signer.run_signer(&same), None);
     assert_eq!(node.transaction_count(), 1);
 }
 
 #[test]
 fn signer_pays_a_token_payout() {
-    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, SKIPPED_TEST_NAME) else {
         return;
     };
     let token = node.deploy_token();
@@ -156,7 +157,7 @@ fn signer_pays_a_token_payout() {
         send_payout(&served, (&node, &signer), ("USDC-ERC20", &["--token", &contract]));
     assert_eq!(state, "paid ");
     node.wait_for_success(&seen["txid"]);
-    assert_eq!(node.token_balance(&token, TO), 199_000);
+    assert_eq!(node.token_balance(&token, RECIPIENT_ADDRESS), 199_000);
     assert_eq!(node.token_balance(&token, ADDRESS), 1_000_000_000 - 199_000);
 }
 
@@ -185,7 +186,7 @@ fn record_count(records: &Path) -> usize {
 
 #[test]
 fn temporary_failure_is_answered_with_retry_and_not_recorded() {
-    let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::start(CHAIN_ID, SKIPPED_TEST_NAME), Scratch::new()) else {
         return;
     };
     let poor = json!({ "key": format!("0x{:064x}", 1),
@@ -203,20 +204,20 @@ fn temporary_failure_is_answered_with_retry_and_not_recorded() {
         };
         let later = json!({ "sent": false, "retry": true, "reason": reason });
         for _ in 0..2 {
-            assert_eq!(signer.run(&payout_order(1)), Some(later.clone()), "{reason}");
+            assert_eq!(signer.run_signer(&payout_order(1)), Some(later.clone()), "{reason}");
         }
         assert_eq!(record_count(&records), 0, "{reason}");
     }
-    assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
+    assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (0, 0));
     // With valid settings, the signer pays the same order, because the earlier failures were not recorded.
     let (signer, records) = set_up_without_server(&scratch, &node, json!({})).unwrap();
-    assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string());
-    assert_eq!((record_count(&records), node.balance(TO)), (1, WEI));
+    assert!(signer.run_signer(&payout_order(1)).unwrap()["txid"].is_string());
+    assert_eq!((record_count(&records), node.balance(RECIPIENT_ADDRESS)), (1, AMOUNT_WEI));
 }
 
 #[test]
 fn permanently_failed_order_keeps_its_answer() {
-    let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::start(CHAIN_ID, SKIPPED_TEST_NAME), Scratch::new()) else {
         return;
     };
     // Key of anvil's second default account.
@@ -254,16 +255,16 @@ fn permanently_failed_order_keeps_its_answer() {
         };
         let never = json!({ "sent": false, "reason": reason });
         for _ in 0..2 {
-            assert_eq!(signer.run(&order), Some(never.clone()));
+            assert_eq!(signer.run_signer(&order), Some(never.clone()));
         }
         assert_eq!(record_count(&records), 1, "{reason}");
     }
-    assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
+    assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (0, 0));
 }
 
 #[test]
 fn daily_limit_is_enforced() {
-    let (Some(node), scratch) = (Node::start(CHAIN_ID, UNTESTED), Scratch::new()) else {
+    let (Some(node), scratch) = (Node::start(CHAIN_ID, SKIPPED_TEST_NAME), Scratch::new()) else {
         return;
     };
     let limits = json!({ "limits": { "ETH": { "transfer": "0.199", "day": "0.398" } } });
@@ -271,26 +272,26 @@ fn daily_limit_is_enforced() {
         return;
     };
     for number in 1..=2 {
-        assert!(signer.run(&payout_order(number)).unwrap()["txid"].is_string());
+        assert!(signer.run_signer(&payout_order(number)).unwrap()["txid"].is_string());
     }
     let reason = "0.199 ETH more would pass this signer's limit for 24 hours, 0.398";
     let refused = json!({ "sent": false, "reason": reason });
-    assert_eq!(signer.run(&payout_order(3)), Some(refused));
-    assert!(signer.run(&payout_order(1)).unwrap()["txid"].is_string(), "the same again");
-    assert_eq!(node.balance(TO), 2 * WEI);
+    assert_eq!(signer.run_signer(&payout_order(3)), Some(refused));
+    assert!(signer.run_signer(&payout_order(1)).unwrap()["txid"].is_string(), "the same again");
+    assert_eq!(node.balance(RECIPIENT_ADDRESS), 2 * AMOUNT_WEI);
     // Simulates that one day has passed since the first signature.
     let first = payout_order(1)["id"].as_str().unwrap().to_owned();
     let first =
         std::fs::File::options().write(true).open(records.join(format!("{first}.json"))).unwrap();
     let day = std::time::Duration::from_secs(24 * 60 * 60 + 1);
     first.set_modified(std::time::SystemTime::now() - day).unwrap();
-    assert!(signer.run(&payout_order(4)).unwrap()["txid"].is_string());
-    assert_eq!(signer.run(&payout_order(5)).unwrap()["sent"], false);
+    assert!(signer.run_signer(&payout_order(4)).unwrap()["txid"].is_string());
+    assert_eq!(signer.run_signer(&payout_order(5)).unwrap()["sent"], false);
 }
 
 #[test]
 fn world_readable_settings_are_rejected() {
-    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, SKIPPED_TEST_NAME) else {
         return;
     };
     let served = Installation::new();
@@ -300,12 +301,12 @@ fn world_readable_settings_are_rejected() {
     signer.set_settings_mode(0o640);
     let (state, _) = send_payout(&served, (&node, &signer), ("ETH", &[]));
     assert_eq!(state, "processing unknown");
-    assert_eq!((node.balance(TO), node.transaction_count()), (0, 0));
+    assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (0, 0));
 }
 
 #[test]
 fn lost_transaction_is_resubmitted_unchanged() {
-    let Some(node) = Node::start(CHAIN_ID, UNTESTED) else {
+    let Some(node) = Node::start(CHAIN_ID, SKIPPED_TEST_NAME) else {
         return;
     };
     let scratch = Scratch::new();
@@ -315,19 +316,19 @@ fn lost_transaction_is_resubmitted_unchanged() {
         return;
     };
     node.call_rpc("evm_setAutomine", json!([false]));
-    let first = signer.run(&payout_order(1)).unwrap();
+    let first = signer.run_signer(&payout_order(1)).unwrap();
     node.call_rpc("anvil_dropAllTransactions", json!([]));
     // The signer must not reuse the nonce of the lost transaction for the next order.
     let reason = "the node does not know an earlier transaction of this signer: a person has to look at that one";
     let later = json!({ "sent": false, "retry": true, "reason": reason });
     for _ in 0..2 {
-        assert_eq!(signer.run(&payout_order(2)), Some(later.clone()));
+        assert_eq!(signer.run_signer(&payout_order(2)), Some(later.clone()));
     }
-    assert_eq!(signer.run(&payout_order(1)), Some(first.clone()));
-    let second = signer.run(&payout_order(2)).unwrap();
+    assert_eq!(signer.run_signer(&payout_order(1)), Some(first.clone()));
+    let second = signer.run_signer(&payout_order(2)).unwrap();
     assert!(second["txid"].is_string() && second != first, "{second}");
     node.call_rpc("evm_mine", json!([]));
     node.wait_for_success(&first["txid"]);
     node.wait_for_success(&second["txid"]);
-    assert_eq!((node.balance(TO), node.transaction_count()), (2 * WEI, 2));
+    assert_eq!((node.balance(RECIPIENT_ADDRESS), node.transaction_count()), (2 * AMOUNT_WEI, 2));
 }

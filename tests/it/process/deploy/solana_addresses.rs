@@ -8,24 +8,24 @@ use crate::support::tools;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-const UNTESTED: &str = "deriving addresses of Solana";
+const SKIPPED_TEST_NAME: &str = "deriving addresses of Solana";
 const PHRASE: &str =
     "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
 /// First three addresses of the seed phrase, as both Phantom and 15 lines of code with `@solana/web3.js` 1.99 derive
 /// them.
-const FIRST: [&str; 3] = [
+const FIRST_ADDRESSES: [&str; 3] = [
     "HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk",
     "Hh8QwFUA6MtVu1qAoq12ucvFHNwCcVTV7hpWjeY1Hztb",
     "7WktogJEd2wQ9eH2oWusmcoFTgeYi6rS632UviTBJ2jm",
 ];
 /// Third address of the phrase with the passphrase TREZOR.
-const WITH_PASSPHRASE: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
+const PASSPHRASE_ADDRESS: &str = "3Xn4TRPPnqg4mRiMwnU55v4uwFUKzBMfgs6GWJ2eD4SK";
 
 /// Runs the derivation script with this standard input. Returns `None` if slip10 is not installed.
 #[track_caller]
 fn derive_addresses(arguments: &[&str], input: &str) -> Option<Output> {
     let program = "import slip10, sys; print(sys.executable)";
-    let python = tools::tool_output("python3", &["-c", program], UNTESTED)?;
+    let python = tools::tool_output("python3", &["-c", program], SKIPPED_TEST_NAME)?;
     let mut command = Command::new(python);
     let command = command.arg(deploy_example_path("solana-addresses.py")).args(arguments);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -40,7 +40,7 @@ fn derived_addresses_match_wallets_and_are_imported() {
         return;
     };
     let pool = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(pool.lines().collect::<Vec<_>>(), FIRST);
+    assert_eq!(pool.lines().collect::<Vec<_>>(), FIRST_ADDRESSES);
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(!told.contains("abandon"), "{told}");
     let scratch = Scratch::new();
@@ -49,7 +49,7 @@ fn derived_addresses_match_wallets_and_are_imported() {
     assert_eq!(parse_output(&imported)[0]["added"], 3);
     let arguments = ["--count", "1", "--from", "2", "--passphrase"];
     let output = derive_addresses(&arguments, &format!("{PHRASE}\nTREZOR\n")).unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), WITH_PASSPHRASE);
+    assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), PASSPHRASE_ADDRESS);
 }
 
 #[test]

@@ -91,14 +91,14 @@ fn simulate_payment(caller: &mut Caller) -> Option<Response> {
 }
 
 /// Returns the name of one of ten regular customers, or of one of 200 other customers.
-pub(super) fn customer_name(caller: &mut Caller) -> String {
+pub(super) fn random_customer_name(caller: &mut Caller) -> String {
     let of = if caller.dice.once_in(2) { 10 } else { 200 };
     format!("customer-{}", caller.dice.roll(of))
 }
 
 fn create_addresses(caller: &mut Caller) -> Option<Response> {
     let side = caller.random_account_mode();
-    let path = format!("/v1/customers/{}/addresses", customer_name(caller));
+    let path = format!("/v1/customers/{}/addresses", random_customer_name(caller));
     let answer = caller.send_as_merchant(side, "POST", &path, &Value::Null);
     if answer.status == 201 {
         for entry in answer.json()["addresses"].as_array().unwrap() {
@@ -112,7 +112,7 @@ fn create_addresses(caller: &mut Caller) -> Option<Response> {
 fn simulate_deposit(caller: &mut Caller) -> Option<Response> {
     let side = caller.random_account_mode();
     let body = json!({ "asset": caller.dice.pick(&ASSETS), "amount": caller.dice.pick(&["0.001", "1.5", "20"]) });
-    let path = format!("/v1/customers/{}/simulate", customer_name(caller));
+    let path = format!("/v1/customers/{}/simulate", random_customer_name(caller));
     Some(caller.send_as_merchant(side, "POST", &path, &body))
 }
 

@@ -1,6 +1,6 @@
 //! Operations of the operator, and the settings of the sandbox account.
 
-use super::merchant::{ASSETS, customer_name};
+use super::merchant::{ASSETS, random_customer_name};
 use super::scene::Caller;
 use super::{RandomOperation, new_operation};
 use crate::support::Response;
@@ -16,7 +16,7 @@ pub(super) static OPERATIONS: [RandomOperation; 13] = [
     new_operation("import addresses", 5, import_addresses),
     new_operation("resolve what matched nothing", 3, resolve_unmatched_payment),
     new_operation("give away what matched nothing", 20, assign_unmatched_payment),
-    new_operation("undo what was made of what matched nothing", 10, undo_assignment),
+    new_operation("undo what was made of what matched nothing", 10, undo_payment_assignment),
     new_operation("switch something", 10, change_account_setting),
     new_operation("close and open", 2, disable_and_enable_feature),
     new_operation("replace the endpoints", 3, replace_endpoints),
@@ -88,7 +88,7 @@ fn assign_unmatched_payment(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let lost = lost[caller.dice.roll(lost.len())]["id"].as_str()?;
     let body = if caller.dice.once_in(3) {
-        let customer = customer_name(caller);
+        let customer = random_customer_name(caller);
         json!({ "account": caller.scene.sides[side].account, "customer": customer })
     } else {
         json!({ "invoice": invoice })
@@ -103,7 +103,7 @@ fn assign_unmatched_payment(caller: &mut Caller) -> Option<Response> {
     Some(answer)
 }
 
-fn undo_assignment(caller: &mut Caller) -> Option<Response> {
+fn undo_payment_assignment(caller: &mut Caller) -> Option<Response> {
     let path = "/dashboard/api/unmatched-payments";
     let list = caller.send_as_operator("GET", path, &Value::Null);
     let list = list.expect(200).json();

@@ -18,7 +18,7 @@ fn random_amount(caller: &mut Caller) -> Value {
     json!(caller.dice.pick(&amounts))
 }
 
-fn remember_refund(caller: &mut Caller, side: usize, answer: Response) -> Option<Response> {
+fn add_created_refund(caller: &mut Caller, side: usize, answer: Response) -> Option<Response> {
     if let Some(id) = created_id(&answer) {
         caller.scene.refunds.add(side, &id, &mut caller.dice);
     }
@@ -29,7 +29,7 @@ fn request_refund(caller: &mut Caller) -> Option<Response> {
     let (side, invoice) = caller.scene.invoices.pick_random(&mut caller.dice)?;
     let body = json!({ "invoice": invoice, "amount": random_amount(caller) });
     let answer = caller.send_to_sandbox("POST", "/sandbox/refunds", &body);
-    remember_refund(caller, side, answer)
+    add_created_refund(caller, side, answer)
 }
 
 fn request_refund_as_operator(caller: &mut Caller) -> Option<Response> {
@@ -39,7 +39,7 @@ fn request_refund_as_operator(caller: &mut Caller) -> Option<Response> {
         "toAddress": bs58::encode([7; 32]).into_string(), "reason": "sent back",
     });
     let answer = caller.send_about_account(side, "POST", "refunds", &body);
-    remember_refund(caller, side, answer)
+    add_created_refund(caller, side, answer)
 }
 
 /// Changes the status of a transfer, usually to the next status.

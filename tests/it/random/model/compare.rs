@@ -49,7 +49,7 @@ impl ModelHistory {
     }
 
     /// Returns the items of all pages of a list, oldest first.
-    pub(super) fn list_all(&self, path: &str, live: bool) -> Vec<Value> {
+    pub(super) fn list_items_of_all_pages(&self, path: &str, live: bool) -> Vec<Value> {
         let (mut found, mut before) = (Vec::new(), String::new());
         loop {
             let page = self
@@ -69,7 +69,7 @@ impl ModelHistory {
 
     pub(super) fn assert_ledger_and_events_match(&self) {
         for live in [false, true] {
-            let told = self.list_all("/v1/ledger?", live);
+            let told = self.list_items_of_all_pages("/v1/ledger?", live);
             let expected = self.world.ledger.iter().filter(|entry| entry.live == live);
             let expected: Vec<Value> = expected
                 .map(|entry| {
@@ -102,7 +102,10 @@ impl ModelHistory {
             assert_eq!(told, expected);
         }
         for invoice in &self.world.invoices {
-            let told = self.list_all(&format!("/v1/events?object={}&", invoice.id), invoice.live);
+            let told = self.list_items_of_all_pages(
+                &format!("/v1/events?object={}&", invoice.id),
+                invoice.live,
+            );
             let told: Vec<_> = told
                 .iter()
                 .map(|event| {

@@ -174,7 +174,7 @@ impl ModelInvoice {
     }
 
     /// Returns the coin of a simulated payment.
-    pub fn coin_to_pay(
+    pub fn simulated_payment_coin(
         &self,
         wanted: Option<&'static Coin>,
     ) -> Result<&'static Coin, ExpectedError> {

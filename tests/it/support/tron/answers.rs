@@ -4,13 +4,13 @@ use super::chain::{Action, Block, Chain, ContractStep, Transaction};
 use serde_json::{Value, json};
 
 /// Formats bytes in hexadecimal.
-pub fn hex_of(bytes: &[u8]) -> String {
+pub fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Formats an account in hexadecimal with its prefix.
 pub fn account_hex(account: &[u8; 20]) -> String {
-    format!("41{}", hex_of(account))
+    format!("41{}", to_hex(account))
 }
 
 /// Returns the response for a path, or `None` for an unknown path. The newest `lag` blocks are hidden.
@@ -19,14 +19,14 @@ pub fn response_body(chain: &Chain, path: &str, body: &Value, lag: usize) -> Opt
     let has = chain.blocks().len() - lag;
     let has = match side {
         "wallet" => has,
-        "walletsolidity" => Chain::final_count(has),
+        "walletsolidity" => Chain::final_block_count(has),
         _ => return None,
     };
     let blocks = &chain.blocks()[..has];
     let at = |field: &str| usize::try_from(body[field].as_u64().unwrap_or(0)).unwrap();
     let found = || {
         let id = body["value"].as_str()?;
-        let at = chain.height_of(id).filter(|at| *at < has)?;
+        let at = chain.height_of_transaction(id).filter(|at| *at < has)?;
         let sent = blocks[at].transactions.iter().find(|one| one.id == id)?;
         Some((at, sent))
     };
@@ -79,7 +79,7 @@ fn block_json(height: usize, block: &Block) -> Value {
 }
 
 fn repeated_hash(byte: u8) -> String {
-    hex_of(&[byte; 32])
+    to_hex(&[byte; 32])
 }
 
 fn transaction_json(sent: &Transaction) -> Value {
@@ -111,7 +111,7 @@ fn transaction_json(sent: &Transaction) -> Value {
             "ref_block_bytes": "1c8b", "ref_block_hash": "d78785ed02dd918f",
             "expiration": 1_777_437_813_000_u64, "timestamp": 1_777_437_756_016_u64,
         },
-        "raw_data_hex": hex_of(&sent.raw),
+        "raw_data_hex": to_hex(&sent.raw),
     })
 }
 
@@ -135,7 +135,7 @@ fn transaction_info_json(chain: &Chain, height: usize, block: &Block, sent: &Tra
     }
     if !sent.is_done {
         told["result"] = "FAILED".into();
-        told["resMessage"] = hex_of(b"REVERT opcode executed").into();
+        told["resMessage"] = to_hex(b"REVERT opcode executed").into();
     }
     if chain.keeps_internal && !steps.is_empty() {
         told["internal_transactions"] =
@@ -154,7 +154,7 @@ fn step_json(step: &ContractStep, is_done: bool) -> Value {
     }
     let mut told = json!({
         "hash": repeated_hash(2), "caller_address": account_hex(&step.from), "transferTo_address": account_hex(&step.to),
-        "callValueInfo": [value], "note": hex_of(step.note.as_bytes()),
+        "callValueInfo": [value], "note": to_hex(step.note.as_bytes()),
     });
     if step.is_rejected || !is_done {
         told["rejected"] = true.into();

@@ -93,7 +93,7 @@ impl Action {
     }
 
     /// Builds a contract call that makes token payments. The payments appear only in the logs of the transaction.
-    pub fn token_batch(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Action {
+    pub fn token_payments(contract: [u8; 20], from: [u8; 20], pays: &[([u8; 20], u64)]) -> Action {
         let logs = pays.iter().map(|(to, units)| transfer_log(contract, from, *to, *units));
         Action::Call {
             from,
@@ -118,11 +118,11 @@ pub fn transfer_log(
     units: u64,
 ) -> (String, Vec<String>, String) {
     let topics = vec![TRANSFER.to_owned(), account_word(from), account_word(to)];
-    (super::hex_of(&contract), topics, format!("{units:064x}"))
+    (super::to_hex(&contract), topics, format!("{units:064x}"))
 }
 
 fn account_word(account: [u8; 20]) -> String {
-    format!("{:0>64}", super::hex_of(&account))
+    format!("{:0>64}", super::to_hex(&account))
 }
 
 impl Transaction {
@@ -188,7 +188,7 @@ impl Chain {
     }
 
     /// Returns the number of final blocks of a chain with this many blocks.
-    pub fn final_count(blocks: usize) -> usize {
+    pub fn final_block_count(blocks: usize) -> usize {
         blocks.saturating_sub(NOT_FINAL_BLOCKS).max(1)
     }
 
@@ -197,7 +197,7 @@ impl Chain {
     }
 
     /// Returns the height of the block that contains a transaction, or `None` if it is pending.
-    pub fn height_of(&self, txid: &str) -> Option<usize> {
+    pub fn height_of_transaction(&self, txid: &str) -> Option<usize> {
         let has = |block: &Block| block.transactions.iter().any(|one| one.id == txid);
         self.blocks.iter().position(has)
     }
@@ -205,7 +205,7 @@ impl Chain {
     pub fn send(&mut self, act: Action, is_done: bool) -> String {
         self.made += 1;
         let raw = format!("transaction {}", self.made).into_bytes();
-        let id = super::hex_of(&Sha256::digest(&raw));
+        let id = super::to_hex(&Sha256::digest(&raw));
         self.waiting.push(Transaction { id: id.clone(), raw, act, is_done });
         id
     }
@@ -223,7 +223,7 @@ impl Chain {
         let wall = i64::try_from(wall.as_millis()).unwrap();
         let hash = Sha256::digest(format!("block {}", self.made));
         let block = Block {
-            id: format!("{:016x}{}", self.blocks.len(), &super::hex_of(&hash)[16..]),
+            id: format!("{:016x}{}", self.blocks.len(), &super::to_hex(&hash)[16..]),
             parent: tip.id.clone(),
             time_ms: (wall + self.ahead_ms).max(tip.time_ms + 1),
             transactions: self.waiting.drain(..count).collect(),
@@ -235,7 +235,7 @@ impl Chain {
     /// `gone`.
     pub fn reorg(&mut self, blocks: usize, gone: &[&str]) {
         let at = self.blocks.len() - blocks;
-        assert!(at >= Chain::final_count(self.blocks.len()), "what is final stays");
+        assert!(at >= Chain::final_block_count(self.blocks.len()), "what is final stays");
         let given_up = self.blocks.split_off(at).into_iter();
         let mut back: Vec<_> = given_up.flat_map(|block| block.transactions).collect();
         back.retain(|sent| !gone.contains(&sent.id.as_str()));
@@ -244,7 +244,7 @@ impl Chain {
     }
 
     /// Reverses the order of the pending transactions and returns their number.
-    pub fn reverse_pending(&mut self) -> usize {
+    pub fn reverse_pending_order(&mut self) -> usize {
         self.waiting.reverse();
         self.waiting.len()
     }

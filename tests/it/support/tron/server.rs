@@ -28,7 +28,7 @@ pub enum Fault {
 
 impl Fault {
     /// Builds a fault that passes each response to the closure `change`, which modifies it.
-    pub fn change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
+    pub fn from_change(change: impl Fn(&Value, &mut Value) + Send + Sync + 'static) -> Fault {
         Fault::Change(Arc::new(change))
     }
 
@@ -103,7 +103,7 @@ impl NodeServer {
         asked.iter().filter(|(of, _)| path.is_empty() || *of == path).map(|(_, count)| count).sum()
     }
 
-    pub fn hide_newest(&self, blocks: usize) {
+    pub fn hide_newest_blocks(&self, blocks: usize) {
         self.serving.lag.store(blocks, Ordering::SeqCst);
     }
 }

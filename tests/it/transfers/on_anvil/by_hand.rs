@@ -11,8 +11,8 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.new_processing(of));
-    let forgotten = merchant.new_processing(("refunds", ETH));
+    let both = [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing_transfer(of));
+    let forgotten = merchant.processing_transfer(("refunds", ETH));
     let invented = format!("0x{}", "ab".repeat(32));
     for sent in &both {
         for wrong in ["deadbeef", "0xdeadbeef", "0x", &"a".repeat(63), &"g".repeat(64)] {
@@ -36,7 +36,7 @@ fn unknown_txid_is_reviewed_after_6_hours_of_blocks_and_can_be_corrected() {
             "transaction {invented} was not seen for 6 hours. It may be the hash of a Safe"
         );
         merchant.wait_for_review(sent, &problem);
-        let txid = merchant.send_amount(sent);
+        let txid = merchant.send_transfer_amount(sent);
         merchant.enter_txid(sent, &txid.to_uppercase().replacen("0X", "0x", 1));
         right.push(txid);
     }
@@ -64,17 +64,17 @@ fn exact_amount_without_a_txid_is_matched_once() {
         ([("payouts", ETH), ("refunds", USDC)], USDC),
         ([("payouts", USDC), ("refunds", ETH)], ETH),
     ] {
-        let first = kinds.map(|of| merchant.new_processing(of));
-        let txids = first.each_ref().map(|sent| merchant.send_amount(sent));
+        let first = kinds.map(|of| merchant.processing_transfer(of));
+        let txids = first.each_ref().map(|sent| merchant.send_transfer_amount(sent));
         // A transaction with a different amount is only proposed to the operator.
-        let less = merchant.new_processing(("refunds", coin));
-        let proposed = merchant.send(coin, &less.to, less.units - 1);
+        let less = merchant.processing_transfer(("refunds", coin));
+        let proposed = merchant.send_coin(coin, &less.to, less.units - 1);
         merchant.restart_and_sync();
         merchant.assert_all_seen(&first, &txids);
         merchant.assert_waiting(&less);
         assert_eq!(merchant.read_transfer(&less)["proposals"][0]["txid"], proposed);
         merchant.enter_txid(&first[1], &txids[1]);
-        let second = merchant.new_processing_to(("refunds", coin), first[1].to.clone());
+        let second = merchant.processing_transfer_to(("refunds", coin), first[1].to.clone());
         for _ in 0..2 {
             let refused = merchant.apply_pay_action(&second, &txids[1]);
             refused.assert_error(409, "invalid_transition", Some("txid"));
@@ -82,7 +82,7 @@ fn exact_amount_without_a_txid_is_matched_once() {
             merchant.mine_and_sync(FINAL);
             merchant.assert_all_paid(&first, &txids);
         }
-        let own = merchant.send_amount(&second);
+        let own = merchant.send_transfer_amount(&second);
         merchant.mine_and_sync(FINAL);
         merchant.assert_paid(&second, &own);
     }
@@ -94,13 +94,13 @@ fn wrong_transaction_is_reviewed_until_corrected() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.new_processing(of));
-    let short = both.each_ref().map(|sent| merchant.send(sent.asset, &sent.to, 1_000));
+    let both = [("payouts", USDC), ("refunds", ETH)].map(|of| merchant.processing_transfer(of));
+    let short = both.each_ref().map(|sent| merchant.send_coin(sent.asset, &sent.to, 1_000));
     let nobody = merchant.new_destination();
-    let elsewhere = both.each_ref().map(|sent| merchant.send(sent.asset, &nobody, sent.units));
+    let elsewhere = both.each_ref().map(|sent| merchant.send_coin(sent.asset, &nobody, sent.units));
     let other = both.each_ref().map(|sent| {
         let coin = if sent.asset == ETH { USDC } else { ETH };
-        merchant.send(coin, &sent.to, sent.units.min(9_000))
+        merchant.send_coin(coin, &sent.to, sent.units.min(9_000))
     });
     let problems = [
         [" pays 0.001 of 0.199 USDC-ERC20", " pays 0.000000000000001 of 0.009 ETH"],
@@ -116,7 +116,7 @@ fn wrong_transaction_is_reviewed_until_corrected() {
             refused.assert_error(409, "invalid_transition", Some("force"));
         }
     }
-    let right = both.each_ref().map(|sent| merchant.send_amount(sent));
+    let right = both.each_ref().map(|sent| merchant.send_transfer_amount(sent));
     both.iter().zip(&right).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));
     merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&both, &right);
@@ -130,15 +130,15 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
     };
     let contract = merchant.node.deploy_forwarder();
     let (before, both) = (
-        merchant.balance(),
-        [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.new_processing(of)),
+        merchant.available_eur_balance(),
+        [("payouts", ETH), ("refunds", USDC)].map(|of| merchant.processing_transfer(of)),
     );
     let txids = both.each_ref().map(|sent| {
         let (to, units) = (address_word(&sent.to), format!("{:064x}", sent.units));
         let node = &merchant.node;
         let txid = match sent.asset {
-            ETH => node.call(&contract, "fail(address)", &[to], sent.units),
-            _ => node.call(&merchant.token, "fail(address,uint256)", &[to, units], 0),
+            ETH => node.call_contract(&contract, "fail(address)", &[to], sent.units),
+            _ => node.call_contract(&merchant.token, "fail(address,uint256)", &[to, units], 0),
         };
         txid.as_str().unwrap().to_owned()
     });
@@ -158,6 +158,6 @@ fn reverted_transaction_is_reviewed_and_fails_without_force_when_final() {
         merchant.apply_action(sent, &json!({ "action": "fail" })).expect(200);
         merchant.assert_only_event(sent, "failed");
     }
-    assert_ne!(merchant.balance(), before);
+    assert_ne!(merchant.available_eur_balance(), before);
     merchant.assert_audit_clean();
 }

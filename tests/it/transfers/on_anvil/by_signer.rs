@@ -19,7 +19,7 @@ pub(super) fn open_with_signer() -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, UNTESTED)?;
     let url = node.url.clone();
     let mut has_signer = true;
-    let mut merchant = EthMerchant::open_with(node, &url, |till, token| {
+    let mut merchant = EthMerchant::open_with_node(node, &url, |till, token| {
         let folder = till.served.file.parent().unwrap();
         let tokens = json!({ "tokens": { USDC: token } });
         let Some(signer) = Signer::set_up(folder, &url, tokens) else {
@@ -47,7 +47,7 @@ pub(super) fn open_with_signer() -> Option<EthMerchant> {
 pub(super) fn open_with_scripted_signer(untested: &str) -> Option<EthMerchant> {
     let node = Node::start(CHAIN_ID, untested)?;
     let url = node.url.clone();
-    let mut merchant = EthMerchant::open_with(node, &url, |till, _| {
+    let mut merchant = EthMerchant::open_with_node(node, &url, |till, _| {
         vec!["--signer".to_owned(), waiting_signer(&till.served)]
     });
     merchant.sent_by = "signer";
@@ -57,8 +57,11 @@ pub(super) fn open_with_scripted_signer(untested: &str) -> Option<EthMerchant> {
 impl EthMerchant {
     /// Creates a transfer in processing, for which the signer of [`open_with_scripted_signer`] runs.
     #[track_caller]
-    pub(super) fn new_with_running_signer(&mut self, of: (&str, &'static str)) -> EthTransfer {
-        let sent = self.new_approved(of, self.sent_by);
+    pub(super) fn new_transfer_with_running_signer(
+        &mut self,
+        of: (&str, &'static str),
+    ) -> EthTransfer {
+        let sent = self.approved_transfer(of, self.sent_by);
         self.start_processing(&sent);
         sent
     }
@@ -126,7 +129,7 @@ impl EthMerchant {
     fn wait_until_signer_ran(&self, starts: usize) {
         assert!(polling::wait_until(|| self.signer_start_count() == starts));
         let running = "select count(*) || '' from transfers where sending = 'running'";
-        self.till.served.wait_for_query(running, &["0"]);
+        self.till.served.wait_for_query_result(running, &["0"]);
     }
 
     /// Returns how often the signer was started.
@@ -143,7 +146,7 @@ fn kill_after_each_step_does_not_repeat_the_signer() {
     let mut starts = 0;
     for kinds in [[("payouts", ETH), ("refunds", USDC)], [("payouts", USDC), ("refunds", ETH)]] {
         let sent = merchant.node.transaction_count();
-        let both = kinds.map(|of| merchant.new_approved(of, "signer"));
+        let both = kinds.map(|of| merchant.approved_transfer(of, "signer"));
         let txids = both.each_ref().map(|sent| merchant.wait_for_signer_txid(sent));
         merchant.restart_and_sync();
         merchant.assert_all_seen(&both, &txids);
@@ -175,7 +178,7 @@ fn signer_that_outlives_the_server_is_not_run_again() {
         std::fs::remove_file(merchant.gate_path()).unwrap();
         let made = Command::new("mkfifo").arg(merchant.gate_path()).status();
         assert!(made.unwrap().success());
-        let sent = merchant.new_approved(of, "signer");
+        let sent = merchant.approved_transfer(of, "signer");
         assert!(polling::wait_until(|| merchant.signer_start_count() > at));
         merchant.restart_and_sync();
         merchant.wait_for_review(&sent, "nobody knows whether the signer sent it");
@@ -203,12 +206,12 @@ fn lost_signer_transaction_fails_no_later_transfer() {
         return;
     };
     merchant.node.set_mining_paused(true);
-    let lost = merchant.new_approved(("payouts", ETH), "signer");
+    let lost = merchant.approved_transfer(("payouts", ETH), "signer");
     let txid = merchant.wait_for_signer_txid(&lost);
     merchant.restart_and_sync();
     merchant.assert_seen(&lost, &txid);
     merchant.node.call_rpc("anvil_dropAllTransactions", json!([]));
-    let next = [USDC, ETH].map(|asset| merchant.new_approved(("refunds", asset), "signer"));
+    let next = [USDC, ETH].map(|asset| merchant.approved_transfer(("refunds", asset), "signer"));
     let problem = "tries again every 10 minutes: the node does not know an earlier transaction";
     for (round, state) in [(1, "waiting"), (2, "needs_review")] {
         for sent in &next {
@@ -225,7 +228,7 @@ fn lost_signer_transaction_fails_no_later_transfer() {
             // An operator uses the nonce of the lost transaction for another transaction.
             merchant.advance_ms(6 * MINUTE_MS);
             let nobody = merchant.new_destination();
-            merchant.send(ETH, &nobody, 1);
+            merchant.send_coin(ETH, &nobody, 1);
         }
         merchant.mine_and_sync(FINAL + 1);
     }
@@ -247,8 +250,8 @@ fn payment_of_an_approved_transfer_holds_the_signer() {
         return;
     };
     for (at, of) in [("payouts", USDC), ("refunds", ETH)].into_iter().enumerate() {
-        let sent = merchant.new_approved(of, "hand");
-        let arrived = merchant.send_amount(&sent);
+        let sent = merchant.approved_transfer(of, "hand");
+        let arrived = merchant.send_transfer_amount(&sent);
         merchant.restart_and_sync();
         let proposed = merchant.wait_for_state(&sent, "approved", "waiting", "");
         assert_eq!(proposed["proposals"][0]["txid"], arrived);

@@ -21,19 +21,19 @@ fn pay_ended_transfers(merchant: &mut EthMerchant) {
 #[track_caller]
 fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let cancelled = [(first, ETH), (second, USDC)];
-    let cancelled = cancelled.map(|of| merchant.new_approved(of, "hand"));
+    let cancelled = cancelled.map(|of| merchant.approved_transfer(of, "hand"));
     for sent in &cancelled {
         merchant.apply_action(sent, &json!({ "action": "cancel" })).expect(200);
     }
     merchant.node.set_mining_paused(true);
-    let (mut attached, txids) = merchant.send_and_attach(&[(second, ETH)]);
+    let (mut attached, txids) = merchant.enter_txids(&[(second, ETH)]);
     let entered = &txids[0];
     let signed = merchant.node.call_rpc("eth_getRawTransactionByHash", json!([entered]));
     let is_by_hand = merchant.sent_by == "hand";
     // If transfers are sent by hand, `other` has no transaction, and the transaction of `attached` is in the mempool.
     // If the signer sends, both transfers have transactions, which are dropped below.
     let other = if is_by_hand {
-        merchant.new_processing((first, USDC))
+        merchant.processing_transfer((first, USDC))
     } else {
         merchant.send_transfer((first, USDC)).0
     };
@@ -47,13 +47,13 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     for sent in &failed {
         merchant.apply_action(sent, &json!({ "action": "fail", "force": true })).expect(200);
     }
-    let balance = merchant.balance();
+    let balance = merchant.available_eur_balance();
     let all: Vec<_> = cancelled.iter().chain(&failed).collect();
     if !is_by_hand {
         merchant.node.call_rpc("eth_sendRawTransaction", json!([signed]));
     }
     for sent in &all[..3] {
-        merchant.send_amount(sent);
+        merchant.send_transfer_amount(sent);
     }
     // For the first three transfers, the review opens when the server sees the payment. For the fourth, it opens when
     // the payment is final.
@@ -67,7 +67,7 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
     merchant.mine_and_sync(FINAL);
     merchant.wait_for_state(all[3], "failed", "needs_review", entered);
     merchant.resolve_review(all[3], "arrived", "adjust").expect(200);
-    let adjusted = merchant.balance();
+    let adjusted = merchant.available_eur_balance();
     assert_ne!(adjusted, balance);
     for _ in 0..2 {
         merchant.mine_and_sync(FINAL);
@@ -76,7 +76,7 @@ fn end_then_pay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]
             merchant.wait_for_state(sent, status.as_str().unwrap(), "settled", "");
         }
     }
-    assert_eq!(merchant.balance(), adjusted);
+    assert_eq!(merchant.available_eur_balance(), adjusted);
 }
 
 #[test]
@@ -96,9 +96,9 @@ fn overpay_transfers(merchant: &mut EthMerchant, [first, second]: [&str; 2]) {
     let all = [(first, USDC), (second, ETH), ("refunds", USDC)];
     let starts = usize::from(merchant.sent_by == "signer");
     let sent = [0, 1, 2].map(|at: usize| {
-        let sent = merchant.new_with_running_signer(all[at]);
+        let sent = merchant.new_transfer_with_running_signer(all[at]);
         let more = sent.units / 100 + u128::from(at < 2);
-        let txid = merchant.send(sent.asset, &sent.to, sent.units + more);
+        let txid = merchant.send_coin(sent.asset, &sent.to, sent.units + more);
         merchant.attach_txid(&sent, &txid);
         (sent, txid)
     });

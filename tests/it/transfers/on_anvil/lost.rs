@@ -19,7 +19,7 @@ fn dropped_transaction_fails_without_force_when_its_nonce_is_used() {
 
 fn play_dropped_transactions(merchant: &mut EthMerchant) {
     merchant.node.set_mining_paused(true);
-    let (both, txids) = merchant.send_and_attach(&[("payouts", ETH), ("refunds", USDC)]);
+    let (both, txids) = merchant.enter_txids(&[("payouts", ETH), ("refunds", USDC)]);
     merchant.restart_and_sync();
     for sent in &both {
         merchant.wait_for_state(sent, "processing", "seen", "in the mempool since 2");
@@ -36,7 +36,7 @@ fn play_dropped_transactions(merchant: &mut EthMerchant) {
     }
     // Other transactions use the nonces of the lost transactions.
     let nobody = merchant.new_destination();
-    both.iter().for_each(|_| drop(merchant.send(ETH, &nobody, 1)));
+    both.iter().for_each(|_| drop(merchant.send_coin(ETH, &nobody, 1)));
     merchant.mine_and_sync(1);
     both.iter().for_each(|sent| assert_fails_only_by_force(merchant, sent));
     merchant.mine_and_sync(FINAL);
@@ -47,7 +47,7 @@ fn play_dropped_transactions(merchant: &mut EthMerchant) {
         merchant.assert_only_event(sent, "failed");
     }
     // Payments arrive after the transfers ended.
-    both.iter().for_each(|sent| drop(merchant.send_amount(sent)));
+    both.iter().for_each(|sent| drop(merchant.send_transfer_amount(sent)));
     merchant.mine_and_sync(1);
     for sent in &both {
         let problem = "pays exactly the amount, after the end";
@@ -79,7 +79,7 @@ fn play_replacements(merchant: &mut EthMerchant) {
 /// less.
 #[track_caller]
 fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
-    let (all, old) = merchant.send_and_attach(kinds);
+    let (all, old) = merchant.enter_txids(kinds);
     merchant.restart_and_sync();
     merchant.assert_all_seen(&all, &old);
     let nobody = merchant.new_destination();
@@ -91,7 +91,7 @@ fn replace_and_settle(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]
             _ => (&sent.to, sent.units),
         };
         let paid = merchant.payment_fields(sent.asset, to, units);
-        merchant.node.replace(&old[at], paid).as_str().unwrap().to_owned()
+        merchant.node.replace_transaction(&old[at], paid).as_str().unwrap().to_owned()
     });
     merchant.mine_and_sync(1);
     merchant.restart_and_sync();
@@ -133,7 +133,7 @@ fn play_reorg(merchant: &mut EthMerchant) {
     merchant.node.call_rpc("evm_revert", json!([before]));
     merchant.mine_and_sync(5);
     both.iter().for_each(|sent| merchant.assert_waiting(sent));
-    broadcast_again(merchant, &raws);
+    broadcast_transactions_again(merchant, &raws);
     merchant.mine_and_sync(1);
     merchant.assert_all_seen(&both, &txids);
     merchant.mine_and_sync(FINAL);
@@ -151,7 +151,7 @@ fn signed_transactions(merchant: &EthMerchant, txids: &[String]) -> Vec<serde_js
 }
 
 #[track_caller]
-fn broadcast_again(merchant: &EthMerchant, raws: &[serde_json::Value]) {
+fn broadcast_transactions_again(merchant: &EthMerchant, raws: &[serde_json::Value]) {
     for raw in raws {
         let txid = merchant.node.call_rpc("eth_sendRawTransaction", json!([raw]));
         merchant.node.wait_for_receipt(&txid);
@@ -179,7 +179,7 @@ fn play_lost_paid_transactions(merchant: &mut EthMerchant) {
 #[track_caller]
 fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'static str)]) {
     let before = merchant.node.call_rpc("evm_snapshot", json!([]));
-    let (all, txids) = merchant.send_and_attach(kinds);
+    let (all, txids) = merchant.enter_txids(kinds);
     let raws = signed_transactions(merchant, &txids);
     merchant.mine_and_sync(2);
     merchant.assert_all_paid(&all, &txids);
@@ -192,14 +192,14 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
         let refused = merchant.resolve_review(sent, "gone", "resolve");
         refused.assert_error(409, "invalid_transition", Some("action"));
     }
-    let balance = merchant.balance();
+    let balance = merchant.available_eur_balance();
     merchant.resolve_review(&all[2], "gone", "adjust").expect(200);
-    let adjusted = merchant.balance();
+    let adjusted = merchant.available_eur_balance();
     assert_ne!(adjusted, balance);
     // The first transaction is broadcast again. The second transfer is paid again, before the new transaction id is
     // entered.
-    broadcast_again(merchant, &raws[..1]);
-    let other = merchant.send_amount(&all[1]);
+    broadcast_transactions_again(merchant, &raws[..1]);
+    let other = merchant.send_transfer_amount(&all[1]);
     merchant.mine_and_sync(2);
     merchant.enter_txid(&all[1], &other);
     merchant.restart_and_sync();
@@ -210,16 +210,16 @@ fn reorganise_and_resolve_reviews(merchant: &mut EthMerchant, kinds: &[(&str, &'
         merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&all, &settled);
     }
-    assert_eq!(merchant.balance(), adjusted);
+    assert_eq!(merchant.available_eur_balance(), adjusted);
     // The transaction whose amount was reversed is confirmed again.
-    broadcast_again(merchant, &raws[2..]);
+    broadcast_transactions_again(merchant, &raws[2..]);
     merchant.mine_and_sync(2);
     let problem = "is confirmed again, after its amount was booked back";
     merchant.wait_for_state(&all[2], "paid", "needs_review", problem);
     merchant.resolve_review(&all[2], "arrived", "adjust").expect(200);
     merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&all, &settled);
-    assert_eq!(merchant.balance(), balance);
+    assert_eq!(merchant.available_eur_balance(), balance);
     for sent in &all {
         assert_eq!(merchant.destination_balance(sent), sent.units);
     }

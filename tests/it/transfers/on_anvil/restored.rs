@@ -41,14 +41,14 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
         let kind = ["refunds", "payouts"][usize::from(place == payout)];
         (kind, [ETH, USDC][(place + payout) % 2])
     };
-    let unsent = merchant.new_with_running_signer(("refunds", USDC));
+    let unsent = merchant.new_transfer_with_running_signer(("refunds", USDC));
     if merchant.sent_by == "signer" {
         merchant.write_signer_response(&unsent, r#"{"sent": false, "reason": "low funds"}"#);
         merchant.wait_for_review(&unsent, "the signer sent nothing: low funds");
     }
     // The signer is busy with this transfer when the next transfer is approved.
-    let processing = merchant.new_with_running_signer(kind(2));
-    let approved = merchant.new_approved(kind(1), merchant.sent_by);
+    let processing = merchant.new_transfer_with_running_signer(kind(2));
+    let approved = merchant.approved_transfer(kind(1), merchant.sent_by);
     let to = merchant.new_destination();
     let requested = merchant.request_transfer(kind(0), to);
     let copy = merchant.till.served.path(&format!("copy{payout}.db"));
@@ -59,13 +59,13 @@ fn restore_old_copy(merchant: &mut EthMerchant, payout: usize) -> CopiedEthTrans
         if merchant.read_transfer(&of)["status"] == "approved" {
             merchant.start_processing(&of);
         }
-        let txid = merchant.send_amount(&of);
+        let txid = merchant.send_transfer_amount(&of);
         merchant.attach_txid(&of, &txid);
         (of, txid)
     });
     // A transfer without approval has no fixed amount, so any amount is proposed.
     let (requested, _) = &paid[2];
-    let other = merchant.send(requested.asset, &requested.to, 7_000);
+    let other = merchant.send_coin(requested.asset, &requested.to, 7_000);
     merchant.mine_and_sync(FINAL);
     for (of, txid) in &paid {
         merchant.assert_paid(of, txid);
@@ -158,7 +158,7 @@ fn fail_unsent_transfer(merchant: &mut EthMerchant, of: &EthTransfer, payout: us
     }
     let words = [address_word(&of.to), format!("{:064x}", of.units)];
     let token = &merchant.token;
-    let reverted = merchant.node.call(token, "fail(address,uint256)", &words, 0);
+    let reverted = merchant.node.call_contract(token, "fail(address,uint256)", &words, 0);
     merchant.enter_txid(of, reverted.as_str().unwrap());
     merchant.mine_and_sync(FINAL);
     merchant.wait_for_review(of, "");

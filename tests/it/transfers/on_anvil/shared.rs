@@ -17,7 +17,7 @@ fn send_batch(merchant: &EthMerchant, to: &[&EthTransfer]) -> String {
     words.push(number(count));
     words.extend(to.iter().map(|sent| number(sent.units)));
     let function = "batch(address[],uint256[])";
-    let txid = merchant.node.call(&merchant.token, function, &words, 0);
+    let txid = merchant.node.call_contract(&merchant.token, function, &words, 0);
     txid.as_str().unwrap().to_owned()
 }
 
@@ -26,10 +26,10 @@ fn each_log_of_a_transaction_pays_one_transfer() {
     let Some(mut merchant) = EthMerchant::open(UNTESTED) else {
         return;
     };
-    let payout = merchant.new_processing(("payouts", USDC));
-    let first = merchant.new_processing(("refunds", USDC));
+    let payout = merchant.processing_transfer(("payouts", USDC));
+    let first = merchant.processing_transfer(("refunds", USDC));
     let [second, third] =
-        [(); 2].map(|()| merchant.new_processing_to(("refunds", USDC), first.to.clone()));
+        [(); 2].map(|()| merchant.processing_transfer_to(("refunds", USDC), first.to.clone()));
     merchant.node.set_mining_paused(true);
     let txid = send_batch(&merchant, &[&payout, &first, &second]);
     // The transaction is not in a block yet.
@@ -49,7 +49,7 @@ fn each_log_of_a_transaction_pays_one_transfer() {
         merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&paid, &txids);
     }
-    let own = merchant.send_amount(&third);
+    let own = merchant.send_transfer_amount(&third);
     merchant.mine_and_sync(FINAL);
     merchant.assert_paid(&third, &own);
     merchant.assert_audit_clean();
@@ -61,15 +61,15 @@ fn entered_txid_takes_its_output_from_an_automatic_match() {
         return;
     };
     for asset in [ETH, USDC] {
-        let first = merchant.new_processing(("refunds", asset));
-        let found = merchant.send_amount(&first);
+        let first = merchant.processing_transfer(("refunds", asset));
+        let found = merchant.send_transfer_amount(&first);
         merchant.restart_and_sync();
         merchant.assert_seen(&first, &found);
-        let second = merchant.new_processing_to(("refunds", asset), first.to.clone());
+        let second = merchant.processing_transfer_to(("refunds", asset), first.to.clone());
         merchant.enter_txid(&second, &found);
         merchant.assert_seen(&second, &found);
         merchant.assert_waiting(&first);
-        let own = merchant.send_amount(&first);
+        let own = merchant.send_transfer_amount(&first);
         merchant.mine_and_sync(FINAL);
         merchant.assert_all_paid(&[first, second], &[own, found]);
     }
@@ -82,22 +82,22 @@ fn signer_txid_that_pays_another_transfer_is_reviewed() {
         return;
     };
     let url = node.url.clone();
-    let mut merchant = EthMerchant::open_with(node, &url, |till, _| {
+    let mut merchant = EthMerchant::open_with_node(node, &url, |till, _| {
         let script = format!("cat > /dev/null\ncat {}", till.served.path("answer").display());
         vec!["--signer".to_owned(), till.served.write_program("signer", &script)]
     });
-    let first = merchant.new_processing(("refunds", ETH));
-    let txid = merchant.send_amount(&first);
+    let first = merchant.processing_transfer(("refunds", ETH));
+    let txid = merchant.send_transfer_amount(&first);
     merchant.enter_txid(&first, &txid);
     merchant.restart_and_sync();
     merchant.assert_seen(&first, &txid);
     let answer = json!({ "txid": txid }).to_string();
     std::fs::write(merchant.till.served.path("answer"), answer).unwrap();
-    let second = merchant.new_approved_to(("refunds", ETH), "signer", first.to.clone());
+    let second = merchant.approved_to(("refunds", ETH), "signer", first.to.clone());
     let reviewed =
         merchant.wait_for_review(&second, "pays this destination for other transfers only");
     assert_eq!(reviewed["txid"], txid);
-    let right = merchant.send_amount(&second);
+    let right = merchant.send_transfer_amount(&second);
     merchant.enter_txid(&second, &right);
     merchant.mine_and_sync(FINAL);
     merchant.assert_all_paid(&[first, second], &[txid, right]);

@@ -18,12 +18,12 @@ fn contract_transfer_of_coin_is_seen_only_with_traces() {
     for method in ["trace_block", "trace_transaction"] {
         proxy.inject(method, RpcFault::error(-32601, "Method not found"));
     }
-    let mut merchant = EthMerchant::open_with(node, &proxy.url(), |_, _| Vec::new());
-    let both = ["payouts", "refunds"].map(|kind| merchant.new_processing((kind, ETH)));
+    let mut merchant = EthMerchant::open_with_node(node, &proxy.url(), |_, _| Vec::new());
+    let both = ["payouts", "refunds"].map(|kind| merchant.processing_transfer((kind, ETH)));
     let txids = both.each_ref().map(|sent| {
         let to = [address_word(&sent.to)];
         let node = &merchant.node;
-        let txid = node.call(&contract, "delegate(address)", &to, sent.units);
+        let txid = node.call_contract(&contract, "delegate(address)", &to, sent.units);
         txid.as_str().unwrap().to_owned()
     });
     both.iter().zip(&txids).for_each(|(sent, txid)| merchant.enter_txid(sent, txid));

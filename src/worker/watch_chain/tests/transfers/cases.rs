@@ -7,7 +7,7 @@ use crate::domain::transfer::sender::SentBy;
 use crate::domain::transfer::{SendingState, Transfer, TransferKind};
 use crate::service::chains::apply::BatchStart;
 use crate::service::tests::{
-    audit_findings, block_on, change_transfer, refusal_of, request_refund,
+    audit_findings, block_on, change_transfer, request_refund, unwrap_refusal,
 };
 use crate::worker::watch_chain::FollowOutcome;
 use serde_json::{Value, json};
@@ -47,13 +47,13 @@ impl RefundHistory {
     }
 
     /// Changes a stored refund directly, as a signer or a restore does.
-    fn change_refund(&self, id: &str, change: impl FnOnce(&mut Transfer) + Send + 'static) {
+    fn update_stored_refund(&self, id: &str, change: impl FnOnce(&mut Transfer) + Send + 'static) {
         change_transfer(&self.shop.service, id, change);
     }
 
     fn set_sending_state(&self, id: &str, sending: SendingState) {
         let now = self.now;
-        self.change_refund(id, move |transfer| {
+        self.update_stored_refund(id, move |transfer| {
             transfer.sent_by = Some(SentBy::Signer);
             transfer.signer_at = Some(now);
             transfer.sending = Some(sending);
@@ -67,9 +67,9 @@ impl RefundHistory {
     /// id.
     fn pay_refund_amount(&mut self, to: usize, times: u128) -> String {
         let to = foreign_addresses(self.chain())[to].clone();
-        let amount = Units(self.shop.sixty_euros() / 10 * times);
-        let spends = self.new_input();
-        self.send(spends, vec![(0, to, amount)])
+        let amount = Units(self.shop.units_for_sixty_euros() / 10 * times);
+        let spends = self.new_transaction_inputs();
+        self.send_transaction(spends, vec![(0, to, amount)])
     }
 
     /// Takes some steps of the follower. Returns the log lines of these steps.
@@ -102,7 +102,7 @@ impl RefundHistory {
 const PAID: &str = "paid";
 
 #[test]
-fn destination_of_a_paid_refund_is_watched_until_its_block_is_beyond_the_horizon() {
+fn paid_refund_destination_is_not_watched_after_many_blocks() {
     for (asset, blocks) in [("BTC", 100), ("ETH", 60)] {
         let mut all = RefundHistory::new(asset, 1);
         let [paid, open] = [0, 1].map(|to| all.process_refund(to));
@@ -169,7 +169,7 @@ fn exact_payment_settles_a_refund_of_a_signer_but_not_a_restored_refund() {
             assert!(service.transfers_to_send(later, 9).unwrap().is_empty());
             assert_eq!(service.next_signer_retry(Time(0)).unwrap(), None);
             let again = block_on(service.begin_sending(later, KIND, &id));
-            assert_eq!(refusal_of(again).code.to_string(), "invalid_transition");
+            assert_eq!(unwrap_refusal(again).code.to_string(), "invalid_transition");
             all.mine_until_final();
             assert_eq!(all.refund_state(&id), [PAID, "settled", &txid], "{asset} {sending}");
             assert_eq!(audit_findings(&all.shop.service), Vec::<String>::new());
@@ -193,7 +193,7 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
     all.now = all.now.plus_ms(900);
     let id = all.approve_refund(0, AMOUNT);
     let now = all.now;
-    all.change_refund(&id, move |transfer| {
+    all.update_stored_refund(&id, move |transfer| {
         transfer.sent_by = Some(SentBy::Signer);
         transfer.signer_at = Some(now);
     });
@@ -207,7 +207,7 @@ fn signer_is_not_started_for_a_refund_with_a_matching_payment() {
     assert!(service.transfers_to_send(all.now, 9).unwrap().is_empty());
     // Simulates a signer whose start was decided before the payment was seen.
     let begun = block_on(service.begin_sending(all.now, TransferKind::Refund, &id));
-    assert_eq!(refusal_of(begun).code.to_string(), "invalid_transition");
+    assert_eq!(unwrap_refusal(begun).code.to_string(), "invalid_transition");
     assert_eq!(all.refund_view(&id)["proposals"][0]["txid"], txid);
     all.apply_action(&id, &json!({ "action": "dismiss", "txid": txid })).unwrap();
     let service = &all.shop.service;
@@ -257,14 +257,14 @@ fn payment_of_a_failed_refund_is_reviewed() {
 fn replacement_transaction_belongs_to_the_refund_of_the_original() {
     let mut all = RefundHistory::new("BTC", 1);
     let (first, second) = (all.process_refund(0), all.process_refund(0));
-    let spends = all.new_input();
+    let spends = all.new_transaction_inputs();
     let to = foreign_addresses(all.chain())[0].clone();
-    let amount = Units(all.shop.sixty_euros() / 10);
-    let txid = all.send(spends.clone(), vec![(0, to.clone(), amount)]);
+    let amount = Units(all.shop.units_for_sixty_euros() / 10);
+    let txid = all.send_transaction(spends.clone(), vec![(0, to.clone(), amount)]);
     all.apply_action(&first, &json!({ "action": "pay", "txid": txid })).unwrap();
     all.catch_up();
     assert_eq!(all.refund_state(&first)[2], txid);
-    let by = all.send(spends, vec![(0, to, amount)]);
+    let by = all.send_transaction(spends, vec![(0, to, amount)]);
     all.mine_until_final();
     assert_eq!(all.refund_state(&first), [PAID, "settled", &by]);
     assert_eq!(all.refund_state(&second), [json!("processing"), json!("waiting"), Value::Null]);
@@ -277,10 +277,10 @@ fn transaction_of_one_refund_may_pay_another_refund() {
         all.node.has_index = has_index;
         let (first, second) = (all.process_refund(0), all.process_refund(1));
         let [one, other, _] = foreign_addresses(all.chain());
-        let amount = all.shop.sixty_euros() / 10;
-        let spends = all.new_input();
+        let amount = all.shop.units_for_sixty_euros() / 10;
+        let spends = all.new_transaction_inputs();
         let pays = vec![(0, one, Units(amount)), (1, other, Units(amount * 3))];
-        let txid = all.send(spends, pays);
+        let txid = all.send_transaction(spends, pays);
         all.mine_until_final();
         assert_eq!(all.refund_state(&first), [PAID, "settled", &txid], "{asset}");
         assert_eq!(all.refund_state(&second)[1], "waiting", "{asset}");
@@ -302,7 +302,7 @@ fn log_contains_the_state_of_refund_transactions() {
     all.pay_refund_amount(0, 1);
     let lost = all.pay_refund_amount(1, 1);
     let mut lines = all.follow_and_collect_log();
-    all.memory.lock().unwrap().evict(|sent| sent.txid == lost);
+    all.memory.lock().unwrap().evict_transactions(|sent| sent.txid == lost);
     lines.extend(all.follow_and_collect_log());
     all.mine(30, |_| true);
     lines.extend(all.follow_and_collect_log());
@@ -326,7 +326,7 @@ fn refund_without_first_block(asset: &str, blocks: Option<u32>) -> (RefundHistor
     all.mine(20, |_| true);
     let height = all.memory.lock().unwrap().tip().block.height;
     all.node.pruned_below = blocks.map_or(0, |blocks| height - blocks);
-    all.change_refund(&id, |transfer| transfer.sending_progress.watched_from = None);
+    all.update_stored_refund(&id, |transfer| transfer.sending_progress.watched_from = None);
     all.catch_up();
     (all, id)
 }

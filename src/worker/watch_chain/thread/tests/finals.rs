@@ -50,7 +50,7 @@ impl FinalityScene {
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
         let wakers = ChainWakers::default();
-        wakers.signal_rates();
+        wakers.signal_rates_ready();
         let (watch, waker) = (start_watch(&service, CHAIN, &[]), wakers.for_chain(CHAIN));
         let following =
             FollowerState::new(watch, connect, clock, PollIntervals::for_chain(CHAIN), waker);
@@ -85,7 +85,7 @@ impl FinalityScene {
 
 fn mine_blocks(memory: &Mutex<MemoryChain>, blocks: usize) {
     for _ in 0..blocks {
-        memory.lock().unwrap().mine(NOW, |_| true);
+        memory.lock().unwrap().mine_block(NOW, |_| true);
     }
 }
 

@@ -4,7 +4,7 @@
 use super::{ChainWakers, FollowerState, PollIntervals};
 use crate::chain::memory::{MemoryChain, MemoryNode, MemoryTransaction};
 use crate::chain::urls::Connector;
-use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, WatchTargets};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::Chain;
 use crate::domain::money::coin::Units;
@@ -37,9 +37,9 @@ impl Node for SharedNode {
         self.0.lock().unwrap().node.head()
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         let mut url = self.0.lock().unwrap();
-        let hash = url.node.hash_at(height)?;
+        let hash = url.node.block_hash_at(height)?;
         Ok(hash.filter(|_| url.lost != Some(height)))
     }
 
@@ -47,7 +47,7 @@ impl Node for SharedNode {
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         let mut url = self.0.lock().unwrap();
         match url.lost {
@@ -59,13 +59,13 @@ impl Node for SharedNode {
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         self.0.lock().unwrap().node.mempool(unconfirmed, watched)
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
-        self.0.lock().unwrap().node.block_of(txid)
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+        self.0.lock().unwrap().node.block_of_transaction(txid)
     }
 }
 
@@ -132,7 +132,7 @@ impl HeadScene {
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
         let wakers = ChainWakers::default();
-        wakers.signal_rates();
+        wakers.signal_rates_ready();
         let mut watch = start_watch(&shop.service, CHAIN, &[]);
         watch.test_networks = true;
         let (connect, waker) = (Box::new(two.clone()), wakers.for_chain(CHAIN));
@@ -156,7 +156,7 @@ impl HeadScene {
     /// Lets this many minutes pass, then mines all unconfirmed transactions.
     fn mine_after_minutes(&mut self, minutes: i64) {
         self.time.advance(minutes * MINUTE_MS);
-        self.memory.lock().unwrap().mine(self.now(), |_| true);
+        self.memory.lock().unwrap().mine_block(self.now(), |_| true);
     }
 
     fn poll_for_minutes(&mut self, minutes: i64) {
@@ -182,7 +182,7 @@ impl HeadScene {
     fn pay(&self, address: String) {
         let mut memory = self.memory.lock().unwrap();
         let (txid, other) = (memory.new_id(), memory.new_id());
-        memory.send(MemoryTransaction {
+        memory.send_transaction(MemoryTransaction {
             txid,
             spends: vec![InputSource::Output(other, 0)],
             pays: vec![(0, address, Units(100_000))],
@@ -247,7 +247,7 @@ fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     let other = MemoryChain::new(scene.shop.asset, "regtest", NOW);
     let other = Arc::new(Mutex::new(other));
     for _ in 0..9 {
-        other.lock().unwrap().mine(scene.now(), |_| true);
+        other.lock().unwrap().mine_block(scene.now(), |_| true);
     }
     scene.two.urls[1].lock().unwrap().node = MemoryNode::new(&other);
     scene.poll_for_minutes(5);
@@ -281,7 +281,7 @@ fn lost_block_is_reported_and_the_next_url_is_used() {
     assert!(scene.shop.create_invoice(now).is_some());
     // Block 2 is the last block that was read.
     scene.set_lost_block(0, Some(2));
-    scene.memory.lock().unwrap().mine(now, |_| true);
+    scene.memory.lock().unwrap().mine_block(now, |_| true);
     for _ in 0..2 {
         scene.poll();
         let shown = scene.chain_view();

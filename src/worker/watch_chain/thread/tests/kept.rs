@@ -28,7 +28,7 @@ impl FollowerScene {
         let memory = MemoryChain::new(shop.asset, CHAIN.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
         for _ in 0..100 {
-            memory.lock().unwrap().mine(NOW, |_| true);
+            memory.lock().unwrap().mine_block(NOW, |_| true);
         }
         let (asked, failures) = channel();
         let of = Arc::clone(&memory);
@@ -40,7 +40,7 @@ impl FollowerScene {
         let time = Arc::new(ManualTime::new(NOW));
         let clock = Arc::new(Clock::steady(TimeSource::Manual(time), NOW));
         let wakers = ChainWakers::default();
-        wakers.signal_rates();
+        wakers.signal_rates_ready();
         let (watch, waker) = (start_watch(&shop.service, CHAIN, &[]), wakers.for_chain(CHAIN));
         let following =
             FollowerState::new(watch, connect, clock, PollIntervals::for_chain(CHAIN), waker);

@@ -2,7 +2,7 @@
 
 use super::{ChainWaker, ChainWakers, EXPECTED_MS, Follower, FollowerState, PollIntervals};
 use crate::chain::memory::{MemoryChain, MemoryNode};
-use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, Watched};
+use crate::chain::{BlockRead, Head, MempoolRead, Node, NodeError, WatchTargets};
 use crate::clock::{Clock, ManualTime, TimeSource};
 use crate::domain::asset::{Asset, Chain};
 use crate::domain::observation::Block;
@@ -12,7 +12,7 @@ use crate::domain::transfer::inputs::MoveTransfer;
 use crate::service::Service;
 use crate::service::tests::{
     NOW, TempFile, block_on, create_invoice_address, create_live_invoice, live_caller,
-    request_refund, sandbox_with_expect_callback, service_with_nodes,
+    request_refund, sandbox_with_expected_money_callback, service_with_nodes,
 };
 use crate::worker::watch_chain::tests::start_watch;
 use crate::worker::watch_chain::waker::Pause;
@@ -44,16 +44,16 @@ impl Node for CountingNode {
         self.of.head()
     }
 
-    fn hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
+    fn block_hash_at(&mut self, height: u32) -> Result<Option<String>, NodeError> {
         self.asked += 1;
-        self.of.hash_at(height)
+        self.of.block_hash_at(height)
     }
 
     fn blocks(
         &mut self,
         from: u32,
         to: u32,
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<Vec<BlockRead>, NodeError> {
         self.asked += 1;
         self.of.blocks(from, to, watched)
@@ -62,15 +62,15 @@ impl Node for CountingNode {
     fn mempool(
         &mut self,
         unconfirmed: &[String],
-        watched: &dyn Watched,
+        watched: &dyn WatchTargets,
     ) -> Result<MempoolRead, NodeError> {
         self.asked += 1;
         self.of.mempool(unconfirmed, watched)
     }
 
-    fn block_of(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
+    fn block_of_transaction(&mut self, txid: &str) -> Result<Option<Block>, NodeError> {
         self.asked += 1;
-        self.of.block_of(txid)
+        self.of.block_of_transaction(txid)
     }
 
     fn request_count(&self) -> u64 {
@@ -104,7 +104,8 @@ impl PaceScene {
         let chain = asset.chain;
         let chain_wakers = Arc::new(ChainWakers::default());
         let own = Arc::clone(&chain_wakers);
-        let (service, file) = sandbox_with_expect_callback(move |chain| own.signal_money(chain));
+        let (service, file) =
+            sandbox_with_expected_money_callback(move |chain| own.signal_expected_payment(chain));
         let memory = MemoryChain::new(asset, chain.row().networks.0, NOW);
         let memory = Arc::new(Mutex::new(memory));
         let (asked, heads) = channel();
@@ -122,7 +123,7 @@ impl PaceScene {
         let clock = Clock::steady(TimeSource::Manual(Arc::clone(&time)), NOW);
         let watch = start_watch(&service, chain, &[]);
         let (pace, waker) = (PollIntervals::for_chain(chain), chain_wakers.for_chain(chain));
-        chain_wakers.signal_rates();
+        chain_wakers.signal_rates_ready();
         let following = FollowerState::new(watch, connect, Arc::new(clock), pace, waker);
         PaceScene { service, memory, chain_wakers, time, heads, news, following, _file: file }
     }
@@ -161,7 +162,7 @@ fn chain_of_a_selected_coin_is_polled_at_once_and_often() {
         assert!(scene.pause_ends_at_once());
         for other in [Chain::Dogecoin, Chain::Base] {
             assert!(
-                !scene.chain_wakers.for_chain(other).take_money_signal(),
+                !scene.chain_wakers.for_chain(other).take_expected_payment_signal(),
                 "{asset} is none of {other}"
             );
         }
@@ -174,14 +175,14 @@ fn chain_of_a_selected_coin_is_polled_at_once_and_often() {
         let chain = scene.chain();
         assert!(block_on(service.expire_invoices(late)).is_ok());
         scene.time.advance(30 * DAY_MS);
-        scene.memory.lock().unwrap().mine(late, |_| true);
+        scene.memory.lock().unwrap().mine_block(late, |_| true);
         scene.run_until_idle();
-        block_on(service_of(&scene).expire_invoices(late.plus_ms(DAY_MS))).unwrap();
+        block_on(clone_service(&scene).expire_invoices(late.plus_ms(DAY_MS))).unwrap();
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)), "{chain}");
     }
 }
 
-fn service_of(scene: &PaceScene) -> Arc<Service> {
+fn clone_service(scene: &PaceScene) -> Arc<Service> {
     Arc::clone(&scene.service)
 }
 
@@ -199,12 +200,12 @@ fn chain_of_a_processing_refund_is_polled_at_once() {
     let id = request_refund(service, &merchant, NOW, ("5.00", to));
     for (action, is_woken) in [("approve", false), ("process", true)] {
         let waker = scene.chain_wakers.for_chain(scene.chain());
-        waker.take_money_signal();
+        waker.take_expected_payment_signal();
         let body = json!({ "action": action });
         let body = MoveTransfer::read(body.as_object().unwrap()).unwrap();
         block_on(service.apply_operator_step(NOW, "op", TransferKind::Refund, &id, body.into()))
             .unwrap();
-        assert_eq!(waker.take_money_signal(), is_woken, "{action}");
+        assert_eq!(waker.take_expected_payment_signal(), is_woken, "{action}");
     }
 }
 
@@ -215,7 +216,7 @@ fn chain_is_polled_often_after_a_customer_address_is_shown() {
         assert_eq!(scene.run_until_idle(), (slow, Some(quick)));
         for _ in 0..2 {
             let caller = live_caller(&scene.service);
-            let asked = scene.service.make_customer_addresses(NOW, &caller, "ada");
+            let asked = scene.service.get_or_create_customer_addresses(NOW, &caller, "ada");
             block_on(asked).unwrap();
             assert!(scene.pause_ends_at_once());
             assert_eq!(scene.run_until_idle(), (quick, Some(quick)));
@@ -240,20 +241,20 @@ fn expected_money_and_notifications_end_a_pause_except_after_a_failure() {
     let FollowerState { watch, connect, clock, .. } = following;
     let waker = chain_wakers.for_chain(chain);
     // A wake-up does not shorten the pause after a failure.
-    waker.signal_money();
+    waker.signal_expected_payment();
     let short = Pause::fixed(Duration::from_millis(1));
     assert!(waker.wait_pause(&clock, short, None::<fn() -> bool>));
-    assert!(waker.take_money_signal() && !waker.take_money_signal());
+    assert!(waker.take_expected_payment_signal() && !waker.take_expected_payment_signal());
     let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
     // The thread starts, reads to the head, and pauses for an hour.
     heads.recv().unwrap();
     heads.recv().unwrap();
-    chain_wakers.signal_money(chain);
+    chain_wakers.signal_expected_payment(chain);
     heads.recv().unwrap();
     news.store(true, Ordering::Relaxed);
     heads.recv().unwrap();
     follower.ask_to_stop();
-    assert!(follower.ends_within(Duration::MAX));
+    assert!(follower.wait_for_end(Duration::MAX));
     drop(service);
 }
 
@@ -304,16 +305,16 @@ fn first_step_waits_once_and_briefly_for_the_first_rates() {
             let waits = scope.spawn(waits);
             begins.recv().unwrap();
             // Other wake-ups do not end the wait.
-            waker.signal_money();
+            waker.signal_expected_payment();
             match asks_to_end {
                 true => waker.ask_to_stop(),
-                false => waker.signal_rates(),
+                false => waker.signal_rates_ready(),
             }
             assert_eq!(waits.join().unwrap(), !asks_to_end);
         });
     }
     let wakers = ChainWakers::default();
-    wakers.signal_rates();
+    wakers.signal_rates_ready();
     for chain in Chain::ALL {
         assert_eq!(waiting(&wakers.for_chain(*chain), hour), (true, false), "{chain}");
     }
