@@ -28,7 +28,12 @@ pub fn service_signature(unix_seconds: i64, body: &[u8], secrets: &[&str]) -> St
 ///
 /// The signed text is `<id>.<t>.<raw body>`. The key is the base64-decoded text after `whsec_`. A secret of any other
 /// form is the key itself.
-pub fn standard_signature(id: &str, unix_seconds: i64, body: &[u8], secrets: &[&str]) -> String {
+pub fn standard_webhooks_signature(
+    id: &str,
+    unix_seconds: i64,
+    body: &[u8],
+    secrets: &[&str],
+) -> String {
     let signed = [id.as_bytes(), b".", unix_seconds.to_string().as_bytes(), b".", body].concat();
     let sign = |secret: &&str| {
         format!("v1,{}", STANDARD.encode(hmac_sha256(&standard_webhooks_key(secret), &signed)))
@@ -95,7 +100,8 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{
-        checkout_token, hex, hmac_sha256, is_checkout_token, service_signature, standard_signature,
+        checkout_token, hex, hmac_sha256, is_checkout_token, service_signature,
+        standard_webhooks_signature,
     };
 
     #[test]
@@ -119,14 +125,14 @@ mod tests {
     fn standard_signature_matches_official_libraries() {
         // This is the example of the Standard Webhooks specification.
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
-        let signature = standard_signature(
+        let signature = standard_webhooks_signature(
             "msg_p5jXN8AQM9LWM0D4loKWxJek",
             1_614_265_330,
             br#"{"test": 2432232314}"#,
             &[secret],
         );
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
-        let plain = standard_signature("id", 1, b"{}", &["no prefix", secret]);
+        let plain = standard_webhooks_signature("id", 1, b"{}", &["no prefix", secret]);
         assert_eq!(plain.split(' ').count(), 2);
     }
 

@@ -14,7 +14,7 @@ use super::pages::ErrorContext;
 use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Query, masked_path, path_values};
-use super::route::{AnswerForm, ListenerRoutes, ReplyFuture, Route};
+use super::route::{AnswerPolicy, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use super::stream::ReplyBody;
@@ -180,7 +180,7 @@ fn error_reply(context: &ErrorContext<'_>, error: Error) -> Reply {
 fn with_common_headers(
     mut reply: Reply,
     method: &Method,
-    form: AnswerForm,
+    form: AnswerPolicy,
     is_whole: bool,
     id: RequestId,
 ) -> Reply {

@@ -61,7 +61,7 @@ pub struct Route {
     pub(super) query: &'static [Param],
     pub(super) body: Option<Body>,
     /// Properties of all answers of the route, errors included.
-    pub(super) form: AnswerForm,
+    pub(super) form: AnswerPolicy,
     /// Successful answers. Empty for a page or file for browsers, which the documents omit.
     pub(super) answers: &'static [RouteAnswer],
     /// Additional error codes. Codes for authentication, path, query and body are derived from the route.
@@ -82,7 +82,7 @@ pub struct Route {
 
 /// Properties of all answers of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AnswerForm {
+pub(super) struct AnswerPolicy {
     /// Policy of the page, `None` if the route is not a page.
     pub(super) page: Option<PagePolicy<'static>>,
     /// `true` if caches must not store answers.
@@ -103,10 +103,10 @@ pub(super) enum Payable {
     Link,
 }
 
-impl AnswerForm {
+impl AnswerPolicy {
     /// Returns the properties that both forms share.
-    pub(super) fn intersection(self, other: AnswerForm) -> AnswerForm {
-        AnswerForm {
+    pub(super) fn intersection(self, other: AnswerPolicy) -> AnswerPolicy {
+        AnswerPolicy {
             page: self.page.filter(|_| other.page.is_some()),
             is_private: self.is_private && other.is_private,
             is_shared: self.is_shared && other.is_shared,
@@ -225,8 +225,8 @@ impl Route {
 }
 
 /// Answer form of routes that are not pages and whose answers every cache may store.
-pub(super) const UNRESTRICTED: AnswerForm =
-    AnswerForm { page: None, is_private: false, is_shared: false, payable: None };
+pub(super) const UNRESTRICTED: AnswerPolicy =
+    AnswerPolicy { page: None, is_private: false, is_shared: false, payable: None };
 
 /// Defaults of a route. Each route states only its differences.
 pub(super) const PLAIN: Route = Route {
@@ -250,11 +250,11 @@ pub(super) const PLAIN: Route = Route {
 
 /// Defaults of a route with private answers, which caches must not store.
 pub(super) const PRIVATE: Route =
-    Route { form: AnswerForm { is_private: true, ..UNRESTRICTED }, ..PLAIN };
+    Route { form: AnswerPolicy { is_private: true, ..UNRESTRICTED }, ..PLAIN };
 
 /// Defaults of a route with shared answers, which pages of all sites may read.
 pub(super) const SHARED: Route =
-    Route { form: AnswerForm { is_shared: true, ..PRIVATE.form }, ..PLAIN };
+    Route { form: AnswerPolicy { is_shared: true, ..PRIVATE.form }, ..PLAIN };
 
 /// Defaults of a page that no site may frame. The documents omit pages, because pages are for browsers.
 pub(super) const PAGE: Route = page(PagePolicy::NOT_FRAMED);
@@ -271,12 +271,12 @@ pub(super) const LINK_PAGE: Route = page_for(PagePolicy::LINK, Payable::Link);
 /// Returns the defaults of a page for paying customers. Caches must not store the page.
 const fn page_for(policy: PagePolicy<'static>, payable: Payable) -> Route {
     Route {
-        form: AnswerForm { page: Some(policy), payable: Some(payable), ..PRIVATE.form },
+        form: AnswerPolicy { page: Some(policy), payable: Some(payable), ..PRIVATE.form },
         ..PLAIN
     }
 }
 
 /// Returns the defaults of a page that caches must not store.
 const fn page(policy: PagePolicy<'static>) -> Route {
-    Route { form: AnswerForm { page: Some(policy), ..PRIVATE.form }, ..PLAIN }
+    Route { form: AnswerPolicy { page: Some(policy), ..PRIVATE.form }, ..PLAIN }
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a search takes one look-up for each segment, for any number of routes.
 
-use super::route::{AnswerForm, ListenerRoutes, Route, UNRESTRICTED};
+use super::route::{AnswerPolicy, ListenerRoutes, Route, UNRESTRICTED};
 use hyper::Method;
 use percent_encoding::percent_decode_str;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ struct Node {
     param: Option<Box<Node>>,
     routes: Vec<(usize, &'static Route)>,
     /// Answer properties common to all routes at this node and below it.
-    common: Option<AnswerForm>,
+    common: Option<AnswerPolicy>,
 }
 
 /// Result of a search for a route.
@@ -77,7 +77,7 @@ impl Router {
 
     /// Returns the form of an error answer for a path without a route. It is the common form of all routes below the
     /// path's longest known prefix.
-    pub(super) fn error_form(&self, path: &str) -> AnswerForm {
+    pub(super) fn error_form(&self, path: &str) -> AnswerPolicy {
         let mut node = Some(&self.root);
         let mut form = None;
         // A target that is not a path, for example `*` in `OPTIONS *`, has no segments and no page.

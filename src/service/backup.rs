@@ -108,7 +108,7 @@ pub fn restore(
         let message = format!("{findings} findings in the copy; --force restores it all the same");
         return Err(Error::Failed(message));
     }
-    let (of_copy, replaced) = (copy.read(history::log_heads)?, copy.replaced_log_heads()?);
+    let (of_copy, replaced) = (copy.read(history::log_heads)?, copy.heads_of_replaced_logs()?);
     let held = copy.prepare_for_restore(wanted.now, wanted.next, tell)?;
     let noted = NewAuditEntry {
         actor: RESTORE_ACTOR,

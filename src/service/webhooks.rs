@@ -11,7 +11,7 @@ use crate::domain::event::WebhookFormat;
 use crate::domain::event::body::render_legacy_body;
 use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
-use crate::domain::signature::{service_signature, standard_signature};
+use crate::domain::signature::{service_signature, standard_webhooks_signature};
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::url::SiteUrl;
 use crate::store::deliveries::{self, DeliveryRow};
@@ -81,7 +81,7 @@ pub fn prepare_delivery(due: &DueDelivery, real_now: Time) -> Result<OutgoingDel
     let secrets: Vec<&str> = std::iter::once(secret).chain(old).collect();
     let at = real_now.unix_seconds();
     let own = service_signature(at, body.as_bytes(), &secrets);
-    let standard = standard_signature(&due.event, at, body.as_bytes(), &secrets);
+    let standard = standard_webhooks_signature(&due.event, at, body.as_bytes(), &secrets);
     let signatures = format!("{own} {standard}");
     Ok(OutgoingDelivery {
         headers: request_headers(&due.event, &signatures),

@@ -136,7 +136,7 @@ pub fn revoke(tx: &Tx<'_>, id: &str, now: Time) -> Result<bool, StoreError> {
 }
 
 /// Sets the expiry of a key. Returns `false` if there is no key with this id, or the key is revoked or has an expiry.
-pub fn expire(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
+pub fn set_expiry(tx: &Tx<'_>, id: &str, expires_at: Time) -> Result<bool, StoreError> {
     tx.record_change(|changes| changes.keys = true);
     tx.note_key_change(id);
     EXPIRE.changes(tx, named_params! { ":id": id, ":expires_at": expires_at })

@@ -24,7 +24,7 @@ const IDLE_MIN: u32 = 1;
 pub(super) struct Readers {
     // Declared before `_thread`, and so dropped first: the thread may still use the pool.
     pool: Pool<ConnectionOpener>,
-    _thread: PoolThread,
+    _thread: PoolMaintenance,
     opener: ConnectionOpener,
     health: Arc<Health>,
 }
@@ -33,7 +33,7 @@ impl Readers {
     /// Creates the pool for a file, without waiting for its first connection.
     pub(super) fn new(path: &Path, place: Arc<FilePlace>, health: Arc<Health>) -> Readers {
         let opener = ConnectionOpener::new(path, place);
-        let thread = PoolThread::start();
+        let thread = PoolMaintenance::start();
         let pool = Pool::builder()
             .max_size(IDLE_MAX as u32)
             .min_idle(Some(IDLE_MIN))
@@ -162,16 +162,16 @@ impl ManageConnection for ConnectionOpener {
 /// The thread on which the pool adds connections.
 ///
 /// Invariant: after the thread is dropped, no connection of the pool is open. The lock on the file relies on this.
-struct PoolThread(Arc<ScheduledThreadPool>);
+struct PoolMaintenance(Arc<ScheduledThreadPool>);
 
-impl PoolThread {
-    fn start() -> PoolThread {
+impl PoolMaintenance {
+    fn start() -> PoolMaintenance {
         let thread = ScheduledThreadPool::builder()
             .num_threads(1)
             .thread_name_pattern("coffer-readers")
             .on_drop_behavior(OnPoolDropBehavior::DiscardPendingScheduled)
             .build();
-        PoolThread(Arc::new(thread))
+        PoolMaintenance(Arc::new(thread))
     }
 
     /// Waits until the thread has run all its tasks.
@@ -183,7 +183,7 @@ impl PoolThread {
     }
 }
 
-impl Drop for PoolThread {
+impl Drop for PoolMaintenance {
     fn drop(&mut self) {
         // While the thread adds a connection, it keeps the pool alive. Without this wait, connections could outlive
         // the lock on the file.

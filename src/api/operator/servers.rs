@@ -93,7 +93,7 @@ fn list_all(context: &Context<'_>, _: &Member) -> Result<Job, Error> {
 }
 
 fn apply_decision(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
-    let decision = DecideServer::read_checked(&context.body_fields()?)?;
+    let decision = DecideServer::parse_decision(&context.body_fields()?)?;
     let (id, now, actor) = (context.uuid("server")?, context.now, member.actor());
     Job::write(move |_, tx| {
         let server = servers::by_id(tx, &id)?;

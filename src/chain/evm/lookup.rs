@@ -1,7 +1,7 @@
 //! Looks up one transaction by its id, and checks whether another transaction used its nonce.
 //!
-//! Invariant: a transaction is in a block only if its receipt contains the hash of the node's block at the height in
-//! the receipt.
+//! Invariant: a transaction is reported in a block only if the block hash in its receipt is the hash that the node
+//! returns for the receipt's height.
 
 use super::answers::{EvmHeader, Receipt, Trace, TransactionByHash};
 use super::hex::{Account, Number, Word};

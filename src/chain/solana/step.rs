@@ -7,7 +7,7 @@ use crate::domain::following::{ChainState, OpenObservation};
 pub(super) struct StepContext {
     /// Highest slot up to which blocks were read.
     pub cursor: Option<u32>,
-    /// Highest final slot up to which blocks were read a second time.
+    /// Highest slot up to which all blocks were read again after they became final.
     pub complete: Option<u32>,
     /// Slots whose block hashes are in the database.
     kept: Vec<u32>,

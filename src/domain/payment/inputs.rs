@@ -49,8 +49,9 @@ input! {
         optional amount: String = CoinAmountRule, "0.25";
         /// Transaction id; default: a new one.
         optional txid: String = TXID;
-        /// Outputs of one transaction, all of one chain and mode. Worthless outputs are not recorded; those that
-        /// cannot be booked are unmatched payments. Only txid, seenAt, spends and coinbase go with outputs.
+        /// Outputs of one transaction, all of one chain and mode. Worthless outputs are not recorded; an
+        /// output that cannot be booked becomes an unmatched payment. With outputs, only txid, seenAt, spends and
+        /// coinbase may also be given.
         optional outputs: Vec<Value> = OutputsRule;
         /// Time of the payment; default: now. An earlier time is allowed only on a chain that lags, from its
         /// scannedTo on.

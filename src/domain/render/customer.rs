@@ -142,7 +142,7 @@ view! {
         /// Confirmations, 1 for a transaction in the newest block, 0 for one in no block; null once it is confirmed
         /// or gone, and on simulated chains.
         confirmations: Option<u32> = null;
-        /// Confirmations that it needs, or final for a final block; null if confirmations is null.
+        /// Number of confirmations that the payment needs, or final if its block must be final; null if confirmations is null.
         confirmations_needed: Option<Depth> = null;
         /// Page of the transaction in a block explorer; null on test networks and simulated chains.
         explorer_url: Option<&'a str> [Schema::Nullable(&Schema::URL)] = null;

@@ -179,7 +179,7 @@ view! {
         confirmations_needed: Option<Depth> = null;
         /// Sum of the outputs that count for this payout or refund, in its coin.
         amount_seen: Option<String> = null;
-        /// The problem, or the state that is waited for.
+        /// The problem; if there is none, the state that the worker waits for.
         problem: Option<String> = null;
     }
 }

@@ -76,7 +76,7 @@ impl DecideServer {
     ///
     /// # Errors
     /// `invalid_request` that names the field.
-    pub(crate) fn read_checked(body: &Map<String, Value>) -> Result<DecideServer, Refusal> {
+    pub(crate) fn parse_decision(body: &Map<String, Value>) -> Result<DecideServer, Refusal> {
         let decision = DecideServer::read(body)?;
         let action = decision.action;
         let (activates, fails) = (action == OperatorStep::Activate, action == OperatorStep::Fail);
@@ -168,7 +168,7 @@ mod tests {
     fn refused_decision_names_its_first_wrong_field() {
         let param = |value: Value| {
             let body = value.as_object().cloned().unwrap_or_default();
-            DecideServer::read_checked(&body).err()?.param
+            DecideServer::parse_decision(&body).err()?.param
         };
         for (value, wrong) in [
             (json!({ "action": "activate", "address": "10.0.0.1", "ref": "a" }), None),

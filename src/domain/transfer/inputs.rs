@@ -44,7 +44,7 @@ input! {
 }
 
 input! {
-    /// A refund to request, of an invoice of either mode.
+    /// Request for a refund of an invoice. The invoice may be in test or live mode.
     pub SandboxRefund, checked invoice, amount, asset, to_address, reason; unknown refused {
         /// Id of the invoice.
         required invoice: String = INVOICE, "01a1fd70-f1c0-72d6-a3de-4fa0dcc29946";

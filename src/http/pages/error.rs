@@ -24,7 +24,7 @@ use hyper::{HeaderMap, StatusCode, Uri};
 pub(in crate::http) struct ErrorContext<'a> {
     pub(in crate::http) front: &'a Front,
     /// Form of the route's answers.
-    pub(in crate::http) form: route::AnswerForm,
+    pub(in crate::http) form: route::AnswerPolicy,
     pub(in crate::http) uri: &'a Uri,
     pub(in crate::http) request_id: RequestId,
     customer: Option<CustomerRequest>,
@@ -43,7 +43,7 @@ impl<'a> ErrorContext<'a> {
     /// Collects the parts of a request that an error page needs.
     pub(in crate::http) fn new(
         (front, request_id): (&'a Front, RequestId),
-        form: route::AnswerForm,
+        form: route::AnswerPolicy,
         uri: &'a Uri,
         headers: &HeaderMap,
         body: Option<&Bytes>,

@@ -122,7 +122,7 @@ pub fn roll(
     let ended = if overlap_seconds == 0 {
         keys::revoke(tx, &old.id, now)?
     } else {
-        keys::expire(tx, &old.id, expires_at)?
+        keys::set_expiry(tx, &old.id, expires_at)?
     };
     if !ended {
         let message = "the key was rolled already; roll its successor";

@@ -15,7 +15,7 @@ impl BackupCopy {
     ///
     /// # Errors
     /// [`StoreError`] if a server uses the file.
-    pub fn replaced_log_heads(&self) -> Result<Vec<LogHead>, StoreError> {
+    pub fn heads_of_replaced_logs(&self) -> Result<Vec<LogHead>, StoreError> {
         if !self.to.exists() {
             return Ok(Vec::new());
         }

@@ -172,7 +172,7 @@ fn lists_of_transfers_are_read_by_index() {
 }
 
 commands! {
-    /// Inserts an open invoice that waits for chains.
+    /// Inserts an open invoice that does not expire until these chains have caught up.
     WAITING = "insert into invoices (id, account, mode, status, amount, currency, metadata, under_bps, over_bps, \
         created_at, expires_at, waits_for) \
         values (:number, 1, 'live', 'created', 1, 'EUR', '{}', 0, 0, 0, 1000 + :number, :waits_for)";

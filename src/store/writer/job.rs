@@ -1,6 +1,7 @@
 //! A submitted write. The diagram in [`super`] shows its states.
 //!
-//! Invariant: the answer is the result of the last run. A success is answered only after the commit.
+//! Invariant: a job may run more than once, and its answer is the result of the last run. A success is answered only
+//! after the commit.
 
 use super::{StoreError, Tx};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -234,7 +234,8 @@ fn failing_origins_of_an_account_share_their_pauses() {
         receivers.end_attempt(&attempt, false, 1, 901);
     }
     assert_eq!(receivers.remaining_pause_ms(&failing[0], 910), 40);
-    // The next attempt of any failing queue restarts the common pause. An attempt of a new origin does not.
+    // The failing queues share one pause. The next attempt of any of them restarts it, but an attempt of another queue
+    // does not.
     let next = receivers.begin_attempt(&failing[0], 1_000);
     receivers.end_attempt(&next, false, 1, 1_001);
     make_attempt(&mut receivers, "https://failing 1", false, 1);

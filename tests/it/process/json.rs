@@ -186,7 +186,7 @@ fn failed_command_prints_no_partial_document() {
 }
 
 #[test]
-fn json_reports_doctor_and_rescan_as_one_document() {
+fn doctor_and_rescan_each_print_one_json_document() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
     output_and_code(&["account", "create", "Shop"], &file);

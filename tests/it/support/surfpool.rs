@@ -138,7 +138,7 @@ pub fn address_without_key(number: u32) -> String {
     }
 }
 
-/// Returns the steps of a transaction that pays an amount of a listed asset.
+/// Returns the steps from which the signer script builds a payment of this amount.
 pub fn payment_steps(asset: &str, to: &str, units: u64) -> Value {
     if asset == SOL {
         json!([["sol", to, units]])

@@ -176,7 +176,7 @@ impl Service {
         Ok(None)
     }
 
-    /// Changes the observations of a transaction that are in this state, starting at an output.
+    /// Changes those observations of a transaction that have this state. `from` is the first output to change.
     fn change_transaction_outputs(
         &self,
         tx: &Tx<'_>,
