@@ -243,7 +243,7 @@ pub enum ChainStepOutcome {
     BalancesChecked(Box<BalanceCheck>),
     /// The height of the chain at [`ChainState::undated`] was found.
     HeightFound {
-        /// The time for which the height was searched.
+        /// Point in time whose block was searched for.
         at: Time,
         /// Height of the first block whose time is not before `at` minus a margin. The cursor's height if all blocks
         /// are earlier.

@@ -55,7 +55,7 @@ pub struct Route {
     pub path: &'static str,
     /// Summary in the documents.
     pub(super) summary: &'static str,
-    /// Group in the documents.
+    /// OpenAPI tag, which groups the routes.
     pub(super) tag: Option<Tag>,
     /// Parameters of the query.
     pub(super) query: &'static [Param],

@@ -1,8 +1,8 @@
 //! The table `invoice_steps`: the history of an invoice, in order.
 //!
-//! Invariant: no row is changed, and a row is deleted in two cases only. If a coin is picked again, and only other
-//! picks were recorded since, the earlier pick is deleted. If the assignment of a payment is undone, the steps of the
-//! payment and of its quote are deleted.
+//! Invariant: no row is changed, and a row is deleted in two cases only. If a coin is selected a second time, and all
+//! steps since its first selection are selections, the first one is deleted. If the assignment of a payment is undone,
+//! the steps of the payment and of its quote are deleted.
 
 use super::statement::{commands, rows};
 use super::{StoreError, Tx};

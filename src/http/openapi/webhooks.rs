@@ -1,6 +1,6 @@
 //! Webhooks in the OpenAPI documents: each event with its bodies and headers.
 //!
-//! Invariant: a document with webhooks lists all event types of the code.
+//! Invariant: a document with webhooks lists every [`EventType`].
 
 use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::Component;

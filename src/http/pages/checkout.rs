@@ -93,7 +93,7 @@ async fn show_checkout(call: Call) -> Result<Reply, Error> {
         }
         (InvoiceStatus::Created | InvoiceStatus::AwaitingPayment, Some(coin)) => {
             let state = invoice.status.as_str();
-            render_page(&call, &view, state, Some(WAITING_SECONDS), view.first_payment_page(coin))
+            render_page(&call, &view, state, Some(WAITING_SECONDS), view.page_before_payment(coin))
         }
         (InvoiceStatus::Underpaid, Some(coin)) if let Some(rest) = checkout.rest => {
             let top_up = view.top_up_page(coin, rest);

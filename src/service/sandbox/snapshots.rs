@@ -25,7 +25,7 @@ fn snapshot_path(of: &Path, name: &str) -> PathBuf {
 ///
 /// # Errors
 ///
-/// `invalid_request` for a name with which the file would look like a log or lock file of another snapshot.
+/// `invalid_request` if the name ends like the log or lock file of another snapshot.
 /// [`Error::Failed`] if the file cannot be written.
 pub fn save_snapshot(of: &Path, name: &str, now: Time) -> Result<(), Error> {
     if is_reserved_name(&snapshot_path(of, name)) {

@@ -178,8 +178,8 @@ commands! {
         values (:number, 1, 'live', 'created', 1, 'EUR', '{}', 0, 0, 0, 1000 + :number, :waits_for)";
 }
 
-/// Returns the number of virtual machine steps of each statement of the expiry worker. The file has this many open
-/// invoices, which all wait for a chain that lags.
+/// Returns the number of virtual machine steps of each statement of the expiry worker, in a database with this many
+/// open invoices. All of them wait for a chain that lags.
 fn expiry_statement_steps(invoices: i64) -> Vec<i32> {
     let conn = Connection::open_in_memory().unwrap();
     migrate::create_schema(&conn, migrate::NEWEST).unwrap();

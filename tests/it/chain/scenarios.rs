@@ -21,7 +21,7 @@ trait ScenarioPayer {
     /// Returns the chain, the id of the asset, and its symbol.
     fn chain_asset_symbol(&self) -> [&'static str; 3];
     /// Returns 20 EUR as an amount of the asset, in base units.
-    fn units_of_twenty_eur(&self) -> u128;
+    fn units_worth_twenty_eur(&self) -> u128;
     /// Pays all these addresses in one transaction, which the next block contains, and returns the transaction id.
     fn send_all(&self, to: &[(&str, u128)]) -> String;
     fn mine_empty(&self, blocks: u32);
@@ -59,7 +59,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
 
     /// Pays a part of an invoice, in twentieths of its amount, and returns the transaction id.
     fn pay_twentieths(&self, name: &str, twentieths: u128) -> String {
-        let units = self.payer.units_of_twenty_eur() * twentieths / 20;
+        let units = self.payer.units_worth_twenty_eur() * twentieths / 20;
         self.payer.send_all(&[(self.deposit_address(name), units)])
     }
 
@@ -84,7 +84,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
     /// Sends the first payments, and returns the number of payments that the server has seen.
     #[track_caller]
     fn make_first_payments(&self, customer: Option<&str>) -> usize {
-        let (payer, twenty) = (self.payer, self.payer.units_of_twenty_eur());
+        let (payer, twenty) = (self.payer, self.payer.units_worth_twenty_eur());
         for (name, twentieths) in [
             ("exact", 20),
             ("topped up", 10),
@@ -150,7 +150,7 @@ impl<P: ScenarioPayer> Scenario<'_, P> {
     /// number of payments that are not dropped.
     #[track_caller]
     fn replace_payments(&self, count: usize) -> usize {
-        let (payer, twenty) = (self.payer, self.payer.units_of_twenty_eur());
+        let (payer, twenty) = (self.payer, self.payer.units_worth_twenty_eur());
         if !payer.has_forks() {
             payer.send_all(&[(self.deposit_address("more"), twenty * 2)]);
             payer.send_all(&[(self.deposit_address("less"), twenty / 2)]);

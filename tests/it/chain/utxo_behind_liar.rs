@@ -44,7 +44,7 @@ impl LyingNode {
     }
 
     #[track_caller]
-    fn assert_honest_reads(&mut self) {
+    fn assert_reads_without_faults(&mut self) {
         self.liar.clear_faults();
         let blocks = self.read_blocks().unwrap();
         let received = block_payment_tuples(&blocks);
@@ -67,7 +67,7 @@ impl LyingNode {
         self.liar.inject(method, lie);
         let told = format!("{:?}", ask(self));
         assert!(told.starts_with(&format!("Err({expected}")), "{method}: {told}");
-        self.assert_honest_reads();
+        self.assert_reads_without_faults();
     }
 }
 
@@ -102,7 +102,7 @@ fn block_that_was_not_requested_is_rejected() {
     let Some(mut scene) = start_lying_node(LIMITS) else {
         return;
     };
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
     let other = "ab".repeat(32);
     for (lie, expected) in [
         (replace_result_field("hash", json!(other)), "Lied"),
@@ -194,7 +194,7 @@ fn inconsistent_head_is_rejected() {
     ] {
         scene.liar.inject(method, replace_result_field(name, value));
         assert_eq!(scene.seen.head().map(|head| head.is_complete), Ok(false), "{name}");
-        scene.assert_honest_reads();
+        scene.assert_reads_without_faults();
     }
 }
 
@@ -205,7 +205,7 @@ fn each_head_request_checks_the_network_again() {
     let Some(mut scene) = start_lying_node(LIMITS) else {
         return;
     };
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
     for (first, text) in [
         (BITCOIN, "it is a node of bitcoin (regtest)"),
         (MAIN, "it is a node of main, and was one of regtest"),
@@ -220,7 +220,7 @@ fn each_head_request_checks_the_network_again() {
         assert_eq!(scene.seen.head().map(drop), refused, "at each head request");
         assert_eq!(scene.read_blocks().map(drop), refused, "after the first rejection");
         assert_eq!(scene.seen.network().map(drop), refused);
-        scene.assert_honest_reads();
+        scene.assert_reads_without_faults();
     }
 }
 
@@ -253,9 +253,9 @@ fn inconsistent_mempool_is_rejected() {
     scene.seen = utxo_client(Chain::Litecoin, &scene.liar.url(), LIMITS);
     scene.liar.inject("getmempoolentry", Fault::error(-5, "Transaction not in mempool"));
     assert_eq!(scene.seen.mempool(&[], &scene.watch).unwrap().received, []);
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
     let asked = scene.liar.call_count("getrawtransaction");
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
     assert_eq!(
         scene.liar.call_count("getrawtransaction"),
         asked,
@@ -267,7 +267,7 @@ fn inconsistent_mempool_is_rejected() {
     scene.liar.inject("getrawmempool", Fault::result(json!([])));
     let gone = scene.seen.mempool(std::slice::from_ref(&there), &scene.watch).unwrap();
     assert_eq!((gone.received, gone.vanished), (Vec::new(), vec![there]));
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
 }
 
 #[test]
@@ -321,12 +321,12 @@ fn node_without_its_newest_block_is_behind() {
     assert_eq!(scene.seen.head(), Err(NodeError::Behind));
     assert_eq!(scene.read_blocks().map(|blocks| blocks.len()), Ok(2));
     assert_eq!(scene.seen.blocks(102, 102, &scene.watch), Err(NodeError::Behind));
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
     // The transaction index of the node returns a transaction whose block is not on the active chain.
     let stale = replace_result_field("blockhash", json!("ab".repeat(32)));
     scene.liar.inject("getrawtransaction", stale);
     assert_eq!(scene.seen.block_of_transaction(&scene.paid), Ok(None));
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
     assert_eq!(scene.seen.block_of_transaction(&scene.paid).unwrap().unwrap().height, 102);
 }
 
@@ -342,5 +342,5 @@ fn oversized_mempool_is_limited() {
     let told = scene.seen.mempool(&[], &scene.watch);
     assert!(matches!(told, Err(NodeError::Limited(_))), "{told:?}");
     assert_eq!(scene.liar.call_count("getrawtransaction"), 50_000);
-    scene.assert_honest_reads();
+    scene.assert_reads_without_faults();
 }

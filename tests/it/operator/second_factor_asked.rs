@@ -92,7 +92,7 @@ fn replayed_code_is_rejected_but_not_counted_as_a_guess() {
         let refused = server.request(&session, "POST", &format!("{FACTOR}/off"), &body);
         refused.assert_error(401, "invalid_credentials", Some("code"));
     }
-    // A repeated code does not count as a guess, so all new clients together may still guess twenty times.
+    // The used code that was sent again did not count as a guess, so all twenty guesses of new clients are left.
     let made = (0..40).filter(|client| {
         let from = format!("203.0.113.{}", client + 100);
         server.sign_in_from_address(&from, ANNA, &wrong).status == 401

@@ -196,7 +196,7 @@ impl<'a> CheckoutView<'a> {
     }
 
     /// Returns the page for the chosen coin before any payment was seen.
-    pub(super) fn first_payment_page(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
+    pub(super) fn page_before_payment(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
         let others = self.coin_options(Some(coin));
         PaymentPage {
             other_coins: Some(others).filter(|others| !others.coins.is_empty()),

@@ -179,8 +179,8 @@ fn ignored_failure_of_an_attempt_repeats_the_job() {
     let jobs = [
         submit_counted(&store, |tx| insert_account(tx, "a")),
         submit_counted(&store, |tx| {
-            // The job ignores the error of the attempt. In a shared savepoint the attempt cannot be rolled back by
-            // itself, so the job runs twice.
+            // The job ignores the error of the attempt. A savepoint that the job shares with others cannot roll back
+            // the attempt alone, so the job runs again in its own savepoint.
             let _ = tx.attempt(|| insert_account(tx, "b").and_then(|()| fail()));
             insert_account(tx, "c")
         }),

@@ -41,7 +41,7 @@ impl ScenarioPayer for UtxoScenarioPayer {
         self.names
     }
 
-    fn units_of_twenty_eur(&self) -> u128 {
+    fn units_worth_twenty_eur(&self) -> u128 {
         self.twenty
     }
 
@@ -112,7 +112,7 @@ impl ScenarioPayer for EvmScenarioPayer {
         self.names
     }
 
-    fn units_of_twenty_eur(&self) -> u128 {
+    fn units_worth_twenty_eur(&self) -> u128 {
         20_000_000
     }
 

@@ -18,7 +18,7 @@ impl ScenarioPayer for SolanaScenarioPayer<'_> {
         ["solana", self.asset, symbol]
     }
 
-    fn units_of_twenty_eur(&self) -> u128 {
+    fn units_worth_twenty_eur(&self) -> u128 {
         if self.asset == SOL { 200_000_000 } else { 20_000_000 }
     }
 

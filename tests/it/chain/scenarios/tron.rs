@@ -22,7 +22,7 @@ impl ScenarioPayer for TronScenarioPayer {
         ["tron", ASSET, "USDT"]
     }
 
-    fn units_of_twenty_eur(&self) -> u128 {
+    fn units_worth_twenty_eur(&self) -> u128 {
         20_000_000
     }
 

@@ -18,12 +18,12 @@ pub(super) enum FaultyProxy {
     Honest(RpcProxy),
 }
 
-/// Methods of nodes of UTXO chains whose responses may be changed.
+/// RPC methods of UTXO nodes. The proxy may change their responses.
 pub(super) const UTXO_METHODS: &[&str] =
     &["getblock", "getblockhash", "getblockchaininfo", "getrawmempool"];
-/// Methods of EVM nodes whose responses may be changed.
+/// RPC methods of EVM nodes. The proxy may change their responses.
 pub(super) const EVM_METHODS: &[&str] = &["eth_getBlockByNumber", "eth_getLogs", "eth_chainId"];
-/// Methods of Solana nodes whose responses may be changed.
+/// RPC methods of Solana nodes. The proxy may change their responses.
 pub(super) const SOLANA_METHODS: &[&str] =
     &["getSlot", "getBlock", "getMultipleAccounts", "getSignaturesForAddress", "getTransaction"];
 /// Paths of Tron nodes whose responses may be changed.

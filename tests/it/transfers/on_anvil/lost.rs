@@ -14,10 +14,10 @@ fn assert_fails_only_by_force(merchant: &EthMerchant, of: &EthTransfer) {
 
 #[test]
 fn dropped_transaction_fails_without_force_when_its_nonce_is_used() {
-    play_with_each_sender(UNTESTED, play_dropped_transactions);
+    play_with_each_sender(UNTESTED, assert_dropped_transactions_are_handled);
 }
 
-fn play_dropped_transactions(merchant: &mut EthMerchant) {
+fn assert_dropped_transactions_are_handled(merchant: &mut EthMerchant) {
     merchant.node.set_mining_paused(true);
     let (both, txids) = merchant.enter_txids(&[("payouts", ETH), ("refunds", USDC)]);
     merchant.restart_and_sync();
