@@ -270,7 +270,7 @@ fn confirm_addresses(
         said.push_str("compare them with your own wallet: are they the same? yes or no: ");
     }
     let mut out = std::io::stderr().lock();
-    // A failed write is ignored, because the wallet is added only if the user confirms the addresses.
+    // A failed write is ignored: a user who does not see the addresses does not confirm them.
     let _ = out.write_all(said.as_bytes()).and_then(|()| out.flush());
     if is_sure {
         return Ok(());

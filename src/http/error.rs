@@ -1,4 +1,4 @@
-//! Error codes with their HTTP statuses, and the answers to errors.
+//! Error codes with their HTTP statuses, and the responses that report errors.
 //!
 //! Invariant: the cause of a failure goes to the log with the request's id, never to the caller.
 

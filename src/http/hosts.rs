@@ -100,7 +100,8 @@ pub(super) struct AcceptedHosts {
 
 impl AcceptedHosts {
     /// Collects the hosts of a sandbox with these listening addresses and this public URL. If `any_address` is
-    /// `true`, every IP address is accepted, because DNS rebinding needs a name.
+    /// `true`, every IP address is accepted. An attack by DNS rebinding needs a host
+    /// name.
     pub(super) fn new(
         listen: &[IpAddr],
         public_url: &str,

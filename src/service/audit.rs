@@ -74,7 +74,7 @@ pub fn audit(
     thread::scope(|scope| {
         let parts = PARTS.map(|check| {
             let (teller, told) = sync_channel(MESSAGE_QUEUE_MAX);
-            let part = scope.spawn(move || file.read(|db| run_part(db, check, &teller)));
+            let part = scope.spawn(move || file.read(|db| run_audit_part(db, check, &teller)));
             (part, told)
         });
         let (teller, found) = sync_channel(MESSAGE_QUEUE_MAX);
@@ -104,7 +104,7 @@ fn thread_result<T>(joined: thread::Result<Result<T, Error>>) -> Result<T, Error
 }
 
 /// Runs a part of the audit and sends its messages to the channel `teller`.
-fn run_part(
+fn run_audit_part(
     db: &Reader<'_>,
     check: AuditPart,
     teller: &SyncSender<AuditMessage>,

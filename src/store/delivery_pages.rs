@@ -130,8 +130,7 @@ rows! {
         and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
         order by d.event desc, ifnull(d.endpoint, 0) desc limit :limit";
 
-    /// Selects the same page as [`PAGE`], but only deliveries to one endpoint, with the index of the endpoint. An
-    /// endpoint gets an event only once.
+    /// Selects the same page as [`PAGE`], but only deliveries to one endpoint. There is at most one for each event.
     PAGE_OF_ENDPOINT = select "from deliveries d cross join events e on e.seq = d.event \
         join endpoints n on n.seq = d.endpoint \
         where n.id = :endpoint and n.account = :account and e.account = :account and e.mode = :mode \

@@ -303,7 +303,7 @@ impl Store {
     }
 }
 
-/// Returns the result of a job from the writer's answer. Without an answer, the writer has stopped.
+/// Returns the result of a job from the writer's answer. A missing answer means that the writer has stopped.
 fn received_answer<T, E: From<StoreError>>(
     received: Result<Result<T, E>, RecvError>,
 ) -> Result<T, E> {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(crate) struct SplitNode {
     pub(crate) one: MemoryNode,
     pub(crate) other: MemoryNode,
-    /// Height below which a range comes from the second node; 0 if the nodes agree.
+    /// Block ranges that start below this height come from the second node; 0 if the nodes agree.
     pub(crate) below: Arc<AtomicU32>,
 }
 

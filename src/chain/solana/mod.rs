@@ -4,8 +4,8 @@
 //! Heights are slots, and some slots have no block. Invariant: a response counts only if its slot is not below the
 //! requested slot. Payments come only from balance changes of a transaction.
 //!
-//! Cost in requests: 4 for a poll, and 1 for each hundred accounts. Each final range costs 3 requests and a further
-//! poll.
+//! Cost in requests: 4 for a poll, and 1 for each hundred accounts. Each range of finalized slots costs 3 requests and
+//! a further poll.
 
 mod accounts;
 mod answers;

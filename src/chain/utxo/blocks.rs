@@ -4,7 +4,7 @@
 //! the node declares.
 
 use super::mempool::GROUP;
-use super::read::{BlockSeed, OutputScanner, ScannedBlock, ScannedTx, TxSeed};
+use super::read::{BlockDeserializer, OutputScanner, ScannedBlock, ScannedTx, TxSeed};
 use super::values::HashText;
 use super::{INVALID_PARAMETER, MISC_ERROR, NOT_FOUND, TYPE_ERROR, Utxo, unexpected_error};
 use crate::chain::NodeError;
@@ -39,7 +39,11 @@ impl Utxo {
     ) -> Result<Option<ScannedBlock>, NodeError> {
         let mut answer = None;
         if self.has_full_blocks {
-            match self.rpc.call_with_seed("getblock", &json!([hash.0, 2]), BlockSeed(scanner)) {
+            match self.rpc.call_with_seed(
+                "getblock",
+                &json!([hash.0, 2]),
+                BlockDeserializer(scanner),
+            ) {
                 Err(CallFailure::Method(error)) if accepts_only_boolean_verbosity(&error) => {
                     self.has_full_blocks = false;
                 }
@@ -48,7 +52,11 @@ impl Utxo {
         }
         let answer = match answer {
             Some(answer) => answer,
-            None => self.rpc.call_with_seed("getblock", &json!([hash.0, true]), BlockSeed(scanner)),
+            None => self.rpc.call_with_seed(
+                "getblock",
+                &json!([hash.0, true]),
+                BlockDeserializer(scanner),
+            ),
         };
         let mut block = match answer {
             Ok(block) => block,

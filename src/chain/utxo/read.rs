@@ -58,7 +58,7 @@ pub(super) struct ScannedBlock {
 
 /// Seed that reads a block.
 #[derive(Clone, Copy)]
-pub(super) struct BlockSeed<'a>(pub OutputScanner<'a>);
+pub(super) struct BlockDeserializer<'a>(pub OutputScanner<'a>);
 
 /// Seed that reads a transaction.
 #[derive(Clone, Copy)]
@@ -79,7 +79,7 @@ enum BlockKey {
     Other,
 }
 
-impl<'de> DeserializeSeed<'de> for BlockSeed<'_> {
+impl<'de> DeserializeSeed<'de> for BlockDeserializer<'_> {
     type Value = ScannedBlock;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<ScannedBlock, D::Error> {
@@ -87,7 +87,7 @@ impl<'de> DeserializeSeed<'de> for BlockSeed<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for BlockSeed<'_> {
+impl<'de> Visitor<'de> for BlockDeserializer<'_> {
     type Value = ScannedBlock;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

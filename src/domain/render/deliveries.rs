@@ -44,7 +44,7 @@ view! {
     /// A webhook delivery with its body and its attempts.
     pub(crate) DeliveryDetailView<'a> as "DeliveryDetail" {
         [flatten] base: DeliveryFields<'a>;
-        /// Newest attempts of the last 90 days, oldest first. A resent delivery continues the numbers.
+        /// The last attempts of the past 90 days, in the order of time. Attempt numbers continue when a delivery is resent.
         attempts: Vec<AttemptDetailView<'a>> [Schema::ListUpTo(33, &AttemptDetailView::SCHEMA)] = [{
             "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok",
             "headers": {

@@ -150,7 +150,7 @@ impl Service {
     }
 }
 
-/// Adds the name of the recipient's field to a refusal about the amount or the coin.
+/// Names the request field `invoice` or `customer` in a refusal about the amount or the coin.
 fn with_recipient_field(to: &Assignee, error: Error) -> Error {
     let name = match to {
         Assignee::Invoice(_) => "invoice",

@@ -1,4 +1,4 @@
-//! Simulates the chains of transfers in the sandbox, so that a transfer can be settled by its chain.
+//! Simulates the blockchain transactions of transfers in the sandbox, which settle the transfers.
 
 use super::StepActor;
 use crate::domain::id;

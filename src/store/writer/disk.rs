@@ -23,7 +23,7 @@ const LOG_PAGES_MAX: i64 = 1000;
 /// Number of log pages at which the writer truncates a log that is left to Litestream: 1 GiB of pages of the usual
 /// size. A running Litestream checkpoints at 500 MB.
 const LEFT_PAGES_MAX: i64 = if cfg!(test) { 4 } else { 256 } * 1024;
-/// Maximum size of the log file, in bytes. A log that exceeds it because of a long read is truncated.
+/// Maximum size of the WAL file, in bytes. A WAL that exceeds it because of a long read is truncated.
 pub(in crate::store) const LOG_BYTES_MAX: u32 = 16 * 1024 * 1024;
 /// Number of consecutive checks with a locked database after which writes are refused.
 const LOCKED_TIMES: u32 = 2;

@@ -161,7 +161,7 @@ impl ChainWakers {
         }
     }
 
-    /// Signals a chain that money is newly expected.
+    /// Wakes the follower of a chain, because a new payment is expected.
     pub fn signal_expected_payment(&self, chain: Chain) {
         if let Some((_, waker)) = self.0.iter().find(|(of, _)| *of == chain) {
             waker.signal_expected_payment();

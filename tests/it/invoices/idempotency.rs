@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const INVOICE_BODY: &str = "{\"amount\":\"20.00\",\"currency\":\"EUR\"}";
 
 /// Creates an invoice with an Idempotency-Key.
-fn create_with_key(shop: &Shop, api_key: &str, key: &str, body: &str) -> Response {
+fn create_with_idempotency_key(shop: &Shop, api_key: &str, key: &str, body: &str) -> Response {
     let headers = [("X-API-Key", api_key), ("Idempotency-Key", key)];
     shop.send("POST", "/v1/invoices", &headers, body)
 }
@@ -32,7 +32,8 @@ fn invoice_count(shop: &Shop) -> Value {
 #[test]
 fn concurrent_requests_with_one_key_create_one_invoice() {
     let shop = Shop::open();
-    let answers = concurrent_responses(|| create_with_key(&shop, TEST, "one", INVOICE_BODY));
+    let answers =
+        concurrent_responses(|| create_with_idempotency_key(&shop, TEST, "one", INVOICE_BODY));
     for answer in &answers {
         assert_eq!((answer.status, &answer.text), (201, &answers[0].text));
     }
@@ -54,7 +55,7 @@ fn concurrent_requests_with_one_order_id_create_one_invoice() {
 #[test]
 fn different_body_conflicts_and_names_the_field() {
     let shop = Shop::open();
-    create_with_key(
+    create_with_idempotency_key(
         &shop,
         TEST,
         "k",
@@ -68,38 +69,38 @@ fn different_body_conflicts_and_names_the_field() {
         ("{\"amount\":\"19.99\",\"currency\":\"EUR\"}", "metadata"),
         ("{\"amount\":\"19.99\",\"currency\":\"EUR\",\"metadata\":{\"a\":1},\"x\":null}", "x"),
     ] {
-        create_with_key(&shop, TEST, "k", body).assert_error(
+        create_with_idempotency_key(&shop, TEST, "k", body).assert_error(
             409,
             "idempotency_conflict",
             Some(field),
         );
     }
     let spaced = "{ \"currency\": \"EUR\", \"amount\": \"19.99\", \"metadata\": { \"a\": 1 } }";
-    create_with_key(&shop, TEST, "k", spaced).expect(201);
+    create_with_idempotency_key(&shop, TEST, "k", spaced).expect(201);
     assert_eq!(invoice_count(&shop), 1, "the same JSON is the same body");
 }
 
 #[test]
 fn idempotency_key_belongs_to_one_mode_and_expires_after_a_day() {
     let shop = Shop::open();
-    let first = create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text;
-    assert_ne!(create_with_key(&shop, LIVE, "k", INVOICE_BODY).expect(201).text, first);
+    let first = create_with_idempotency_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text;
+    assert_ne!(create_with_idempotency_key(&shop, LIVE, "k", INVOICE_BODY).expect(201).text, first);
     shop.advance("23h59m59s");
     assert_eq!(
-        create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text,
+        create_with_idempotency_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text,
         first,
         "as it was answered, not as it is now"
     );
     shop.advance("1s");
-    assert_ne!(create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text, first);
+    assert_ne!(create_with_idempotency_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text, first);
 }
 
 #[test]
 fn idempotency_key_has_1_to_200_characters() {
     let shop = Shop::open();
-    create_with_key(&shop, TEST, &"k".repeat(200), INVOICE_BODY).expect(201);
+    create_with_idempotency_key(&shop, TEST, &"k".repeat(200), INVOICE_BODY).expect(201);
     for key in ["", &"k".repeat(201)] {
-        create_with_key(&shop, TEST, key, INVOICE_BODY).assert_error(
+        create_with_idempotency_key(&shop, TEST, key, INVOICE_BODY).assert_error(
             400,
             "invalid_request",
             Some("Idempotency-Key"),
@@ -110,15 +111,12 @@ fn idempotency_key_has_1_to_200_characters() {
 #[test]
 fn error_is_not_stored_and_replay_skips_checks() {
     let shop = Shop::open();
-    create_with_key(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}").assert_error(
-        400,
-        "invalid_request",
-        Some("amount"),
-    );
-    let first = create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text;
+    create_with_idempotency_key(&shop, TEST, "k", "{\"amount\":\"0\",\"currency\":\"EUR\"}")
+        .assert_error(400, "invalid_request", Some("amount"));
+    let first = create_with_idempotency_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text;
     shop.update_account(json!({ "status": "suspended", "maintenance": true }));
-    assert_eq!(create_with_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text, first);
-    create_with_key(&shop, TEST, "other", INVOICE_BODY).assert_error(
+    assert_eq!(create_with_idempotency_key(&shop, TEST, "k", INVOICE_BODY).expect(201).text, first);
+    create_with_idempotency_key(&shop, TEST, "other", INVOICE_BODY).assert_error(
         403,
         "account_suspended",
         None,
@@ -130,13 +128,13 @@ fn idempotency_key_and_order_id_belong_to_one_account() {
     let shop = Shop::open();
     let foreign = create_second_account(shop.file(), "test");
     let body = "{\"amount\":\"20.00\",\"currency\":\"EUR\",\"orderId\":\"a\"}";
-    let own = create_with_key(&shop, TEST, "k", body).expect(201).json();
-    let other = create_with_key(&shop, &foreign, "k", body).expect(201).json();
+    let own = create_with_idempotency_key(&shop, TEST, "k", body).expect(201).json();
+    let other = create_with_idempotency_key(&shop, &foreign, "k", body).expect(201).json();
     assert_ne!(own["id"], other["id"]);
     // A new idempotency key with the same order id returns the existing invoice.
-    let again = create_with_key(&shop, TEST, "other", body).expect(200).json();
+    let again = create_with_idempotency_key(&shop, TEST, "other", body).expect(200).json();
     assert_eq!(again["id"], own["id"]);
-    create_with_key(&shop, TEST, "other", body).expect(200);
+    create_with_idempotency_key(&shop, TEST, "other", body).expect(200);
     assert_eq!(invoice_count(&shop), 2);
 }
 
@@ -144,7 +142,7 @@ fn idempotency_key_and_order_id_belong_to_one_account() {
 fn idempotency_key_belongs_to_one_route() {
     let shop = Shop::open();
     shop.fund_balance(LIVE, "100.00", "EUR");
-    create_with_key(&shop, LIVE, "k", INVOICE_BODY).expect(201);
+    create_with_idempotency_key(&shop, LIVE, "k", INVOICE_BODY).expect(201);
     let headers = [("X-API-Key", LIVE), ("Idempotency-Key", "k")];
     let payout = json!({ "amount": "20.00" }).to_string();
     let payout = shop.send("POST", "/v1/payouts", &headers, &payout);

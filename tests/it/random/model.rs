@@ -175,7 +175,7 @@ impl ModelHistory {
         assert_outcome(&answer, 200, outcome);
         if outcome.is_ok() {
             let (id, txid) = invariants::last_payment(self.shop.file());
-            self.world.set_last_payment_ids(at, id, txid);
+            self.world.set_ids_of_last_payment(at, id, txid);
         }
     }
 
@@ -272,7 +272,7 @@ impl ModelHistory {
             return;
         }
         let text = |name: &str| answer[name].as_str().unwrap().to_owned();
-        self.world.set_last_payment_ids(at, text("id"), text("txid"));
+        self.world.set_ids_of_last_payment(at, text("id"), text("txid"));
     }
 
     fn change_payment_state(&mut self, at: usize) {

@@ -1,6 +1,6 @@
 //! Tests recorded responses of litecoind 0.21, and of Bitcoin Core 22, which has other fields for addresses.
 
-use super::{BlockSeed, OutputScanner, TxSeed};
+use super::{BlockDeserializer, OutputScanner, TxSeed};
 use crate::chain::WatchTargets;
 use crate::domain::asset::Asset;
 use crate::domain::observation::InputSource;
@@ -120,7 +120,7 @@ fn block_contains_transactions_or_their_ids() {
         let text = format!("{head}{tx}]}}");
         let scanner = scanner("LTC", "regtest", &watch)?;
         let mut json = Deserializer::from_reader(text.as_bytes());
-        BlockSeed(scanner).deserialize(&mut json).ok()
+        BlockDeserializer(scanner).deserialize(&mut json).ok()
     };
     let whole = read(OLD);
     let told = whole.map(|block| (block.counted, block.shown.len(), block.ids.len(), block.height));

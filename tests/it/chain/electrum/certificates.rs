@@ -50,7 +50,7 @@ fn electrum_certificate_must_be_pinned_or_signed_by_a_trusted_authority() {
     let remarks = pinned.operator_remarks().join("; ");
     assert!(remarks.contains(&format!("certificate sha256={pin}")), "{remarks}");
     assert!(remarks.contains("ElectrumX"), "{remarks}");
-    // Without a setting, the server trusts the authorities of the system.
+    // Without a configured certificate, Coffer trusts the certificate authorities of the operating system.
     let till = TestnetShop::with_utxo_chain("litecoin", &url);
     for (authority, is_trusted) in [(&ca, true), (&certificate, false)] {
         let said = till.run_coffer_with_env(&doctor_args(&till), &[("SSL_CERT_FILE", authority)]);

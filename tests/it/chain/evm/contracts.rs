@@ -1,4 +1,5 @@
-//! The server detects payments that contracts send, if the node returns traces. Each payment has a separate position.
+//! The server detects payments that contracts send, if the node returns traces. Each payment in a transaction
+//! has its own position.
 
 use super::fixtures::{
     EvmScene, ONE, TWO, collect_payments, error_response, payment_summary, start_changing_proxy,

@@ -261,7 +261,7 @@ impl ExpectedState {
     }
 
     /// Sets the payment id and the transaction id of the last payment.
-    pub fn set_last_payment_ids(&mut self, at: usize, id: String, txid: String) {
+    pub fn set_ids_of_last_payment(&mut self, at: usize, id: String, txid: String) {
         let last = self.invoices[at].payments.last_mut().unwrap();
         (last.id, last.txid) = (id, txid);
     }

@@ -34,7 +34,7 @@ impl ModelHistory {
             assert_eq!(told["state"] == "unmatched", !is_payment, "{told}");
             if is_payment {
                 let text = |name: &str| told[name].as_str().unwrap().to_owned();
-                self.world.set_last_payment_ids(at, text("id"), text("txid"));
+                self.world.set_ids_of_last_payment(at, text("id"), text("txid"));
             }
         }
     }
