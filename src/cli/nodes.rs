@@ -83,7 +83,7 @@ pub(super) fn run_rescan(matches: &ArgMatches) -> Result<(), Error> {
     let now = Clock::new(0, None).now();
     let ordered = store.write_and_wait(move |tx| {
         order_rescan(tx, now, chain, from)?;
-        Ok::<_, Error>(rescans::of_chain(tx, chain)?.map(|rescan| rescan.seq))
+        Ok::<_, Error>(rescans::active_for_chain(tx, chain)?.map(|rescan| rescan.seq))
     })?;
     let waits = matches.get_flag("wait");
     if waits && let Some(seq) = ordered {
@@ -103,7 +103,7 @@ fn wait_for_rescan(store: &Store, chain: Chain, seq: i64) -> Result<(), Error> {
     let state = || {
         store.read_snapshot(|db| {
             let cursor = chain_cursors::of_chain(db, chain)?;
-            Ok::<_, Error>((rescans::of_chain(db, chain)?, cursor))
+            Ok::<_, Error>((rescans::active_for_chain(db, chain)?, cursor))
         })
     };
     loop {

@@ -25,7 +25,7 @@ mod solana;
 
 pub use account::{account_address, account_bytes};
 pub use network::parse_on_named_network;
-pub use pay_to::{AddressTarget, write_address};
+pub use pay_to::{AddressPayload, write_address};
 pub use script::{output_script, script_address};
 pub use solana::{TOKEN_PROGRAM, can_sign, is_solana_txid, token_account};
 

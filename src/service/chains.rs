@@ -165,7 +165,7 @@ fn load_chain_state(
         }
         (Some(_) | None, _) => None,
     };
-    let rescan = match rescans::of_chain(db, chain)? {
+    let rescan = match rescans::active_for_chain(db, chain)? {
         None => None,
         Some(rescan) => Some(Rescan {
             known: known_from(rescan.next_height)?,

@@ -26,7 +26,7 @@ rows! {
     }
 
     /// Returns the running rescan of a chain.
-    pub fn of_chain(db, chain: Chain) -> Option<Rescan> = select "from rescans where chain = :chain and ended_at is null";
+    pub fn active_for_chain(db, chain: Chain) -> Option<Rescan> = select "from rescans where chain = :chain and ended_at is null";
 }
 
 commands! {

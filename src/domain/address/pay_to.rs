@@ -10,7 +10,7 @@ use bech32::{Bech32m, ByteIterExt, Fe32, Fe32IterExt};
 
 /// Payment target that an address encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AddressTarget {
+pub enum AddressPayload {
     /// HASH160 of a key: P2PKH.
     KeyHash([u8; 20]),
     /// HASH160 of a script: P2SH.
@@ -30,13 +30,13 @@ pub fn write_address(
     chain: Chain,
     network: Network,
     is_regtest: bool,
-    pay_to: &AddressTarget,
+    pay_to: &AddressPayload,
 ) -> Option<String> {
     let utxo = match (&chain.row().encoding, pay_to) {
-        (Encoding::Evm, AddressTarget::Account(account)) => {
+        (Encoding::Evm, AddressPayload::Account(account)) => {
             return Some(write_evm(&lower_hex(account)));
         }
-        (Encoding::Tron, AddressTarget::Account(account)) => {
+        (Encoding::Tron, AddressPayload::Account(account)) => {
             return Some(write_base58check(TRON_VERSION, account));
         }
         (Encoding::Utxo(utxo), _) => utxo,
@@ -47,19 +47,19 @@ pub fn write_address(
         Network::Test => utxo.test,
     };
     match pay_to {
-        AddressTarget::KeyHash(hash) => write_base58_address(prefixes, 0, hash),
-        AddressTarget::ScriptHash(hash) => write_base58_address(prefixes, 1, hash),
-        AddressTarget::WitnessKeyHash(hash) => {
+        AddressPayload::KeyHash(hash) => write_base58_address(prefixes, 0, hash),
+        AddressPayload::ScriptHash(hash) => write_base58_address(prefixes, 1, hash),
+        AddressPayload::WitnessKeyHash(hash) => {
             let prefix = prefixes.hrps.get(usize::from(is_regtest))?;
             Some(write_p2wpkh(*prefix, hash))
         }
-        AddressTarget::Taproot(key) => {
+        AddressPayload::Taproot(key) => {
             let prefix = prefixes.hrps.get(usize::from(is_regtest))?;
             let program = key.iter().copied().bytes_to_fes();
             let program = program.with_checksum::<Bech32m>(prefix);
             Some(program.with_witness_version(Fe32::P).chars().collect())
         }
-        AddressTarget::Account(_) => None,
+        AddressPayload::Account(_) => None,
     }
 }
 

@@ -41,7 +41,7 @@ view! {
         stopped_at: Option<Time> = null;
         /// Highest index of such a payment.
         stopped_index: Option<u32> [schema!({ "type": ["integer", "null"], "minimum": 0, "maximum": 2147483647 })] = null;
-        /// Reason for the stop; null if it is not stopped.
+        /// Reason why the wallet is stopped; null if it is not stopped.
         problem: Option<String> = null;
     }
 }

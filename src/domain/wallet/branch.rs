@@ -4,7 +4,7 @@
 
 use super::extended::{ExtendedKey, add_generators, derive_child};
 use super::{ScriptType, Wallet};
-use crate::domain::address::{self, AddressTarget};
+use crate::domain::address::{self, AddressPayload};
 use k256::elliptic_curve::sec1::ToSec1Point;
 use k256::{ProjectivePoint, PublicKey};
 use ripemd::Ripemd160;
@@ -42,15 +42,15 @@ impl ReceivingBranch {
     pub fn derive_address(&self, index: u32) -> Option<WalletAddress> {
         let key = derive_child(&self.point, &self.key, index)?.key;
         let pay_to = match self.wallet.script {
-            None => AddressTarget::Account(address_bytes_of_key(&key)?),
-            Some(ScriptType::Pkh) => AddressTarget::KeyHash(hash160(&key)),
-            Some(ScriptType::Wpkh) => AddressTarget::WitnessKeyHash(hash160(&key)),
+            None => AddressPayload::Account(address_bytes_of_key(&key)?),
+            Some(ScriptType::Pkh) => AddressPayload::KeyHash(hash160(&key)),
+            Some(ScriptType::Wpkh) => AddressPayload::WitnessKeyHash(hash160(&key)),
             Some(ScriptType::ShWpkh) => {
                 // This is the witness program: version 0 and the hash of the key (BIP 141).
                 let program = [&[0x00, 0x14][..], &hash160(&key)].concat();
-                AddressTarget::ScriptHash(hash160(&program))
+                AddressPayload::ScriptHash(hash160(&program))
             }
-            Some(ScriptType::Tr) => AddressTarget::Taproot(taproot_key(&key)?),
+            Some(ScriptType::Tr) => AddressPayload::Taproot(taproot_key(&key)?),
         };
         let (chain, network) = (self.wallet.chain, self.wallet.network);
         let is_regtest = network == super::WalletNetwork::Regtest;

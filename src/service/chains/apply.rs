@@ -275,7 +275,7 @@ impl Service {
         rescanned: &RescanStep,
     ) -> Result<(), Error> {
         let chain = cursor.chain;
-        let Some(rescan) = rescans::of_chain(tx, chain)? else {
+        let Some(rescan) = rescans::active_for_chain(tx, chain)? else {
             return Ok(());
         };
         let Some(to) = &rescanned.to else {

@@ -75,7 +75,7 @@ pub(in crate::service) fn order_rescan_unless_covered(
     if from > cursor.reached.block.height || cursor.stopped.is_some() {
         return Ok(());
     }
-    match rescans::of_chain(tx, chain)? {
+    match rescans::active_for_chain(tx, chain)? {
         Some(rescan) if rescan.next_height <= from => Ok(()),
         Some(rescan) => order_rescan(tx, now, chain, from.min(rescan.from_height)),
         None => order_rescan(tx, now, chain, from),

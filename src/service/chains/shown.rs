@@ -65,7 +65,7 @@ fn chain_view(
         watched_addresses: said.watched,
         requests: said.requests.total(),
         requests_per_day: said.requests.per_day(now),
-        rescan_at: rescans::of_chain(db, chain)?.map(|rescan| rescan.next_height),
+        rescan_at: rescans::active_for_chain(db, chain)?.map(|rescan| rescan.next_height),
         unexplained: unexplained_balances(db, chain)?,
     };
     let lag_ms = view.scanned_to.map(|to| now.since_ms(to).max(0));

@@ -323,8 +323,8 @@ fn end_review_automatically(
     write_audit_entry(tx, now, StepActor::Chain.actor_name(), "resolve", of, &detail)
 }
 
-/// Books the amount of a transfer back if its transaction is gone. Books the amount out if the transaction arrived
-/// after the end of the transfer.
+/// Credits the amount of a transfer to the balance if its transaction is gone. Debits the amount if a transaction
+/// appeared after the transfer had failed.
 fn book_review_adjustment(
     tx: &Tx<'_>,
     now: Time,

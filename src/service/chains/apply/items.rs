@@ -303,7 +303,7 @@ pub(super) fn starts_at_cursor(
     }
     match &step.outcome {
         ChainStepOutcome::Rescanned(rescanned) => {
-            let rescan = rescans::of_chain(db, step.chain)?;
+            let rescan = rescans::active_for_chain(db, step.chain)?;
             let is_next = rescan.is_some_and(|rescan| rescan.next_height == rescanned.from);
             Ok(is_next && is_stopped == rescanned.restarts)
         }

@@ -84,7 +84,7 @@ pub fn start_lying_node(lies_in: &'static str, lie: fn(&mut Value)) -> (Receiver
     })
 }
 
-/// Starts a node with changed responses, and returns it with the network that its client reads.
+/// Starts a node with changed responses. Returns the node, and the network id that a client reads from it.
 #[track_caller]
 pub fn start_changed_node_and_read_network(
     change: impl Fn(&str, &Value, Value) -> Value + Send + Sync + 'static,

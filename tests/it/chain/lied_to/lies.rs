@@ -43,7 +43,7 @@ const LIED: [&str; 2] = ["is not believed"; 2];
 const WRONG: [&str; 2] = ["is the wrong one"; 2];
 const LAGS: [&str; 2] = ["does not have block ", ""];
 
-/// Returns texts for a problem that only the server finds, because `coffer doctor` does not call the method.
+/// Returns the messages for a fault in an RPC method that only the server calls. `coffer doctor` finds no problem.
 const fn server_only_problem(told: [&'static str; 2]) -> [&'static str; 2] {
     [told[0], ""]
 }

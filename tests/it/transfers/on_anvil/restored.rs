@@ -1,4 +1,5 @@
-//! Payouts and refunds on hold after a restore. Transactions sent since the copy are proposed, but not matched.
+//! Payouts and refunds on hold after a restore. Transactions that were sent after the backup
+//! are proposed to the operator. The server does not match them with a transfer.
 
 use super::by_signer::open_with_scripted_signer;
 use super::{ETH, EthMerchant, EthTransfer, FINAL, USDC};

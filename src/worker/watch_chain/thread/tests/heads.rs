@@ -196,7 +196,7 @@ impl HeadScene {
         self.two.looks.swap(0, Ordering::SeqCst)
     }
 
-    fn current_url(&self) -> usize {
+    fn current_url_index(&self) -> usize {
         self.two.asked.load(Ordering::SeqCst)
     }
 
@@ -219,16 +219,16 @@ fn stale_head_switches_to_a_url_that_is_ahead() {
     scene.pay(address);
     scene.mine_after_minutes(1);
     scene.poll_for_minutes(29);
-    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (0, 0));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url_index()), (0, 0));
     assert_eq!(scene.chain_view().height, Some(1));
     scene.poll_for_minutes(1);
-    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (1, 1));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url_index()), (1, 1));
     assert_eq!(scene.chain_view().height, Some(2));
     assert_eq!(scene.shop.service.count_observations_above(CHAIN, 1).unwrap(), 1);
     // The URL stays in use, because the other URL has no newer block.
     scene.poll_for_minutes(40);
     assert!(scene.take_other_url_poll_count() > 0);
-    assert_eq!(scene.current_url(), 1);
+    assert_eq!(scene.current_url_index(), 1);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     }
     assert_eq!(scene.take_other_url_poll_count(), 1);
     scene.poll_for_minutes(5);
-    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (5, 0));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url_index()), (5, 0));
     // The other URL leads to a longer chain of a test network.
     let other = MemoryChain::new(scene.shop.asset, "regtest", NOW);
     let other = Arc::new(Mutex::new(other));
@@ -251,7 +251,7 @@ fn other_urls_are_polled_once_a_minute_and_must_match_the_network() {
     }
     scene.two.urls[1].lock().unwrap().node = MemoryNode::new(&other);
     scene.poll_for_minutes(5);
-    assert_eq!((scene.take_other_url_poll_count(), scene.current_url()), (5, 0));
+    assert_eq!((scene.take_other_url_poll_count(), scene.current_url_index()), (5, 0));
 }
 
 #[test]
@@ -293,7 +293,7 @@ fn lost_block_is_reported_and_the_next_url_is_used() {
         assert!(scene.shop.create_invoice(now).is_none());
     }
     scene.poll();
-    assert_eq!(scene.current_url(), 1);
+    assert_eq!(scene.current_url_index(), 1);
     let shown = scene.chain_view();
     assert_eq!((shown.height, shown.keeps_up, shown.problem), (Some(3), true, None));
     assert!(scene.shop.create_invoice(now).is_some());
@@ -302,7 +302,7 @@ fn lost_block_is_reported_and_the_next_url_is_used() {
     scene.mine_after_minutes(1);
     scene.mine_after_minutes(1);
     let mut problems = Vec::new();
-    while scene.current_url() == 1 {
+    while scene.current_url_index() == 1 {
         scene.poll();
         problems.push(scene.chain_problem());
     }
