@@ -5,7 +5,7 @@
 use crate::process::Place;
 use crate::{Failure, wire};
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, ToSql, params_from_iter};
 use std::net::TcpListener;
 use std::path::Path;
 use uuid::Uuid;
@@ -94,6 +94,25 @@ impl Row {
         values
     }
 
+    /// Inserts a row with another value in one column.
+    fn insert_with(
+        &self,
+        conn: &Connection,
+        values: &[Value],
+        changed: &str,
+        to: impl ToSql,
+    ) -> rusqlite::Result<()> {
+        let mut statement = conn.prepare_cached(&self.insert)?;
+        for (at, (column, value)) in (1..).zip(self.columns.iter().zip(values)) {
+            if column == changed {
+                statement.raw_bind_parameter(at, &to)?;
+            } else {
+                statement.raw_bind_parameter(at, value)?;
+            }
+        }
+        statement.raw_execute().map(drop)
+    }
+
     fn text(&self, name: &str) -> String {
         let found = self.columns.iter().zip(&self.values);
         match found.into_iter().find(|(column, _)| *column == name) {
@@ -144,8 +163,8 @@ impl Rows {
         }
         Ok(Rows {
             invoice,
-            event: Row::newest(&conn, "events")?,
-            delivery: Row::newest(&conn, "deliveries")?,
+            event: Row::newest(&conn, "event_rows")?,
+            delivery: Row::newest(&conn, "delivery_rows")?,
         })
     }
 
@@ -169,23 +188,20 @@ impl Rows {
 
     /// Returns the rows of another creation with this order.
     pub fn copy(&self, order: &str) -> Copy {
-        let (id, event) = (Uuid::now_v7().to_string(), format!("evt_{}", Uuid::now_v7().simple()));
-        let body = self
+        let id = Uuid::now_v7().to_string();
+        let object = self
             .event
-            .text("body")
+            .text("content")
             .replace(&self.event.text("object_id"), &id)
-            .replace(&self.event.text("id"), &event)
             .replace(&self.invoice.text("order_id"), order);
         Copy {
             invoice: self.invoice.with(&[
                 ("id", Value::Text(id.clone())),
                 ("order_id", Value::Text(order.to_owned())),
             ]),
-            event: self.event.with(&[
-                ("id", Value::Text(event)),
-                ("object_id", Value::Text(id)),
-                ("body", Value::Text(body)),
-            ]),
+            event: self
+                .event
+                .with(&[("object_id", Value::Text(id)), ("content", Value::Text(object))]),
             delivery: self.delivery.with(&[("id", Value::Text(Uuid::now_v7().to_string()))]),
         }
     }
@@ -195,16 +211,12 @@ impl Copy {
     /// Inserts the three rows.
     pub fn insert(&self, rows: &Rows, conn: &Connection) -> rusqlite::Result<()> {
         conn.prepare_cached(&rows.invoice.insert)?.execute(params_from_iter(&self.invoice))?;
-        let event =
-            conn.prepare_cached(&rows.event.insert)?.insert(params_from_iter(&self.event))?;
-        let mut statement = conn.prepare_cached(&rows.delivery.insert)?;
-        for (at, (column, value)) in rows.delivery.columns.iter().zip(&self.delivery).enumerate() {
-            match column.as_str() {
-                "event" => statement.raw_bind_parameter(at + 1, event)?,
-                _ => statement.raw_bind_parameter(at + 1, value)?,
-            }
-        }
-        statement.raw_execute().map(drop)
+        let last = "select ifnull(max(seq), 0) from event_rows";
+        let seq: i64 = conn.prepare_cached(last)?.query_row([], |row| row.get(0))?;
+        let seq = seq + 1;
+        let id = format!("evt_{:016x}{:08x}{:08x}", 0, 0x8000_0000 | seq, 0);
+        rows.event.insert_with(conn, &self.event, "id", id)?;
+        rows.delivery.insert_with(conn, &self.delivery, "event", seq)
     }
 
     /// Returns the id of the invoice.

@@ -1,8 +1,10 @@
 -- Deletes everything but the row of `file`, referencing rows first.
 delete from idempotency;
-delete from attempts;
-delete from deliveries;
-delete from events;
+delete from attempt_rows;
+delete from delivery_rows;
+delete from webhook_urls;
+delete from webhook_queues;
+delete from event_rows;
 delete from balances;
 delete from ledger;
 delete from unmatched_payments;

@@ -1,6 +1,7 @@
 //! Types of events, and formats and states of the webhooks that deliver them.
 
 pub mod body;
+pub mod members;
 
 use super::status::InvoiceStatus;
 use super::text_enum::text_enum;

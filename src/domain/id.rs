@@ -13,16 +13,23 @@ pub fn new(now: Time) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, nanos))
 }
 
-/// Returns a new event id: `evt_` and 32 hex digits.
+/// Returns a new event id: `evt_` and 32 hex digits, which contain `number`.
 ///
 /// `number` grows with each event, so that ids of one millisecond sort in the order of the events. Receivers learn
 /// the order only from the ids.
-pub fn new_event(now: Time, number: u64) -> String {
-    let number = u128::from(number);
+pub fn new_event(now: Time, number: i64) -> String {
+    let number = u128::try_from(number).unwrap_or(0);
     let (high, low) = ((number >> 30) & 0xfff, number & 0x3fff_ffff);
     let random = new(now).as_u128() & !(0xfff << 64) & !(0x3fff_ffff << 32);
     let id = Uuid::from_u128(random | (high << 64) | (low << 32));
     format!("evt_{}", id.simple())
+}
+
+/// Returns the number in an event id; `None` if the text is not an event id.
+pub fn event_number(id: &str) -> Option<i64> {
+    let id = Uuid::try_parse(id.strip_prefix("evt_")?).ok()?.as_u128();
+    let (high, low) = ((id >> 64) & 0xfff, (id >> 32) & 0x3fff_ffff);
+    i64::try_from(high << 30 | low).ok()
 }
 
 /// Returns the id in its stored form; `None` if the text is not a hyphenated UUID.
@@ -35,7 +42,7 @@ pub fn parse(text: &str) -> Option<String> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::{Time, new, new_event, parse};
+    use super::{Time, event_number, new, new_event, parse};
 
     #[test]
     fn id_contains_its_time_and_version() {
@@ -52,6 +59,10 @@ mod tests {
     fn event_id_has_prefix_and_32_hex_digits() {
         let id = new_event(Time(0), 1);
         assert!(id.starts_with("evt_") && id.len() == 36, "{id}");
+        assert_eq!(event_number(&id), Some(1));
+        for wrong in ["", "evt_", "evt_1", &id[4..]] {
+            assert_eq!(event_number(wrong), None, "{wrong}");
+        }
     }
 
     #[test]
@@ -59,6 +70,7 @@ mod tests {
         let numbers = [0, 1, 2, 1 << 29, 1 << 30, (1 << 30) + 1, (1 << 42) - 1];
         let ids = numbers.map(|number| new_event(Time(1_795_253_400_007), number));
         assert!(ids.is_sorted(), "{ids:?}");
+        assert_eq!(ids.each_ref().map(|id| event_number(id)), numbers.map(Some));
         for id in &ids {
             let id = uuid::Uuid::try_parse(&id[4..]).unwrap();
             assert_eq!((id.get_version_num(), id.get_variant()), (7, uuid::Variant::RFC4122));

@@ -6,7 +6,7 @@ use super::page::{Page, find_page_start};
 use super::webhooks::receiver_queue;
 use super::{Error, Scope, Service};
 use crate::domain::asset::Mode;
-use crate::domain::event::{self, EventType};
+use crate::domain::event::EventType;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::time::Time;
@@ -47,9 +47,7 @@ pub(super) fn record_event_with_invoice(
     subject: &EventSubject<'_>,
     invoice: Option<&RawValue>,
 ) -> Result<(), Error> {
-    let number = u64::try_from(events::last_seq(tx)?).unwrap_or(0);
-    let event_id = id::new_event(now, number.saturating_add(1));
-    let body = event::body::render(&event_id, kind, subject.mode.is_live(), now, subject.object)?;
+    let event_id = id::new_event(now, events::last_seq(tx)?.saturating_add(1));
     let (account, mode) = (subject.account, subject.mode);
     let new = events::NewEvent {
         id: &event_id,
@@ -58,7 +56,7 @@ pub(super) fn record_event_with_invoice(
         kind,
         object_id: subject.id,
         created_at: now,
-        body: &body,
+        object: subject.object.get(),
         invoice: invoice.map(RawValue::get),
     };
     let event = events::insert(tx, &new)?;
@@ -123,5 +121,66 @@ impl Service {
             let parse = |(id, body)| Ok((id, RawValue::from_string(body)?));
             Page::from_entries(found.into_iter().map(parse), wanted.limit)
         })
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::{EventSubject, record_event};
+    use crate::domain::asset::Mode;
+    use crate::domain::event::EventType;
+    use crate::domain::render::event::{EventDataView, EventView};
+    use crate::domain::time::Time;
+    use crate::service::tests::{seeded_service, write};
+    use crate::store::{PageBounds, events};
+    use serde_json::value::RawValue;
+
+    #[test]
+    fn body_is_read_byte_for_byte_as_it_was_rendered() {
+        let metadata = r#"{"a.b":[1.10,1e400,-0,null,true,{}],"$":"\u0000\"\\/\u001f é 🦀","":{"id":"evt_x"}}"#;
+        let objects = [
+            format!(
+                r#"{{"id":"1","status":"created","asset":null,"paid":false,"metadata":{metadata}}}"#
+            ),
+            format!(
+                r#"{{"id":"1","status":"detected","asset":"LTC","paid":true,"metadata":{metadata}}}"#
+            ),
+            format!(
+                r#"{{"id":"1","status":"created","asset":null,"paid":false,"metadata":{metadata}}}"#
+            ),
+            r#"{"id":"1","status":"created","asset":"","paid":false,"metadata":{"a.b":{}}}"#
+                .to_owned(),
+            r#"{"id":"1","status":"created","asset":null,"paid":false}"#.to_owned(),
+            r#"{"id":"1","status":"created","paid":false,"asset":null,"metadata":{}}"#.to_owned(),
+            r#"{"id":"1","status":"created","asset":null,"paid":false,"metadata":{},"new":1}"#
+                .to_owned(),
+        ];
+        let objects = objects.map(|object| RawValue::from_string(object).unwrap());
+        let (service, _file) = seeded_service();
+        let (kind, mode, created) =
+            (EventType::InvoiceCreated, Mode::Test, Time(1_795_253_400_007));
+        let recorded = objects.clone();
+        write(&service, move |_, tx| {
+            recorded.iter().try_for_each(|object| {
+                let subject = EventSubject { account: 1, mode, id: "1", object, own_url: None };
+                record_event(tx, created, kind, &subject)
+            })
+        });
+        let query =
+            events::EventQuery { kind: None, object: Some("1"), page: PageBounds::newest(10) };
+        let stored = service.read(|db| Ok(events::page(db, 1, mode, query)?)).unwrap();
+        assert_eq!(stored.len(), objects.len());
+        for ((id, body), object) in stored.iter().rev().zip(&objects) {
+            let event = EventView {
+                id,
+                object: "event",
+                r#type: kind,
+                livemode: false,
+                created,
+                data: EventDataView { object },
+            };
+            assert_eq!(*body, serde_json::to_string(&event).unwrap());
+        }
     }
 }

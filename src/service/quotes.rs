@@ -18,6 +18,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render;
 use crate::domain::scanned::LaggingChains;
 use crate::domain::time::Time;
+use crate::domain::timeline::InvoiceChange;
 use crate::store::addresses::AddressOwner;
 use crate::store::wallets::WalletIndex;
 use crate::store::{
@@ -88,7 +89,7 @@ impl Service {
             }
             None => {
                 let quote = self.new_quote(tx, now, invoice, asset, has_none)?;
-                invoice_steps::insert_pick(tx, invoice.seq, quote.seq, now)?;
+                invoice_steps::insert(tx, invoice.seq, now, InvoiceChange::Picked(quote.seq))?;
                 quote
             }
         };

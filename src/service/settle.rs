@@ -13,6 +13,7 @@ use crate::domain::quote::Quote;
 use crate::domain::scanned::{LaggingChains, awaited_chains};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
+use crate::domain::timeline::InvoiceChange;
 use crate::domain::{quote, render};
 use crate::store::{
     Reader, TouchedInvoice, Tx, chains, file, invoice_steps, invoices, payments, quotes,
@@ -123,7 +124,7 @@ impl Service {
             file::save_last_tick(tx, now)?;
         }
         if invoice.status != before {
-            invoice_steps::insert_status(tx, invoice.seq, invoice.status, now)?;
+            invoice_steps::insert(tx, invoice.seq, now, InvoiceChange::Status(invoice.status))?;
         }
         Ok(invoice)
     }

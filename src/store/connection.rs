@@ -19,8 +19,7 @@ pub(super) const READ_ONLY: OpenFlags =
 /// Maximum number of bytes of the file that each connection maps into memory.
 const MMAP_BYTES_MAX: i64 = 1 << 28;
 
-/// Configures a connection. Disables triggers and views: Coffer has none, so only another program can have added them
-/// to the file.
+/// Configures a connection. Disables the triggers and views in the file, because another program can have added them.
 pub(super) fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     conn.set_prepared_statement_cache_capacity(128);
@@ -39,6 +38,11 @@ pub(super) fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.pragma_update(None, "temp_store", "memory")
 }
 
+/// Creates the views of the newest schema, which only this connection sees. The views in the file are disabled.
+pub(super) fn create_views(conn: &Connection) -> rusqlite::Result<()> {
+    conn.execute_batch(include_str!("../../sql/views.sql"))
+}
+
 /// Opens a read-write connection.
 pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -51,5 +55,6 @@ pub(super) fn open_writer(path: &Path) -> rusqlite::Result<Connection> {
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let conn = Connection::open_with_flags(path, READ_ONLY)?;
     configure(&conn)?;
+    create_views(&conn)?;
     Ok(conn)
 }

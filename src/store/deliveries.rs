@@ -1,4 +1,5 @@
-//! The tables `deliveries` and `attempts`: webhooks to be sent, and their attempts.
+//! The tables `delivery_rows` and `attempt_rows`: webhooks to be sent, and their attempts. The views `deliveries` and
+//! `attempts` show URLs, queues and responses that several rows share.
 
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows, sql_limit, values};
@@ -138,13 +139,13 @@ rows! {
     /// Returns a page of the deliveries of all accounts, newest first.
     pub fn newest(db, page: PageBounds<DeliveryRowPosition>) -> Vec<DeliveryRow> =
         select "from deliveries d join events e on e.seq = d.event left join endpoints n on n.seq = d.endpoint \
-            where (d.event, d.rowid) < (:event, :row) \
-            order by d.event desc, d.rowid desc limit :limit"
+            where (d.event, d.seq) < (:event, :row) \
+            order by d.event desc, d.seq desc limit :limit"
         with { event: page.before.event, row: page.before.row, limit: page.limit };
 }
 
 rows! {
-    fn read_position(event, row = "rowid") -> DeliveryRowPosition {
+    fn read_position(event, row = "seq") -> DeliveryRowPosition {
         Ok(DeliveryRowPosition { event, row })
     }
 
@@ -161,8 +162,14 @@ values! {
 }
 
 commands! {
-    INSERT = "insert into deliveries (id, event, endpoint, url, lane, state, attempts, next_attempt_at) \
-        values (:id, :event, :endpoint, :url, :lane, 'pending', 0, :now)";
+    fn insert_row(tx, id: &str, event: i64, endpoint: Option<i64>, url: &str, queue: &str, now: Time) -> bool =
+        file "sql/deliveries/insert.sql";
+
+    /// Stores a URL, if it is new.
+    pub(super) fn insert_url(tx, url: &str) = "insert into webhook_urls (url) values (:url) on conflict do nothing";
+
+    /// Stores the name of a queue, if it is new.
+    pub(super) fn insert_queue(tx, queue: &str) = "insert into webhook_queues (name) values (:queue) on conflict do nothing";
 
     fn update(tx, id: &str, state: DeliveryState, number: u32, next_attempt_at: Option<Time>) -> bool =
         file "sql/deliveries/update.sql";
@@ -178,18 +185,18 @@ commands! {
 
     /// Marks a pending delivery as failed, without another attempt.
     pub fn mark_failed(tx, id: &str) =
-        "update deliveries set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
+        "update delivery_rows set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
 
-    BRING_FORWARD = "update deliveries set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
+    BRING_FORWARD = "update delivery_rows set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
 
     /// Deletes at most `limit` attempts that were made before the time `before`, and returns their number.
     ///
     /// Several attempts can share the stored response of the first of them. The first attempt is kept while one of
     /// the others was made at `before` or later.
     pub fn prune_attempts(tx, before: Time, limit: u32) -> usize =
-        "delete from attempts where rowid in (select a.rowid from attempts a where a.at < :before \
-            and not exists (select 1 from attempts b where b.delivery = a.delivery and b.answer_of = a.number \
-            and b.at >= :before) order by a.at limit :limit)";
+        "delete from attempt_rows where (delivery, number) in (select a.delivery, a.number from attempt_rows a \
+            where a.at < :before and not exists (select 1 from attempt_rows b where b.delivery = a.delivery \
+            and b.answer_of = a.number and b.at >= :before) order by a.at limit :limit)";
 }
 
 /// Inserts a delivery that is due now.
@@ -203,10 +210,12 @@ pub fn insert(
     now: Time,
 ) -> Result<(), StoreError> {
     tx.record_change(|changes| changes.deliveries = true);
-    let params = named_params! {
-        ":id": id, ":event": event, ":endpoint": endpoint, ":url": url, ":lane": queue, ":now": now
-    };
-    INSERT.run(tx, params)
+    if !insert_row(tx, id, event, endpoint, url, queue, now)? {
+        insert_url(tx, url)?;
+        insert_queue(tx, queue)?;
+        insert_row(tx, id, event, endpoint, url, queue, now)?;
+    }
+    Ok(())
 }
 
 /// Stores an attempt and the resulting state of its delivery. `number` is the number of the attempt, counted over all

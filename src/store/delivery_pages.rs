@@ -1,8 +1,8 @@
-//! The tables `deliveries` and `attempts` for the API and the pages: lists of deliveries, and repeated sending.
+//! The views `deliveries` and `attempts` for the API and the pages: lists of deliveries, and repeated sending.
 //!
 //! Invariant: every query for an account also tests the account and the mode of the event.
 
-use super::deliveries::{AttemptSignatures, DeliveryAttempt};
+use super::deliveries::{self, AttemptSignatures, DeliveryAttempt};
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows};
 use super::{Reader, StoreError, Tx};
@@ -124,7 +124,7 @@ rows! {
 
     /// Selects the same page as [`PAGE`], but only deliveries that are pending or failed, with the index of these
     /// deliveries.
-    PAGE_NOT_TAKEN = select "from deliveries d indexed by deliveries_not_taken cross join events e on e.seq = d.event \
+    PAGE_NOT_TAKEN = select "from deliveries d cross join events e on e.seq = d.event \
         left join endpoints n on n.seq = d.endpoint \
         where d.state <> 'delivered' and d.state = :state and d.event >= :from and d.event <= :event \
         and (d.event < :event or ifnull(d.endpoint, 0) < :place) and e.account = :account and e.mode = :mode \
@@ -199,8 +199,8 @@ rows! {
     }
 
     fn newest_attempts(db, delivery: &str, limit: u32) -> Vec<(u32, DeliveryAttempt)> =
-        select "from attempts a left join attempts same on same.delivery = a.delivery and same.number = a.answer_of \
-            where a.delivery = :delivery order by a.number desc limit :limit";
+        select "from attempt_rows a left join attempt_rows same on same.delivery = a.delivery and same.number = a.answer_of \
+            where a.delivery = (select seq from delivery_rows where id = :delivery) order by a.number desc limit :limit";
 }
 
 rows! {
@@ -216,8 +216,10 @@ rows! {
 
 commands! {
     /// Starts a new round of attempts with the current URL of the endpoint.
-    RESEND = "update deliveries set made_before = made_before + attempts, attempts = 0, state = 'pending', \
-        next_attempt_at = :now, url = :url, lane = :lane where id = :id";
+    fn resend_row(tx, id: &str, url: &str, queue: &str, now: Time) =
+        "update delivery_rows set made_before = made_before + attempts, attempts = 0, state = 'pending', \
+            next_attempt_at = :now, url = (select seq from webhook_urls where url = :url), \
+            queue = (select seq from webhook_queues where name = :queue) where id = :id";
 }
 
 /// Returns a page of deliveries that match a query, newest first.
@@ -265,6 +267,7 @@ pub fn attempts(
 /// Starts a new round of attempts, and makes its first attempt due now.
 pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
     tx.record_change(|changes| changes.deliveries = true);
-    let params = named_params! { ":id": id, ":url": url, ":lane": queue, ":now": now };
-    RESEND.run(tx, params)
+    deliveries::insert_url(tx, url)?;
+    deliveries::insert_queue(tx, queue)?;
+    resend_row(tx, id, url, queue, now)
 }

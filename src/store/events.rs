@@ -1,11 +1,12 @@
-//! The table `events`: events of accounts, in the order in which they occurred.
+//! The table `event_rows`: events of accounts, in the order in which they occurred. The view `events` adds their bodies.
 
 use super::statement::{commands, values};
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
+use crate::domain::event::members::changed_members;
+use crate::domain::id;
 use crate::domain::time::Time;
-use rusqlite::named_params;
 
 /// An event to be stored.
 pub struct NewEvent<'a> {
@@ -21,8 +22,8 @@ pub struct NewEvent<'a> {
     pub object_id: &'a str,
     /// Time of the event, in Unix milliseconds.
     pub created_at: Time,
-    /// JSON body that the API returns and webhooks send.
-    pub body: &'a str,
+    /// JSON of the object, as the body of the event contains it.
+    pub object: &'a str,
     /// Refunded invoice as JSON, for webhooks in the legacy format.
     pub invoice: Option<&'a str>,
 }
@@ -48,10 +49,12 @@ values! {
 
     /// Returns the body of an event if the event belongs to the account.
     pub fn body(db, account: i64, mode: Mode, id: &str) -> Option<(body: String)> =
-        "select body from events where id = :id and account = :account and mode = :mode";
+        "select body from events where seq = :seq and id = :id and account = :account and mode = :mode"
+        with { seq: id::event_number(id), id, account, mode };
 
     /// Returns the body of an event, whatever its account.
-    pub fn body_of_any_account(db, id: &str) -> Option<(body: String)> = "select body from events where id = :id";
+    pub fn body_of_any_account(db, id: &str) -> Option<(body: String)> =
+        "select body from events where seq = :seq and id = :id" with { seq: id::event_number(id), id };
 
     /// Returns the body of the newest event about an object.
     pub fn newest_body(db, account: i64, object: &str) -> Option<(body: String)> =
@@ -60,7 +63,8 @@ values! {
 
     /// Returns the `seq` of an event if the event belongs to the account.
     pub fn seq_by_id(db, account: i64, mode: Mode, id: &str) -> Option<(seq: i64)> =
-        "select seq from events where id = :id and account = :account and mode = :mode";
+        "select seq from events where seq = :seq and id = :id and account = :account and mode = :mode"
+        with { seq: id::event_number(id), id, account, mode };
 
     fn page_of_object(db, account: i64, mode: Mode, object: &str, kind: Option<EventType>, page: PageBounds)
         -> Vec<(id: String, body: String)> =
@@ -81,9 +85,17 @@ values! {
         with { account, mode, before: page.before, limit: page.limit };
 }
 
+values! {
+    fn first_of_object(db, object_id: &str) -> Option<(seq: i64, content: String)> =
+        "select seq, content from event_rows where object_id = :object_id order by seq limit 1";
+}
+
 commands! {
-    INSERT = "insert into events (id, account, mode, type, object_id, created_at, body, invoice) \
-        values (:id, :account, :mode, :type, :object_id, :created_at, :body, :invoice)";
+    fn insert_row(tx, event: &NewEvent<'_>, first: Option<i64>, content: &str) -> i64 =
+        insert into event_rows {
+            id: event.id, account: event.account, mode: event.mode, type: event.kind, object_id: event.object_id,
+            created_at: event.created_at, first, content, invoice: event.invoice,
+        };
 }
 
 /// Returns the `seq` of the newest event of an account before a time; 0 without such an event.
@@ -97,13 +109,17 @@ pub fn last_seq_before(
 }
 
 /// Inserts an event and returns its `seq`.
+///
+/// The first event about an object is stored with the whole object. A later one is stored with the members that differ
+/// from the first. The view `events` puts them together.
 pub fn insert(tx: &Tx<'_>, event: &NewEvent<'_>) -> Result<i64, StoreError> {
     tx.record_change(|changes| changes.events.push(event.id.to_owned()));
-    let params = named_params! {
-        ":id": event.id, ":account": event.account, ":mode": event.mode, ":type": event.kind,
-        ":object_id": event.object_id, ":created_at": event.created_at, ":body": event.body, ":invoice": event.invoice,
-    };
-    INSERT.insert(tx, params)
+    if let Some((first, content)) = first_of_object(tx, event.object_id)?
+        && let Some(changed) = changed_members(&content, event.object)
+    {
+        return insert_row(tx, event, Some(first), &changed);
+    }
+    insert_row(tx, event, None, event.object)
 }
 
 /// Returns the ids and the bodies of a page of events, newest first.

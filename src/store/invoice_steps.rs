@@ -25,35 +25,50 @@ rows! {
 
     /// Returns the history of an invoice, oldest first.
     pub fn of_invoice(db, invoice: i64) -> Vec<InvoiceStep> =
-        select "from invoice_steps where invoice = :invoice order by seq";
+        select "from invoice_steps where invoice = :invoice order by step";
 }
 
 commands! {
-    /// Records that a payment of an invoice changed its state.
-    pub(super) fn insert_payment_state(tx, invoice: i64, payment: i64, state: PaymentState, at: Time) =
-        insert into invoice_steps { invoice, at, payment, state };
+    fn insert_row(
+        tx, invoice: i64, at: Time, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>,
+        status: Option<InvoiceStatus>
+    ) = "insert into invoice_steps (invoice, step, at, quote, payment, state, status) \
+        select :invoice, ifnull(max(step), 0) + 1, :at, :quote, :payment, :state, :status \
+        from invoice_steps where invoice = :invoice";
 
-    /// Deletes the pick of a quote if only other picks were recorded after it.
+    /// Deletes the selection of a quote if only other selections were recorded after it.
     fn remove_pick(tx, invoice: i64, quote: i64) =
         "delete from invoice_steps where invoice = :invoice and quote = :quote \
-            and seq > ifnull((select max(seq) from invoice_steps where invoice = :invoice and quote is null), 0)";
-
-    /// Records the first pick of a coin, with its new quote.
-    pub fn insert_pick(tx, invoice: i64, quote: i64, at: Time) = insert into invoice_steps { invoice, at, quote };
+            and step > ifnull((select max(step) from invoice_steps where invoice = :invoice and quote is null), 0)";
 
     /// Deletes the steps of a payment whose assignment was undone.
-    pub(super) fn remove_of_payment(tx, payment: i64) = "delete from invoice_steps where payment = :payment";
+    pub(super) fn remove_of_payment(tx, invoice: i64, payment: i64) =
+        "delete from invoice_steps where invoice = :invoice and payment = :payment";
 
     /// Deletes the steps of a quote that was made for an assigned payment.
-    pub(super) fn remove_of_quote(tx, quote: i64) = "delete from invoice_steps where quote = :quote";
-
-    /// Records a new status of an invoice.
-    pub fn insert_status(tx, invoice: i64, status: InvoiceStatus, at: Time) =
-        insert into invoice_steps { invoice, at, status };
+    pub(super) fn remove_of_quote(tx, quote: i64) =
+        "delete from invoice_steps where invoice = (select invoice from quotes where seq = :quote) and quote = :quote";
 }
 
-/// Records the pick of a coin. Deletes an earlier pick of the coin if only other picks were recorded after it.
+/// Records a change of an invoice.
+pub fn insert(
+    tx: &Tx<'_>,
+    invoice: i64,
+    at: Time,
+    change: InvoiceChange,
+) -> Result<(), StoreError> {
+    let (mut quote, mut payment, mut state, mut status) = (None, None, None, None);
+    match change {
+        InvoiceChange::Picked(seq) => quote = Some(seq),
+        InvoiceChange::Payment(seq, entered) => (payment, state) = (Some(seq), Some(entered)),
+        InvoiceChange::Status(entered) => status = Some(entered),
+    }
+    insert_row(tx, invoice, at, quote, payment, state, status)
+}
+
+/// Records the selection of a coin. Deletes an earlier selection of the coin if only other selections were recorded
+/// after it.
 pub fn replace_pick(tx: &Tx<'_>, invoice: i64, quote: i64, now: Time) -> Result<(), StoreError> {
     remove_pick(tx, invoice, quote)?;
-    insert_pick(tx, invoice, quote, now)
+    insert(tx, invoice, now, InvoiceChange::Picked(quote))
 }

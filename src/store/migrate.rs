@@ -9,6 +9,7 @@ mod template;
 pub(super) use template::template;
 
 use super::StoreError;
+use super::connection::create_views;
 use super::integrity::FOREIGN_KEYS;
 use super::{history, states};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
@@ -16,7 +17,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first. The first one creates version 1.
-const MIGRATIONS: [&str; 29] = [
+const MIGRATIONS: [&str; 32] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -46,6 +47,9 @@ const MIGRATIONS: [&str; 29] = [
     include_str!("../../sql/migrations/0027_sent_transfers.sql"),
     include_str!("../../sql/migrations/0028_states.sql"),
     include_str!("../../sql/migrations/0029_read_backs.sql"),
+    include_str!("../../sql/migrations/0030_event_rows.sql"),
+    include_str!("../../sql/migrations/0031_delivery_rows.sql"),
+    include_str!("../../sql/migrations/0032_invoice_steps.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade from an earlier version checks the
@@ -66,7 +70,7 @@ pub(super) fn migrate(
     let version = user_version(conn)?;
     require_known_version(version)?;
     if version == NEWEST {
-        return Ok(());
+        return Ok(create_views(conn)?);
     }
     // Some migrations recreate a referenced table, so foreign keys are checked only at the end. The pragma
     // `foreign_keys` cannot be changed inside a transaction (<https://sqlite.org/lang_altertable.html>, procedure of
@@ -74,13 +78,22 @@ pub(super) fn migrate(
     let enforced: bool =
         conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys"))?;
     conn.pragma_update(None, "foreign_keys", false)?;
-    // Some migrations change a CHECK in the schema table, which SQLite protects by default.
-    let defensive = conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false);
-    let migrated =
-        defensive.map_err(StoreError::from).and_then(|_| migrate_in_transaction(conn, tell));
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // Some migrations change a CHECK in the schema table, which SQLite protects by default. One reads a view that it
+    // has created.
+    let protection = [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ];
+    for (config, on) in protection {
+        conn.set_db_config(config, !on)?;
+    }
+    let migrated = migrate_in_transaction(conn, tell);
+    for (config, on) in protection {
+        conn.set_db_config(config, on)?;
+    }
     conn.pragma_update(None, "foreign_keys", enforced)?;
-    migrated
+    migrated?;
+    Ok(create_views(conn)?)
 }
 
 /// Runs the missing migrations in one transaction.
@@ -164,7 +177,7 @@ pub(super) fn require_newest_version(conn: &Connection) -> Result<(), StoreError
     let version = user_version(conn)?;
     require_known_version(version)?;
     if version == NEWEST {
-        return Ok(());
+        return Ok(create_views(conn)?);
     }
     let message = format!("the file is of version {version}, and only {NEWEST} can be read here");
     Err(StoreError::Failed(message))
@@ -242,7 +255,7 @@ mod tests {
         conn.pragma_update(None, "user_version", 1).unwrap();
         conn.pragma_update(None, "foreign_keys", true).unwrap();
         let refused = migrate(&mut conn, &mut ignore_progress).unwrap_err().to_string();
-        assert!(refused.contains("of quotes refers to a row of invoices"), "{refused}");
+        assert!(refused.contains("refers to a row of invoices"), "{refused}");
         assert_eq!(user_version(&conn).unwrap(), 1);
         let enforced: bool =
             conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys")).unwrap();

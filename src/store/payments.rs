@@ -9,6 +9,7 @@ use crate::domain::money::{Cents, Currency};
 use crate::domain::payment::{Payment, PaymentState};
 use crate::domain::rate::RateQuote;
 use crate::domain::time::Time;
+use crate::domain::timeline::InvoiceChange;
 
 rows! {
     fn read(
@@ -83,7 +84,12 @@ commands! {
 /// Inserts a new payment and returns its `seq`.
 pub fn insert(tx: &Tx<'_>, payment: &Payment, now: Time) -> Result<i64, StoreError> {
     let seq = insert_row(tx, payment, now)?;
-    invoice_steps::insert_payment_state(tx, payment.invoice, seq, PaymentState::Seen, now)?;
+    invoice_steps::insert(
+        tx,
+        payment.invoice,
+        now,
+        InvoiceChange::Payment(seq, PaymentState::Seen),
+    )?;
     Ok(seq)
 }
 
@@ -121,7 +127,7 @@ pub fn record_state_change(
     if state == PaymentState::Confirmed && !payment.was_confirmed {
         set_was_confirmed(tx, payment.seq)?;
     }
-    invoice_steps::insert_payment_state(tx, payment.invoice, payment.seq, state, now)
+    invoice_steps::insert(tx, payment.invoice, now, InvoiceChange::Payment(payment.seq, state))
 }
 
 /// Deletes a payment and its steps, because its assignment to the invoice was undone.
@@ -129,7 +135,7 @@ pub fn record_state_change(
 /// # Errors
 /// [`StoreError`] if the payment was confirmed before.
 pub fn remove(tx: &Tx<'_>, payment: &Payment) -> Result<(), StoreError> {
-    invoice_steps::remove_of_payment(tx, payment.seq)?;
+    invoice_steps::remove_of_payment(tx, payment.invoice, payment.seq)?;
     require_one(remove_row(tx, payment.seq)?, || {
         format!("payment {} was confirmed before", payment.seq)
     })

@@ -2,7 +2,7 @@
 //!
 //! Invariant: no read waits for a connection. A read that finds no idle connection opens its own.
 
-use super::connection::{READ_ONLY, configure};
+use super::connection::{READ_ONLY, configure, create_views};
 use super::health::Health;
 use super::lock::{FilePlace, PlaceState};
 use super::{Reader, StoreError, WriteRefusal};
@@ -113,7 +113,8 @@ impl ConnectionOpener {
         let sqlite = SqliteConnectionManager::file(path).with_flags(READ_ONLY).with_init(|conn| {
             configure(conn)?;
             // At the first read SQLite opens the log and its index.
-            conn.pragma_query_value(None, "schema_version", |_| Ok(()))
+            conn.pragma_query_value(None, "schema_version", |_| Ok(()))?;
+            create_views(conn)
         });
         ConnectionOpener { sqlite: Arc::new(sqlite), place }
     }

@@ -5,7 +5,7 @@
 //! the process is killed, a later process removes the copy.
 
 use super::FileKind;
-use super::connection::configure;
+use super::connection::{configure, create_views};
 use super::identity::{identify, require_coffer_file};
 use super::left_behind;
 use super::lock::Lock;
@@ -147,6 +147,9 @@ impl SourceFile {
         // Coffer.
         let mut source = SourceFile { conn, version: 0, kind: None, _lock: lock, _folder: folder };
         (source.version, source.kind) = require_coffer_file(identify(&source.conn)?, path)?;
+        if source.version == migrate::NEWEST {
+            create_views(&source.conn)?;
+        }
         Ok(source)
     }
 

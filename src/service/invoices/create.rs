@@ -12,6 +12,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::scanned::LaggingChains;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{SECOND_MS, Time};
+use crate::domain::timeline::InvoiceChange;
 use crate::domain::{id, render};
 use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use crate::service::settle::compute_invoice;
@@ -191,8 +192,8 @@ impl Service {
                 return Err(Error::Failed("a quote got another number".to_owned()));
             }
             chains::expect_payments(tx, invoice.mode, quote.asset.chain);
-            invoice_steps::insert_pick(tx, seq, quote.seq, now)?;
-            invoice_steps::insert_status(tx, seq, invoice.status, now)?;
+            invoice_steps::insert(tx, seq, now, InvoiceChange::Picked(quote.seq))?;
+            invoice_steps::insert(tx, seq, now, InvoiceChange::Status(invoice.status))?;
         }
         let object = render::invoice(&invoice, &self.links, &[])?;
         self.record_invoice_event(tx, now, &invoice, &object, EventType::InvoiceCreated)?;

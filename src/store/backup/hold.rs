@@ -86,7 +86,7 @@ commands! {
         where status in ('queued', 'provisioning') or (status = 'active' and deletion_requested_at is not null)";
     /// Marks every pending delivery as failed, because it may have arrived since the copy was taken. A person can
     /// send the delivery again.
-    GIVE_UP_DELIVERIES = "update deliveries set state = 'failed', next_attempt_at = null where state = 'pending'";
+    GIVE_UP_DELIVERIES = "update delivery_rows set state = 'failed', next_attempt_at = null where state = 'pending'";
     END_SESSIONS = "delete from sessions";
     FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
     NOTE_RESTORED = "update file set restored = :restored";

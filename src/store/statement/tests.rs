@@ -89,7 +89,12 @@ fn query_plan(sql: &str) -> Vec<String> {
 fn assert_no_table_scan(sql: &str) {
     let plan = query_plan(sql);
     let mut scans = plan.iter().filter(|line| line.starts_with("SCAN "));
-    let scan = scans.find(|line| *line != "SCAN CONSTANT ROW");
+    let is_no_table = |line: &str| {
+        ["SCAN CONSTANT ROW", "SCAN json_each ", "SCAN (subquery"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
+    let scan = scans.find(|line| !is_no_table(line));
     assert_eq!(scan, None, "{sql}: {plan:?}");
 }
 
@@ -103,14 +108,14 @@ fn watcher_statements_scan_no_table() {
         balances::MOVE.sql(),
         chains::lagging_rows::SQL,
         customers::BY_SEQ.sql(),
-        deliveries::INSERT.sql(),
+        deliveries::insert_row::SQL,
         deposits::update_terms::SQL,
         deposits::insert::SQL,
         deposits::of_observation::SQL,
         endpoints::OF_ACCOUNT.sql(),
-        events::INSERT.sql(),
-        invoice_steps::insert_payment_state::SQL,
-        invoice_steps::insert_status::SQL,
+        events::first_of_object::SQL,
+        events::insert_row::SQL,
+        invoice_steps::insert_row::SQL,
         invoices::BY_SEQ.sql(),
         invoices::update_row::SQL,
         ledger::INSERT.sql(),

@@ -95,25 +95,25 @@ fn rate_edited_in_quote_payment_and_invoice_is_found() {
 
 #[test]
 fn edited_amount_in_the_event_of_an_invoice_is_found() {
-    let edit = "update events set body = json_set(body, '$.data.object.amount', '31.00') where type = 'invoice.confirmed' and mode = 'test'";
+    let edit = "update event_rows set content = json_set(content, '$.amount', '31.00') where type = 'invoice.confirmed' and mode = 'test'";
     assert_edit_found(edit, "rule 4: invoice ", "as it is stored");
 }
 
 #[test]
 fn edited_amount_received_in_the_event_of_an_invoice_is_found() {
-    let edit = "update events set body = json_set(body, '$.data.object.amountReceived', '0.0099') where type = 'invoice.confirmed' and mode = 'test'";
+    let edit = "update event_rows set content = json_set(content, '$.amountReceived', '0.0099') where type = 'invoice.confirmed' and mode = 'test'";
     assert_edit_found(edit, "rule 4: invoice ", "the sum of payments that came to it");
 }
 
 #[test]
 fn edited_amount_in_the_event_of_a_refund_is_found() {
-    let edit = "update events set body = json_set(body, '$.data.object.amountCrypto', '9') where type = 'refund.paid'";
+    let edit = "update event_rows set content = json_set(content, '$.amountCrypto', '9') where type = 'refund.paid'";
     assert_edit_found(edit, "rule 4: refund ", "as it is stored");
 }
 
 #[test]
 fn edited_amount_in_the_event_of_a_deposit_is_found() {
-    let edit = "update events set body = json_set(body, '$.data.object.grossEur', '9.00') where type = 'deposit.confirmed'";
+    let edit = "update event_rows set content = json_set(content, '$.grossEur', '9.00') where type = 'deposit.confirmed'";
     assert_edit_found(edit, "rule 4: deposit ", "as it is stored");
 }
 
@@ -124,8 +124,8 @@ fn replaced_address_of_an_open_invoice_is_found() {
         update quotes set address = 'ltc1qelsewhere' where asset = 'LTC';
         update addresses set address = 'ltc1qelsewhere' where pool = 'litecoin';
         update invoices set deposit_address = 'ltc1qelsewhere' where asset = 'LTC';
-        update events set body = json_set(body, '$.data.object.depositAddress', 'ltc1qelsewhere')
-          where body like '%\"asset\":\"LTC\"%'";
+        update event_rows set content = json_set(content, '$.depositAddress', 'ltc1qelsewhere')
+          where seq in (select seq from events where body like '%\"asset\":\"LTC\"%')";
     assert_edit_found(edit, "rule 5: address ltc1qelsewhere ", "which that wallet derives there");
 }
 

@@ -112,7 +112,7 @@ fn upgrade_stores_repeated_responses_once() {
     assert_eq!(stored_response_bytes(&shop), 6);
     assert!(findings(shop.file()).is_empty());
     // The audit reports a reference to a missing response.
-    shop.execute_sql("update attempts set answer = null where number = 1");
+    shop.execute_sql("update attempt_rows set answer = null where number = 1");
     let found = findings(shop.file());
     assert_eq!(found.len(), 2, "{found:?}");
     assert!(found[0].contains("which has no answer"), "{found:?}");

@@ -34,7 +34,7 @@ const PUBLISHED_DATA_QUERIES: [&str; 6] = [
 
 /// Query for the errors of attempts without a response.
 const ATTEMPT_ERRORS_QUERY: &str =
-    "select error from attempts where error is not null order by rowid";
+    "select error from attempts where error is not null order by at, delivery, number";
 
 /// Query for all columns of payments in a file without the table `observations`.
 const PAYMENTS_OF_V1: &str = "select concat_ws(' ', p.seq, p.id, p.invoice, p.quote, p.mode, p.chain, p.asset, p.txid, p.position,

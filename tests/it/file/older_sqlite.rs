@@ -148,7 +148,7 @@ fn older_sqlite_checks_and_copies_a_populated_file() {
     assert!(loaded.status.success() && loaded.stderr.is_empty(), "{loaded:?}");
     assert_eq!(run_sqlite3(&copy, "pragma integrity_check").unwrap(), "ok\n");
     let kept = row_counts(&file);
-    assert!(kept.iter().any(|(table, rows)| table == "events" && *rows > 0));
+    assert!(kept.iter().any(|(table, rows)| table == "event_rows" && *rows > 0));
     assert_eq!(row_counts(&copy), kept);
     // A dump omits these two pragmas.
     let conn = Connection::open(&file).unwrap();

@@ -94,14 +94,18 @@ fn queues_beyond_one_worker_step_are_processed() {
     let queues = QUEUES_PER_STEP + 500;
     shop.execute_sql(&format!(
         "create temp table n as with recursive n (n) as (select 1 union all select n + 1 from n where n < {queues})
-           select n, printf('%032x', n) as id from n;
-         insert into events (id, account, mode, type, object_id, created_at, body)
-           select 'evt_' || n.id, account, mode, type, object_id, created_at, body from n, (select * from events limit 1);
-         insert into deliveries (id, event, endpoint, url, lane, state, attempts, next_attempt_at)
-           select n.id, (select seq from events where id = 'evt_' || n.id), null, 'http://{refusing}/', printf('https://shop%d.example 1', n),
-             'pending', 0, (select clock_frozen_at from file) + 3600000 from n;"
+           select n, n + (select max(seq) from event_rows) as event from n;
+         insert into event_rows (seq, id, account, mode, type, object_id, created_at, content)
+           select n.event, printf('evt_%016x%08x%08x', 0, 0x80000000 | n.event, 0), account, mode, type, object_id, created_at, content
+           from n, (select * from event_rows where seq = 1);
+         insert into webhook_urls (url) values ('http://{refusing}/');
+         insert into webhook_queues (name) select printf('https://shop%d.example 1', n) from n;
+         insert into delivery_rows (id, event, url, queue, state, attempts, next_attempt_at)
+           select printf('%032x', n), n.event, u.seq, q.seq, 'pending', 0, (select clock_frozen_at from file) + 3600000
+           from n join webhook_urls u on u.url = 'http://{refusing}/'
+             join webhook_queues q on q.name = printf('https://shop%d.example 1', n);"
     ));
-    // Sorted by name, the queue of this URL comes before the inserted queues.
+    // The queue of this URL is older than the inserted queues.
     for told in 2..10 {
         shop.create_invoice("20.00", json!({ "webhookUrl": good.url() }));
         good.wait_for_requests(told);
