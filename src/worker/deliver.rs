@@ -41,7 +41,7 @@ pub struct DeliveryWorker {
     uptime: Stopwatch,
     /// Unfinished pass through the queues, if any.
     pass: Option<QueuePass>,
-    /// What all queues wait for, as of the last complete pass.
+    /// Events that all queues wait for, as of the last complete pass.
     seen: QueueWaits,
 }
 
@@ -54,7 +54,7 @@ struct QueuePass {
     seen: QueueWaits,
 }
 
-/// What a group of queues waits for: a due time, the end of a pause, or attempts under way.
+/// Events that a group of queues waits for: a due time, the end of a pause, or attempts under way.
 #[derive(Clone, Copy, Default)]
 struct QueueWaits {
     /// Earliest time at which a delivery of these queues falls due.
