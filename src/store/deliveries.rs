@@ -161,15 +161,20 @@ values! {
         "select made_before from deliveries where id = :id";
 }
 
+values! {
+    fn find_url(db, url: &str) -> Option<(seq: i64)> = "select seq from webhook_urls where url = :url";
+
+    fn find_queue(db, name: &str) -> Option<(seq: i64)> = "select seq from webhook_queues where name = :name";
+}
+
 commands! {
-    fn insert_row(tx, id: &str, event: i64, endpoint: Option<i64>, url: &str, queue: &str, now: Time) -> bool =
-        file "sql/deliveries/insert.sql";
+    fn insert_row(tx, id: &str, event: i64, endpoint: Option<i64>, url: i64, queue: i64, next_attempt_at: Time) =
+        "insert into delivery_rows (id, event, endpoint, url, queue, state, attempts, next_attempt_at) \
+            values (:id, :event, :endpoint, :url, :queue, 'pending', 0, :next_attempt_at)";
 
-    /// Stores a URL, if it is new.
-    pub(super) fn insert_url(tx, url: &str) = "insert into webhook_urls (url) values (:url) on conflict do nothing";
+    fn insert_url(tx, url: &str) -> i64 = insert into webhook_urls { url };
 
-    /// Stores the name of a queue, if it is new.
-    pub(super) fn insert_queue(tx, queue: &str) = "insert into webhook_queues (name) values (:queue) on conflict do nothing";
+    fn insert_queue(tx, name: &str) -> i64 = insert into webhook_queues { name };
 
     fn update(tx, id: &str, state: DeliveryState, number: u32, next_attempt_at: Option<Time>) -> bool =
         file "sql/deliveries/update.sql";
@@ -210,12 +215,17 @@ pub fn insert(
     now: Time,
 ) -> Result<(), StoreError> {
     tx.record_change(|changes| changes.deliveries = true);
-    if !insert_row(tx, id, event, endpoint, url, queue, now)? {
-        insert_url(tx, url)?;
-        insert_queue(tx, queue)?;
-        insert_row(tx, id, event, endpoint, url, queue, now)?;
-    }
-    Ok(())
+    insert_row(tx, id, event, endpoint, url_seq(tx, url)?, queue_seq(tx, queue)?, now)
+}
+
+/// Returns the `seq` of a URL. Stores the URL if it is new.
+pub(super) fn url_seq(tx: &Tx<'_>, url: &str) -> Result<i64, StoreError> {
+    find_url(tx, url)?.map_or_else(|| insert_url(tx, url), Ok)
+}
+
+/// Returns the `seq` of a queue. Stores the name of the queue if it is new.
+pub(super) fn queue_seq(tx: &Tx<'_>, name: &str) -> Result<i64, StoreError> {
+    find_queue(tx, name)?.map_or_else(|| insert_queue(tx, name), Ok)
 }
 
 /// Stores an attempt and the resulting state of its delivery. `number` is the number of the attempt, counted over all

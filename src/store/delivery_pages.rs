@@ -216,10 +216,9 @@ rows! {
 
 commands! {
     /// Starts a new round of attempts with the current URL of the endpoint.
-    fn resend_row(tx, id: &str, url: &str, queue: &str, now: Time) =
+    fn resend_row(tx, id: &str, url: i64, queue: i64, now: Time) =
         "update delivery_rows set made_before = made_before + attempts, attempts = 0, state = 'pending', \
-            next_attempt_at = :now, url = (select seq from webhook_urls where url = :url), \
-            queue = (select seq from webhook_queues where name = :queue) where id = :id";
+            next_attempt_at = :now, url = :url, queue = :queue where id = :id";
 }
 
 /// Returns a page of deliveries that match a query, newest first.
@@ -267,7 +266,6 @@ pub fn attempts(
 /// Starts a new round of attempts, and makes its first attempt due now.
 pub fn resend(tx: &Tx<'_>, id: &str, url: &str, queue: &str, now: Time) -> Result<(), StoreError> {
     tx.record_change(|changes| changes.deliveries = true);
-    deliveries::insert_url(tx, url)?;
-    deliveries::insert_queue(tx, queue)?;
+    let (url, queue) = (deliveries::url_seq(tx, url)?, deliveries::queue_seq(tx, queue)?);
     resend_row(tx, id, url, queue, now)
 }

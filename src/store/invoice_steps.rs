@@ -33,8 +33,8 @@ commands! {
         tx, invoice: i64, at: Time, quote: Option<i64>, payment: Option<i64>, state: Option<PaymentState>,
         status: Option<InvoiceStatus>
     ) = "insert into invoice_steps (invoice, step, at, quote, payment, state, status) \
-        select :invoice, ifnull(max(step), 0) + 1, :at, :quote, :payment, :state, :status \
-        from invoice_steps where invoice = :invoice";
+        values (:invoice, ifnull((select max(step) from invoice_steps where invoice = :invoice), 0) + 1, \
+            :at, :quote, :payment, :state, :status)";
 
     /// Deletes the selection of a quote if only other selections were recorded after it.
     fn remove_pick(tx, invoice: i64, quote: i64) =

@@ -108,6 +108,8 @@ fn watcher_statements_scan_no_table() {
         balances::MOVE.sql(),
         chains::lagging_rows::SQL,
         customers::BY_SEQ.sql(),
+        deliveries::find_queue::SQL,
+        deliveries::find_url::SQL,
         deliveries::insert_row::SQL,
         deposits::update_terms::SQL,
         deposits::insert::SQL,
