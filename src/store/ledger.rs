@@ -35,7 +35,7 @@ pub enum BookingSource {
     Deposit(i64),
     /// A payout or a refund, by its `seq`.
     Transfer(i64),
-    /// None of them: an adjustment by the operator.
+    /// An adjustment by the operator, which belongs to no payment, deposit or transfer.
     Operator,
 }
 

@@ -14,6 +14,7 @@ use super::integrity::FOREIGN_KEYS;
 use super::{history, states};
 use crate::domain::progress::{Progress, ProgressSink, to_count};
 use rusqlite::Connection;
+use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first. The first one creates version 1.
@@ -109,7 +110,7 @@ fn migrate_in_transaction(
     let part = "upgrade steps made";
     for (done, migration) in (0..).zip(MIGRATIONS.iter().skip(version)) {
         tell(Progress::Done { part, done, of });
-        tx.execute_batch(migration)?;
+        tx.execute_batch(migration).map_err(explain_edited_row)?;
     }
     let done = of.saturating_sub(1);
     tell(Progress::Done { part, done, of });
@@ -135,6 +136,18 @@ fn migrate_in_transaction(
     tx.commit()?;
     tell(Progress::Done { part, done: of, of });
     Ok(())
+}
+
+/// Returns the error for a row that a migration refuses, which only another program can have written. Any other error is
+/// returned as it is.
+fn explain_edited_row(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::ConstraintViolation | ErrorCode::Unknown) => StoreError::Failed(format!(
+            "the file was left as it was: it has a row that coffer does not write ({error}). Restore a backup, or go on \
+             with the version before"
+        )),
+        _ => error.into(),
+    }
 }
 
 /// Checks the pages, rows and indexes of a file against the schema.
@@ -260,6 +273,25 @@ mod tests {
         let enforced: bool =
             conn.pragma_query_value(None, "foreign_keys", |row| row.get("foreign_keys")).unwrap();
         assert!(enforced);
+    }
+
+    #[test]
+    fn upgrade_of_a_file_with_an_edited_event_rolls_back() {
+        let id = "evt_01a400f639ea70008000000149227cfd";
+        for (id, body) in [("evt_x", "{}"), (&id.replace('1', "2"), "{}"), (id, "no JSON")] {
+            let mut conn = Connection::open_in_memory().unwrap();
+            create_schema(&conn, 29).unwrap();
+            conn.pragma_update(None, "user_version", 29).unwrap();
+            conn.execute_batch(&format!(
+                "pragma foreign_keys = off;
+                 insert into events (seq, id, account, mode, type, object_id, created_at, body)
+                 values (1, '{id}', 1, 'test', 'invoice.created', 'a', 0, '{body}')"
+            ))
+            .unwrap();
+            let refused = migrate(&mut conn, &mut ignore_progress).unwrap_err().to_string();
+            assert!(refused.contains("it has a row that coffer does not write"), "{refused}");
+            assert_eq!(user_version(&conn).unwrap(), 29);
+        }
     }
 
     #[test]

@@ -171,7 +171,7 @@ fn unverified_code_does_not_make_a_client_known() {
     let body = json!({ "code": server.factor_code(&owner.secret, 0) });
     let off = format!("{FACTOR}/off");
     server.request(&owner.cookie, "POST", &off, &body).expect(204);
-    // None of these clients counts as known, so all of them together may guess twenty times.
+    // These clients are not known, so all of them together may guess twenty times.
     let owner = server.turn_on_factor();
     let near = [-1, 0, 1].map(|steps| server.factor_code(&owner.secret, steps));
     let (right, wrong) = (json!(near[1]), json!(code_not_in(&near)));
