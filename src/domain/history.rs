@@ -8,6 +8,7 @@ use super::signature::hex;
 use super::text_enum::text_enum;
 use sha2::{Digest as _, Sha256};
 use std::fmt;
+use std::io::Write as _;
 use std::str::FromStr;
 
 /// Version of the format of the text that is hashed. A link of the hash chain begins with this number, for example
@@ -111,18 +112,17 @@ pub struct HashedFields(Vec<u8>);
 impl HashedFields {
     /// Adds a field.
     pub fn add(&mut self, name: &str, value: HashedValue<'_>) {
-        self.0.extend_from_slice(name.as_bytes());
-        match value {
-            HashedValue::Nothing => self.0.extend_from_slice(b" null"),
-            HashedValue::Number(number) => {
-                self.0.extend_from_slice(format!(" {number}").as_bytes())
-            }
+        let HashedFields(form) = self;
+        form.extend_from_slice(name.as_bytes());
+        // Writing to a `Vec` cannot fail.
+        let _ = match value {
+            HashedValue::Nothing => form.write_all(b" null"),
+            HashedValue::Number(number) => write!(form, " {number}"),
             HashedValue::Text(text) => {
-                self.0.extend_from_slice(format!(" text {} ", text.len()).as_bytes());
-                self.0.extend_from_slice(text);
+                write!(form, " text {} ", text.len()).and_then(|()| form.write_all(text))
             }
-        }
-        self.0.push(b'\n');
+        };
+        form.push(b'\n');
     }
 }
 

@@ -6,8 +6,12 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
+/// Name of a member. Without this type, serde would copy each name.
+#[derive(PartialEq, Deserialize, Serialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// Members of a JSON object in their order. Each value is the text between the commas.
-struct Members<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+struct Members<'a>(Vec<(Name<'a>, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Members<'a>, D::Error> {
