@@ -143,14 +143,15 @@ impl Service {
     ) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
             for FinishedAttempt { delivery, number, attempt } in &done {
-                let Some(before) = deliveries::attempts_in_earlier_rounds(tx, delivery)? else {
+                let Some((seq, before)) = deliveries::seq_and_earlier_attempts(tx, delivery)?
+                else {
                     continue;
                 };
                 let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
                 let shorter = service.backoff_reduction_percent(delivery, of_round);
                 let next = next_attempt(of_round, attempt.at, shorter);
                 let number = before.saturating_add(of_round);
-                deliveries::record_attempt(tx, delivery, number, attempt, next)?;
+                deliveries::record_attempt(tx, seq, number, attempt, next)?;
             }
             Ok(())
         })

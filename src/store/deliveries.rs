@@ -155,10 +155,15 @@ rows! {
 }
 
 values! {
-    /// Returns the number of attempts before the delivery was last sent again; `None` if the delivery no longer
-    /// exists.
-    pub fn attempts_in_earlier_rounds(db, id: &str) -> Option<(made_before: u32)> =
-        "select made_before from deliveries where id = :id";
+    /// Returns the `seq` of a delivery, and the number of attempts before the delivery was last sent again; `None` if
+    /// the delivery no longer exists.
+    pub fn seq_and_earlier_attempts(db, id: &str) -> Option<(seq: i64, made_before: u32)> =
+        "select seq, made_before from delivery_rows where id = :id";
+
+    /// Returns the number of the first attempt with this response, from the attempt `from` on.
+    fn attempt_with_answer(db, delivery: i64, from: u32, answer: &str) -> Option<(number: u32)> =
+        "select number from attempt_rows \
+            where delivery = :delivery and number >= :from and answer = :answer order by number limit 1";
 }
 
 values! {
@@ -176,17 +181,16 @@ commands! {
 
     fn insert_queue(tx, name: &str) -> i64 = insert into webhook_queues { name };
 
-    fn update(tx, id: &str, state: DeliveryState, number: u32, next_attempt_at: Option<Time>) -> bool =
+    fn update(tx, seq: i64, state: DeliveryState, number: u32, next_attempt_at: Option<Time>) -> bool =
         file "sql/deliveries/update.sql";
 
-    fn insert_attempt(tx, delivery: &str, number: u32, attempt: &DeliveryAttempt) =
-        file "sql/attempts/insert.sql"
-        with {
-            delivery, number, compared_from: number.saturating_sub(RETURNED_ATTEMPTS_MAX), at: attempt.at, status: attempt.status,
-            latency_ms: attempt.latency_ms, error: attempt.error, answer: attempt.answer,
-            signatures: attempt.signed.as_ref().map(|signed| &signed.signatures),
-            format: attempt.signed.as_ref().map(|signed| signed.format),
-        };
+    fn insert_attempt(
+        tx, delivery: i64, number: u32, attempt: &DeliveryAttempt, answer: Option<&str>, answer_of: Option<u32>
+    ) = insert into attempt_rows {
+        delivery, number, at: attempt.at, status: attempt.status, latency_ms: attempt.latency_ms, error: attempt.error,
+        signatures: attempt.signed.as_ref().map(|signed| &signed.signatures),
+        format: attempt.signed.as_ref().map(|signed| signed.format), answer, answer_of,
+    };
 
     /// Marks a pending delivery as failed, without another attempt.
     pub fn mark_failed(tx, id: &str) =
@@ -229,10 +233,10 @@ pub(super) fn queue_seq(tx: &Tx<'_>, name: &str) -> Result<i64, StoreError> {
 }
 
 /// Stores an attempt and the resulting state of its delivery. `number` is the number of the attempt, counted over all
-/// rounds. Returns `false` if the delivery no longer exists.
+/// rounds. Returns `false` if the attempt is already stored.
 pub fn record_attempt(
     tx: &Tx<'_>,
-    id: &str,
+    delivery: i64,
     number: u32,
     attempt: &DeliveryAttempt,
     next: Option<Time>,
@@ -243,11 +247,29 @@ pub fn record_attempt(
         (false, Some(next)) => (DeliveryState::Pending, Some(next)),
         (false, None) => (DeliveryState::Failed, None),
     };
-    let exists = update(tx, id, state, number, next)?;
-    if exists {
-        insert_attempt(tx, id, number, attempt)?;
+    let is_new = update(tx, delivery, state, number, next)?;
+    if is_new {
+        let answer = attempt.answer.as_deref();
+        let same = same_answer(tx, delivery, number, answer)?;
+        insert_attempt(tx, delivery, number, attempt, answer.filter(|_| same.is_none()), same)?;
     }
-    Ok(exists)
+    Ok(is_new)
+}
+
+/// Returns the number of a recent attempt that got the same response. The response is then not stored again.
+fn same_answer(
+    tx: &Tx<'_>,
+    delivery: i64,
+    number: u32,
+    answer: Option<&str>,
+) -> Result<Option<u32>, StoreError> {
+    match answer {
+        Some(answer) if !answer.is_empty() && number > 1 => {
+            let from = number.saturating_sub(RETURNED_ATTEMPTS_MAX);
+            attempt_with_answer(tx, delivery, from, answer)
+        }
+        Some(_) | None => Ok(None),
+    }
 }
 
 /// Makes all pending deliveries that are due after `latest` due now.
