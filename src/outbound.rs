@@ -23,7 +23,7 @@ const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 const IDLE_CONNECTIONS_MAX: usize = 256;
 /// Maximum number of idle connections to one host. It equals the maximum number of concurrent requests to one
 /// receiver, so that a busy receiver needs no new connections.
-const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 32;
+const IDLE_CONNECTIONS_PER_HOST_MAX: usize = 128;
 /// Maximum age of an idle connection, in milliseconds. Node.js closes idle connections after 5 s, so requests on a
 /// closed connection are rare.
 const IDLE_MS_MAX: u64 = 4_000;

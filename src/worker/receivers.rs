@@ -19,6 +19,10 @@ const SHARE_FIRST: usize = 4;
 /// Maximum share of a queue. The share is the number of attempts that the queue may have under way. A success doubles
 /// the share, and a failure sets it to 1.
 const SHARE_MAX: usize = 32;
+/// Maximum share of a queue whose last attempt took at most [`PROMPT_MS_MAX`]. Such a receiver is not overloaded.
+const PROMPT_SHARE_MAX: usize = 128;
+/// Longest latency of an attempt after which the share may exceed [`SHARE_MAX`], in milliseconds.
+const PROMPT_MS_MAX: i64 = 100;
 /// Maximum number of attempts under way in all queues that are not known to be quick.
 const OTHERS_MAX: usize = THREADS_MAX / 3 * 2;
 /// Maximum number of attempts under way in one account's queues that are not known to be quick.
@@ -178,8 +182,9 @@ impl ReceiverStates {
             } else {
                 QueueSpeed::Slow
             });
+            let most = if latency_ms <= PROMPT_MS_MAX { PROMPT_SHARE_MAX } else { SHARE_MAX };
             queue.share = match (is_success, queue.share) {
-                (true, share) if share >= SHARE_FIRST => share.saturating_mul(2).min(SHARE_MAX),
+                (true, share) if share >= SHARE_FIRST => share.saturating_mul(2).min(most),
                 (true, _) => SHARE_FIRST,
                 (false, _) => 1,
             };

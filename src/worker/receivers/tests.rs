@@ -4,9 +4,10 @@ mod speeds;
 mod waits;
 
 use super::{
-    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, AttemptCounts, FAILURES_MAX, OTHERS_MAX, QUEUES_MANY,
-    QUICK_MS_MAX, QueueAttempt, QueueSpeed, REMEMBERED_MAX, ReceiverStates, SHARE_FIRST, SHARE_MAX,
-    SHARES_LIMITED_FROM, SLOW_MAX, THREADS_MAX, WaitingQueue,
+    ACCOUNT_OTHERS_MAX, ACCOUNT_SLOW_MAX, AttemptCounts, FAILURES_MAX, OTHERS_MAX, PROMPT_MS_MAX,
+    PROMPT_SHARE_MAX, QUEUES_MANY, QUICK_MS_MAX, QueueAttempt, QueueSpeed, REMEMBERED_MAX,
+    ReceiverStates, SHARE_FIRST, SHARE_MAX, SHARES_LIMITED_FROM, SLOW_MAX, THREADS_MAX,
+    WaitingQueue,
 };
 use crate::domain::time::Time;
 
@@ -58,11 +59,26 @@ fn queue_names_of_new_accounts(count: usize) -> Vec<String> {
 fn queue_share_grows_with_success_and_falls_with_failure() {
     let mut receivers = ReceiverStates::default();
     let mut shares = Vec::new();
-    for is_success in [true, true, true, true, true, false, true] {
+    for (is_success, latency_ms) in [
+        (true, 0),
+        (true, 0),
+        (true, 0),
+        (true, 0),
+        (true, PROMPT_MS_MAX),
+        (true, PROMPT_MS_MAX),
+        (true, PROMPT_MS_MAX),
+        (true, PROMPT_MS_MAX + 1),
+        (true, PROMPT_MS_MAX),
+        (false, 0),
+        (true, 0),
+    ] {
         shares.push(receivers.free_slots("a 1"));
-        make_attempt(&mut receivers, "a 1", is_success, 0);
+        make_attempt(&mut receivers, "a 1", is_success, latency_ms);
     }
-    assert_eq!(shares, [SHARE_FIRST, 4, 8, 16, SHARE_MAX, SHARE_MAX, 1]);
+    assert_eq!(
+        shares,
+        [SHARE_FIRST, 4, 8, 16, 32, 64, PROMPT_SHARE_MAX, PROMPT_SHARE_MAX, SHARE_MAX, 64, 1]
+    );
     assert_eq!(begin_allowed_attempts(&mut receivers, "a 1"), SHARE_FIRST);
     assert_eq!(
         (receivers.free_slots("a 1"), receivers.attempts_under_way("a 1")),
@@ -169,7 +185,7 @@ fn hanging_queues_do_not_reduce_the_share_of_a_quick_queue() {
         );
     }
     assert!(receivers.under_way.slow_or_unknown_count() > SHARES_LIMITED_FROM);
-    assert_eq!(receivers.free_slots("https://busy 1"), SHARE_MAX);
+    assert_eq!(receivers.free_slots("https://busy 1"), PROMPT_SHARE_MAX);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Tests of queues whose speed changes while attempts are under way.
 
 use super::{
-    ACCOUNT_OTHERS_MAX, AttemptCounts, HANGING_MS, QUEUES_MANY, QUICK_MS_MAX, QueueSpeed,
-    ReceiverStates, SHARE_FIRST, SHARE_MAX, SHARES_LIMITED_FROM, THREADS_MAX,
+    ACCOUNT_OTHERS_MAX, AttemptCounts, HANGING_MS, PROMPT_SHARE_MAX, QUEUES_MANY, QUICK_MS_MAX,
+    QueueSpeed, ReceiverStates, SHARE_FIRST, SHARES_LIMITED_FROM, THREADS_MAX,
     begin_allowed_attempts, begin_attempts_of_queues, end_attempt, make_attempt, queue_names,
 };
 
@@ -20,8 +20,8 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
         all.iter().map(|name| begin_allowed_attempts(&mut receivers, name)).collect();
     // The first queues get their maximum share, until [`SHARES_LIMITED_FROM`] attempts are under way. Each later queue gets at most
     // [`SHARE_FIRST`], until the account has half of the senders.
-    let full = SHARES_LIMITED_FROM / SHARE_MAX;
-    assert_eq!(begun[full - 1..=full], [SHARE_MAX, SHARE_FIRST]);
+    let full = SHARES_LIMITED_FROM / PROMPT_SHARE_MAX;
+    assert_eq!(begun[full - 1..=full], [PROMPT_SHARE_MAX, SHARE_FIRST]);
     assert_eq!(begun.iter().sum::<usize>(), THREADS_MAX / 2);
     assert_eq!(receivers.free_slots("https://quick 2"), SHARE_FIRST);
     // A queue counts as hanging if it has attempts under way and has not answered for more than a second. A hanging
@@ -31,7 +31,7 @@ fn quick_queues_that_begin_to_hang_leave_room_for_others() {
     receivers.refresh_queues(&[], QUICK_MS_MAX + 1);
     assert_eq!((receivers.under_way.quick, receivers.under_way.slow), (0, THREADS_MAX / 2));
     assert_eq!(receivers.free_slots(&all[0]), 0);
-    assert_eq!(receivers.free_slots(&all[999]), SHARE_MAX);
+    assert_eq!(receivers.free_slots(&all[999]), PROMPT_SHARE_MAX);
     assert_eq!(receivers.free_slots("https://new 2"), 1);
     for (name, begun) in all.iter().zip(begun) {
         for _ in 0..begun {
