@@ -11,6 +11,11 @@ use tokio::runtime::Runtime;
 /// Size of the kernel's send buffer of a connection, in bytes.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
+/// Maximum number of new connections that wait in the kernel until the server accepts them. The standard library's 128
+/// are too few for a burst: the kernel drops the first packet of a further connection, and the client waits a second
+/// before it sends the packet again.
+const BACKLOG: i32 = 1024;
+
 /// Maximum number of connections to the `/metrics` socket.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
@@ -19,8 +24,9 @@ pub(super) fn bind(
     address: SocketAddr,
     write_span_ms: u64,
 ) -> Result<(TcpListener, SocketAddr), Error> {
-    let failed = |error| Error::Failed(format!("{address}: {error}"));
+    let failed = |error: std::io::Error| Error::Failed(format!("{address}: {error}"));
     let socket = TcpListener::bind(address).map_err(failed)?;
+    rustix::net::listen(&socket, BACKLOG).map_err(|error| failed(error.into()))?;
     let given = socket.local_addr().map_err(failed)?;
     limit_send_memory(&socket, write_span_ms);
     Ok((socket, given))
@@ -65,5 +71,24 @@ pub(super) fn listening_url(address: SocketAddr) -> String {
     match address.ip() {
         ip if ip.is_unspecified() => format!("http://127.0.0.1:{}", address.port()),
         _ => format!("http://{address}"),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on must stop")]
+mod tests {
+    use super::bind;
+    use std::net::TcpStream;
+    use std::time::Duration;
+
+    /// Time after which the test gives up a connection. A connection that fits takes no time.
+    const PATIENCE: Duration = Duration::from_secs(5);
+
+    #[test]
+    fn burst_of_connections_waits_until_it_is_accepted() {
+        let (_socket, address) = bind(([127, 0, 0, 1], 0).into(), 1_000).unwrap();
+        let connect = |_| TcpStream::connect_timeout(&address, PATIENCE);
+        let waiting: Result<Vec<TcpStream>, _> = (0..500).map(connect).collect();
+        assert_eq!(waiting.unwrap().len(), 500);
     }
 }
