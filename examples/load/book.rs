@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Subject {
     BareHyper,
+    RawGet,
+    RawList,
     RawGrouped,
     RawSingle,
     Naive,
@@ -26,6 +28,8 @@ impl Subject {
     pub fn name(self) -> &'static str {
         match self {
             Subject::BareHyper => "bare hyper, 900 bytes",
+            Subject::RawGet => "bare hyper, a row read",
+            Subject::RawList => "bare hyper, 25 rows read",
             Subject::RawGrouped => "raw SQLite, 256 a commit",
             Subject::RawSingle => "raw SQLite, 1 a commit",
             Subject::Naive => "naive create",

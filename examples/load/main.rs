@@ -30,6 +30,7 @@ mod naive;
 mod pages;
 mod plan;
 mod process;
+mod raw_reads;
 mod report;
 mod rounds;
 mod rows;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
     let done = match arguments.as_slice() {
         [bare::COMMAND] => bare::serve(),
         [naive::COMMAND, file] => naive::serve(file.as_ref()),
+        [raw_reads::COMMAND, file] => raw_reads::serve(file.as_ref()),
         ["--chains"] => of_chains(false),
         ["--chains", "--quick"] | ["--quick", "--chains"] => of_chains(true),
         flags if flags.iter().all(|flag| ["--quick", "--json"].contains(flag)) => {

@@ -9,7 +9,7 @@ use crate::plan::{CONNECTIONS, Plan};
 use crate::process::{Place, Server};
 use crate::rows::{Copy, Rows, bodies, bodies_with_coin, open, silent_receiver};
 use crate::webhooks::{self, Receiver};
-use crate::{Failure, bare, naive, wire};
+use crate::{Failure, bare, naive, raw_reads, wire};
 use rusqlite::Connection;
 use std::time::{Duration, Instant};
 
@@ -99,7 +99,7 @@ fn payments(plan: &Plan, coffer: &Server, ids: &[String], book: &mut Book) -> Re
     Ok(())
 }
 
-/// Measures bare hyper, one invoice, many invoices, and lists.
+/// Measures bare hyper, one invoice, many invoices, and lists, with and without Coffer.
 fn reads(
     plan: &Plan,
     place: &Place,
@@ -108,12 +108,16 @@ fn reads(
     book: &mut Book,
 ) -> Result<(), Failure> {
     let bare = place.own(&[bare::COMMAND.as_ref()])?;
+    let file = place.file(COFFER);
+    let raw = place.own(&[raw_reads::COMMAND.as_ref(), file.as_os_str()])?;
     for connections in CONNECTIONS {
         let hot = gets(ids.iter().take(1));
         for (subject, server, requests) in [
             (Subject::BareHyper, &bare, gets(ids.iter().take(1))),
             (Subject::GetHot, coffer, hot),
+            (Subject::RawGet, &raw, gets(ids.iter().take(SPREAD))),
             (Subject::GetSpread, coffer, gets(ids.iter().take(SPREAD))),
+            (Subject::RawList, &raw, lists()),
             (Subject::List, coffer, lists()),
         ] {
             let done = load(plan, server, connections, requests, false)?;
