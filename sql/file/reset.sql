@@ -2,6 +2,7 @@
 delete from idempotency;
 delete from attempt_rows;
 delete from delivery_rows;
+delete from pruned_deliveries;
 delete from webhook_urls;
 delete from webhook_queues;
 delete from event_rows;

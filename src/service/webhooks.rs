@@ -17,7 +17,8 @@ use crate::domain::url::SiteUrl;
 use crate::store::deliveries::{self, DeliveryRow};
 pub use crate::store::deliveries::{AttemptSignatures, DeliveryAttempt, DueDelivery, WaitingQueue};
 use crate::store::{
-    FileKind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency, sessions,
+    FileKind, PageBounds, Reader, accounts, delivery_pages, endpoints, idempotency,
+    pruned_deliveries, sessions,
 };
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
@@ -180,18 +181,18 @@ impl Service {
         }
     }
 
-    /// Removes old idempotency responses and attempts, ended sessions and expired old secrets. Returns `true` if
-    /// there may be more such rows.
+    /// Removes old idempotency responses, old attempts with the deliveries that they delivered, ended sessions and
+    /// expired old secrets. Returns `true` if there may be more such rows.
     pub async fn prune_old_rows(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
         self.write(move |_, tx| {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
-            let attempts =
-                deliveries::prune_attempts(tx, now.plus_ms(-ATTEMPTS_KEPT_MS), PRUNE_BATCH_MAX)?;
+            let before = now.plus_ms(-ATTEMPTS_KEPT_MS);
+            let has_more_attempts = pruned_deliveries::prune(tx, before, PRUNE_BATCH_MAX)?;
             sessions::prune(tx, now)?;
             accounts::delete_old_secrets(tx, now)?;
             endpoints::delete_old_secrets(tx, now)?;
             let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
-            Ok(answers.max(attempts) >= full)
+            Ok(answers >= full || has_more_attempts)
         })
         .await
     }

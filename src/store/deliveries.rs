@@ -197,15 +197,6 @@ commands! {
         "update delivery_rows set state = 'failed', next_attempt_at = null where id = :id and state = 'pending'";
 
     BRING_FORWARD = "update delivery_rows set next_attempt_at = :now where state = 'pending' and next_attempt_at > :latest";
-
-    /// Deletes at most `limit` attempts that were made before the time `before`, and returns their number.
-    ///
-    /// Several attempts can share the stored response of the first of them. The first attempt is kept while one of
-    /// the others was made at `before` or later.
-    pub fn prune_attempts(tx, before: Time, limit: u32) -> usize =
-        "delete from attempt_rows where (delivery, number) in (select a.delivery, a.number from attempt_rows a \
-            where a.at < :before and not exists (select 1 from attempt_rows b where b.delivery = a.delivery \
-            and b.answer_of = a.number and b.at >= :before) order by a.at limit :limit)";
 }
 
 /// Inserts a delivery that is due now.

@@ -18,7 +18,7 @@ use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first. The first one creates version 1.
-const MIGRATIONS: [&str; 32] = [
+const MIGRATIONS: [&str; 33] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -51,6 +51,7 @@ const MIGRATIONS: [&str; 32] = [
     include_str!("../../sql/migrations/0030_event_rows.sql"),
     include_str!("../../sql/migrations/0031_delivery_rows.sql"),
     include_str!("../../sql/migrations/0032_invoice_steps.sql"),
+    include_str!("../../sql/migrations/0033_pruned_deliveries.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade from an earlier version checks the

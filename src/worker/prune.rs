@@ -1,6 +1,6 @@
-//! Deletes data with a limited lifetime: idempotency responses, delivery attempts, sessions and replaced secrets.
-//! Never deletes events or deliveries. In production, logs the newest hash-chain links of the ledger and the audit
-//! log once a day.
+//! Deletes data with a limited lifetime: idempotency responses, delivery attempts, delivered deliveries, sessions and
+//! replaced secrets. Never deletes events, and no delivery that is pending or failed. In production, logs the newest
+//! hash-chain links of the ledger and the audit log once a day.
 
 use super::{NextStep, Worker};
 use crate::domain::time::{DAY_MS, HOUR_MS, Time};

@@ -4,8 +4,8 @@
 use super::{Names, commands};
 use crate::store::{
     accounts, addresses, balances, chains, customers, deliveries, deposits, endpoints, events,
-    file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments, quotes,
-    transfers, unmatched_payments,
+    file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments,
+    pruned_deliveries, quotes, transfers, unmatched_payments,
 };
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Batch, Connection, StatementStatus, named_params};
@@ -155,6 +155,21 @@ fn transfers_to_send_are_found_by_index() {
     let plan = query_plan(transfers::list_sendable::SQL);
     assert!(plan.first().unwrap().contains("transfers_approved"), "{plan:?}");
     assert_no_table_scan(transfers::list_with_running_command::SQL);
+}
+
+// These statements run at every step of the pruning, in the writer's thread.
+#[test]
+fn pruning_statements_scan_no_table() {
+    for sql in [
+        pruned_deliveries::delete_attempts::SQL,
+        pruned_deliveries::delete_delivery::SQL,
+        pruned_deliveries::save_newest_event::SQL,
+    ] {
+        assert_no_table_scan(sql);
+    }
+    let plan = query_plan(pruned_deliveries::delete_attempts::SQL);
+    let is_by_age = |line: &String| line.contains("INDEX attempts_by_age (at<?)");
+    assert!(plan.iter().any(is_by_age), "{plan:?}");
 }
 
 // An account may have many transfers, so each list needs an index with all its conditions.

@@ -1,8 +1,16 @@
-//! Old attempts, idempotency responses and sessions are deleted. Deliveries are not deleted.
+//! Old attempts, delivered deliveries, idempotency responses and sessions are deleted.
 
 use crate::file::audit::findings;
+use crate::support::audit_log::record_direct_writes;
+use crate::support::operator_interface::OperatorInterface;
+use crate::support::receiver::{Receiver, Reply};
+use crate::support::scratch::Scratch;
 use crate::support::{Shop, TEST};
+use coffer::Config;
+use rusqlite::Connection;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 /// Returns the number of rows of a table, as text.
 #[track_caller]
@@ -10,31 +18,155 @@ fn row_count(shop: &Shop, table: &str) -> String {
     shop.query_text(&format!("select count(*) || '' from {table}"))
 }
 
+/// Returns the ids of all deliveries of an account, newest first.
+#[track_caller]
+fn listed_deliveries(interface: &OperatorInterface) -> Vec<Value> {
+    let page = interface.get("deliveries");
+    page["data"].as_array().unwrap().iter().map(|one| one["id"].clone()).collect()
+}
+
 #[test]
-fn attempts_are_deleted_after_90_days_and_deliveries_stay() {
+fn delivered_deliveries_are_deleted_with_their_last_attempt() {
+    let status = Arc::new(AtomicU16::new(500));
+    let reply = Arc::clone(&status);
+    let receiver =
+        Receiver::start_with_script(move |_, _| Reply::Status(reply.load(Ordering::SeqCst)));
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    let endpoint = |url: &str| json!({ "url": url, "types": ["invoice.created"] });
+    shop.update_account(json!({ "endpoints": [endpoint(&receiver.url()), endpoint(&inbox)] }));
+    // The first invoice has a failed delivery, a delivered one, and one to its own webhookUrl.
+    let invoice = shop.create_invoice("20.00", json!({ "webhookUrl": inbox }));
+    shop.advance("2d");
+    // The second invoice has only delivered ones.
+    status.store(200, Ordering::SeqCst);
+    let second = shop.create_invoice("20.00", json!({}));
+    shop.advance("87d23h");
+    let mut interface = OperatorInterface::with_shop(shop);
+    record_direct_writes(interface.shop.file());
+    let before = listed_deliveries(&interface);
+    assert_eq!(before.len(), 6);
+    let events = interface.shop.get("/v1/events?limit=100", Some(TEST)).expect(200).text;
+    // The attempts of the first invoice were made 90 days ago, except the last ones of the failed delivery.
+    interface.shop.advance("2h");
+    interface.sign_in_again();
+    let left = interface.shop.deliveries();
+    let states: Vec<_> = left.iter().map(|one| one["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["failed", "delivered", "delivered"]);
+    assert!(findings(interface.shop.file()).is_empty());
+    // Another day and a half later, the failed delivery has no attempts. It stays and can be sent again.
+    interface.shop.advance("1d12h");
+    interface.sign_in_again();
+    let left = interface.shop.deliveries();
+    assert_eq!((&left[0]["state"], &left[0]["attempts"]), (&json!("failed"), &json!([])));
+    // The deliveries of the second invoice go, too.
+    interface.shop.advance("1d");
+    interface.sign_in_again();
+    let left = listed_deliveries(&interface);
+    assert_eq!(left, [before[4].clone()]);
+    for gone in before.iter().filter(|id| !left.contains(id)) {
+        let path = format!("deliveries/{}", gone.as_str().unwrap());
+        let get = interface.request("GET", &path, &Value::Null);
+        get.assert_error(404, "not_found", None);
+        let resend = interface.request("POST", &format!("{path}/resend"), &Value::Null);
+        resend.assert_error(404, "not_found", None);
+    }
+    // All events stay, and the audit does not miss their deliveries.
+    for invoice in [&invoice, &second] {
+        let id = invoice["id"].as_str().unwrap();
+        let types = ["invoice.created", "invoice.expired"];
+        assert_eq!(interface.shop.event_types(id, TEST), types);
+    }
+    let now = interface.shop.get("/v1/events?limit=100", Some(TEST)).expect(200).text;
+    assert_eq!(now, events);
+    assert!(findings(interface.shop.file()).is_empty());
+    // A resend stores one new attempt, whose number continues.
+    let path = format!("deliveries/{}/resend", left[0].as_str().unwrap());
+    interface.request("POST", &path, &Value::Null).expect(200);
+    interface.shop.advance("0s");
+    let again = interface.shop.deliveries().remove(0);
+    assert_eq!(
+        (&again["attempts"].as_array().unwrap().len(), &again["state"]),
+        (&1, &json!("delivered"))
+    );
+    let all = json!({ "since": "2000-01-01T00:00:00.000Z" });
+    let resent = interface.request("POST", "resend", &all).expect(200).json();
+    assert_eq!(resent["count"], 1);
+}
+
+#[test]
+fn endpoint_does_not_fail_once_its_last_accepted_delivery_is_deleted() {
+    let receiver = Receiver::start_with_script(|_, request| {
+        Reply::Status(if request.body.contains("20.00") { 500 } else { 200 })
+    });
+    let shop = Shop::open();
+    let endpoint = json!({ "url": receiver.url(), "types": ["invoice.created"] });
+    shop.update_account(json!({ "endpoints": [endpoint] }));
+    shop.create_invoice("20.00", json!({}));
+    shop.create_invoice("30.00", json!({}));
+    shop.advance("90d2h");
+    let states: Vec<_> = shop.deliveries().iter().map(|one| one["state"].clone()).collect();
+    assert_eq!(states, ["failed"]);
+    // The last attempts of the earlier event are still there. The endpoint accepted the later event.
+    assert_ne!(shop.deliveries()[0]["attempts"], json!([]));
+    let interface = OperatorInterface::with_shop(shop);
+    assert_eq!(interface.get("summary")["failingEndpoints"], json!([]));
+    let path = "/dashboard/api/summary?mode=test";
+    let all = interface.send(&interface.operator, "GET", path, &Value::Null).expect(200);
+    assert_eq!(all.json()["failingEndpoints"], 0);
+}
+
+#[test]
+fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     let shop = Shop::open();
     let inbox = format!("{}/sandbox/inbox/shop", shop.url());
     let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
-    shop.update_account(json!({ "endpoints": [endpoint] }));
-    let invoice = shop.create_invoice("20.00", json!({}));
-    shop.advance("0s");
-    let attempts = || shop.deliveries()[0]["attempts"].as_array().unwrap().len();
-    shop.advance("89d");
-    assert_eq!(attempts(), 1);
-    shop.advance("1d2h");
-    let delivery = shop.deliveries().remove(0);
-    assert_eq!((&delivery["attempts"], &delivery["state"]), (&json!([]), &json!("delivered")));
-    let id = invoice["id"].as_str().unwrap();
-    assert_eq!(shop.event_types(id, TEST), ["invoice.created", "invoice.expired"]);
+    shop.update_account(json!({ "endpoints": [endpoint, endpoint] }));
+    let create = || shop.create_invoice("20.00", json!({ "webhookUrl": inbox }));
+    create();
+    shop.advance("92d");
+    assert_eq!(shop.deliveries(), [] as [Value; 0]);
+    create();
+    shop.advance("1s");
     assert!(findings(shop.file()).is_empty());
-    // A resend works after the old attempts were deleted, and stores one new attempt.
-    let operator = shop.sign_in_operator();
-    let account = shop.get("/v1/merchant", Some(TEST)).json()["id"].clone();
-    let (account, delivery) = (account.as_str().unwrap(), delivery["id"].as_str().unwrap());
-    let path = format!("/dashboard/api/accounts/{account}/deliveries/{delivery}/resend?mode=test");
-    shop.session_request(&operator, "POST", &path, &Value::Null).expect(200);
-    shop.advance("0s");
-    assert_eq!((attempts(), &shop.deliveries()[0]["state"]), (1, &json!("delivered")));
+    shop.execute_sql(
+        "delete from attempt_rows where delivery in (select max(seq) from delivery_rows group by endpoint);
+         delete from delivery_rows where seq in (select max(seq) from delivery_rows group by endpoint)",
+    );
+    let found = findings(shop.file());
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found.iter().all(|line| line.starts_with("rule 4: event evt_")), "{found:?}");
+    // After a reset the numbers of events begin again, and none of the new ones counts as pruned.
+    shop.post("/sandbox/reset", None, json!({})).expect(200);
+    assert_eq!(row_count(&shop, "pruned_deliveries"), "0");
+    shop.update_account(json!({ "endpoints": [endpoint] }));
+    shop.create_invoice("20.00", json!({}));
+    shop.advance("1s");
+    assert!(findings(shop.file()).is_empty());
+    shop.execute_sql("delete from attempt_rows; delete from delivery_rows");
+    assert_eq!(findings(shop.file()).len(), 1);
+}
+
+#[test]
+fn upgrade_deletes_delivered_deliveries_without_attempts() {
+    let scratch = Scratch::new();
+    let file = scratch.copy_old_file("v2", "v2.db");
+    let old = Connection::open(&file).unwrap();
+    let count = |conn: &Connection, of: &str| -> i64 {
+        conn.query_row(&format!("select count(*) from {of}"), [], |row| row.get(0)).unwrap()
+    };
+    // The attempts of three deliveries were deleted before.
+    let delivered = "select id from deliveries where state = 'delivered' order by id limit 3";
+    old.execute(&format!("delete from attempts where delivery in ({delivered})"), []).unwrap();
+    let pruned =
+        "deliveries where state = 'delivered' and id not in (select delivery from attempts)";
+    let (all, pruned) = (count(&old, "deliveries"), count(&old, pruned));
+    assert!(pruned > 0 && pruned < all, "{pruned} of {all}");
+    drop(old);
+    let shop = Shop::with_config(Config { file: Some(file), ..Config::sandbox() });
+    assert!(findings(shop.file()).is_empty());
+    assert_eq!(row_count(&shop, "delivery_rows"), (all - pruned).to_string());
+    assert_ne!(row_count(&shop, "pruned_deliveries"), "0");
 }
 
 #[test]
