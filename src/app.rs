@@ -19,6 +19,7 @@ use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::TimeSource;
 use crate::domain::progress::{Progress, ignore_progress};
 use crate::domain::server::order::ServerLimits;
+use crate::domain::time::DAY_MS;
 use crate::http::{AllowedHost, ConnectionLimits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
 use crate::store::{Durability, FileKind};
@@ -58,6 +59,9 @@ pub struct Config {
     /// Pause after twenty consecutive failures of one webhook receiver, in milliseconds of real time. Ignored in the
     /// sandbox.
     pub webhook_pause_ms: u32,
+    /// Time for which delivery attempts are kept, in milliseconds. A delivered delivery is deleted with its last
+    /// attempt.
+    pub keep_attempts_ms: i64,
     /// `true` if the sandbox may listen on other addresses than loopback.
     pub allow_remote: bool,
     /// Additional host names that the sandbox accepts in requests. The names of this machine are always accepted.
@@ -105,6 +109,7 @@ impl Config {
             webhook_allow: Vec::new(),
             webhook_timeout_ms: 10_000,
             webhook_pause_ms: 50,
+            keep_attempts_ms: 30 * DAY_MS,
             allow_remote: false,
             allow_host: Vec::new(),
             server_limits: ServerLimits::default(),

@@ -337,7 +337,11 @@ impl SharedParts {
             clock_accepted: _,
         } = self;
         let expire = ExpiryWorker { service: Arc::clone(&service) };
-        let prune = PruningWorker::new(Arc::clone(&service), config.kind == FileKind::Production);
+        let prune = PruningWorker::new(
+            Arc::clone(&service),
+            config.keep_attempts_ms,
+            config.kind == FileKind::Production,
+        );
         // In a sandbox a clock move waits for all due work, so no receiver is paused.
         let pause_ms = match config.kind {
             FileKind::Sandbox => 0,

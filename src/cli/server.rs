@@ -9,7 +9,7 @@ use crate::chain::rates::RatesOrigin;
 use crate::config::SettingValues;
 use crate::domain::server::order::{RAM_MB_MIN, ServerLimits};
 use crate::domain::signature::hex;
-use crate::domain::time::parse_duration_ms;
+use crate::domain::time::{DAY_MS, parse_duration_ms};
 use crate::domain::url::SiteUrl;
 use crate::http::MetricsToken;
 use crate::service::{Error, random_bytes, sandbox};
@@ -26,6 +26,10 @@ use std::str::FromStr;
 
 /// Maximum number of invoices that one client may create in a minute through payment links.
 const LINK_INVOICES_PER_MINUTE: u32 = 10;
+
+/// Minimum time for which delivery attempts are kept. A delivery is attempted for about a day, and the checks of failing
+/// endpoints read the attempts of the last day.
+const KEEP_ATTEMPTS_MIN_MS: i64 = 2 * DAY_MS;
 
 /// Possible first bytes of a ready file. The first entry begins the text line, and the second begins the `--json`
 /// object.
@@ -118,7 +122,19 @@ fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Resul
     config.limits.connections_max = read_connections_max(values)?;
     config.webhook_allow = parse_list(values, "webhook-allow")?;
     config.server_limits = read_server_limits(values)?;
+    config.keep_attempts_ms = read_keep_attempts_ms(values)?;
     Ok(config)
+}
+
+/// Reads the time for which delivery attempts are kept.
+fn read_keep_attempts_ms(values: &SettingValues<'_>) -> Result<i64, Error> {
+    let flag = "keep-attempts";
+    let text = values.text_value(flag).map_err(Error::Failed)?.unwrap_or_default();
+    let span_ms = parse_duration_ms(&text).ok();
+    span_ms.filter(|span_ms| *span_ms >= KEEP_ATTEMPTS_MIN_MS).ok_or_else(|| {
+        let what = "a span from 2d to 3650d, for example 30d";
+        Error::Failed(format!("--{flag} {text}: must be {what}"))
+    })
 }
 
 /// Parses a comma-separated list.

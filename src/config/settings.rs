@@ -182,6 +182,13 @@ pub static SETTINGS: &[Setting] = &[
         commands: &["serve"],
     },
     Setting {
+        flag: "keep-attempts",
+        value: Some("SPAN"),
+        default: Some("30d"),
+        help: "Time to keep attempts to deliver webhooks, at least 2d; delivered deliveries go with their last attempt",
+        commands: SERVERS,
+    },
+    Setting {
         flag: "allow-remote",
         value: None,
         default: None,

@@ -23,10 +23,8 @@ use crate::store::{
 use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
-/// Maximum number of attempts and of idempotency responses that one pruning step removes.
-const PRUNE_BATCH_MAX: u32 = 1000;
-/// Retention time of attempts, in milliseconds.
-const ATTEMPTS_KEPT_MS: i64 = 90 * DAY_MS;
+/// Maximum number of attempts and of idempotency responses that one pruning step removes, in a few milliseconds.
+const PRUNE_BATCH_MAX: u32 = 250;
 
 /// A delivery ready to be sent.
 pub struct OutgoingDelivery {
@@ -183,10 +181,14 @@ impl Service {
 
     /// Removes old idempotency responses, old attempts with the deliveries that they delivered, ended sessions and
     /// expired old secrets. Returns `true` if there may be more such rows.
-    pub async fn prune_old_rows(self: &Arc<Self>, now: Time) -> Result<bool, Error> {
+    pub async fn prune_old_rows(
+        self: &Arc<Self>,
+        now: Time,
+        keep_attempts_ms: i64,
+    ) -> Result<bool, Error> {
         self.write(move |_, tx| {
             let answers = idempotency::prune(tx, now.plus_ms(-DAY_MS), PRUNE_BATCH_MAX)?;
-            let before = now.plus_ms(-ATTEMPTS_KEPT_MS);
+            let before = now.plus_ms(keep_attempts_ms.saturating_neg());
             let has_more_attempts = pruned_deliveries::prune(tx, before, PRUNE_BATCH_MAX)?;
             sessions::prune(tx, now)?;
             accounts::delete_old_secrets(tx, now)?;

@@ -10,6 +10,8 @@ use std::sync::Arc;
 /// The worker that deletes expired data.
 pub struct PruningWorker {
     service: Arc<Service>,
+    /// Time for which delivery attempts are kept, in milliseconds.
+    keep_attempts_ms: i64,
     /// `true` if the newest hash-chain links are logged. `false` in a sandbox, whose file ends with the process.
     logs_heads: bool,
     next: Time,
@@ -19,8 +21,8 @@ pub struct PruningWorker {
 
 impl PruningWorker {
     /// Creates a worker that prunes for the first time at its first wake-up.
-    pub fn new(service: Arc<Service>, logs_heads: bool) -> PruningWorker {
-        PruningWorker { service, logs_heads, next: Time(0), next_heads: Time(0) }
+    pub fn new(service: Arc<Service>, keep_attempts_ms: i64, logs_heads: bool) -> PruningWorker {
+        PruningWorker { service, keep_attempts_ms, logs_heads, next: Time(0), next_heads: Time(0) }
     }
 }
 
@@ -49,7 +51,7 @@ impl Worker for PruningWorker {
             return Ok(NextStep::At(self.next));
         }
         self.log_hash_chain_heads_daily(now)?;
-        if self.service.prune_old_rows(now).await? {
+        if self.service.prune_old_rows(now, self.keep_attempts_ms).await? {
             return Ok(NextStep::Again);
         }
         self.next = now.plus_ms(HOUR_MS);

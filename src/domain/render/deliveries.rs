@@ -33,7 +33,8 @@ view! {
     /// A webhook delivery with its attempts.
     pub(crate) DeliveryView<'a> as "Delivery" {
         [flatten] base: DeliveryFields<'a>;
-        /// The last attempts of the past 90 days, in the order of time. Attempt numbers continue when a delivery is resent.
+        /// The newest attempts, in the order of time. Attempts are deleted after 30 days, or the time of --keep-attempts.
+        /// Attempt numbers continue when a delivery is resent.
         attempts: Vec<AttemptView<'a>> [Schema::ListUpTo(33, &AttemptView::SCHEMA)] = [
             { "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok" }
         ];
@@ -44,7 +45,8 @@ view! {
     /// A webhook delivery with its body and its attempts.
     pub(crate) DeliveryDetailView<'a> as "DeliveryDetail" {
         [flatten] base: DeliveryFields<'a>;
-        /// The last attempts of the past 90 days, in the order of time. Attempt numbers continue when a delivery is resent.
+        /// The newest attempts, in the order of time. Attempts are deleted after 30 days, or the time of --keep-attempts.
+        /// Attempt numbers continue when a delivery is resent.
         attempts: Vec<AttemptDetailView<'a>> [Schema::ListUpTo(33, &AttemptDetailView::SCHEMA)] = [{
             "number": 1, "at": "2026-11-21T09:31:12.410Z", "status": 200, "latencyMs": 38, "error": null, "answer": "ok",
             "headers": {

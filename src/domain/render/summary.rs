@@ -153,7 +153,7 @@ view! {
         url: String = "https://shop.example/webhooks";
         /// Time of the first failed attempt since the last accepted event, in UTC.
         failing_since: Time = "2026-11-21T09:30:00.000Z";
-        /// Number of failed attempts since then, of the last 90 days.
+        /// Number of failed attempts since then. Attempts are deleted after 30 days, or the time of --keep-attempts.
         failed_attempts: i64 [schema!({ "type": "integer", "minimum": 1 })] = 2;
         /// Start of the last attempt, in UTC.
         last_attempt_at: Time = "2026-11-21T09:30:05.000Z";

@@ -3,12 +3,14 @@
 use crate::file::audit::findings;
 use crate::support::audit_log::record_direct_writes;
 use crate::support::operator_interface::OperatorInterface;
+use crate::support::process::start_sandbox;
 use crate::support::receiver::{Receiver, Reply};
-use crate::support::scratch::Scratch;
-use crate::support::{Shop, TEST};
+use crate::support::scratch::{Scratch, path_text};
+use crate::support::{Shop, TEST, agent, send};
 use coffer::Config;
 use rusqlite::Connection;
 use serde_json::{Value, json};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
@@ -41,13 +43,13 @@ fn delivered_deliveries_are_deleted_with_their_last_attempt() {
     // The second invoice has only delivered ones.
     status.store(200, Ordering::SeqCst);
     let second = shop.create_invoice("20.00", json!({}));
-    shop.advance("87d23h");
+    shop.advance("27d23h");
     let mut interface = OperatorInterface::with_shop(shop);
     record_direct_writes(interface.shop.file());
     let before = listed_deliveries(&interface);
     assert_eq!(before.len(), 6);
     let events = interface.shop.get("/v1/events?limit=100", Some(TEST)).expect(200).text;
-    // The attempts of the first invoice were made 90 days ago, except the last ones of the failed delivery.
+    // The attempts of the first invoice were made 30 days ago, except the last ones of the failed delivery.
     interface.shop.advance("2h");
     interface.sign_in_again();
     let left = interface.shop.deliveries();
@@ -95,6 +97,49 @@ fn delivered_deliveries_are_deleted_with_their_last_attempt() {
 }
 
 #[test]
+fn more_deliveries_than_one_step_deletes_are_deleted() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
+    shop.update_account(json!({ "endpoints": [endpoint, endpoint] }));
+    for _ in 0..300 {
+        shop.create_invoice("20.00", json!({}));
+    }
+    shop.advance("1s");
+    shop.advance("29d23h");
+    assert_eq!(row_count(&shop, "attempt_rows"), "600");
+    shop.advance("2h");
+    assert_eq!(["attempt_rows", "delivery_rows"].map(|table| row_count(&shop, table)), ["0", "0"]);
+    assert_eq!(row_count(&shop, "pruned_deliveries where event = 300"), "2");
+    assert!(findings(shop.file()).is_empty());
+}
+
+#[test]
+fn resent_delivery_is_kept_from_its_last_attempt() {
+    let shop = Shop::open();
+    let inbox = format!("{}/sandbox/inbox/shop", shop.url());
+    let endpoint = json!({ "url": inbox, "types": ["invoice.created"] });
+    shop.update_account(json!({ "endpoints": [endpoint] }));
+    shop.create_invoice("20.00", json!({}));
+    shop.advance("29d");
+    let id = shop.deliveries()[0]["id"].as_str().unwrap().to_owned();
+    let mut interface = OperatorInterface::with_shop(shop);
+    let resend = format!("deliveries/{id}/resend");
+    interface.request("POST", &resend, &Value::Null).expect(200);
+    for (span, numbers) in [("29d23h", &[2][..]), ("2h", &[])] {
+        interface.shop.advance(span);
+        interface.sign_in_again();
+        let page = interface.get("deliveries");
+        let attempts = page["data"].as_array().unwrap().iter();
+        let attempts = attempts.flat_map(|one| one["attempts"].as_array().unwrap());
+        let found: Vec<_> = attempts.map(|one| one["number"].as_i64().unwrap()).collect();
+        assert_eq!(found, numbers, "{span}");
+    }
+    assert_eq!(listed_deliveries(&interface), [] as [Value; 0]);
+    interface.request("POST", &resend, &Value::Null).assert_error(404, "not_found", None);
+}
+
+#[test]
 fn endpoint_does_not_fail_once_its_last_accepted_delivery_is_deleted() {
     let receiver = Receiver::start_with_script(|_, request| {
         Reply::Status(if request.body.contains("20.00") { 500 } else { 200 })
@@ -104,7 +149,7 @@ fn endpoint_does_not_fail_once_its_last_accepted_delivery_is_deleted() {
     shop.update_account(json!({ "endpoints": [endpoint] }));
     shop.create_invoice("20.00", json!({}));
     shop.create_invoice("30.00", json!({}));
-    shop.advance("90d2h");
+    shop.advance("30d2h");
     let states: Vec<_> = shop.deliveries().iter().map(|one| one["state"].clone()).collect();
     assert_eq!(states, ["failed"]);
     // The last attempts of the earlier event are still there. The endpoint accepted the later event.
@@ -124,7 +169,7 @@ fn audit_reports_a_missing_delivery_that_was_not_pruned() {
     shop.update_account(json!({ "endpoints": [endpoint, endpoint] }));
     let create = || shop.create_invoice("20.00", json!({ "webhookUrl": inbox }));
     create();
-    shop.advance("92d");
+    shop.advance("32d");
     assert_eq!(shop.deliveries(), [] as [Value; 0]);
     create();
     shop.advance("1s");
@@ -167,6 +212,61 @@ fn upgrade_deletes_delivered_deliveries_without_attempts() {
     assert!(findings(shop.file()).is_empty());
     assert_eq!(row_count(&shop, "delivery_rows"), (all - pruned).to_string());
     assert_ne!(row_count(&shop, "pruned_deliveries"), "0");
+}
+
+#[test]
+fn attempts_are_kept_as_long_as_the_setting_says() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    let start = |more: &[&str]| {
+        start_sandbox("127.0.0.1:0", &[&["--file", path_text(&file)], more].concat())
+    };
+    let post = |url: &str, path: &str, headers: &[(&str, &str)], body: Value| {
+        send(&agent(), "POST", &format!("{url}{path}"), headers, &body.to_string())
+    };
+    let count = |url: &str| {
+        let page = send(&agent(), "GET", &format!("{url}/sandbox/webhooks"), &[], "").json();
+        page["data"].as_array().unwrap().len()
+    };
+    let clock = |url: &str, body: Value| post(url, "/sandbox/clock", &[], body).expect(200);
+    let (process, url) = start(&["--keep-attempts", "40d"]);
+    clock(&url, json!({ "frozen": true }));
+    let invoice = json!({
+        "amount": "20.00", "currency": "EUR", "webhookUrl": format!("{url}/sandbox/inbox/shop"),
+    });
+    post(&url, "/v1/invoices", &[("X-API-Key", TEST)], invoice).expect(201);
+    clock(&url, json!({ "advance": "39d23h" }));
+    assert_eq!(count(&url), 2);
+    drop(process);
+    // The default is 30 days, and a longer time brings nothing back.
+    for more in [&["--keep-attempts", "3650d"][..], &[], &["--keep-attempts", "40d"]] {
+        let (_process, url) = start(more);
+        clock(&url, json!({ "advance": "0s" }));
+        assert_eq!(count(&url), if more.last() == Some(&"3650d") { 2 } else { 0 }, "{more:?}");
+    }
+}
+
+#[test]
+fn wrong_time_to_keep_attempts_is_rejected() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    for command in ["serve", "sandbox"] {
+        for wrong in
+            ["", "0s", "soon", "30", "-30d", "1d23h59m59s", "3651d", "99999999999999999999d"]
+        {
+            let mut coffer = Command::new(env!("CARGO_BIN_EXE_coffer"));
+            coffer.args([command, "--listen", "127.0.0.1:0", "--file"]).arg(&file);
+            let output = coffer.env("COFFER_KEEP_ATTEMPTS", wrong).output().unwrap();
+            let said = String::from_utf8(output.stderr).unwrap();
+            let expected = format!(
+                "--keep-attempts {wrong}: must be a span from 2d to 3650d, for example 30d"
+            );
+            assert!(said.contains(&expected), "{command} {wrong}: {said}");
+            assert_eq!(output.status.code(), Some(1), "{command} {wrong}");
+        }
+    }
+    assert!(!file.exists());
+    drop(start_sandbox("127.0.0.1:0", &["--keep-attempts", "2d"]));
 }
 
 #[test]
