@@ -16,6 +16,7 @@ mod rates;
 mod restore;
 mod server;
 mod signer;
+mod size;
 mod terminal;
 mod users;
 mod wallets;

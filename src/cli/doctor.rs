@@ -16,6 +16,7 @@ use super::server::{
 use super::signer::{
     check_signer_limits, check_transfers_in_review, check_transfers_without_signer,
 };
+use super::size::check_size;
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::SettingValues;
@@ -78,6 +79,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
         let kind = file_row::read_file_row(db)?.map(|row| row.kind);
         let wanted = keys::has_live_key(db, now)?.then(|| coins_off::all(db));
         let of_file = [
+            check_size(db, &path, now)?,
             check_wallets(db)?,
             check_chains(db)?,
             check_signer_limits(db)?,

@@ -5,6 +5,7 @@
 use super::identity::schema_differences;
 use super::statement::{Query, rows};
 use super::{Reader, StoreError, migrate};
+use crate::domain::progress::to_count;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 
@@ -35,6 +36,37 @@ rows! {
     READ_BACKS = file "sql/doctor/read_backs.sql";
     MAINTENANCE = whole "select 'maintenance is on: live invoices and payouts are refused' as about, 'switch it off in the operator interface' as mend \
         from file where maintenance = 1";
+}
+
+/// Bytes and events of a file, from which its growth follows.
+#[derive(Clone, Copy, Debug)]
+pub struct FileUsage {
+    /// Bytes in use beyond those of a new file.
+    pub grown_bytes: u64,
+    /// Bytes of pages that are used again before the file grows.
+    pub free_bytes: u64,
+    /// Number of events.
+    pub events: u64,
+    /// Number of recent events.
+    pub recent_events: u64,
+    /// Time of the first event.
+    pub first_event_at: Option<Time>,
+}
+
+rows! {
+    fn read_usage(used_bytes: i64, free_bytes: i64, events: i64, first_event_at, recent_events: i64) -> FileUsage {
+        let count = |count: i64| u64::try_from(count).unwrap_or_default();
+        Ok(FileUsage {
+            grown_bytes: count(used_bytes).saturating_sub(to_count(migrate::template().len())),
+            free_bytes: count(free_bytes),
+            events: count(events),
+            recent_events: count(recent_events),
+            first_event_at,
+        })
+    }
+
+    /// Returns bytes and events of the file. Events since a time are recent.
+    pub fn file_usage(db, since: Time) -> FileUsage = file "sql/doctor/size.sql";
 }
 
 /// Names and queries of the checks.

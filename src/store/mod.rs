@@ -63,7 +63,7 @@ mod readers;
 pub mod recovery_codes;
 pub mod rescans;
 pub mod reseller_tokens;
-mod room;
+pub mod room;
 mod row;
 mod same_file;
 pub mod sent_outputs;

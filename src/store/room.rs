@@ -1,4 +1,4 @@
-//! The error message of a full disk.
+//! Free space on the disk, and the error message of a full disk.
 
 use super::StoreError;
 use super::health::WriteRefusal;
@@ -6,20 +6,25 @@ use rustix::fs::statvfs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Returns the number of free bytes on the disk of a file or folder. `None` if the system does not tell.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let found = statvfs(path).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
+}
+
 /// Returns the error of a full disk. The message names the file and the disk, and says how many bytes of `needed` are
 /// missing. The `written` bytes count as free, because the caller will free them.
 pub(super) fn disk_full_error(path: &Path, needed: u64, written: u64) -> StoreError {
     let folder = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = folder.parent().unwrap_or(&folder);
     let disk = mount_point(folder);
-    let free = statvfs(folder).map(|found| found.f_bavail.saturating_mul(found.f_frsize));
-    let free = free.map(|free| free.saturating_add(written));
+    let free = free_bytes(folder).map(|free| free.saturating_add(written));
     let bytes = match free {
-        Ok(free) if free < needed => {
+        Some(free) if free < needed => {
             format!("{free} are free, {} are missing", needed.saturating_sub(free))
         }
-        Ok(free) => format!("{free} are free"),
-        Err(_) => "how many are free is not known".to_owned(),
+        Some(free) => format!("{free} are free"),
+        None => "how many are free is not known".to_owned(),
     };
     StoreError::Failed(format!(
         "{}: the disk is full: up to {needed} bytes are needed at {}, {bytes}. Make room, then try again",

@@ -4,6 +4,9 @@ use super::keeping::{run_coffer, run_failing};
 use crate::support::process::start_sandbox;
 use crate::support::scratch::{Scratch, path_text};
 use rusqlite::Connection;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 #[test]
 fn doctor_reports_what_needs_attention() {
@@ -49,4 +52,76 @@ fn doctor_reports_what_needs_attention() {
     drop(start_sandbox("127.0.0.1:0", &["--file", path_text(&simulated)]));
     let said = run_failing("doctor", &simulated, &[]);
     assert!(said.contains("belongs to a sandbox"), "{said}");
+}
+
+/// Writes 1200 events of 4 kB into a new file, one every `gap` seconds. The newest event is `newest` days old.
+#[track_caller]
+fn write_events(file: &Path, gap: u32, newest: u32) {
+    run_coffer("account", file, &["create", "Shop"]);
+    let conn = Connection::open(file).unwrap();
+    conn.execute_batch(&format!(
+        "with recursive numbers (value) as (select 1 union all select value + 1 from numbers where value < 1200)
+        insert into event_rows (seq, id, account, mode, type, object_id, created_at, content)
+          select value, 'evt_' || printf('%016d%08x00000000', 0, 0x80000000 | value), 1, 'test', 'invoice.created', 'o',
+            (unixepoch() - (1200 - value) * {gap} - {newest} * 86400) * 1000, '\"' || hex(zeroblob(1950)) || '\"'
+          from numbers"
+    ))
+    .unwrap();
+}
+
+/// Returns the line of the output that is about the size.
+fn size_line(said: &str) -> &str {
+    let mut lines = said.lines();
+    let is_about_size = |line: &&str| line.starts_with("ok: size") || line.contains("the file has");
+    lines.find(is_about_size).unwrap_or_default()
+}
+
+#[test]
+fn doctor_reports_how_fast_the_file_grows() {
+    let scratch = Scratch::new();
+    let young = scratch.path("young.db");
+    run_coffer("account", &young, &["create", "Shop"]);
+    let said = run_failing("doctor", &young, &[]);
+    let line = size_line(&said);
+    assert!(line.starts_with("ok: size: "), "{said}");
+    assert!(line.ends_with(" kB, growth unknown until the file has a day of events"), "{said}");
+    // 24 events of 4 kB take 99 kB a day with their pages.
+    let file = scratch.path("grown.db");
+    write_events(&file, 3600, 0);
+    let said = run_failing("doctor", &file, &[]);
+    let line = size_line(&said);
+    assert!(
+        line.starts_with("ok: size: 5.") && line.contains(" MB, grows 99 kB a day, "),
+        "{said}"
+    );
+    assert!(line.contains(" a day, disk full in "), "{said}");
+    let json = run_failing("doctor", &file, &["--json"]);
+    assert!(json.contains(&format!("\"about\":\"{}\"", &line["ok: ".len()..])), "{json}");
+    let quiet = scratch.path("quiet.db");
+    write_events(&quiet, 3600, 8);
+    let said = run_failing("doctor", &quiet, &[]);
+    assert!(size_line(&said).ends_with(" MB, no growth in the last 7 days"), "{said}");
+}
+
+#[test]
+fn doctor_reports_a_disk_that_is_soon_full() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    write_events(&file, 600, 0);
+    // A sparse file takes no room on the disk. It is as large as the free space, and 144 of its 1200 events are of one
+    // day, so the disk is full in 8 days.
+    let disk = rustix::fs::statvfs(&file).unwrap();
+    let pages = disk.f_bavail * disk.f_frsize / 4096;
+    let sparse = File::options().write(true).open(&file).unwrap();
+    sparse.set_len(pages * 4096).unwrap();
+    // The number of pages is in the header (<https://sqlite.org/fileformat.html>, section 1.3.8).
+    sparse.write_all_at(&u32::try_from(pages).unwrap().to_be_bytes(), 28).unwrap();
+    let said = run_failing("doctor", &file, &[]);
+    let line = size_line(&said);
+    assert!(line.starts_with("wrong: the file has "), "{said}");
+    assert!(line.contains(" a day: the disk is full in about 8 days"), "{said}");
+    assert!(
+        line.ends_with("; mend: free space on that disk, or move the file to a larger one"),
+        "{said}"
+    );
 }
