@@ -21,7 +21,8 @@ select format('delivery %s', d.id), format('to an endpoint of another account or
 from deliveries d join events e on e.seq = d.event join endpoints p on p.seq = d.endpoint
 where p.account <> e.account
 union all
-select format('attempt %s of delivery %s', a.number, a.delivery),
+select format('attempt %s of delivery %s', a.number, d.id),
   format('answered as attempt %s, which has no answer', a.answer_of), 'answered as one that has it'
-from attempts a left join attempts f on f.delivery = a.delivery and f.number = a.answer_of
+from attempt_rows a join delivery_rows d on d.seq = a.delivery
+  left join attempt_rows f on f.delivery = a.delivery and f.number = a.answer_of
 where a.answer_of is not null and f.answer is null

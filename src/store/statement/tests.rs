@@ -3,8 +3,8 @@
 
 use super::{Names, commands};
 use crate::store::{
-    accounts, addresses, balances, chains, customers, deliveries, deposits, endpoints, events,
-    file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments,
+    accounts, addresses, audit, balances, chains, customers, deliveries, deposits, endpoints,
+    events, file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments,
     pruned_deliveries, quotes, transfers, unmatched_payments,
 };
 use rusqlite::fallible_iterator::FallibleIterator as _;
@@ -170,6 +170,15 @@ fn pruning_statements_scan_no_table() {
     let plan = query_plan(pruned_deliveries::delete_attempts::SQL);
     let is_by_age = |line: &String| line.contains("INDEX attempts_by_age (at<?)");
     assert!(plan.iter().any(is_by_age), "{plan:?}");
+}
+
+// A file may have millions of attempts.
+#[test]
+fn audit_finds_the_attempt_with_the_same_answer_by_key() {
+    let plan = query_plan(audit::DELIVERIES.sql());
+    let is_by_key =
+        |line: &String| line.contains("SEARCH f USING PRIMARY KEY (delivery=? AND number=?)");
+    assert!(plan.iter().any(is_by_key), "{plan:?}");
 }
 
 // An account may have many transfers, so each list needs an index with all its conditions.
