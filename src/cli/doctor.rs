@@ -26,7 +26,7 @@ use crate::domain::url::SiteUrl;
 use crate::service::clock::accept_clock;
 use crate::service::{Error, WAL_BYTES_WARNED, open_shared, random_bytes};
 use crate::store::doctor::{FileProblem, run_checks};
-use crate::store::paths::with_suffix;
+use crate::store::paths::{resolve_links, with_suffix};
 use crate::store::{FileKind, coins_off, file as file_row, keys, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::fs::File;
@@ -57,7 +57,8 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     if matches.get_flag("live") {
         return print_checks(&[check_server(listen_address(&values)?)?], None, as_json);
     }
-    let path = database_path("doctor", matches)?;
+    // SQLite keeps its log beside the file, also if the file is opened through a symbolic link.
+    let path = resolve_links(&database_path("doctor", matches)?);
     let text = |flag| values.text_value(flag).map_err(Error::Failed);
     let mut checked = vec![check_url(text("public-url")?.as_deref())];
     checked.push(check_folder(&path));

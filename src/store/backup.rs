@@ -12,9 +12,9 @@ pub use replaced::LaterTransfer;
 
 use super::connection::configure;
 use super::identity::{FileIdentity, identify, schema_differences};
-use super::lock::{LOCK, Lock, resolve_links};
+use super::lock::{LOCK, Lock};
 use super::open::open_unshared;
-use super::paths::{is_reserved_name, sync_folder, with_suffix};
+use super::paths::{is_reserved_name, resolve_links, sync_folder, with_suffix};
 use super::source::SourceFile;
 use super::statement::commands;
 use super::{FileKind, Reader, StoreError, migrate, room};

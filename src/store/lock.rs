@@ -6,7 +6,7 @@
 //! those of SQLite. So a database file is never opened only to examine it.
 
 use super::StoreError;
-use super::paths::{create_private, with_suffix};
+use super::paths::{create_private, resolve_links, with_suffix};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -317,11 +317,6 @@ fn file_id_at(path: &Path) -> Result<Option<FileId>, StoreError> {
 /// Returns `true` if the path is a symbolic link.
 fn is_link(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
-}
-
-/// Resolves symbolic links. Returns `path` unchanged if there is no file.
-pub(super) fn resolve_links(path: &Path) -> PathBuf {
-    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Locks a `-lock` file, and creates it if necessary. The system releases the lock when the process ends.

@@ -33,6 +33,11 @@ pub fn is_reserved_name(path: &Path) -> bool {
     BESIDE.iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
+/// Resolves symbolic links. Returns `path` unchanged if there is no file.
+pub fn resolve_links(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Returns the path with a suffix.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

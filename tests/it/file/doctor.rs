@@ -104,6 +104,22 @@ fn doctor_reports_how_fast_the_file_grows() {
 }
 
 #[test]
+fn doctor_measures_the_log_of_a_linked_file() {
+    let scratch = Scratch::new();
+    let (file, link) = (scratch.path("shop.db"), scratch.path("link.db"));
+    run_coffer("account", &file, &["create", "Shop"]);
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    // While this connection is open, the log stays.
+    let conn = Connection::open(&file).unwrap();
+    conn.execute_batch("pragma wal_autocheckpoint = 0; update accounts set name = 'Other'")
+        .unwrap();
+    assert!(std::fs::metadata(scratch.path("shop.db-wal")).unwrap().len() > 4096);
+    let said = run_failing("doctor", &file, &[]);
+    let linked = run_failing("doctor", &link, &[]);
+    assert_eq!(size_line(&linked), size_line(&said));
+}
+
+#[test]
 fn doctor_reports_a_disk_that_is_soon_full() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
