@@ -7,9 +7,10 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
@@ -26,7 +27,19 @@ pub fn serve() -> Result<(), Failure> {
     listen(move |_| std::future::ready(json(body.clone())))
 }
 
-pub fn json(body: Bytes) -> Response<Full<Bytes>> {
+/// Returns the body, or status 500 with the error.
+pub fn json_or_error<E: Display>(body: Result<Bytes, E>) -> Response<Full<Bytes>> {
+    body.map_or_else(
+        |error| {
+            let mut response = json(Bytes::from(error.to_string()));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            response
+        },
+        json,
+    )
+}
+
+fn json(body: Bytes) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::new(body));
     let value = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, value);

@@ -31,16 +31,7 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
     });
     bare::listen(move |request| {
         let naive = Arc::clone(&naive);
-        async move {
-            match create(naive, request).await {
-                Ok(body) => bare::json(body),
-                Err(failure) => {
-                    let mut response = bare::json(Bytes::from(failure.to_string()));
-                    *response.status_mut() = hyper::StatusCode::INTERNAL_SERVER_ERROR;
-                    response
-                }
-            }
-        }
+        async move { bare::json_or_error(create(naive, request).await) }
     })
 }
 

@@ -4,7 +4,6 @@
 
 use crate::rows::open;
 use crate::{Failure, bare};
-use hyper::StatusCode;
 use hyper::body::Bytes;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Params};
@@ -20,15 +19,8 @@ const INVOICE: &str = "/v1/invoices/";
 pub fn serve(file: &Path) -> Result<(), Failure> {
     let reads = RawReads { file: file.to_owned(), idle: Mutex::default() };
     bare::listen(move |request| {
-        let response = match reads.answer(request.uri().path()) {
-            Ok(body) => bare::json(Bytes::from(body)),
-            Err(failure) => {
-                let mut response = bare::json(Bytes::from(failure.to_string()));
-                *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-                response
-            }
-        };
-        std::future::ready(response)
+        let body = reads.answer(request.uri().path()).map(Bytes::from);
+        std::future::ready(bare::json_or_error(body))
     })
 }
 
