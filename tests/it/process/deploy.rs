@@ -2,8 +2,8 @@
 
 mod guide;
 mod litestream;
-mod nginx;
 mod provisioner;
+mod proxies;
 mod services;
 pub mod signer;
 mod solana_addresses;
