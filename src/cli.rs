@@ -4,6 +4,7 @@
 
 mod checks;
 mod doctor;
+mod installed;
 mod keeping;
 mod live;
 mod logging;
@@ -15,6 +16,7 @@ mod progress;
 mod rates;
 mod restore;
 mod server;
+mod setup;
 mod signer;
 mod size;
 mod terminal;
@@ -39,11 +41,12 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         logging::flush_and_print(Some(problem_line(&refused.to_string())));
         return ExitCode::from(2);
     }
-    let matches = match root_command().try_get_matches_from(args) {
+    let matches = match root_command().try_get_matches_from(&args) {
         Ok(matches) => matches,
         Err(error) => return print_argument_error(&error),
     };
-    let outcome = run_command(&matches);
+    let outcome =
+        installed::continue_as_service(&matches, &args).and_then(|()| run_command(&matches));
     progress::remove_progress_line();
     let error = outcome.as_ref().err();
     logging::flush_and_print(error.map(|error| problem_line(&error.to_string())));
@@ -88,6 +91,9 @@ fn root_command() -> Command {
         .arg_required_else_help(true)
         .subcommand(with_settings("sandbox", "Runs a throwaway service for development and CI"))
         .subcommand(with_settings("serve", "Runs the service"))
+        .subcommand(setup::setup_command(
+            Command::new("setup").about("Sets up the installed service: domain, HTTPS, chains"),
+        ))
         .subcommand(operator::account_command(with_settings(
             "account",
             "Creates, lists and decides on accounts",
@@ -163,6 +169,7 @@ fn run_command(matches: &ArgMatches) -> Result<(), Error> {
     match matches.subcommand() {
         Some(("sandbox", matches)) => server::run_sandbox(matches),
         Some(("serve", matches)) => server::run_server(matches),
+        Some(("setup", matches)) => setup::run_setup(matches),
         Some(("account", matches)) => operator::run_account(matches),
         Some(("key", matches)) => operator::run_key(matches),
         Some(("user", matches)) => users::run_user(matches),

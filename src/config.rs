@@ -2,11 +2,12 @@
 //!
 //! Invariant: a flag takes precedence over the environment, and the environment over the default.
 
+pub mod env_file;
 mod keyed;
 mod settings;
 mod terminal;
 
-pub use settings::SETTINGS;
+pub use settings::{SERVERS, SETTINGS};
 pub use terminal::{TerminalFeatures, terminal_features};
 
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};
@@ -104,6 +105,19 @@ impl<'a> SettingValues<'a> {
             Some(Err(_)) => Err(format!("{name} must be text")),
             None => Ok(setting.default.map(str::to_owned)),
         }
+    }
+
+    /// Returns `true` if the flag or the environment variable of a setting is set.
+    pub fn is_given(&self, flag: &str) -> bool {
+        let setting = settings_of_command(self.command).find(|setting| setting.flag == flag);
+        let name = setting.and_then(Setting::env_name);
+        self.matches.get_one::<String>(flag).is_some()
+            || name.is_some_and(|name| self.has_env(&name))
+    }
+
+    /// Returns `true` if the environment has this variable.
+    pub fn has_env(&self, name: &str) -> bool {
+        (self.env)(name).is_some()
     }
 
     /// Returns the value of a switch. In the environment `1` and `true` are on; `0`, `false` and an empty value are

@@ -15,9 +15,10 @@ use crate::domain::time::Time;
 use crate::service::operator::keys::{self, OVERLAP_SECONDS_MAX};
 use crate::service::{Error, accounts, open_shared};
 use crate::store::{FileKind, Store};
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use std::io::Read;
+use std::path::PathBuf;
 
 /// Actor in the audit log for changes from the command line.
 pub(super) const ACTOR: &str = "command line";
@@ -30,6 +31,8 @@ pub(super) fn account_command(command: Command) -> Command {
     let decide =
         |name: &'static str, about: &'static str| Command::new(name).about(about).arg(id());
     let name = Arg::new("name").value_name("NAME").required(true).help("The shop's name");
+    let active = Arg::new("active").long("active").action(ArgAction::SetTrue);
+    let active = active.help("Activate it at once");
     let quota = Arg::new("quota")
         .value_name("QUOTA")
         .required(true)
@@ -37,7 +40,9 @@ pub(super) fn account_command(command: Command) -> Command {
         .help("Number of servers; 0 for none");
     command
         .subcommand_required(true)
-        .subcommand(Command::new("create").about("Creates an account, pending").arg(name))
+        .subcommand(
+            Command::new("create").about("Creates an account, pending").arg(name).arg(active),
+        )
         .subcommand(Command::new("list").about("Lists every account"))
         .subcommand(decide("approve", "Activates an account"))
         .subcommand(decide("reject", "Rejects an account"))
@@ -86,7 +91,8 @@ pub(super) fn key_command(command: Command) -> Command {
         )
 }
 
-/// Opens the database file, even if other processes use it. If `create` is `true`, creates a missing production file.
+/// Opens the database file, even if other processes use it. If `create` is `true`, creates a missing production file
+/// that the settings name. The default file is not created, because it is in whichever folder the command runs.
 pub(super) fn open_store(
     command: &'static str,
     matches: &ArgMatches,
@@ -98,12 +104,15 @@ pub(super) fn open_store(
     let matches = matches.subcommand().map_or(matches, |(_, of_verb)| of_verb);
     let values = SettingValues::new(command, matches);
     log_to_stderr(&values.text_value("log").map_err(Error::Failed)?.unwrap_or_default());
-    open_shared(
-        values.text_value("file").map_err(Error::Failed)?.unwrap_or_default().as_ref(),
-        changes.then_some(kind),
-        create && kind == FileKind::Production,
-        show_progress,
-    )
+    let path = PathBuf::from(values.text_value("file").map_err(Error::Failed)?.unwrap_or_default());
+    let creates = create && kind == FileKind::Production;
+    if creates && !values.is_given("file") && !path.exists() {
+        return Err(Error::Failed(format!(
+            "{0} does not exist. Pass --file: `--file {0}` creates it here. Commands of the installed service need root",
+            path.display()
+        )));
+    }
+    open_shared(&path, changes.then_some(kind), creates, show_progress)
 }
 
 /// Returns the kind of file that a command changes.
@@ -121,8 +130,14 @@ pub(super) fn run_account(matches: &ArgMatches) -> Result<(), Error> {
     let now = Clock::new(0, None).now();
     match matches.subcommand() {
         Some(("create", matches)) => {
-            let name = text_argument(matches, "name");
-            let account = store.write_and_wait(move |tx| accounts::create(tx, &name, now))?;
+            let (name, is_active) = (text_argument(matches, "name"), matches.get_flag("active"));
+            let account = store.write_and_wait(move |tx| {
+                let mut account = accounts::create(tx, &name, now)?;
+                if is_active {
+                    accounts::change_status(tx, ACTOR, &mut account, AccountStatus::Active, now)?;
+                }
+                Ok::<_, Error>(account)
+            })?;
             let mut view = account_view(&account);
             if let Some(fields) = view.as_object_mut() {
                 fields.insert("legacySecret".to_owned(), Value::from(account.legacy_secret));
@@ -147,7 +162,7 @@ pub(super) fn run_account(matches: &ArgMatches) -> Result<(), Error> {
     }
 }
 
-/// Changes the status of an account.
+/// Changes the status of an account. An account that has the status already stays as it is.
 fn set_account_status(
     store: &Store,
     matches: &ArgMatches,
@@ -157,7 +172,9 @@ fn set_account_status(
     let id = text_argument(matches, "account");
     let account = store.write_and_wait(move |tx| {
         let mut account = accounts::find(tx, &id)?;
-        accounts::change_status(tx, ACTOR, &mut account, status, now)?;
+        if account.status != status {
+            accounts::change_status(tx, ACTOR, &mut account, status, now)?;
+        }
         Ok::<_, Error>(account)
     })?;
     print_line(&account_view(&account).to_string())

@@ -309,7 +309,7 @@ fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
 }
 
 /// Normalises an absolute URL: no slash at its end, scheme in lower case.
-fn normalize_url(text: &str) -> Result<String, Error> {
+pub(super) fn normalize_url(text: &str) -> Result<String, Error> {
     let site = SiteUrl::parse(text).ok();
     let site = site.filter(|site| !site.text_after_authority().contains(['?', '#']));
     let site = site.ok_or_else(|| {

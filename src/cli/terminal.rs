@@ -1,13 +1,17 @@
-//! Coloured output for terminals.
+//! Coloured output for terminals, and questions on a terminal.
 //!
 //! Invariant: a pipe or a file receives plain text, whatever the environment says.
 
 use crate::config::terminal_features;
 use clap::builder::styling::{AnsiColor, Style};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use std::fs::File;
-use std::io::IsTerminal;
+use std::io::{BufRead, ErrorKind, IsTerminal, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
+
+/// Maximum length of an input line, in bytes.
+const LINE_BYTES_MAX: u64 = 1 << 13;
 
 /// A standard stream.
 #[derive(Clone, Copy)]
@@ -80,4 +84,71 @@ impl Stream {
             None => line.to_owned(),
         }
     }
+}
+
+/// Prints a message for the user to standard error.
+pub(super) fn print_message(text: &str) {
+    // A failed write is ignored, because the result of the command does not depend on its messages.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Asks for one line on the terminal, which shows the input.
+///
+/// # Errors
+/// The standard input cannot be read or has ended.
+pub(super) fn read_line(prompt: &str) -> std::io::Result<String> {
+    print_prompt(prompt);
+    let mut line = String::new();
+    match std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut line)? {
+        0 => Err(ErrorKind::UnexpectedEof.into()),
+        _ => Ok(line),
+    }
+}
+
+/// Asks for one line on the terminal, which does not show the input. Ctrl-C and Ctrl-D end the input with an error.
+///
+/// The terminal sends no signal meanwhile, because a process that a signal ends could not restore the terminal.
+///
+/// # Errors
+/// The standard input is not a terminal, cannot be read, is not UTF-8, or has ended.
+pub(super) fn read_hidden_line(prompt: &str) -> std::io::Result<String> {
+    let stdin = std::io::stdin();
+    let before = tcgetattr(&stdin)?;
+    let mut hidden = before.clone();
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+    tcsetattr(&stdin, OptionalActions::Flush, &hidden)?;
+    print_prompt(prompt);
+    let line = read_raw_line(&mut stdin.lock());
+    tcsetattr(&stdin, OptionalActions::Flush, &before)?;
+    print_message("");
+    line
+}
+
+/// Reads bytes to the end of the line. Backspace removes a character.
+fn read_raw_line(input: &mut impl BufRead) -> std::io::Result<String> {
+    let mut line = String::new();
+    let mut bytes = Vec::new();
+    for byte in input.bytes() {
+        match byte? {
+            b'\r' | b'\n' => return Ok(line),
+            3 => return Err(ErrorKind::Interrupted.into()),
+            4 => return Err(ErrorKind::UnexpectedEof.into()),
+            8 | 127 => drop(line.pop()),
+            byte => bytes.push(byte),
+        }
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => {
+                line.push_str(text);
+                bytes.clear();
+            }
+            Err(error) if error.error_len().is_none() => {}
+            Err(_) => return Err(ErrorKind::InvalidData.into()),
+        }
+    }
+    Err(ErrorKind::UnexpectedEof.into())
+}
+
+fn print_prompt(prompt: &str) {
+    // A failed write is ignored: a user who does not see the question does not answer it.
+    let _ = write!(std::io::stderr(), "{prompt}");
 }

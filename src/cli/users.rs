@@ -4,15 +4,19 @@
 
 use super::operator::{ACTOR, open_store, text_argument};
 use super::output::{print_line, print_list, wants_json};
+use super::server::normalize_url;
 use crate::clock::Clock;
 use crate::config::SettingValues;
 use crate::domain::fields::Fields;
+use crate::domain::time::Time;
 use crate::domain::user::{EMAIL_CHARS_MAX, Role, check_password};
 use crate::service::Error;
 use crate::service::operator::passwords::Hasher;
 use crate::service::operator::second_factor;
 use crate::service::operator::users::{self, NewUser, UserWithAccount};
+use crate::store::Store;
 use clap::{Arg, ArgMatches, Command};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use std::io::Read;
 
@@ -46,6 +50,10 @@ pub(super) fn user_command(command: Command) -> Command {
         .subcommand(about("disable", "Disables a user").arg(email()))
         .subcommand(about("enable", "Enables a user").arg(email()))
         .subcommand(
+            about("setup-link", "Prints a link that creates the first operator, valid for an hour")
+                .arg(email().required(false)),
+        )
+        .subcommand(
             about(
                 "second-factor",
                 "Turns off the second factor of a user who has lost it, and ends their sessions",
@@ -68,6 +76,9 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
         Ok::<_, Error>(email)
     };
     let known = match verb {
+        "setup-link" => {
+            return print_setup_link(&store, of_verb, now);
+        }
         "create" => {
             let role = text_argument(of_verb, "role").parse::<Role>();
             let hash = Hasher::default().hash(&read_password(of_verb)?)?;
@@ -105,6 +116,26 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
         }
     };
     print_line(&user_view(&known))
+}
+
+/// Prints a new set-up link, which replaces the previous one. If an operator exists, prints the page to sign in.
+fn print_setup_link(store: &Store, matches: &ArgMatches, now: Time) -> Result<(), Error> {
+    let url =
+        SettingValues::new("user", matches).text_value("public-url").map_err(Error::Failed)?;
+    let url = url.ok_or_else(|| {
+        let problem = "--public-url is not set. Pass the URL at which browsers reach the server";
+        Error::Failed(problem.to_owned())
+    })?;
+    let url = normalize_url(&url)?;
+    let token = store.write_and_wait(move |tx| users::replace_setup_link(tx, now))?;
+    let email = matches
+        .get_one::<String>("email")
+        .map(|email| utf8_percent_encode(email, NON_ALPHANUMERIC));
+    let email = email.map_or(String::new(), |email| format!("&email={email}"));
+    print_line(&match token {
+        Some(token) => format!("{url}/setup?token={token}{email}"),
+        None => format!("{url}/dashboard"),
+    })
 }
 
 /// Reads the password from a file or standard input, without the line end.

@@ -3,7 +3,7 @@
 use super::Setting;
 
 /// Commands that run a server.
-const SERVERS: &[&str] = &["serve", "sandbox"];
+pub static SERVERS: &[&str] = &["serve", "sandbox"];
 
 /// All settings of all commands.
 pub static SETTINGS: &[Setting] = &[
@@ -33,7 +33,7 @@ pub static SETTINGS: &[Setting] = &[
         value: Some("URL"),
         default: None,
         help: "Base of every URL in responses; default: the listening address",
-        commands: &["serve", "sandbox", "doctor"],
+        commands: &["serve", "sandbox", "doctor", "user"],
     },
     Setting {
         flag: "file",

@@ -23,11 +23,14 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "setupPage",
             path: "/setup",
             summary: "The page of the link by which the first operator is made.",
-            query: &[Param {
-                name: "token",
-                about: "The token of the link.",
-                kind: ParamKind::Any,
-            }],
+            query: &[
+                Param { name: "token", about: "The token of the link.", kind: ParamKind::Any },
+                Param {
+                    name: "email",
+                    about: "Email address to show in the form.",
+                    kind: ParamKind::Any,
+                },
+            ],
             handler: Handler::Open(|call| Box::pin(show_setup_form(call))),
             ..PAGE
         },
@@ -46,7 +49,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 async fn show_setup_form(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_setup_token(&call, token)?;
-    render_form(&call, token, "", None)
+    render_form(&call, token, call.query.text("email").unwrap_or_default(), None)
 }
 
 /// POST /setup

@@ -39,15 +39,7 @@ impl Service {
     /// # Errors
     /// [`Error::Failed`] if the file or the system's randomness fails.
     pub fn create_setup_link(self: &Arc<Self>, now: Time) -> Result<Option<String>, Error> {
-        let token = hex(&random_bytes::<32>()?);
-        let hash = apikey::hash_key(&token);
-        self.write_and_wait(move |_, tx| {
-            if users::has_operator(tx)? {
-                return Ok(None);
-            }
-            file::set_setup_link(tx, Some((&hash, now.plus_ms(SETUP_MS))))?;
-            Ok(Some(token))
-        })
+        self.write_and_wait(move |_, tx| replace_setup_link(tx, now))
     }
 
     /// Refuses a token that cannot be used.
@@ -140,6 +132,17 @@ impl Service {
         })
         .await
     }
+}
+
+/// Replaces the set-up link and returns its token; `None` if an operator exists.
+pub fn replace_setup_link(tx: &Tx<'_>, now: Time) -> Result<Option<String>, Error> {
+    if users::has_operator(tx)? {
+        return Ok(None);
+    }
+    let token = hex(&random_bytes::<32>()?);
+    let link = (&apikey::hash_key(&token), now.plus_ms(SETUP_MS));
+    file::set_setup_link(tx, Some(link))?;
+    Ok(Some(token))
 }
 
 /// Refuses a token of a set-up link that cannot be used. Compares hashes, so the duration reveals nothing about the

@@ -1,5 +1,6 @@
 //! The program as a process: commands, environment and exit, and the commands of the README and `examples/deploy`.
 
+mod accounts;
 pub mod deploy;
 mod environment;
 mod json;

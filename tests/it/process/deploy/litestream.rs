@@ -219,7 +219,6 @@ number=$(cat "$0.$2")
 kill "$number" 2>/dev/null
 while grep -qs . "/proc/$number/cmdline"; do :; done
 "#;
-const SYSTEMD_RUN: &str = "#!/bin/sh\nshift 4\nexec \"$@\"\n";
 
 /// Asserts that the recovery on the same machine stops Litestream first, and starts Coffer only if the file was
 /// replaced.
@@ -232,10 +231,8 @@ fn assert_restore_on_same_machine(served: &Installation, key: &str) {
     let copy = litestream.restore(served.path("copy.db"));
     let (made, _) = create_invoice(&running.url, key);
     litestream.wait_until_synced();
-    for (name, text) in [("systemctl", SYSTEMCTL), ("systemd-run", SYSTEMD_RUN)] {
-        std::fs::write(served.path(name), text).unwrap();
-        std::fs::set_permissions(served.path(name), Permissions::from_mode(0o700)).unwrap();
-    }
+    std::fs::write(served.path("systemctl"), SYSTEMCTL).unwrap();
+    std::fs::set_permissions(served.path("systemctl"), Permissions::from_mode(0o700)).unwrap();
     let number = |name: &str, process: &Process| {
         let text = process.id().to_string();
         std::fs::write(served.path(&format!("systemctl.{name}")), text).unwrap();

@@ -22,7 +22,7 @@ fn systemd_accepts_every_service() {
         command.arg(scratch.path(&name));
         count += 1;
     }
-    assert_eq!(count, 3);
+    assert_eq!(count, 4);
     let beside = scratch.path("coffer.service.d");
     std::fs::create_dir(&beside).unwrap();
     std::fs::copy(deploy_example_path("litestream.conf"), beside.join("litestream.conf")).unwrap();

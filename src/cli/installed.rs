@@ -1,0 +1,172 @@
+//! Commands beside the installed service: finds its settings and its file, and runs as the owner of the file.
+//!
+//! Invariant: the user changes before a command opens anything, so no file of the service belongs to root afterwards.
+
+use super::terminal::{Stream, Tone};
+use crate::config::env_file::EnvFile;
+use crate::config::{SERVERS, SETTINGS, SettingValues, settings_of_command};
+use crate::service::Error;
+use clap::ArgMatches;
+use rustix::process::geteuid;
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Files of the installed service's settings, in the order in which systemd reads them. The later file takes
+/// precedence.
+pub(super) const SETTINGS_FILES: [&str; 2] = ["/etc/default/coffer", "/etc/coffer/coffer.env"];
+
+/// Maximum size of a file of settings, in bytes.
+pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
+
+/// Permission bits with which users other than the owner can change a file.
+const OTHERS_WRITE: u32 = 0o022;
+
+/// User ID of root.
+const ROOT: u32 = 0;
+
+/// Commands that may run although the service's file does not exist.
+const WITHOUT_FILE: [&str; 2] = ["restore", "doctor"];
+
+/// Continues a command with the settings of the installed service, as the owner of its file.
+///
+/// Returns if the command is not one beside the service: it names a file, or no settings of an installed service can
+/// be read. Otherwise the process is replaced, and the function does not return.
+///
+/// # Errors
+/// A message if the settings are not safe to use, the service has no file yet, or the program cannot run as the owner.
+pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Result<(), Error> {
+    let Some((command, mut innermost)) = matches.subcommand() else { return Ok(()) };
+    while let Some((_, inner)) = innermost.subcommand() {
+        innermost = inner;
+    }
+    let Some(command) = file_command(command) else { return Ok(()) };
+    let values = SettingValues::new(command, innermost);
+    let has_sandbox = settings_of_command(command).any(|setting| setting.flag == "sandbox");
+    let is_sandbox = has_sandbox && values.is_switch_on("sandbox").map_err(Error::Failed)?;
+    if is_sandbox || values.is_given("file") {
+        return Ok(());
+    }
+    let Some(settings) = InstalledSettings::read()? else { return Ok(()) };
+    let Some(path) = settings.value("COFFER_FILE").map(PathBuf::from) else { return Ok(()) };
+    let owner = find_owner(&path, command)?;
+    settings.check_safe_for(owner.uid())?;
+    // A failed write is ignored, because the command's result does not depend on this line.
+    let about = Stream::Err.paint(Tone::Marked, "coffer:");
+    let _ = writeln!(std::io::stderr(), "{about} file {} of the installed service", path.display());
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this process becomes the command, it starts none"
+    )]
+    let mut next = Command::new("/proc/self/exe");
+    next.args(args.iter().skip(1));
+    next.envs(settings.variables().filter(|(name, _)| !values.has_env(name)));
+    if geteuid().as_raw() != owner.uid() {
+        next.uid(owner.uid()).gid(owner.gid());
+    }
+    let error = next.exec();
+    Err(Error::Failed(format!(
+        "cannot run as the owner of {} (user {}): {error}. Install the program where that user can run it, for \
+         example as /usr/local/bin/coffer",
+        path.display(),
+        owner.uid()
+    )))
+}
+
+/// Returns the name of the command if it works on a file and is not a server.
+fn file_command(name: &str) -> Option<&'static str> {
+    let settings = SETTINGS.iter().filter(|setting| setting.flag == "file");
+    let mut commands = settings.flat_map(|setting| setting.commands).copied();
+    commands.find(|known| *known == name && !SERVERS.contains(known))
+}
+
+/// Returns the metadata whose owner the command becomes: that of the file, or of its folder if there is no file.
+fn find_owner(path: &Path, command: &str) -> Result<Metadata, Error> {
+    let failed =
+        |path: &Path, error: std::io::Error| Error::Failed(format!("{}: {error}", path.display()));
+    match std::fs::symlink_metadata(path) {
+        // A link of root's is followed. A link of another user may lead to any file, and that user follows it.
+        Ok(found) if found.is_symlink() && found.uid() == ROOT => {
+            std::fs::metadata(path).map_err(|error| failed(path, error))
+        }
+        Ok(found) => Ok(found),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if !WITHOUT_FILE.contains(&command) {
+                return Err(Error::Failed(format!(
+                    "the installed service has no file {} yet. Start it once with `systemctl start coffer`, or pass \
+                     --file for another file",
+                    path.display()
+                )));
+            }
+            let folder = path.parent().unwrap_or(Path::new("/"));
+            std::fs::metadata(folder).map_err(|error| failed(folder, error))
+        }
+        Err(error) => Err(failed(path, error)),
+    }
+}
+
+/// Settings of the installed service.
+pub(super) struct InstalledSettings {
+    files: Vec<(&'static str, Metadata, EnvFile)>,
+}
+
+impl InstalledSettings {
+    /// Reads the settings; `None` if there are none, or this user may not read them.
+    ///
+    /// # Errors
+    /// A message if a file is too large or not UTF-8, or cannot be read for another reason.
+    pub(super) fn read() -> Result<Option<InstalledSettings>, Error> {
+        let mut files = Vec::new();
+        for path in SETTINGS_FILES {
+            let opened = std::fs::File::open(path);
+            let read = opened.and_then(|file| {
+                let (mut text, found) = (String::new(), file.metadata()?);
+                file.take(SETTINGS_BYTES_MAX).read_to_string(&mut text)?;
+                Ok((found, text))
+            });
+            match read {
+                Ok((found, text)) => files.push((path, found, EnvFile::parse(&text))),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
+                Err(error) => return Err(Error::Failed(format!("{path}: {error}"))),
+            }
+        }
+        Ok((!files.is_empty()).then_some(InstalledSettings { files }))
+    }
+
+    /// Returns the content of each of [`SETTINGS_FILES`]; `None` for a file that does not exist.
+    pub(super) fn files(&self) -> [Option<EnvFile>; 2] {
+        SETTINGS_FILES.map(|path| {
+            let found = self.files.iter().find(|(known, _, _)| *known == path);
+            found.map(|(_, _, file)| EnvFile::parse(file.text()))
+        })
+    }
+
+    /// Returns all variables. Of two assignments of one name the later one counts.
+    pub(super) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().flat_map(|(_, _, file)| file.variables())
+    }
+
+    /// Returns the value of a variable.
+    pub(super) fn value(&self, name: &str) -> Option<&str> {
+        self.files.iter().rev().find_map(|(_, _, file)| file.value(name))
+    }
+
+    /// Refuses settings that a user other than root and the file's owner can change. Otherwise that user could run
+    /// programs as the owner.
+    fn check_safe_for(&self, owner: u32) -> Result<(), Error> {
+        for (path, found, _) in &self.files {
+            let is_of_other = found.uid() != ROOT && found.uid() != owner;
+            if is_of_other || found.mode() & OTHERS_WRITE != 0 {
+                return Err(Error::Failed(format!(
+                    "{path} can be changed by other users. Let it belong to root with mode 0640, or pass --file"
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! `coffer setup`: asks for the settings of the installed service, writes them, and starts the service.
+//!
+//! Invariant: every answer is checked before the first write. Each file is written completely or not at all, so a setup
+//! that was killed can be run again.
+
+mod answers;
+mod machine;
+mod node;
+mod plan;
+mod print;
+
+use super::installed::InstalledSettings;
+use super::output::print_line;
+use crate::service::Error;
+use answers::Answers;
+use clap::{Arg, ArgMatches, Command, ValueHint};
+use machine::Machine;
+use plan::SetupPlan;
+use std::path::PathBuf;
+
+/// Adds the arguments of `coffer setup`.
+pub(super) fn setup_command(command: Command) -> Command {
+    command
+        .arg(
+            Arg::new("answers")
+                .long("answers")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Read the answers from a file that only its owner can read, one NAME=ANSWER on each line"),
+        )
+        .arg(
+            Arg::new("print")
+                .long("print")
+                .value_name("RECIPE")
+                .value_parser(print::RECIPES.map(|(name, _)| name))
+                .conflicts_with("answers")
+                .help("Print a file for this machine, and change nothing"),
+        )
+        .after_help(answers::help())
+}
+
+/// Runs `coffer setup`.
+pub(super) fn run_setup(matches: &ArgMatches) -> Result<(), Error> {
+    let settings = InstalledSettings::read()?;
+    if let Some(name) = matches.get_one::<String>("print") {
+        return print::print_recipe(name, settings.as_ref());
+    }
+    let Some(machine) = Machine::find()? else {
+        return print::print_steps_by_hand(settings.as_ref());
+    };
+    let file = matches.get_one::<String>("answers").map(PathBuf::from);
+    let mut answers = Answers::open(file.as_deref())?;
+    let plan = SetupPlan::ask(&mut answers, settings.as_ref(), machine.is_active())?;
+    machine.write(&plan)?;
+    machine.start()?;
+    let link = machine.create_link(plan.email.as_deref())?;
+    plan.print_next_step();
+    print_line(&link)
+}
