@@ -66,8 +66,10 @@ impl SetupPlan {
             plan.check_port()?;
         }
         plan.ask_chains(answers)?;
-        if !plan.value("COFFER_FILE").is_some_and(|file| Path::new(file).exists()) {
-            plan.ask_email(answers)?;
+        // A file that exists may have an operator already.
+        let has_file = plan.value("COFFER_FILE").is_some_and(|file| Path::new(file).exists());
+        if !has_file || !answers.is_terminal() {
+            plan.ask_email(answers, has_file)?;
         }
         Ok(plan)
     }
@@ -258,14 +260,14 @@ impl SetupPlan {
         Ok(())
     }
 
-    fn ask_email(&mut self, answers: &mut Answers) -> Result<(), Error> {
+    fn ask_email(&mut self, answers: &mut Answers, is_optional: bool) -> Result<(), Error> {
         let question = Question {
             name: "email",
             text: "Email address of the first operator".to_owned(),
             current: None,
             is_secret: false,
         };
-        self.email = answers.ask(&question, false, |text| {
+        self.email = answers.ask(&question, is_optional, |text| {
             let fields = Map::from_iter([("email".to_owned(), Value::from(text))]);
             let checked = Fields::new(&fields).email("email", EMAIL_CHARS_MAX);
             // The message names its field, as the answer does already.
