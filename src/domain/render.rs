@@ -15,6 +15,7 @@ pub mod customer;
 pub(crate) mod deliveries;
 pub mod endpoints;
 pub(crate) mod event;
+pub(crate) mod first_steps;
 mod invoice;
 mod invoice_detail;
 pub mod keys;

@@ -124,16 +124,10 @@ pub struct SetupForm<'a> {
     pub token: &'a str,
     /// Email address from the submitted form, to show again.
     pub email: &'a str,
+    /// Name of the shop from the submitted form, to show again.
+    pub shop: &'a str,
     /// Error in the submitted form.
     pub problem: Option<&'a str>,
     /// Minimum length of a password, in characters.
     pub password_chars_min: usize,
-}
-
-/// The body of the page that follows the creation of the first operator.
-#[derive(Template)]
-#[template(path = "setup/done.html", config = "src/web/askama.toml")]
-pub struct SetupDonePage<'a> {
-    /// Email address of the new operator.
-    pub email: &'a str,
 }

@@ -64,17 +64,16 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   assert.deepEqual([audit.findingCount, audit.findings], [0, []]);
 });
 
-/** Creates the first operator on the page of the setup link, and signs in. */
+/** Creates the first operator and the shop on the page of the setup link, which signs in. */
 async function firstOperator(page) {
   await page.getByRole('heading', { name: 'Set up Coffer' }).waitFor();
   await checkPage(page, 'first-run-set-up');
   await page.getByLabel('Email').fill(WHO.email);
   await page.getByLabel('Password').fill(WHO.password);
-  await page.getByRole('button', { name: 'Make the operator' }).click();
-  await page.getByText(`${WHO.email} may sign in now`).waitFor();
-  await checkPage(page, 'first-run-done');
-  await page.getByRole('link', { name: 'Sign in and begin' }).click();
-  await signIn(page);
+  await page.getByLabel('Name of the shop').fill('Anna’s Books');
+  await page.getByRole('button', { name: 'Create operator' }).click();
+  await page.locator('#content:not([aria-busy])').waitFor();
+  await page.getByText(WHO.email).waitFor();
 }
 
 async function signIn(page) {
@@ -84,27 +83,27 @@ async function signIn(page) {
   await page.locator('#content:not([aria-busy])').waitFor();
 }
 
-/** Takes the first steps: an account, a wallet, a test key, and a paid test invoice. */
+/** Takes the first steps: a wallet, a test key, and a paid test invoice. The account is active already. */
 async function firstSteps(page) {
-  await page.getByRole('heading', { level: 1, name: 'First steps' }).waitFor();
-  await checkPageInAllModes(page, 'first-run-nothing');
-  await page.getByRole('button', { name: 'Add an account…' }).click();
-  await page.getByLabel('Name of the merchant').fill('Anna’s Books');
-  await page.getByRole('button', { name: 'Add it' }).click();
-  await page.getByText('The account is added.').waitFor();
-  await page.getByRole('button', { name: 'Approve it' }).click();
-  await page.getByText('Anna’s Books is active.').waitFor();
-  await page.getByRole('button', { name: 'Add a wallet…' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Anna’s Books' }).waitFor();
+  await page.getByText('0 of 7 done').waitFor();
+  await checkPageInAllModes(page, 'first-run-home-first');
+  await page.getByRole('link', { name: 'Add wallet' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Wallets' }).waitFor();
+  await page.getByRole('button', { name: 'Add wallet…' }).first().click();
   await page.getByLabel('Chain').selectOption('evm');
   await page.getByLabel('Extended public key, or a descriptor').fill(XPUB);
-  await page.getByRole('button', { name: 'Check it' }).click();
-  await page.getByRole('button', { name: 'They are the same: add it' }).click();
-  await page.getByText('There is one.').waitFor();
-  await page.getByRole('button', { name: 'Make a test key' }).click();
+  await page.getByRole('button', { name: 'Check key' }).click();
+  await page.getByRole('button', { name: 'Add wallet', exact: true }).click();
+  await page.getByText('The wallet is added.').waitFor();
+  await goTo(page, '/start');
+  await page.locator('[data-step="wallet"].good').waitFor();
+  await page.getByRole('button', { name: 'Create test key' }).click();
   await page.getByRole('button', { name: 'I have it' }).click();
-  await page.getByRole('button', { name: 'Make the invoice' }).click();
-  await page.getByRole('button', { name: 'Pay it' }).click();
+  await page.getByRole('button', { name: 'Create invoice' }).click();
+  await page.getByRole('button', { name: 'Pay invoice' }).click();
   await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
+  await page.locator('[data-step="test_payment"].good').waitFor();
   await checkPageInAllModes(page, 'first-run-steps');
 }
 

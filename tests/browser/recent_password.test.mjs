@@ -37,14 +37,12 @@ test('moving money requires a recent password in a dialog', { skip: missing('cc'
 async function signedUp(page) {
   await page.getByLabel('Email').fill(WHO.email);
   await page.getByLabel('Password').fill(WHO.password);
-  await page.getByRole('button', { name: 'Make the operator' }).click();
-  await page.getByRole('link', { name: 'Sign in and begin' }).click();
-  await page.getByLabel('Email').fill(WHO.email);
-  await page.getByLabel('Password').fill(WHO.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('button', { name: 'Add an account…' }).click();
+  await page.getByRole('button', { name: 'Create operator' }).click();
+  await page.locator('#content:not([aria-busy])').waitFor();
+  await goTo(page, '/start');
+  await page.getByRole('button', { name: 'Add account…' }).click();
   await page.getByLabel('Name of the merchant').fill('Anna’s Books');
-  await page.getByRole('button', { name: 'Add it' }).click();
+  await page.getByRole('button', { name: 'Add account', exact: true }).click();
   await page.getByText('The account is added.').waitFor();
 }
 

@@ -8,6 +8,7 @@ pub mod customers;
 pub mod deliveries;
 pub mod endpoints;
 pub mod events;
+pub mod first_steps;
 pub mod invoices;
 pub mod keys;
 pub mod ledger;

@@ -2,16 +2,18 @@
 
 use super::{EMAIL_CHARS_MAX, PASSWORD_CHARS_MAX, Role};
 use crate::domain::fields::rule::{DescribedRule, FlagRule, choice, described};
-use crate::domain::fields::text_rule::{EmailRule, TextRule, email, text};
+use crate::domain::fields::text_rule::{EmailRule, TextRule, email, name, text};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema};
 use crate::domain::refusal::Refusal;
 use crate::domain::second_factor::{CODE_CHARS_MAX, EnteredCode};
 
 input! {
-    pub(crate) SetUp, checked token, email, password; unknown refused {
+    pub(crate) SetUp, checked token, email, password, shop; unknown refused {
         required token: String = PASSWORD, "5f0ec0ffeec0ffeec0ffeec0ffee";
         required email: String = EMAIL, "anna@shop.example";
         required password: String = NEW_PASSWORD, "correct horse battery";
+        /// Name of the first account, which is created active. Without it, no account is created.
+        optional shop: String = name(1..=200), "Corner Shop";
     }
 }
 

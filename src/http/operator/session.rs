@@ -12,7 +12,7 @@ use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{Body, Handler, PRIVATE, Resource, Route, RouteAnswer, Tag};
-use crate::service::operator::members::VerifiedCredentials;
+use crate::service::operator::members::{NewSession, VerifiedCredentials};
 use crate::service::{Error, Member};
 use hyper::StatusCode;
 use hyper::header::SET_COOKIE;
@@ -77,11 +77,9 @@ async fn sign_in(call: Call) -> Result<Reply, Error> {
     let (service, now) = (Arc::clone(&front.service), call.now);
     let signing_in = async move { service.sign_in(now, given).await };
     let begun = attempt.run_counted(&front.throttle, signing_in).await?;
-    let seconds = begun.expires_at.since_ms(call.now) / 1000;
-    let set = cookie_header(&front.public_url, &begun.cookie, seconds);
     let (member, end) = (&begun.member, Some(begun.expires_at));
     let session = session_reply(&call, member, end, StatusCode::CREATED)?;
-    Ok(session.with_header(SET_COOKIE, &set))
+    Ok(with_session_cookie(&call, session, &begun))
 }
 
 /// GET /dashboard/api/session
@@ -96,6 +94,13 @@ async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
     }
     let clear = cookie_header(&call.front.public_url, "", 0);
     Ok(Reply::no_content().with_header(SET_COOKIE, &clear))
+}
+
+/// Adds the header that sets the cookie of a new session.
+pub(in crate::http) fn with_session_cookie(call: &Call, reply: Reply, begun: &NewSession) -> Reply {
+    let seconds = begun.expires_at.since_ms(call.now) / 1000;
+    let set = cookie_header(&call.front.public_url, &begun.cookie, seconds);
+    reply.with_header(SET_COOKIE, &set)
 }
 
 /// Formats the `Set-Cookie` header of the session, valid for this many seconds.

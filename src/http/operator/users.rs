@@ -7,14 +7,15 @@ use crate::domain::user::Role;
 use crate::domain::user::inputs::{ChangePassword, ChangeUser, ConfirmPassword, CreateUser, SetUp};
 use crate::http::auth::Operator;
 use crate::http::code::CodeAttempt;
+use crate::http::operator::session::with_session_cookie;
 use crate::http::password::{self, ClientIdentity};
 use crate::http::reply::Reply;
 use crate::http::request::Call;
 use crate::http::route::{
     Body, Handler, PRIVATE, RecentPassword, Resource, Route, RouteAnswer, Tag,
 };
-use crate::service::operator::members::VerifiedCredentials;
-use crate::service::operator::users::{NewUser, UserWithAccount};
+use crate::service::operator::members::{NewSession, VerifiedCredentials};
+use crate::service::operator::users::{FirstOperator, NewUser, UserWithAccount};
 use crate::service::{Error, Json, Member};
 use hyper::StatusCode;
 use serde_json::{Map, Value};
@@ -60,11 +61,11 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             tag: Some(Tag::OperatorUsers),
             method: "POST",
             path: "/dashboard/api/setup",
-            summary: "Creates the first operator, with the token of the link that the server printed at its start.",
+            summary: "Creates the first operator, with the token of the link that the server printed at its start, and signs in.",
             body: Body::required(&SetUp::COMPONENT),
             answers: &[RouteAnswer::json(
                 201,
-                "The operator. The link is used up.",
+                "The operator, signed in by the session cookie. The link is used up.",
                 &UserView::COMPONENT,
             )],
             refusals: &[RefusalCode::Forbidden, RefusalCode::TooManyAttempts],
@@ -124,24 +125,27 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
 
 /// POST /dashboard/api/setup
 async fn set_up(call: Call) -> Result<Reply, Error> {
-    let made = create_first_operator(&call, &call.body_fields()?).await?;
-    user_reply(StatusCode::CREATED, &made)
+    let begun = create_first_operator(&call, &call.body_fields()?).await?;
+    let made = (begun.member.user().clone(), None);
+    Ok(with_session_cookie(&call, user_reply(StatusCode::CREATED, &made)?, &begun))
 }
 
-/// Creates the first operator from a body with `token`, `email` and `password`.
+/// Creates the first operator from a body with `token`, `email`, `password` and `shop`, and signs the operator in.
 ///
 /// # Errors
 /// `invalid_request`, `forbidden`.
 pub(in crate::http) async fn create_first_operator(
     call: &Call,
     body: &Map<String, Value>,
-) -> Result<UserWithAccount, Error> {
-    let SetUp { token, email, password } = SetUp::read(body)?;
+) -> Result<NewSession, Error> {
+    let SetUp { token, email, password, shop } = SetUp::read(body)?;
     let service = &call.front.service;
     password::check_setup_token(call, &token)?;
-    let hash =
-        password::hash_password(&call.front, &ClientIdentity::for_client(call), password).await?;
-    service.create_first_operator(call.now, token, email, hash).await
+    let turn = ClientIdentity::for_client(call);
+    let password_hash = password::hash_password(&call.front, &turn, password).await?;
+    let real_now = call.front.clock.real_now();
+    let first = FirstOperator { token, email, password_hash, shop, client: turn.client, real_now };
+    service.create_first_operator(call.now, first).await
 }
 
 /// GET /dashboard/api/users

@@ -1,18 +1,20 @@
-//! The page of the set-up link: a form for the email and the password of the first operator.
+//! The page of the set-up link: a form for the email and the password of the first operator,
+//! and for the name of the shop.
 //!
 //! Invariant: the form is shown only if the token of the link is valid.
 
 use super::form::FormFields;
-use super::{page_reply, service_frame, to_sentence};
+use super::{page_reply, redirect, service_frame, to_sentence};
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::user::PASSWORD_CHARS_MIN;
+use crate::http::operator::session::with_session_cookie;
 use crate::http::operator::users::create_first_operator;
 use crate::http::password;
 use crate::http::reply::Reply;
 use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Handler, PAGE, Resource, Route};
 use crate::service::Error;
-use crate::web::templates::{SetupDonePage, SetupForm};
+use crate::web::templates::SetupForm;
 use hyper::StatusCode;
 use serde_json::{Map, Value};
 
@@ -38,35 +40,46 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
             operation: "setupFinish",
             method: "POST",
             path: "/setup",
-            summary: "Makes the first operator.",
+            summary: "Creates the first operator, signs in, and leads to the dashboard.",
             handler: Handler::Open(|call| Box::pin(create_operator(call))),
             ..PAGE
         },
     ],
 };
 
+/// Texts of the form that the page shows again after an error.
+struct Entered<'a> {
+    token: &'a str,
+    email: &'a str,
+    shop: &'a str,
+}
+
 /// GET /setup
 async fn show_setup_form(call: Call) -> Result<Reply, Error> {
     let token = call.query.text("token").unwrap_or_default();
     password::check_setup_token(&call, token)?;
-    render_form(&call, token, call.query.text("email").unwrap_or_default(), None)
+    let email = call.query.text("email").unwrap_or_default();
+    render_form(&call, &Entered { token, email, shop: "" }, None)
 }
 
 /// POST /setup
 async fn create_operator(call: Call) -> Result<Reply, Error> {
     let sent = FormFields::parse(&call.body)?;
-    let (token, email) = (sent.text("token")?, sent.text("email")?);
+    let entered = Entered {
+        token: sent.text("token")?,
+        email: sent.text("email")?,
+        shop: sent.text("shop")?,
+    };
+    let Entered { token, email, shop } = entered;
     password::check_setup_token(&call, token)?;
     let fields = [("token", token), ("email", email), ("password", sent.untrimmed("password")?)];
+    let shop = (!shop.is_empty()).then_some(("shop", shop));
+    let fields = fields.into_iter().chain(shop);
     let fields = fields.map(|(name, text)| (name.to_owned(), Value::from(text)));
     match create_first_operator(&call, &Map::from_iter(fields)).await {
-        Ok((user, _)) => {
-            let done = SetupDonePage { email: &user.email };
-            let frame = service_frame("Coffer is set up");
-            page_reply(StatusCode::OK, call.policy, frame, done)
-        }
+        Ok(begun) => Ok(with_session_cookie(&call, redirect("dashboard"), &begun)),
         Err(Error::Refused(refusal)) if refusal.code == RefusalCode::InvalidRequest => {
-            render_form(&call, token, email, Some(&refusal))
+            render_form(&call, &entered, Some(&refusal))
         }
         Err(error) => Err(error),
     }
@@ -75,8 +88,7 @@ async fn create_operator(call: Call) -> Result<Reply, Error> {
 /// Renders the set-up form. `problem` is the error in the form that the user submitted.
 fn render_form(
     call: &Call,
-    token: &str,
-    email: &str,
+    entered: &Entered<'_>,
     problem: Option<&Refusal>,
 ) -> Result<Reply, Error> {
     let problem = problem.map(|refusal| to_sentence(&refusal.message));
@@ -85,8 +97,9 @@ fn render_form(
         Some(_) => StatusCode::BAD_REQUEST,
     };
     let form = SetupForm {
-        token,
-        email,
+        token: entered.token,
+        email: entered.email,
+        shop: entered.shop,
         problem: problem.as_deref(),
         password_chars_min: PASSWORD_CHARS_MIN,
     };

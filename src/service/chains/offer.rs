@@ -1,7 +1,8 @@
 //! Coins on offer in live mode, and the reasons why other coins are not on offer.
 
 use super::live::{LiveChain, LiveMode};
-use crate::domain::asset::{ASSETS, Asset, Mode};
+use crate::domain::asset::{ASSETS, Asset, Chain, Mode};
+use crate::domain::chain::CHAINS;
 use crate::domain::money::Currency;
 use crate::domain::time::Time;
 use crate::domain::token::contract_address;
@@ -37,12 +38,7 @@ impl LiveMode {
         if !exists {
             return says(format!("{id} has no contract on {network}"));
         }
-        if chain.row().imported {
-            let has_any = pool_addresses::has_more_free_than(db, chain, 0)?;
-            return Ok((!has_any).then(|| format!("no address of {chain} is free")));
-        }
-        let has_wallet = wallets::active_for_chain(db, chain)?.is_some();
-        Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
+        no_address_source_reason(db, chain)
     }
 
     /// Returns the reasons why no coin is on offer, or `None` if a coin is on offer.
@@ -78,6 +74,16 @@ impl LiveMode {
         }
         Ok(Some(why.join("; ")))
     }
+}
+
+/// Returns the reason why neither a wallet nor a pool hands out addresses of a chain, or `None` if one does.
+fn no_address_source_reason(db: &Reader<'_>, chain: Chain) -> Result<Option<String>, Error> {
+    if chain.row().imported {
+        let has_any = pool_addresses::has_more_free_than(db, chain, 0)?;
+        return Ok((!has_any).then(|| format!("no address of {chain} is free")));
+    }
+    let has_wallet = wallets::active_for_chain(db, chain)?.is_some();
+    Ok((!has_wallet).then(|| format!("{chain} has no wallet that hands out addresses")))
 }
 
 impl Service {
@@ -116,6 +122,57 @@ impl Service {
             }
             Ok(Some(format!("{} has no fresh rate", asset.id)))
         })
+    }
+
+    /// Returns the reasons why no chain is read up to now, or `None` if one is.
+    pub(in crate::service) fn no_read_chain_reasons(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+    ) -> Result<Option<String>, Error> {
+        if self.is_simulated(Mode::Live) {
+            return Ok(None);
+        }
+        let scanned = lagging_chains(db, Mode::Live)?;
+        let mut why = Vec::new();
+        for row in CHAINS.iter().filter(|row| self.live.has_node(row.chain)) {
+            let chain = row.chain;
+            let is_read =
+                |asset: &&Asset| self.is_chain_recently_read(&scanned, Mode::Live, asset, now);
+            let mut coins = ASSETS.iter().filter(|asset| asset.chain == chain);
+            if self.followed_network(db, chain)?.is_none() {
+                why.push(format!("no node of {chain} was reached yet, or {chain} is stopped"));
+            } else if coins.any(|asset| is_read(&asset)) {
+                return Ok(None);
+            } else {
+                why.push(format!("{chain} has not been read up to now"));
+            }
+        }
+        if why.is_empty() {
+            why.push("no chain has a node".to_owned());
+        }
+        Ok(Some(why.join("; ")))
+    }
+
+    /// Returns the reasons why no address can be handed out, or `None` if a wallet or a pool hands out addresses.
+    /// Considers only chains that have a node, or all chains if none has one.
+    pub(in crate::service) fn no_address_source_reasons(
+        &self,
+        db: &Reader<'_>,
+    ) -> Result<Option<String>, Error> {
+        if self.is_simulated(Mode::Live) {
+            return Ok(None);
+        }
+        let has_any = CHAINS.iter().any(|row| self.live.has_node(row.chain));
+        let mut why = Vec::new();
+        for row in CHAINS.iter().filter(|row| !has_any || self.live.has_node(row.chain)) {
+            match no_address_source_reason(db, row.chain)? {
+                None => return Ok(None),
+                Some(reason) => why.push(reason),
+            }
+        }
+        let none = || "no wallet hands out addresses".to_owned();
+        Ok(Some(if has_any { why.join("; ") } else { none() }))
     }
 
     /// Returns a warning for a new invoice that no coin can pay.

@@ -2,8 +2,8 @@
 //!
 //! `http` hashes passwords and limits attempts.
 //!
-//! Invariant: only this module creates a [`Member`], and only for an existing session. Only a [`VerifiedUser`] gets a
-//! new session.
+//! Invariant: only this module creates a [`Member`], and only for an existing session. Only a [`VerifiedUser`] and the
+//! operator of a set-up link get a new session.
 
 use super::codes::use_up_code;
 use super::passwords::Hasher;
@@ -250,16 +250,12 @@ impl Service {
         now: Time,
         given: VerifiedCredentials,
     ) -> Result<NewSession, Error> {
-        let cookie = hex(&random_bytes::<32>()?);
-        let hash = apikey::hash_key(&cookie);
-        let expires_at = now.plus_ms(SESSION_MS);
-        let member = self.write(move |_, tx| {
+        self.write(move |_, tx| {
             let real_now = given.real_now;
             let user = given.verify(tx, now)?;
-            sessions::insert(tx, &hash, user.seq, now, expires_at, real_now)?;
-            new_member(tx, user, hash, real_now)
-        });
-        Ok(NewSession { member: member.await?, cookie, expires_at })
+            begin_session(tx, user, now, real_now)
+        })
+        .await
     }
 
     /// Records that a member has entered the password again.
@@ -322,6 +318,20 @@ impl Service {
         let account = account.ok_or_else(|| Refusal::not_found("account"))?;
         Ok(Scope::new(account.seq, mode))
     }
+}
+
+/// Begins a session of a user who has just entered or set the password, at the wall-clock time `real_now`.
+pub(super) fn begin_session(
+    tx: &Tx<'_>,
+    user: User,
+    now: Time,
+    real_now: Time,
+) -> Result<NewSession, Error> {
+    let cookie = hex(&random_bytes::<32>()?);
+    let hash = apikey::hash_key(&cookie);
+    let expires_at = now.plus_ms(SESSION_MS);
+    sessions::insert(tx, &hash, user.seq, now, expires_at, real_now)?;
+    Ok(NewSession { member: new_member(tx, user, hash, real_now)?, cookie, expires_at })
 }
 
 /// Returns the member for a user, with the ID of the user's account.

@@ -7,6 +7,7 @@ mod codes;
 pub mod deliveries;
 pub mod endpoints;
 pub mod exports;
+mod first_steps;
 pub mod invoices;
 pub mod keys;
 pub mod links;

@@ -3,16 +3,19 @@
 //! Invariant: once an operator can sign in, at least one operator can always sign in. A changed password ends the
 //! sessions of the user.
 
-use super::members::{VerifiedCredentials, create, remember_client};
+use super::members::{NewSession, VerifiedCredentials, begin_session, create, remember_client};
+use crate::domain::account::AccountStatus;
 use crate::domain::apikey;
 use crate::domain::id;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::signature::hex;
 use crate::domain::time::{HOUR_MS, Time};
 use crate::domain::user::{Role, User};
-use crate::service::audit_log::record_user_change;
+use crate::service::accounts::change_status;
+use crate::service::audit_log::{record, record_user_change};
 use crate::service::{Error, Service, random_bytes};
 use crate::store::{Reader, Tx, accounts, file, sessions, users};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Time for which the set-up link is valid, in milliseconds.
@@ -28,6 +31,22 @@ pub struct NewUser {
     pub role: Role,
     /// ID of the account, for a merchant's user.
     pub account: Option<String>,
+}
+
+/// The first operator, as entered on the page of the set-up link.
+pub struct FirstOperator {
+    /// Token of the link.
+    pub token: String,
+    /// Email to sign in with.
+    pub email: String,
+    /// Hash of the password.
+    pub password_hash: String,
+    /// Name of the first account, if one is to be created.
+    pub shop: Option<String>,
+    /// Client of the request: an address or a network of addresses.
+    pub client: String,
+    /// Wall-clock time.
+    pub real_now: Time,
 }
 
 /// A user and the ID of the account, for a merchant's user.
@@ -51,23 +70,26 @@ impl Service {
         self.read(|db| check_setup_token(db, now, token))
     }
 
-    /// Creates the first operator and uses up the link.
+    /// Creates the first operator, and the first account if it has a name. Uses up the link and begins a session.
     ///
     /// # Errors
     /// `forbidden` if the token is wrong, used, or too old. `invalid_request` if the email is taken.
     pub async fn create_first_operator(
         self: &Arc<Self>,
         now: Time,
-        token: String,
-        email: String,
-        password_hash: String,
-    ) -> Result<UserWithAccount, Error> {
+        first: FirstOperator,
+    ) -> Result<NewSession, Error> {
         self.write(move |_, tx| {
+            let FirstOperator { token, email, password_hash, shop, client, real_now } = first;
             check_setup_token(tx, now, &token)?;
             file::set_setup_link(tx, None)?;
             let user = create(tx, &email, &password_hash, Role::Operator, None, now)?;
             record_user_change(tx, SETUP_ACTOR, "user.create", &user, now)?;
-            Ok((user, None))
+            if let Some(shop) = shop {
+                create_active_account(tx, &shop, now)?;
+            }
+            remember_client(tx, &user, &password_hash, &client)?;
+            begin_session(tx, user, now, real_now)
         })
         .await
     }
@@ -156,6 +178,14 @@ fn check_setup_token(db: &Reader<'_>, now: Time, token: &str) -> Result<(), Erro
     }
     let message = "the set-up link is wrong, used, or older than an hour; start the server again for a new one";
     Err(Refusal::new(RefusalCode::Forbidden, message).into())
+}
+
+/// Creates the first account, active, with the entries in the audit log.
+fn create_active_account(tx: &Tx<'_>, name: &str, now: Time) -> Result<(), Error> {
+    let mut account = crate::service::accounts::create(tx, name, now)?;
+    let (seq, id) = (Some(account.seq), Some(account.id.as_str()));
+    record(tx, now, SETUP_ACTOR, "account.create", seq, id, &json!({ "name": name }))?;
+    change_status(tx, SETUP_ACTOR, &mut account, AccountStatus::Active, now)
 }
 
 /// Creates a user with this password hash.

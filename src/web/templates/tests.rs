@@ -3,7 +3,7 @@
 use super::{
     CoinChoicePage, CoinOption, CoinOptions, ErrorPage, ExitLink, Frame, HiddenFields,
     LanguageLink, LinkPage, LinkQrPage, LiveCheckout, Moment, OutcomeKind, OutcomePage, Page,
-    PageUpdates, PaymentPage, Price, SetupDonePage, SetupForm, Shop, SimulationButtons, TimeLeft,
+    PageUpdates, PaymentPage, Price, SetupForm, Shop, SimulationButtons, TimeLeft,
     UnconfirmedPayment,
 };
 use crate::domain::language::Language;
@@ -222,18 +222,18 @@ fn other_pages_escape_every_field() {
     let setup = SetupForm {
         token: HOSTILE,
         email: HOSTILE,
+        shop: HOSTILE,
         problem: Some(HOSTILE),
         password_chars_min: 10,
     };
-    assert_escaped(setup, 3);
-    assert_escaped(SetupDonePage { email: HOSTILE }, 1);
+    assert_escaped(setup, 4);
 }
 
 #[test]
 fn parent_origin_is_escaped_and_scripts_are_files() {
     let frame =
         Frame { parent: Some(hostile_text()), script: Some("folder/file.js"), ..Frame::default() };
-    let body = SetupDonePage { email: "" };
+    let body = SetupForm { token: "", email: "", shop: "", problem: None, password_chars_min: 10 };
     let page = Page { frame, body }.render().unwrap_or_default();
     let named = format!("<meta name=\"coffer-parent\" content=\"{ESCAPED}\">");
     assert!(page.contains(&named), "{page}");

@@ -6,6 +6,7 @@ mod deliveries;
 mod deliveries_read;
 mod endpoints;
 pub mod exports;
+mod first_steps;
 mod guessing;
 mod invoices;
 mod keys;

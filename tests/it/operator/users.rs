@@ -184,7 +184,11 @@ fn setup_link_creates_first_operator_once() {
     for wrong in [first.as_str(), "guessed", &second[1..]] {
         create_first_operator(&url, wrong).assert_error(403, "forbidden", None);
     }
-    let made = create_first_operator(&url, &second).expect(201).json();
+    let made = create_first_operator(&url, &second).expect(201);
+    let cookie = made.headers["set-cookie"].split(';').next().unwrap().to_owned();
+    let path = format!("{url}/dashboard/api/session");
+    send(&agent(), "GET", &path, &[("cookie", &cookie)], "").expect(200);
+    let made = made.json();
     assert_eq!((&made["role"], &made["email"]), (&json!("operator"), &json!("anna@shop.test")));
     create_first_operator(&url, &second).assert_error(403, "forbidden", None);
     let begun = sign_in(&url, "anna@shop.test", "anna's password").expect(201);

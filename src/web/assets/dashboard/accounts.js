@@ -32,7 +32,7 @@ const decisions = {
 export async function show(context) {
   const accounts = /** @type {Account[]} */ ((await operator('GET', 'accounts')).data);
   const add = () =>
-    h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add an account…');
+    h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add account…');
   return h(
     'div',
     { class: 'page' },
@@ -85,7 +85,7 @@ export async function addAccount(context) {
       fields: [
         { name: 'name', label: 'Name of the merchant', required: true, hint: 'Customers read it at the checkout.' },
       ],
-      submit: 'Add it',
+      submit: 'Add account',
       cancel: () => close(null),
       send: async (values) => close(await operator('POST', 'accounts', values)),
     }),

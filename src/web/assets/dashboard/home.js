@@ -2,6 +2,7 @@
 
 import { operator } from '../shared/api.js';
 import { dayName, empty, facts, h, money, s, to, localTime, words } from '../shared/dom.js';
+import { stepsCard } from './first_steps.js';
 import { head } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -13,37 +14,25 @@ export const POOL_LOW = 20;
 /** @param {Context} context */
 export async function show(context) {
   const { account, isOperator, mode } = context;
-  const [summary, all, chains, pools] = await Promise.all([
+  const [steps, summary, all, chains, pools] = await Promise.all([
+    account ? operator('GET', context.path('first-steps')) : null,
     account ? operator('GET', context.path('summary'), undefined, { mode }) : null,
     isOperator ? operator('GET', 'summary', undefined, { mode }) : null,
     isOperator ? operator('GET', 'chains') : { data: [] },
     isOperator ? operator('GET', 'pools') : { data: [] },
   ]);
-  const isNew =
-    account !== null &&
-    summary !== null &&
-    summary.recentInvoices.every((/** @type {Schemas["InvoiceCount"]} */ one) => one.count === 0);
   return h(
     'div',
     { class: 'page' },
-    head(
-      account ? account.name : 'Welcome',
-      null,
-      account
-        ? h(
-            'a',
-            { class: `button ${isNew ? 'primary' : ''}`, href: '#/start' },
-            isNew ? 'Make your first test payment' : 'First steps',
-          )
-        : null,
-    ),
+    head(account ? account.name : 'Welcome'),
+    steps ? stepsCard(context, steps) : null,
     taskList(context, summary, all, chains.data, pools.data),
     account && summary
       ? [sales(summary), balances(summary), invoices(context, summary)]
       : empty(
           'No account yet',
           'An account is a merchant: its prices, its keys and its books. Everything begins with one.',
-          isOperator ? h('a', { class: 'button primary', href: '#/start' }, 'Begin') : null,
+          isOperator ? h('a', { class: 'button primary', href: '#/start' }, 'Add account') : null,
         ),
   );
 }

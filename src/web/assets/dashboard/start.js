@@ -1,4 +1,4 @@
-// First steps: from a new account to a paid test invoice and its webhook.
+// First steps: from a new account to a real payment. The server computes the state of each step.
 //
 // Invariant: the key created here is kept only in this page's memory.
 
@@ -6,43 +6,49 @@ import { ApiError, runBusy, request, form, operator, problemText } from '../shar
 import { badge, copyButton, fill, h, money, to, toast, words } from '../shared/dom.js';
 import { source } from '../shared/json.js';
 import { addAccount } from './accounts.js';
+import { stepList } from './first_steps.js';
 import { showKey } from './keys.js';
 import { head, formattedJson } from './list.js';
-import { addWallet } from './wallets.js';
-import { edit } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
 /**
  * Objects that the user created on this page, and the account they belong to.
- * @type {{ account: string | null, key: string | null, invoice: Schemas["Invoice"] | null }}
+ * @type {{
+ *   account: string | null, key: string | null, invoice: Schemas["Invoice"] | null,
+ *   link: Schemas["PaymentLink"] | null,
+ * }}
  */
-const created = { account: null, key: null, invoice: null };
+const created = { account: null, key: null, invoice: null, link: null };
+
+/** Price of the first real payment. */
+const FIRST_PRICE = '1.00';
 
 /** @param {Context} context */
 export async function show(context) {
   const { account } = context;
   const id = account?.id ?? null;
-  if (created.account !== id) Object.assign(created, { account: id, key: null, invoice: null });
-  const [wallets, endpoints] = await Promise.all([
-    context.isOperator ? operator('GET', 'wallets') : { data: [] },
-    account ? operator('GET', context.path('endpoints')) : { data: [] },
+  if (created.account !== id) Object.assign(created, { account: id, key: null, invoice: null, link: null });
+  const [invoice, found] = await Promise.all([
+    readInvoice(),
+    account ? operator('GET', context.path('first-steps')) : null,
   ]);
-  const invoice = await readInvoice();
-  const steps = [
-    accountStep(context),
-    context.isOperator ? walletStep(context, wallets.data.length > 0) : null,
-    endpointStep(context, endpoints.data.length > 0),
-    keyStep(context),
-    invoiceStep(context, invoice),
-    paymentStep(context, invoice),
-  ];
   return h(
     'div',
     { class: 'page' },
-    head('First steps', 'From nothing to a paid test invoice, in a few minutes.'),
-    h('div', { class: 'card' }, h('ol', { class: 'steps' }, steps)),
+    head('First steps', 'From a new shop to a real payment.'),
+    accountState(context),
+    found
+      ? h(
+          'div',
+          { class: 'card' },
+          stepList(context, found, {
+            test_payment: testPayment(context, invoice),
+            real_payment: realPayment(context, found),
+          }),
+        )
+      : null,
     invoice?.paid ? await result(context, invoice) : null,
   );
 }
@@ -59,90 +65,63 @@ async function readInvoice() {
   return created.invoice;
 }
 
-/** @param {Context} context */
-function accountStep(context) {
+/** Shows what the account still needs before its steps: to exist, and to be approved. @param {Context} context */
+function accountState(context) {
   const { account, isOperator } = context;
-  const title = 'An account';
-  if (!account) {
-    const add = h(
-      'button',
-      { type: 'button', class: 'primary', onclick: () => addAccount(context) },
-      'Add an account…',
-    );
-    return step(title, false, 'An account is a merchant: its prices, keys and books.', isOperator ? add : null);
-  }
-  const isPending = account.status === 'pending' && isOperator;
-  const action = isPending ? approve(context, account.id) : null;
-  return step(title, account.status === 'active', `${account.name} is ${account.status}.`, action);
-}
-
-/** @param {Context} context @param {boolean} isThere */
-function walletStep(context, isThere) {
-  const text = isThere
-    ? 'There is one.'
-    : 'Not needed for a test. Coffer is given a public key only; it can never spend.';
-  const add = h('button', { type: 'button', onclick: () => addWallet(context) }, 'Add a wallet…');
-  return step('A wallet, for real money', isThere, text, add, true);
-}
-
-/** @param {Context} context @param {boolean} isThere */
-function endpointStep(context, isThere) {
-  const text = isThere
-    ? 'Your shop is told what happens.'
-    : 'Not needed for a test. It is where your shop is told that an invoice is paid.';
-  const add = h('button', { type: 'button', onclick: () => edit(context, null) }, 'Add an endpoint…');
-  return step('A webhook endpoint', isThere, text, context.account ? add : null, true);
-}
-
-/** @param {Context} context */
-function keyStep(context) {
-  const text = created.key
-    ? 'This page uses it for the next steps, until you leave it.'
-    : 'Your shop calls Coffer with a key. A test key moves no real money.';
-  return step('A test key', created.key !== null, text, context.account && !created.key ? keyButton(context) : null);
-}
-
-/** @param {Context} context @param {Schemas["Invoice"] | null} invoice */
-function invoiceStep(context, invoice) {
-  const title = 'A test invoice';
-  if (!invoice) return step(title, false, 'As your shop would make one.', created.key ? invoiceForm(context) : null);
-  const opened = { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' };
-  const text = h('span', null, money(invoice.amount, invoice.currency), ' ', badge(invoice.status));
-  return step(title, true, text, h('a', opened, 'See its checkout'));
-}
-
-/** @param {Context} context @param {Schemas["Invoice"] | null} invoice */
-function paymentStep(context, invoice) {
-  if (invoice?.paid) return step('Paid', true, 'It is paid, booked, and told.', null);
-  const text = 'A test invoice is paid by a press of a button.';
-  return step('Paid', false, text, invoice ? pay(context, invoice) : null);
+  if (account?.status === 'active') return null;
+  const add = () =>
+    h('button', { type: 'button', class: 'primary', onclick: () => addAccount(context) }, 'Add account…');
+  const approval = account?.status === 'pending' && isOperator ? approve(context, account.id) : null;
+  return h(
+    'section',
+    { class: 'card', 'aria-labelledby': 'account-state' },
+    h('h2', { id: 'account-state' }, 'Account'),
+    h(
+      'p',
+      null,
+      account
+        ? `${account.name} is ${account.status}: it can take test payments only.`
+        : 'An account is a shop: its prices, keys and books.',
+    ),
+    h('div', { class: 'row' }, account ? approval : isOperator ? add() : null),
+  );
 }
 
 /**
- * @param {string} title
- * @param {boolean} isDone
- * @param {import("../shared/dom.js").Child} text
- * @param {import("../shared/dom.js").Child} action
- * @param {boolean} [isOptional]
+ * Returns the parts of a test payment: a test key, a test invoice and its simulated payment.
+ * @param {Context} context
+ * @param {Schemas["Invoice"] | null} invoice
  */
-function step(title, isDone, text, action, isOptional = false) {
+function testPayment(context, invoice) {
+  if (!created.key) return keyButton(context);
+  if (!invoice) return invoiceForm(context);
   return h(
-    'li',
-    { class: isDone ? 'good' : '' },
+    'div',
+    { class: 'stack' },
+    h('p', null, money(invoice.amount, invoice.currency), ' ', badge(invoice.status)),
     h(
       'div',
-      { class: 'stack' },
-      h(
-        'h2',
-        null,
-        title,
-        isDone ? h('span', { class: 'visually-hidden' }, ' (done)') : null,
-        !isDone && isOptional ? h('span', { class: 'quiet' }, ' – optional') : null,
-      ),
-      h('p', null, text),
-      action ? h('div', { class: 'row' }, action) : null,
+      { class: 'row' },
+      h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Open checkout'),
+      invoice.paid ? null : pay(context, invoice),
     ),
   );
+}
+
+/**
+ * Returns the parts of a real payment, until one is made: a payment link in live mode.
+ * @param {Context} context
+ * @param {Schemas["FirstSteps"]} found
+ */
+function realPayment(context, found) {
+  const { link } = created;
+  if (found.steps.some((one) => one.step === 'real_payment' && one.done)) return null;
+  if (link) return h('a', { class: 'button primary', href: link.url, target: '_blank', rel: 'noopener' }, 'Open checkout');
+  return stepButton(context, 'Create payment link', async () => {
+    const body = { name: 'First real payment', amount: FIRST_PRICE, currency: 'EUR' };
+    created.link = await operator('POST', context.path('payment-links'), body, { mode: 'live' });
+    toast('The payment link is created, in live mode.');
+  });
 }
 
 /**
@@ -191,7 +170,7 @@ function stepButton(context, text, work) {
 
 /** @param {Context} context @param {string} id */
 function approve(context, id) {
-  return stepButton(context, 'Approve it', async () => {
+  return stepButton(context, 'Approve account', async () => {
     await operator('POST', `accounts/${id}/status`, { status: 'active' });
     await context.refresh();
   });
@@ -199,7 +178,7 @@ function approve(context, id) {
 
 /** @param {Context} context */
 function keyButton(context) {
-  return stepButton(context, 'Make a test key', async () => {
+  return stepButton(context, 'Create test key', async () => {
     const key = /** @type {Schemas["CreatedKey"]} */ (
       await operator('POST', context.path('keys'), { class: 'secret', mode: 'test' })
     );
@@ -224,10 +203,10 @@ function invoiceForm(context) {
         ],
       },
     ],
-    submit: 'Make the invoice',
+    submit: 'Create invoice',
     send: async (values) => {
       created.invoice = await requestAsShop('POST', 'v1/invoices', { ...values, description: 'First steps' });
-      toast('The invoice is made.');
+      toast('The invoice is created.');
       await context.reload();
     },
   });
@@ -235,7 +214,7 @@ function invoiceForm(context) {
 
 /** @param {Context} context @param {Schemas["Invoice"]} invoice */
 function pay(context, invoice) {
-  return stepButton(context, 'Pay it', async () => {
+  return stepButton(context, 'Pay invoice', async () => {
     const body = invoice.asset ? {} : { asset: 'LTC' };
     await requestAsShop('POST', `v1/invoices/${invoice.id}/simulate`, body);
   });
@@ -275,9 +254,9 @@ async function result(context, invoice) {
     h(
       'div',
       { class: 'row' },
-      h('a', { class: 'button primary', href: to(`/invoices/${invoice.id}`, { mode: 'test' }) }, 'See the invoice'),
-      h('a', { class: 'button', href: '#/webhooks' }, 'Webhooks'),
-      h('a', { class: 'button', href: '#/settings' }, 'Settings of the checkout'),
+      h('a', { class: 'button primary', href: to(`/invoices/${invoice.id}`, { mode: 'test' }) }, 'Open invoice'),
+      h('a', { class: 'button', href: '#/webhooks' }, 'Open webhooks'),
+      h('a', { class: 'button', href: '#/settings' }, 'Change checkout'),
     ),
   );
 }
