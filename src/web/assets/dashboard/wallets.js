@@ -6,6 +6,8 @@ import { actionButton, download, head } from './list.js';
 import { wholeNumber } from './values.js';
 import { confirmAction } from './webhooks.js';
 import { POOL_LOW } from './home.js';
+import { fillHelp } from './wallet_help.js';
+import { refuseSecrets } from './wallet_secret.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -19,7 +21,7 @@ export async function show(context) {
     operator('GET', 'own-addresses'),
   ]);
   const add = () =>
-    h('button', { type: 'button', class: 'primary', onclick: () => addWallet(context) }, 'Add a wallet…');
+    h('button', { type: 'button', class: 'primary', onclick: () => addWallet(context) }, 'Add wallet…');
   return h(
     'div',
     { class: 'page' },
@@ -152,8 +154,9 @@ function card(context, one) {
 
 /** Asks for an extended public key, shows its addresses, and adds it as a wallet. @param {Context} context */
 export async function addWallet(context) {
-  const added = await ask('Add a wallet', (/** @type {(answer: any) => void} */ close) => {
+  const added = await ask('Add wallet', (/** @type {(answer: any) => void} */ close) => {
     const place = h('div', { class: 'stack' });
+    const help = h('div');
     const first = form({
       fields: [
         {
@@ -162,13 +165,14 @@ export async function addWallet(context) {
           type: 'select',
           options: ['bitcoin', 'litecoin', 'dogecoin', 'evm', 'tron'].map((one) => [one, words(one)]),
         },
+        { element: help },
         {
           name: 'key',
           label: 'Extended public key, or a descriptor',
           type: 'textarea',
           rows: 4,
           required: true,
-          hint: 'xpub, ypub, zpub… from your wallet. Never a private key, never the words: Coffer refuses them.',
+          hint: 'xpub, ypub, zpub… from your wallet. Never a private key, never the recovery phrase.',
         },
         {
           name: 'script',
@@ -190,9 +194,10 @@ export async function addWallet(context) {
         },
         { name: 'name', label: 'Name', hint: 'What you call it.' },
       ],
-      submit: 'Check it',
+      submit: 'Check key',
       cancel: () => close(null),
       send: async (values) => {
+        refuseSecrets({ key: values.key, name: values.name });
         const body = {
           chain: values.chain,
           key: values.key.trim(),
@@ -211,6 +216,10 @@ export async function addWallet(context) {
         );
       },
     });
+    const chain = first.querySelector('select');
+    const showHelp = () => fillHelp(help, chain?.value ?? '');
+    chain?.addEventListener('change', showHelp);
+    showHelp();
     place.append(first);
     return place;
   });
@@ -223,7 +232,7 @@ export async function addWallet(context) {
 /** @param {Schemas["WalletCheck"]} checked @param {() => Promise<unknown>} add @param {() => void} back */
 function compareAddresses(checked, add, back) {
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
-  const button = h('button', { type: 'button', class: 'primary', onclick: run }, 'They are the same: add it');
+  const button = h('button', { type: 'button', class: 'primary', onclick: run }, 'Add wallet');
   async function run() {
     await runBusy(button, () =>
       add().catch((error) => {
@@ -237,7 +246,7 @@ function compareAddresses(checked, add, back) {
       'p',
       null,
       h('strong', null, 'Compare these with the first receiving addresses in your wallet. '),
-      'If they are others, what is paid would be lost to you.',
+      'Add the wallet only if they are the same: otherwise you could not spend what is paid.',
     ),
     h(
       'ol',
@@ -278,8 +287,11 @@ async function importAddresses(context, pools) {
       ],
       submit: 'Import them',
       cancel: () => close(null),
-      send: async ({ pool, addresses }) =>
-        close(await operator('POST', `pools/${pool}/addresses`, { addresses: addresses.split(/\s+/).filter(Boolean) })),
+      send: async ({ pool, addresses }) => {
+        refuseSecrets({ addresses });
+        const list = addresses.split(/\s+/).filter(Boolean);
+        close(await operator('POST', `pools/${pool}/addresses`, { addresses: list }));
+      },
     }),
   ]);
   if (!made) return;
@@ -306,7 +318,10 @@ async function addOwn(context) {
       ],
       submit: 'Declare it',
       cancel: () => close(null),
-      send: async (values) => close(await operator('POST', 'own-addresses', values)),
+      send: async (values) => {
+        refuseSecrets({ address: values.address });
+        close(await operator('POST', 'own-addresses', values));
+      },
     }),
   ]);
   if (!made) return;
