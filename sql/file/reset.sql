@@ -53,6 +53,7 @@ delete from rescans;
 delete from read_backs;
 delete from chain_blocks;
 delete from chain_cursors;
+delete from chain_nodes;
 delete from accounts;
 update file set maintenance = 0, clock_offset_ms = 0, clock_frozen_at = null, last_tick_at = 0, setup_hash = null,
   setup_expires_at = null;

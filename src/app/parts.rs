@@ -7,15 +7,17 @@ mod watching;
 use super::Config;
 use super::commits::commit_hook;
 use super::control::SandboxControl;
-use super::following;
+use super::following::{self, Followers};
 use super::open_files;
 use super::sockets::{bind, listening_url, routes_by_socket};
 use crate::chain::follow::AddressPools;
+use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::Clock;
 use crate::domain::render::LinkBuilder;
 use crate::http::{self, ConnectionLimits, HttpSettings, Listener, SandboxSettings, Subscribers};
 use crate::outbound::{Guard, OutboundClient};
 use crate::service::activity::Activity;
+use crate::service::chains::nodes::NodeControl;
 use crate::service::clock::stored_clock;
 use crate::service::{Caches, Error, Service, init_file, sandbox};
 use crate::store::file::FileRow;
@@ -27,7 +29,7 @@ use crate::worker::expire::ExpiryWorker;
 use crate::worker::provision::ProvisionJob;
 use crate::worker::prune::PruningWorker;
 use crate::worker::send::SignerJob;
-use crate::worker::watch_chain::{ChainWakers, Follower};
+use crate::worker::watch_chain::ChainWakers;
 use crate::worker::{Waker, Wakers, run_worker};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -45,7 +47,7 @@ pub(super) struct RunningParts {
     stop_fronts: watch::Sender<bool>,
     workers: Vec<JoinHandle<()>>,
     stop_workers: watch::Sender<bool>,
-    followers: Vec<Follower>,
+    followers: Arc<Followers>,
 }
 
 /// A server that has just started.
@@ -73,6 +75,8 @@ struct SharedParts {
     pools: Arc<AddressPools>,
     /// Wakers of the chain threads.
     chain_wakers: Arc<ChainWakers>,
+    /// Nodes of the settings, and nodes of the file for other chains.
+    nodes: FollowedNodeUrls,
     /// Number of times that a person has accepted the wall clock.
     clock_accepted: i64,
 }
@@ -111,6 +115,7 @@ impl RunningParts {
         let (setup, is_begun) = shared.prepare_file(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
+        let followers = Arc::new(shared.followers(&config));
         let settings = HttpSettings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
@@ -123,6 +128,8 @@ impl RunningParts {
             metrics_token: config.metrics_token.clone(),
             subscribers: Arc::clone(&shared.subscribers),
             sandbox: shared.sandbox_settings(&config, file, [Some(address), metrics_listen]),
+            nodes: (config.kind == FileKind::Production)
+                .then(|| Arc::clone(&followers) as Arc<dyn NodeControl>),
         };
         let front = http::create_front(shared.service.clone(), shared.clock.clone(), settings)?;
         let (stop_fronts, no_more) = watch::channel(false);
@@ -133,9 +140,7 @@ impl RunningParts {
         let (stop_workers, stopped) = watch::channel(false);
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
         let rates = shared.start_rate_worker(&runtime, &config, &stopped);
-        let told = (shared.pools.as_ref(), shared.chain_wakers.as_ref());
-        let followers =
-            following::start_followers(&config.nodes, &shared.service, told, &shared.clock)?;
+        followers.start_all(&shared.nodes)?;
         let rest = shared.start_workers(&runtime, &config, &stopped);
         let workers = watch.into_iter().chain(rates).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, ConnectionLimits)| {
@@ -150,13 +155,13 @@ impl RunningParts {
     /// Stops accepting requests and starting programs. Responses in progress and a running program finish in
     /// parallel. Workers stop after the last response, because a response may wait for a worker.
     pub(super) async fn stop(self) {
-        following::ask_followers_to_stop(&self.followers);
+        self.followers.ask_to_stop();
         self.stop_fronts.send_replace(true);
         wait_for_tasks("the front", self.fronts).await;
         self.stop_workers.send_replace(true);
         wait_for_tasks("a command", self.commands).await;
         wait_for_tasks("a worker", self.workers).await;
-        following::wait_for_followers_to_end(&self.followers);
+        self.followers.wait_for_end();
     }
 }
 
@@ -180,7 +185,7 @@ impl SharedParts {
         let subscribers = Arc::new(Subscribers::default());
         let (pools, chain_wakers) =
             (Arc::new(AddressPools::default()), Arc::new(ChainWakers::default()));
-        let watched = (!config.nodes.of_chains.is_empty()).then(|| Arc::clone(&pools));
+        let watched = (config.kind == FileKind::Production).then(|| Arc::clone(&pools));
         let activity = (config.kind == FileKind::Sandbox).then(Arc::<Activity>::default);
         let store = Store::open(
             opening,
@@ -206,7 +211,8 @@ impl SharedParts {
         let links =
             LinkBuilder { public_url: url.to_owned(), checkout_secret: row.checkout_secret };
         let has_signer = config.kind == FileKind::Production && config.signer.is_some();
-        let live = following::live_mode(&config.nodes, has_signer);
+        let nodes = following::followed_nodes(config, &store, url, &clock)?;
+        let live = following::live_mode(&nodes, has_signer);
         let limits = config.server_limits;
         let service = Service::new(store, links, config.kind, check, limits, caches, live);
         let service = Arc::new(service.with_activity(activity));
@@ -218,6 +224,7 @@ impl SharedParts {
             outbound,
             pools,
             chain_wakers,
+            nodes,
             clock_accepted,
         };
         Ok((shared, runtime))
@@ -319,6 +326,12 @@ impl SharedParts {
         runtime.spawn(run_worker(runner, clock, waker.clone(), stop))
     }
 
+    /// Returns the followers of the chains, without a thread.
+    fn followers(&self, config: &Config) -> Followers {
+        let shared = (Arc::clone(&self.pools), Arc::clone(&self.chain_wakers));
+        Followers::new(config.nodes.clone(), &self.service, shared, Arc::clone(&self.clock))
+    }
+
     /// Starts the workers for expiry, deliveries and pruning.
     fn start_workers(
         self,
@@ -334,6 +347,7 @@ impl SharedParts {
             outbound,
             pools: _,
             chain_wakers: _,
+            nodes: _,
             clock_accepted: _,
         } = self;
         let expire = ExpiryWorker { service: Arc::clone(&service) };

@@ -9,6 +9,7 @@ mod endpoint;
 mod exchange;
 mod failure;
 mod limits;
+pub(super) mod metadata;
 mod post;
 mod text;
 

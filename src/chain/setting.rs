@@ -3,9 +3,12 @@
 //! Invariant: urls and headers may be secrets. Messages contain only scheme, host and port of a url, and its number
 //! in the list.
 
+pub mod probe;
+
 use super::Node;
 use super::cost::RequestCost;
 use super::kind::{self, NodeSettings};
+use super::rpc::metadata::{REFUSED, is_refused_host};
 use super::rpc::{Endpoint, Limits};
 use super::tokens::Tokens;
 use crate::domain::address::{self, Network};
@@ -16,6 +19,9 @@ use std::str::FromStr;
 
 /// Largest number of characters in a header value.
 const HEADER_CHARS_MAX: usize = 4096;
+
+/// Largest number of urls of a chain that an operator enters.
+const STORED_URLS_MAX: usize = 4;
 
 /// Error for a `--node-header` of a chain without HTTP urls.
 const NO_HEADERS: &str =
@@ -30,6 +36,8 @@ pub struct ChainNodes {
     /// Headers of every request; a value may be a secret.
     headers: Vec<(String, String)>,
     tokens: Tokens,
+    /// `true` for a url that an operator entered on the page. Link-local addresses are refused for it.
+    is_stored: bool,
 }
 
 /// Node urls of all followed chains.
@@ -75,6 +83,7 @@ impl FollowedNodeUrls {
                     .map_err(wrong)?,
                 headers: Vec::new(),
                 tokens: Tokens::new(),
+                is_stored: false,
             });
         }
         for (key, header) in headers {
@@ -106,12 +115,38 @@ impl FollowedNodeUrls {
         Ok(read)
     }
 
+    /// Returns the nodes of a chain.
+    pub fn find(&self, chain: Chain) -> Option<&ChainNodes> {
+        self.of_chains.iter().find(|node| node.chain == chain)
+    }
+
     fn for_chain(&mut self, chain: Chain) -> Option<&mut ChainNodes> {
         self.of_chains.iter_mut().find(|node| node.chain == chain)
     }
 }
 
 impl ChainNodes {
+    /// Parses the url of a node that an operator entered, or several urls with commas between them.
+    ///
+    /// # Errors
+    /// The end of a sentence that begins with the field's name. It repeats no part of the url.
+    pub fn parse_stored(chain: Chain, url: &str) -> Result<ChainNodes, String> {
+        if !url.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("must be plain ASCII without spaces and line breaks".to_owned());
+        }
+        let endpoints = Endpoint::parse_list_with(url, |url| parse_stored_url(chain, url))?;
+        if endpoints.len() > STORED_URLS_MAX {
+            return Err(format!("must have at most {STORED_URLS_MAX} urls"));
+        }
+        Ok(ChainNodes {
+            chain,
+            endpoints,
+            headers: Vec::new(),
+            tokens: Tokens::new(),
+            is_stored: true,
+        })
+    }
+
     /// Returns scheme, host and port of each url, and its number in the list.
     pub fn label(&self) -> String {
         let shown: Vec<&str> = self.endpoints.iter().map(Endpoint::label).collect();
@@ -147,8 +182,23 @@ impl ChainNodes {
             others: others.cloned().collect(),
             headers: self.headers.clone(),
             tokens: self.tokens.clone(),
-            limits,
+            limits: Limits { refuses_metadata: self.is_stored, ..limits },
         })
+    }
+}
+
+/// Parses one url that an operator entered. Refuses hosts that no such node may have.
+fn parse_stored_url(chain: Chain, url: &str) -> Result<Endpoint, String> {
+    let endpoint = kind::parse_endpoint(chain, url)?;
+    let label = endpoint.label();
+    let (_, site) = label.split_once("://").unwrap_or(("", label));
+    let host = match site.strip_prefix('[') {
+        Some(rest) => rest.split(']').next(),
+        None => site.split(':').next(),
+    };
+    match host.is_none_or(is_refused_host) {
+        true => Err(format!("must be of a node: {REFUSED}")),
+        false => Ok(endpoint),
     }
 }
 

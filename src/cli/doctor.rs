@@ -5,7 +5,8 @@ use super::checks::{Check, print_checks};
 use super::keeping::database_path;
 use super::live::check_server;
 use super::nodes::{
-    check_chains, check_nodes, check_offered_coins, check_wallets, configured_nodes, final_blocks,
+    check_chains, check_missing_nodes, check_nodes, check_offered_coins, check_wallets,
+    configured_nodes, final_blocks,
 };
 use super::output::{print_text, wants_json};
 use super::progress::{self, show_progress};
@@ -17,6 +18,7 @@ use super::signer::{
     check_signer_limits, check_transfers_in_review, check_transfers_without_signer,
 };
 use super::size::check_size;
+use crate::app::following::with_stored_nodes;
 use crate::app::open_files;
 use crate::clock::Clock;
 use crate::config::SettingValues;
@@ -27,7 +29,7 @@ use crate::service::clock::accept_clock;
 use crate::service::{Error, WAL_BYTES_WARNED, open_shared, random_bytes};
 use crate::store::doctor::{FileProblem, run_checks};
 use crate::store::paths::{resolve_links, with_suffix};
-use crate::store::{FileKind, coins_off, file as file_row, keys, read_any_version};
+use crate::store::{FileKind, chain_nodes, coins_off, file as file_row, keys, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -75,20 +77,23 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     checked.push(check_permissions(&path));
     checked.push(check_wal_size(&path));
     let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
-    let nodes = configured_nodes(&values)?;
+    let configured = configured_nodes(&values)?;
     let inside = read_any_version(&path, &mut show_progress, |db| {
         let kind = file_row::read_file_row(db)?.map(|row| row.kind);
+        let rows = chain_nodes::all(db)?;
+        let nodes = with_stored_nodes(&configured, &rows);
         let wanted = keys::has_live_key(db, now)?.then(|| coins_off::all(db));
         let of_file = [
             check_size(db, &path, now)?,
             check_wallets(db)?,
             check_chains(db)?,
+            check_missing_nodes(&rows, &nodes),
             check_signer_limits(db)?,
             check_transfers_without_signer(db, has_signer)?,
             check_offered_coins(db, &nodes, now)?,
             check_transfers_in_review(db, now, &nodes)?,
         ];
-        let chains = (of_file, final_blocks(db)?);
+        let chains = (of_file, final_blocks(db)?, nodes);
         Ok::<_, Error>((kind, run_checks(db, now)?, wanted.transpose()?, chains))
     });
     let unusable = |about: String, mend: &str| {
@@ -104,7 +109,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             format!("{} belongs to a sandbox", path.display()),
             "`coffer serve` does not open it: name another with --file",
         )),
-        Ok((_, found, coins_off, (chains, finals))) => {
+        Ok((_, found, coins_off, (chains, finals, nodes))) => {
             checked.push(("file".to_owned(), Vec::new()));
             let found = found.into_iter();
             checked.extend(found.map(|(about, complaints)| (about.to_owned(), complaints)));

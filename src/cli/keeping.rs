@@ -6,8 +6,10 @@ use super::progress::{self, show_progress};
 use super::terminal::{Stream, Tone};
 use crate::clock::Stopwatch;
 use crate::config::SettingValues;
+use crate::domain::chain::Chain;
 use crate::domain::history::LogHead;
 use crate::service::audit::{self, AuditFinding};
+use crate::service::backup::BackupOutcome;
 use crate::service::{Error, backup as copies};
 use crate::store::{StoreError, read_any_version};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -63,17 +65,20 @@ pub(super) fn path_argument(matches: &ArgMatches, name: &str) -> PathBuf {
 pub(super) fn run_backup(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("backup", matches)?;
     let (from, to) = (database_path("backup", matches)?, path_argument(matches, "to"));
-    let heads = copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?;
+    let BackupOutcome { heads, nodes } =
+        copies::backup(&from, &to, matches.get_flag("force"), &mut show_progress)?;
     let bytes = std::fs::metadata(&to).map_err(StoreError::from)?.len();
     let to = to.display();
     print_line(&match as_json {
         true => {
-            json!({ "file": to.to_string(), "bytes": bytes, "heads": log_heads_to_json(&heads) })
+            let heads = log_heads_to_json(&heads);
+            json!({ "file": to.to_string(), "bytes": bytes, "heads": heads, "nodes": nodes })
                 .to_string()
         }
         false => {
             let heads = log_heads_to_text(&heads);
-            format!("{heads}{to} has {bytes} bytes and is whole")
+            let nodes = nodes_line(&nodes);
+            format!("{heads}{nodes}{to} has {bytes} bytes and is whole")
         }
     })
 }
@@ -115,6 +120,15 @@ pub(super) fn run_audit(matches: &ArgMatches) -> Result<(), Error> {
         return Err(Error::Failed(format!("{count} findings")));
     }
     Ok(())
+}
+
+/// Renders the line about nodes in the copy. Empty without a node.
+fn nodes_line(nodes: &[Chain]) -> String {
+    if nodes.is_empty() {
+        return String::new();
+    }
+    let chains: Vec<&str> = nodes.iter().map(|chain| chain.as_str()).collect();
+    format!("the copy holds the passwords of nodes: {}; keep it secret\n", chains.join(", "))
 }
 
 /// Renders the newest hash-chain links for the JSON document.

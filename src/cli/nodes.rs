@@ -23,6 +23,7 @@ use crate::domain::time::Time;
 use crate::domain::wallet::{WalletNetwork, stopped_wallet_problem, stopped_wallet_remedy};
 use crate::service::chains::order_rescan;
 use crate::service::{Error, open_shared};
+use crate::store::chain_nodes::ChainNodeRow;
 use crate::store::doctor::FileProblem;
 use crate::store::unexplained::{self, UnexplainedBalance};
 use crate::store::{FileKind, Reader, Store, chain_cursors, keys, rescans, wallets};
@@ -221,6 +222,16 @@ pub(super) fn check_chains(db: &Reader<'_>) -> Result<Check, Error> {
         }
     }
     Ok(("chains".to_owned(), complaints))
+}
+
+/// Checks that no node is missing since a restore under another public url.
+pub(super) fn check_missing_nodes(rows: &[ChainNodeRow], nodes: &FollowedNodeUrls) -> Check {
+    let missing = rows.iter().filter(|row| row.is_missing && nodes.find(row.chain).is_none());
+    let complaints = missing.map(|row| FileProblem {
+        about: format!("the node of {} was removed by a restore: {}", row.chain, row.node),
+        mend: "enter it again on the page Chains, or name it with --node".to_owned(),
+    });
+    ("nodes in the file".to_owned(), complaints.collect())
 }
 
 /// Checks that coins are on offer if a live key exists.

@@ -4,7 +4,9 @@
 use super::keeping::{Findings, database_path, force_argument, path_argument};
 use super::output::{print_line, wants_json};
 use super::progress::show_progress;
+use super::server::public_url;
 use crate::clock::Clock;
+use crate::config::SettingValues;
 use crate::domain::money::coin::Units;
 use crate::domain::transfer::TransferStatus;
 use crate::domain::wallet::{INDEX_END, find_wallet_chain};
@@ -41,11 +43,13 @@ pub(super) fn run_restore(matches: &ArgMatches) -> Result<(), Error> {
     let (to, from) = (database_path("restore", matches)?, path_argument(matches, "from"));
     let next = matches.get_many::<String>("next-index").unwrap_or_default();
     let next: Vec<_> = next.map(|text| parse_next_index(text)).collect::<Result<_, _>>()?;
+    let public_url = public_url(&SettingValues::new("restore", matches))?;
     let wanted = RestoreRequest {
         from: &from,
         to: &to,
         replace: matches.get_flag("force"),
         dry_run: matches.get_flag("dry-run"),
+        public_url: public_url.as_deref(),
         next: &next,
         now: Clock::new(0, None).now(),
     };
@@ -94,6 +98,13 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
         (held.deliveries, "deliveries {}given up: they can be sent again"),
     ] {
         lines.push(format!("{count} {}", about.replace("{}", would)));
+    }
+    let removed = if wanted.dry_run { "would be removed" } else { "is removed" };
+    for chain in &held.nodes {
+        lines.push(format!(
+            "the node of {chain} {removed}: it was entered under another public url; enter it again on the page \
+             Chains"
+        ));
     }
     let done = if wanted.dry_run { "can be" } else { "is" };
     let (to, from) = (wanted.to.display(), wanted.from.display());
@@ -178,7 +189,8 @@ fn report_json(
     json!({
         "findings": findings.kept, "findingCount": findings.count, "indexes": indexes.collect::<Vec<_>>(),
         "addressesRetired": held.retired, "transfersHeld": held.transfers, "serversHeld": held.servers,
-        "deliveriesGivenUp": held.deliveries, "transfersAfterCopy": held.later.iter().map(transfer_view).collect::<Vec<_>>(),
+        "deliveriesGivenUp": held.deliveries, "nodesRemoved": held.nodes,
+        "transfersAfterCopy": held.later.iter().map(transfer_view).collect::<Vec<_>>(),
         "warnings": held.warnings, "file": shown(wanted.to), "from": shown(wanted.from), "dryRun": wanted.dry_run,
     })
 }

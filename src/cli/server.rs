@@ -113,11 +113,7 @@ fn read_common_settings(values: &SettingValues<'_>, mut config: Config) -> Resul
     config.listen = listen_address(values)?;
     config.metrics_listen = metrics_address(values)?;
     config.metrics_token = metrics_token(values)?;
-    config.public_url = values
-        .text_value("public-url")
-        .map_err(Error::Failed)?
-        .map(|url| normalize_url(&url))
-        .transpose()?;
+    config.public_url = public_url(values)?;
     config.trusted_proxy = parse_list(values, "trusted-proxy")?;
     config.limits.connections_max = read_connections_max(values)?;
     config.webhook_allow = parse_list(values, "webhook-allow")?;
@@ -306,6 +302,12 @@ fn resolve_address(flag: &str, text: &str) -> Result<SocketAddr, Error> {
     found.ok_or_else(|| {
         Error::Failed(format!("--{flag} {text}: must be an address like 127.0.0.1:8080"))
     })
+}
+
+/// Returns the public url, if it is set.
+pub(super) fn public_url(values: &SettingValues<'_>) -> Result<Option<String>, Error> {
+    let text = values.text_value("public-url").map_err(Error::Failed)?;
+    text.map(|url| normalize_url(&url)).transpose()
 }
 
 /// Normalises an absolute URL: no slash at its end, scheme in lower case.

@@ -33,7 +33,7 @@ pub static SETTINGS: &[Setting] = &[
         value: Some("URL"),
         default: None,
         help: "Base of every URL in responses; default: the listening address",
-        commands: &["serve", "sandbox", "doctor", "user"],
+        commands: &["serve", "sandbox", "user", "restore", "doctor"],
     },
     Setting {
         flag: "file",

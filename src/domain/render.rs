@@ -8,6 +8,7 @@ pub(crate) mod account;
 pub(crate) mod account_settings;
 pub(crate) mod activity;
 pub(crate) mod approvals;
+pub(crate) mod chain_nodes;
 pub(crate) mod chains;
 pub(crate) mod claims;
 pub(crate) mod currency;

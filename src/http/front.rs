@@ -12,10 +12,12 @@ use super::large_answers::LargeAnswers;
 use super::limit::{CREATION_BURST, Limiter};
 use super::long_reads::LongReads;
 use super::metrics::{Metrics, MetricsToken};
+use super::node_trials::NodeTrials;
 use super::subscribers::Subscribers;
 use super::throttle::{PasswordLimits, Throttle};
 use crate::clock::Clock;
 use crate::domain::time::Time;
+use crate::service::chains::nodes::NodeControl;
 use crate::service::{Error, Service};
 use hyper::body::Bytes;
 use sandbox::{Sandbox, SandboxSettings};
@@ -43,6 +45,8 @@ pub struct Front {
     pub(super) metrics: Metrics,
     pub(super) metrics_token: Option<MetricsToken>,
     pub(super) sandbox: Option<Arc<Sandbox>>,
+    /// Nodes that operators enter. `None` in a sandbox.
+    pub(super) nodes: Option<NodeTrials>,
     pub(super) throttle: Arc<Throttle>,
     pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
@@ -80,6 +84,8 @@ pub struct HttpSettings {
     pub subscribers: Arc<Subscribers>,
     /// Settings of a sandbox, `None` for a server that is not a sandbox.
     pub sandbox: Option<SandboxSettings>,
+    /// Access to nodes that operators enter. `None` in a sandbox.
+    pub nodes: Option<Arc<dyn NodeControl>>,
 }
 
 /// Kind of OpenAPI document, which selects the operations that the document describes.
@@ -156,6 +162,7 @@ impl Front {
             metrics: Metrics::new(interface.operations.iter().map(|operation| operation.name)),
             metrics_token: settings.metrics_token,
             sandbox: sandbox.map(Arc::new),
+            nodes: settings.nodes.map(NodeTrials::new),
             throttle: Arc::new(throttle),
             hashing: HashingQueue::new(settings.password_limits.waiting_max),
             long_reads: LongReads::default(),

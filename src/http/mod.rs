@@ -24,6 +24,7 @@ mod limit;
 mod live;
 mod long_reads;
 mod metrics;
+mod node_trials;
 mod openapi;
 mod operations;
 mod operator;

@@ -31,6 +31,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource { routes: &Route::for_operations(api::operator::pools::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::wallets::OPERATIONS) },
     &operator::wallets::RESOURCE,
+    &operator::chain_nodes::RESOURCE,
     &Resource { routes: &Route::for_operations(api::operator::own_addresses::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::unmatched_payments::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::invoices::OPERATIONS) },

@@ -5,12 +5,13 @@
 
 use super::operator::wallets;
 use super::{Error, audit};
+use crate::domain::chain::Chain;
 use crate::domain::history::LogHead;
 use crate::domain::progress::ProgressSink;
 use crate::domain::time::Time;
 use crate::store::audit_log::NewAuditEntry;
 use crate::store::backup::{CopyChanges, NextIndex, copy};
-use crate::store::history;
+use crate::store::{chain_nodes, history};
 use std::path::Path;
 
 /// Audit log actor for a restore.
@@ -27,6 +28,8 @@ pub struct RestoreRequest<'a> {
     pub replace: bool,
     /// `true` to run all steps without replacing the file.
     pub dry_run: bool,
+    /// Public url of the server that goes on from the file. `None` if it is not known.
+    pub public_url: Option<&'a str>,
     /// Next indexes of wallets, given by the operator.
     pub next: &'a [NextIndex],
     /// Time of the restore.
@@ -45,10 +48,18 @@ pub struct RestoreOutcome {
     pub gap_limits: Vec<(String, u32)>,
 }
 
+/// Facts about a copy.
+#[derive(Debug)]
+pub struct BackupOutcome {
+    /// Newest hash-chain links of the ledger and the audit log.
+    pub heads: Vec<LogHead>,
+    /// Chains whose node is in the copy, with its login.
+    pub nodes: Vec<Chain>,
+}
+
 /// Copies a file, which may be in use, and checks the copy. The copy keeps the schema version of the file.
 ///
-/// Returns the newest hash-chain links of the file's ledger and audit log. `tell` receives the progress, and notes
-/// about parts that cannot be read.
+/// `tell` receives the progress, and notes about parts that cannot be read.
 ///
 /// # Errors
 ///
@@ -59,21 +70,22 @@ pub fn backup(
     to: &Path,
     replace: bool,
     tell: &mut ProgressSink<'_>,
-) -> Result<Vec<LogHead>, Error> {
+) -> Result<BackupOutcome, Error> {
     check_destination(to, replace)?;
     let copy = copy(from, to, tell)?;
     copy.check_may_replace()?;
     let mut findings = Vec::new();
-    let heads = copy.read(|db| {
+    let outcome = copy.read(|db| {
         let mut report = |finding| findings.push(finding);
         crate::store::audit::check_integrity(db, &mut report, tell)?;
-        Ok::<_, Error>(history::log_heads(db)?)
+        let (heads, nodes) = (history::log_heads(db)?, chain_nodes::chains_with_url(db)?);
+        Ok::<_, Error>(BackupOutcome { heads, nodes })
     })?;
     if let Some(first) = findings.first() {
         return Err(Error::Failed(format!("the copy is damaged or incomplete: {first}")));
     }
     copy.put_in_place(replace)?;
-    Ok(heads)
+    Ok(outcome)
 }
 
 /// Restores a copy. Payments that were sent after the copy was made are not sent again.
@@ -109,7 +121,7 @@ pub fn restore(
         return Err(Error::Failed(message));
     }
     let (of_copy, replaced) = (copy.read(history::log_heads)?, copy.heads_of_replaced_logs()?);
-    let held = copy.prepare_for_restore(wanted.now, wanted.next, tell)?;
+    let held = copy.prepare_for_restore(wanted.now, wanted.next, wanted.public_url, tell)?;
     let noted = NewAuditEntry {
         actor: RESTORE_ACTOR,
         action: audit::history::RESTORE_ACTION,

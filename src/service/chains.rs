@@ -11,8 +11,10 @@ mod claims;
 mod depth;
 pub mod live;
 mod named;
+pub mod nodes;
 mod offer;
 mod read_back;
+mod reports;
 mod shown;
 mod spare;
 

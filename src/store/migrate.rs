@@ -18,7 +18,7 @@ use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first. The first one creates version 1.
-const MIGRATIONS: [&str; 33] = [
+const MIGRATIONS: [&str; 34] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -52,6 +52,7 @@ const MIGRATIONS: [&str; 33] = [
     include_str!("../../sql/migrations/0031_delivery_rows.sql"),
     include_str!("../../sql/migrations/0032_invoice_steps.sql"),
     include_str!("../../sql/migrations/0033_pruned_deliveries.sql"),
+    include_str!("../../sql/migrations/0034_chain_nodes.sql"),
 ];
 
 /// Version of the last migration that edits the text of the schema. An upgrade from an earlier version checks the

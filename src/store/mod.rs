@@ -12,6 +12,7 @@ pub mod backup;
 pub mod balances;
 pub mod chain_blocks;
 pub mod chain_cursors;
+pub mod chain_nodes;
 pub mod chains;
 pub mod claims;
 pub mod coins_off;

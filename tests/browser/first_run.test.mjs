@@ -26,13 +26,13 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   writeFileSync(rates, JSON.stringify(RATES));
   const [chain, browser] = await Promise.all([startChain(t), startBrowser()]);
   t.after(() => browser.close());
-  const settings = ['--test-networks', '--node', `ethereum=${chain.url}`, '--rates', `fixed:${rates}`];
+  const settings = ['--test-networks', '--rates', `fixed:${rates}`];
   const [customer, bank] = chain.others;
 
   const server = await serve(t, file, settings);
   const page = await openPage(browser, await server.setUpLink());
   await firstOperator(page);
-  await firstSteps(page);
+  await firstSteps(page, chain);
   await payoutsGoTo(page, bank);
   await chainIsRead(page);
   const invoice = await customerPays(browser, server, await liveKey(page), chain);
@@ -56,6 +56,9 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   const restored = await serve(t, file, settings, clock);
   const last = await openPage(browser, `${restored.url}/dashboard`);
   await signIn(last);
+  await goTo(last, '/chains');
+  await last.getByText('A restore under another public url removed the node.').waitFor();
+  await chainConnected(last, chain);
   await released(last, payout);
   await paidOut(last, bank, chain);
   await closePage(last, SAYS_NO);
@@ -83,11 +86,32 @@ async function signIn(page) {
   await page.locator('#content:not([aria-busy])').waitFor();
 }
 
-/** Takes the first steps: a wallet, a test key, and a paid test invoice. The account is active already. */
-async function firstSteps(page) {
+/** Enters the node of the chain. The page shows only its host, and every operator is told on Home. */
+async function chainConnected(page, chain) {
+  const card = page.getByRole('region', { name: 'Node of Ethereum' });
+  await card.getByRole('button', { name: 'Connect chain…' }).click();
+  await checkPage(page, 'first-run-connect-chain');
+  await page.getByLabel('Url of the node').fill('http://169.254.169.254/');
+  await page.getByRole('button', { name: 'Connect node' }).click();
+  await page.locator('.wrong:visible', { hasText: 'link-local' }).waitFor();
+  await page.getByLabel('Url of the node').fill(chain.url.replace('http://', 'http://anna:secret@'));
+  await page.getByRole('button', { name: 'Connect node' }).click();
+  await page.getByText(/Ethereum is connected: network \d+, block \d+/).waitFor();
+  await card.getByText(chain.url.replace(/\/$/, '')).waitFor();
+  assert.equal((await page.content()).includes('anna:secret'), false);
+  await goTo(page, '/');
+  await page.getByRole('region', { name: 'Changes of nodes' }).getByText('was entered by anna@shop.test').waitFor();
+}
+
+/** Takes the first steps: a chain, a wallet, a test key, and a paid test invoice. The account is active already. */
+async function firstSteps(page, chain) {
   await page.getByRole('heading', { level: 1, name: 'Anna’s Books' }).waitFor();
   await page.getByText('0 of 7 done').waitFor();
   await checkPageInAllModes(page, 'first-run-home-first');
+  await page.getByRole('link', { name: 'Connect chain' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Chains' }).waitFor();
+  await chainConnected(page, chain);
+  await checkPageInAllModes(page, 'first-run-node-entered');
   await page.getByRole('link', { name: 'Add wallet' }).click();
   await page.getByRole('heading', { level: 1, name: 'Wallets' }).waitFor();
   await page.getByRole('button', { name: 'Add wallet…' }).first().click();
@@ -124,7 +148,7 @@ async function payoutsGoTo(page, address) {
 /** Waits until the server keeps up with the chain, so that its coin is on offer. */
 async function chainIsRead(page) {
   await goTo(page, '/chains');
-  await page.getByRole('heading', { name: 'Ethereum' }).waitFor();
+  await page.getByRole('heading', { level: 2, name: 'Ethereum' }).waitFor();
   for (let looks = 0; looks < 100 && await page.getByText('Keeps up').count() === 0; looks += 1) {
     await page.getByRole('button', { name: 'Look again' }).click();
     await page.locator('#content:not([aria-busy])').waitFor();

@@ -92,7 +92,7 @@ struct ElectrumError {
 impl Connection {
     /// Connects and negotiates the version of the protocol.
     pub(super) fn open(url: &ServerUrl, limits: Limits) -> Result<Connection, NodeError> {
-        let (stream, fingerprint) = Stream::connect(url, limits.connect_timeout_ms)?;
+        let (stream, fingerprint) = Stream::connect(url, limits)?;
         let mut connection = Connection {
             stream,
             limits,

@@ -3,6 +3,8 @@
 use super::hex;
 use super::url::ServerUrl;
 use crate::chain::NodeError;
+use crate::chain::rpc::Limits;
+use crate::chain::rpc::metadata::check_addresses;
 use crate::clock::Stopwatch;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -14,7 +16,7 @@ use rustls::{
 };
 use sha2::{Digest, Sha256};
 use std::io::{Error, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -62,10 +64,10 @@ impl Stream {
     /// Connects to the server. For TLS, also returns the SHA-256 of the certificate.
     pub(super) fn connect(
         url: &ServerUrl,
-        ms_max: u64,
+        limits: Limits,
     ) -> Result<(Stream, Option<[u8; 32]>), NodeError> {
-        let socket =
-            connect_tcp(url, Duration::from_millis(ms_max)).map_err(|error| io_error(&error))?;
+        let ms_max = limits.connect_timeout_ms;
+        let socket = connect_tcp(url, limits).map_err(|error| io_error(&error))?;
         let mut timed = DeadlineSocket { socket, since: Stopwatch::start(), ms_max };
         if !url.is_tls {
             return Ok((Stream::Plain(timed), None));
@@ -128,10 +130,16 @@ impl Write for Stream {
 }
 
 /// Connects to the first address of the host that accepts the connection.
-fn connect_tcp(url: &ServerUrl, within: Duration) -> std::io::Result<TcpStream> {
+fn connect_tcp(url: &ServerUrl, limits: Limits) -> std::io::Result<TcpStream> {
+    let within = Duration::from_millis(limits.connect_timeout_ms);
     let addresses = (url.host.as_str(), url.port).to_socket_addrs();
+    let addresses = addresses.map_err(|_| Error::other("its name has no address"))?;
+    let addresses: Vec<SocketAddr> = addresses.collect();
+    if limits.refuses_metadata {
+        check_addresses(&addresses)?;
+    }
     let mut last = Error::new(ErrorKind::NotFound, "its name has no address");
-    for address in addresses.map_err(|_| Error::other("its name has no address"))? {
+    for address in addresses {
         match TcpStream::connect_timeout(&address, within) {
             Ok(socket) => {
                 socket.set_nodelay(true)?;

@@ -2,8 +2,10 @@
 //!
 //! Invariant: every call ends within its time limit.
 
+use super::metadata::NodeResolver;
 use std::time::Duration;
 use ureq::Agent;
+use ureq::unversioned::transport::DefaultConnector;
 
 const USER_AGENT: &str = concat!("coffer/", env!("CARGO_PKG_VERSION"));
 /// Longest idle time of a connection, in milliseconds. Longer than the polling interval of most chains, but shorter
@@ -26,6 +28,8 @@ pub struct Limits {
     pub batch_calls_max: usize,
     /// Number of consecutive failures after which the next url is used.
     pub failures_max: u32,
+    /// `true` to refuse link-local addresses and metadata services, for nodes that were entered on the page.
+    pub refuses_metadata: bool,
 }
 
 impl Default for Limits {
@@ -36,6 +40,7 @@ impl Default for Limits {
             answer_bytes_max: 64 * 1024 * 1024,
             batch_calls_max: 100,
             failures_max: 3,
+            refuses_metadata: false,
         }
     }
 }
@@ -57,6 +62,9 @@ impl Limits {
             .input_buffer_size(BUFFER_BYTES)
             .output_buffer_size(BUFFER_BYTES)
             .build();
+        if self.refuses_metadata {
+            return Agent::with_parts(config, DefaultConnector::default(), NodeResolver::default());
+        }
         config.new_agent()
     }
 }

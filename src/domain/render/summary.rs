@@ -3,6 +3,7 @@
 //! Invariant: no field identifies a customer.
 
 use super::account::BalanceView;
+use super::chain_nodes::NodeChangeView;
 use crate::domain::asset::Mode;
 use crate::domain::fields::{Schema, schema, view};
 use crate::domain::money::{Cents, Currency, Total};
@@ -89,6 +90,11 @@ view! {
         maintenance: bool = false;
         /// Reason why no coin is on offer in live mode; null if one is, or if there is no live key.
         nothing_on_offer: Option<String> = null;
+        /// Nodes that operators entered or removed in the last seven days.
+        node_changes: Vec<NodeChangeView> = [{
+            "chain": "litecoin", "node": "electrums://electrum.example:50002", "removed": false,
+            "changedAt": "2026-11-21T09:30:00.000Z", "changedBy": "anna@shop.example"
+        }];
     }
 }
 

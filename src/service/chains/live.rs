@@ -8,7 +8,6 @@ use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::CHAINS;
 use crate::domain::network_fee::FeeEstimate;
-use crate::domain::observation::Observation;
 use crate::domain::refusal::Refusal;
 use crate::domain::requests::RequestCounter;
 use crate::domain::scanned::LaggingChains;
@@ -18,7 +17,7 @@ use crate::service::{Error, Service};
 use crate::store::chain_cursors::ChainCursor;
 use crate::store::wallets::{self, WalletRow};
 use crate::store::{Reader, chain_cursors};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Maximum time for which a node may leave a request unanswered, in milliseconds.
 const ANSWER_MS_MAX: i64 = 5 * SECOND_MS;
@@ -64,11 +63,25 @@ impl ReportedChainState {
     }
 }
 
+/// A chain that is followed, with its latest state.
+#[derive(Debug)]
+pub struct FollowedChain {
+    /// Settings of the chain.
+    pub live: LiveChain,
+    said: Mutex<ReportedChainState>,
+}
+
+impl FollowedChain {
+    fn new(live: LiveChain) -> Arc<FollowedChain> {
+        Arc::new(FollowedChain { live, said: Mutex::default() })
+    }
+}
+
 /// Settings of live mode, and the latest state of its chains.
 #[derive(Debug, Default)]
 pub struct LiveMode {
-    /// Chains that have nodes.
-    chains: Vec<(LiveChain, Mutex<ReportedChainState>)>,
+    /// Chains that have nodes. An operator may add and remove chains.
+    chains: RwLock<Vec<Arc<FollowedChain>>>,
     test_networks: bool,
     /// `true` if a signer command sends approved transfers.
     has_signer: bool,
@@ -81,9 +94,9 @@ pub struct LiveMode {
 impl LiveMode {
     /// Creates live mode with these chains. `test_networks` allows chains of test networks.
     pub fn new(chains: Vec<LiveChain>, test_networks: bool) -> LiveMode {
-        let chains = chains.into_iter();
+        let chains = chains.into_iter().map(FollowedChain::new).collect();
         LiveMode {
-            chains: chains.map(|one| (one, Mutex::default())).collect(),
+            chains: RwLock::new(chains),
             test_networks,
             has_signer: false,
             spare: SpareAddresses::default(),
@@ -103,14 +116,27 @@ impl LiveMode {
 
     /// Returns `true` if the settings name a node of the chain.
     pub(in crate::service) fn has_node(&self, chain: Chain) -> bool {
-        self.find_chain(chain).is_some()
+        self.has_chain(chain, |_| true)
+    }
+
+    /// Sets or removes the settings of a chain. The latest state of the chain is forgotten.
+    pub(super) fn set_chain(&self, chain: Chain, live: Option<LiveChain>) {
+        let mut chains = self.chains.write().unwrap_or_else(PoisonError::into_inner);
+        chains.retain(|one| one.live.chain != chain);
+        chains.extend(live.map(FollowedChain::new));
+    }
+
+    /// Returns `true` if the settings of the chain fulfil a condition. `false` for a chain without a node.
+    pub(super) fn has_chain(&self, chain: Chain, is: impl Fn(&LiveChain) -> bool) -> bool {
+        let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner);
+        chains.iter().any(|one| one.live.chain == chain && is(&one.live))
     }
 
     /// Returns the newest fee estimate of a chain's node.
     pub(in crate::service) fn fee_estimate(&self, chain: Chain) -> Option<FeeEstimate> {
-        let mut chains = self.chain_states();
-        let (_, said) = chains.find(|(one, _)| one.chain == chain)?;
-        said.fee_estimate
+        let chains = self.chain_states();
+        let found = chains.iter().find(|(one, _)| one.live.chain == chain);
+        found?.1.fee_estimate
     }
 
     /// Returns `true` if a wallet of the chain has this address, and the address has no owner.
@@ -119,11 +145,13 @@ impl LiveMode {
     }
 
     /// Returns the chains that have nodes, each with its latest state.
-    pub(super) fn chain_states(&self) -> impl Iterator<Item = (&LiveChain, ReportedChainState)> {
-        let said = |said: &Mutex<ReportedChainState>| {
-            said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn chain_states(&self) -> Vec<(Arc<FollowedChain>, ReportedChainState)> {
+        let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let state = |one: Arc<FollowedChain>| {
+            let said = one.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            (one, said)
         };
-        self.chains.iter().map(move |(one, of)| (one, said(of)))
+        chains.into_iter().map(state).collect()
     }
 
     /// Returns `true` if test networks, whose coins have no value, are allowed.
@@ -131,68 +159,16 @@ impl LiveMode {
         self.test_networks
     }
 
-    /// Returns the settings of a chain that has a node.
-    pub(super) fn find_chain(&self, chain: Chain) -> Option<&LiveChain> {
-        let found = self.chains.iter().find(|(one, _)| one.chain == chain);
-        found.map(|(one, _)| one)
-    }
-
     /// Changes the latest state of a chain.
-    fn update_state(&self, chain: Chain, say: impl FnOnce(&mut ReportedChainState)) {
-        if let Some((_, of)) = self.chains.iter().find(|(one, _)| one.chain == chain) {
-            say(&mut of.lock().unwrap_or_else(PoisonError::into_inner));
+    pub(super) fn update_state(&self, chain: Chain, say: impl FnOnce(&mut ReportedChainState)) {
+        let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(one) = chains.iter().find(|one| one.live.chain == chain) {
+            say(&mut one.said.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 }
 
 impl Service {
-    /// Records the problem and the number of watched addresses that a chain's follower reports.
-    pub fn record_follower_state(&self, chain: Chain, problem: Option<String>, watched: usize) {
-        self.live.update_state(chain, |said| {
-            (said.problem, said.watched) = (problem, watched);
-        });
-    }
-
-    /// Records whether a chain's node lacks a block that it should have.
-    pub fn record_missing_block(&self, chain: Chain, lacks_block: bool) {
-        self.live.update_state(chain, |said| said.lacks_block = lacks_block);
-    }
-
-    /// Takes the log lines that were recorded for a chain since the last call.
-    pub fn take_log_lines(&self, chain: Chain) -> Vec<String> {
-        let mut lines = Vec::new();
-        self.live.update_state(chain, |said| lines = std::mem::take(&mut said.lines));
-        lines
-    }
-
-    /// Keeps a log line about an observation until the database transaction is committed.
-    pub(super) fn log_when_committed(&self, noun: &str, what: &str, seen: &Observation) {
-        let (asset, chain) = (seen.asset, seen.asset.chain);
-        let (txid, position, id) = (&seen.txid, seen.position, asset.id);
-        let amount = asset.format_units(seen.amount);
-        let line = format!(
-            "{noun} {what}: chain={chain} txid={txid} position={position} asset={id} amount={amount}"
-        );
-        self.live.update_state(chain, |said| said.lines.push(line));
-    }
-
-    /// Records the time of a request for the newest block of a chain.
-    pub fn record_head_request_start(&self, chain: Chain, now: Time) {
-        self.live.update_state(chain, |said| said.asked_since = Some(now));
-    }
-
-    /// Records the end of a request for the newest block, with or without success.
-    pub fn record_head_request_end(&self, chain: Chain) {
-        self.live.update_state(chain, |said| said.asked_since = None);
-    }
-
-    /// Records the height of the newest block of a chain's node.
-    pub fn record_head_height(&self, chain: Chain, height: u32) {
-        self.live.update_state(chain, |said| {
-            (said.head_height, said.asked_since) = (Some(height), None);
-        });
-    }
-
     /// Returns `true` if the chain of a coin has been read recently enough for the coin to be selected.
     pub(in crate::service) fn is_chain_recently_read(
         &self,
@@ -201,20 +177,10 @@ impl Service {
         asset: &Asset,
         now: Time,
     ) -> bool {
-        let mut chains = self.live.chain_states();
         let lacks_block = mode.is_live()
-            && chains.any(|(one, said)| one.chain == asset.chain && said.lacks_block);
+            && (self.live.chain_states().iter())
+                .any(|(one, said)| one.live.chain == asset.chain && said.lacks_block);
         !lacks_block && scanned.is_on_offer(mode, asset, now)
-    }
-
-    /// Records the current fee estimate of a chain's node.
-    pub fn record_fee_estimate(&self, chain: Chain, estimate: FeeEstimate) {
-        self.live.update_state(chain, |said| said.fee_estimate = Some(estimate));
-    }
-
-    /// Adds `more` to the number of requests to a chain's nodes.
-    pub fn add_to_request_count(&self, now: Time, chain: Chain, more: u64) {
-        self.live.update_state(chain, |said| said.requests.add(now, more));
     }
 
     /// Returns the canonical text of an address to which money may be sent.
@@ -279,7 +245,7 @@ impl Service {
         let mut cursors = chain_cursors::all(db)?;
         cursors.retain(|cursor| match chain {
             Some(chain) => cursor.chain == chain,
-            None => self.live.find_chain(cursor.chain).is_some(),
+            None => self.live.has_node(cursor.chain),
         });
         let is_main =
             |of: &ChainCursor| WalletNetwork::Main.includes_node_network(of.chain, &of.network);
@@ -314,7 +280,7 @@ impl Service {
         db: &Reader<'_>,
         chain: Chain,
     ) -> Result<Option<String>, Error> {
-        if self.live.find_chain(chain).is_none() {
+        if !self.live.has_node(chain) {
             return Ok(None);
         }
         let cursor = chain_cursors::of_chain(db, chain)?.filter(|cursor| cursor.stopped.is_none());
@@ -346,7 +312,7 @@ impl Service {
         db: &Reader<'_>,
         chain: Chain,
     ) -> Result<Option<String>, Error> {
-        if self.live.find_chain(chain).is_none() && !self.live.test_networks {
+        if !self.live.has_node(chain) && !self.live.test_networks {
             return Ok(Some(chain.row().networks.0.to_owned()));
         }
         self.followed_network(db, chain)

@@ -34,7 +34,7 @@ impl LiveMode {
         let is_named = |one: &LiveChain| one.tokens.contains(&id);
         let exists = !asset.kind.has_contract()
             || contract_address(asset, &network).is_some()
-            || self.find_chain(chain).is_some_and(is_named);
+            || self.has_chain(chain, is_named);
         if !exists {
             return says(format!("{id} has no contract on {network}"));
         }

@@ -17,8 +17,8 @@ impl Service {
     pub fn chain_views(&self, now: Time) -> Result<Vec<ChainView>, Error> {
         self.read_snapshot(|db| {
             let scanned = chains::lagging_chains(db)?;
-            let each = self.live.chain_states();
-            each.map(|(chain, said)| chain_view(db, now, (chain, said), &scanned)).collect()
+            let each = self.live.chain_states().into_iter();
+            each.map(|(one, said)| chain_view(db, now, (&one.live, said), &scanned)).collect()
         })
     }
 

@@ -13,6 +13,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
 use crate::service::accounts::account_balances;
+use crate::service::chains::nodes::recent_node_changes;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::summary;
 use crate::store::{Reader, accounts, file, keys, transfers};
@@ -72,6 +73,7 @@ impl Service {
                 failing_endpoints: summary::count_failing_endpoints(db, mode)?,
                 maintenance: file::read_file_row(db)?.is_some_and(|file| file.maintenance),
                 nothing_on_offer: self.no_coin_reason(db, now, mode)?,
+                node_changes: recent_node_changes(db, now)?,
             })?)
         })
     }

@@ -9,6 +9,7 @@ use crate::domain::asset::{Chain, Mode};
 use crate::domain::progress::{Progress, ProgressSink};
 use crate::domain::time::Time;
 use crate::domain::wallet::INDEX_END;
+use crate::store::chain_nodes::{OF_OTHER_URL, REMOVE_OF_OTHER_URL};
 use crate::store::file::RESTORED;
 use crate::store::open::open_unshared;
 use crate::store::statement::{commands, values};
@@ -56,6 +57,8 @@ pub struct CopyChanges {
     pub deliveries: usize,
     /// Payouts and refunds whose state in the replaced file is later than in the copy.
     pub later: Vec<LaterTransfer>,
+    /// Chains whose node was removed, because it was entered under another public url.
+    pub nodes: Vec<Chain>,
     /// Warnings for the operator.
     pub warnings: Vec<String>,
 }
@@ -102,6 +105,7 @@ impl BackupCopy {
         &self,
         now: Time,
         next: &[NextIndex],
+        public_url: Option<&str>,
         tell: &mut ProgressSink<'_>,
     ) -> Result<CopyChanges, StoreError> {
         let mut conn = open_unshared(&self.temporary)?;
@@ -116,7 +120,7 @@ impl BackupCopy {
             tell(Progress::Note(&warning));
             warnings.push(warning);
         }
-        let held = prepare_in_transaction(&mut conn, &mut replaced, next, now);
+        let held = prepare_in_transaction(&mut conn, &mut replaced, next, public_url, now);
         let mut held = held.map_err(|error| self.explain_disk_full(error))?;
         held.warnings = warnings;
         conn.close().map_err(|(_, error)| error)?;
@@ -129,6 +133,7 @@ fn prepare_in_transaction(
     conn: &mut Connection,
     replaced: &mut ReplacedFile,
     next: &[NextIndex],
+    public_url: Option<&str>,
     now: Time,
 ) -> Result<CopyChanges, StoreError> {
     let tx = conn.transaction()?;
@@ -142,6 +147,7 @@ fn prepare_in_transaction(
         servers: HOLD_SERVERS.execute(&tx, &[])?,
         deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
         later: std::mem::take(&mut replaced.transfers),
+        nodes: remove_nodes_of_other_url(&tx, public_url, now)?,
         warnings: Vec::new(),
     };
     let here = RESTORED.first_on_conn(&tx, &[])?.unwrap_or_default();
@@ -151,6 +157,22 @@ fn prepare_in_transaction(
     FORGET_SETUP.execute(&tx, &[])?;
     tx.commit()?;
     Ok(held)
+}
+
+/// Removes the nodes that were entered under another public url. Returns their chains. Without a public url, the next
+/// server decides by its own.
+fn remove_nodes_of_other_url(
+    conn: &Connection,
+    public_url: Option<&str>,
+    now: Time,
+) -> Result<Vec<Chain>, StoreError> {
+    let Some(public_url) = public_url else {
+        return Ok(Vec::new());
+    };
+    let found = OF_OTHER_URL.all_on_conn(conn, named_params! { ":public_url": public_url })?;
+    let params = named_params! { ":public_url": public_url, ":now": now };
+    REMOVE_OF_OTHER_URL.execute(conn, params)?;
+    Ok(found)
 }
 
 /// Moves the next index of every wallet above all indexes that the wallet handed out according to the copy or the

@@ -28,6 +28,8 @@ const BACK_OFF: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest time that the first step waits for rates.
 const RATES_WAIT_MAX: Duration = Duration::from_secs(10);
+/// Interval at which a new thread checks whether it must end while it waits for the previous thread.
+const PREVIOUS_CHECK_EVERY: Duration = Duration::from_millis(100);
 /// Time for which money is expected after a payment address was shown, in milliseconds.
 const EXPECTED_MS: i64 = 15 * MINUTE_MS;
 
@@ -80,7 +82,7 @@ impl Drop for Follower {
 }
 
 impl Follower {
-    /// Starts a thread that follows a chain.
+    /// Starts a thread that follows a chain, after the `previous` thread of the chain has ended.
     ///
     /// # Errors
     ///
@@ -91,12 +93,15 @@ impl Follower {
         clock: Arc<Clock>,
         pace: PollIntervals,
         waker: Arc<ChainWaker>,
+        previous: Option<Follower>,
     ) -> std::io::Result<Follower> {
         let (end, ended) = channel();
         let own = Arc::clone(&waker);
         let thread = std::thread::Builder::new().name(format!("chain {}", watch.chain));
         thread.spawn(move || {
-            FollowerState::new(watch, connect, clock, pace, own).run_until_stopped();
+            if wait_for_previous(previous, &own) {
+                FollowerState::new(watch, connect, clock, pace, own).run_until_stopped();
+            }
             // The send fails if nothing waits for the end of the thread.
             let _ = end.send(());
         })?;
@@ -115,6 +120,15 @@ impl Follower {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         !matches!(ended.recv_timeout(within), Err(RecvTimeoutError::Timeout))
     }
+}
+
+/// Waits for the end of the previous thread of the chain. Returns `false` if the new thread must end as well.
+fn wait_for_previous(previous: Option<Follower>, waker: &ChainWaker) -> bool {
+    if let Some(previous) = previous {
+        previous.ask_to_stop();
+        while !waker.is_stopped() && !previous.wait_for_end(PREVIOUS_CHECK_EVERY) {}
+    }
+    !waker.is_stopped()
 }
 
 /// The state of a thread that follows a chain.

@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use crate::domain::asset::Chain;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 /// Interval at which a node is checked for a notification.
@@ -45,6 +45,18 @@ struct WakeSignals {
 impl ChainWaker {
     fn lock_signals(&self) -> MutexGuard<'_, WakeSignals> {
         self.woken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns a waker with the same signals, except the signal to end.
+    fn without_stop(&self) -> ChainWaker {
+        let WakeSignals { money, rates, .. } = *self.lock_signals();
+        let woken = Mutex::new(WakeSignals { stop: false, money, rates });
+        ChainWaker { woken, changed: Condvar::new() }
+    }
+
+    /// Returns `true` if the thread must end.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.lock_signals().stop
     }
 
     /// Signals that a payment is newly expected.
@@ -138,33 +150,43 @@ impl ChainWaker {
 }
 
 /// The wakers of all chains.
-pub struct ChainWakers(Vec<(Chain, Arc<ChainWaker>)>);
+pub struct ChainWakers(RwLock<Vec<(Chain, Arc<ChainWaker>)>>);
 
 impl Default for ChainWakers {
     fn default() -> ChainWakers {
         let waker = |chain: &Chain| (*chain, Arc::default());
-        ChainWakers(Chain::ALL.iter().map(waker).collect())
+        ChainWakers(RwLock::new(Chain::ALL.iter().map(waker).collect()))
     }
 }
 
 impl ChainWakers {
     /// Returns the waker of a chain.
     pub fn for_chain(&self, chain: Chain) -> Arc<ChainWaker> {
-        let found = self.0.iter().find(|(of, _)| *of == chain);
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().find(|(of, _)| *of == chain);
         found.map_or_else(Arc::default, |(_, waker)| Arc::clone(waker))
+    }
+
+    /// Replaces the waker of a chain, for a new thread. The old waker may have asked its thread to end.
+    pub fn renew_for_chain(&self, chain: Chain) -> Arc<ChainWaker> {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter_mut().find(|(of, _)| *of == chain);
+        found.map_or_else(Arc::default, |(_, waker)| {
+            *waker = Arc::new(waker.without_stop());
+            Arc::clone(waker)
+        })
     }
 
     /// Signals all chains that the first rates are known or not needed.
     pub fn signal_rates_ready(&self) {
-        for (_, waker) in &self.0 {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        for (_, waker) in all.iter() {
             waker.signal_rates_ready();
         }
     }
 
     /// Wakes the follower of a chain, because a new payment is expected.
     pub fn signal_expected_payment(&self, chain: Chain) {
-        if let Some((_, waker)) = self.0.iter().find(|(of, _)| *of == chain) {
-            waker.signal_expected_payment();
-        }
+        self.for_chain(chain).signal_expected_payment();
     }
 }

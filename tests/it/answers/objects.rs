@@ -10,13 +10,14 @@ const UNASSIGNED_ADDRESS: &str = "tb1qw508d6qejxtdg4y5r3zarvary0c5xw7kxpjzsx";
 /// Extended public key of a bitcoin wallet.
 const WALLET_KEY: &str = "zpub6rFR7y4Q2AijBEqTUquhVz398htDFrtymD9xYYfG1m4wAcvPhXNfE3EfH1r1ADqtfSdVCToUG868RvUUkgDKf31mGDtKsAYz2oz2AGutZYs";
 /// Collections whose objects are identified by a name in the path, each with the name of one object.
-const NAMED_COLLECTIONS: [(&str, &str); 8] = [
+const NAMED_COLLECTIONS: [(&str, &str); 9] = [
     ("customers", "ada"),
     ("pools", "solana"),
     ("exports", "invoices.csv"),
     ("payout-addresses", "solana"),
     ("coins", "LTC"),
     ("chains", "litecoin"),
+    ("chain-nodes", "litecoin"),
     ("snapshots", "one"),
     ("inbox", "other"),
 ];

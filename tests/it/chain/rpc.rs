@@ -11,6 +11,7 @@ const LIMITS: Limits = Limits {
     answer_bytes_max: 4096,
     batch_calls_max: 4,
     failures_max: 3,
+    refuses_metadata: false,
 };
 
 #[track_caller]

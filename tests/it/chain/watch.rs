@@ -77,6 +77,7 @@ pub const LIMITS: Limits = Limits {
     answer_bytes_max: 64 * 1024 * 1024,
     batch_calls_max: 100,
     failures_max: 3,
+    refuses_metadata: false,
 };
 
 /// Returns a client of the node at these URLs.

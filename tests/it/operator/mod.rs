@@ -1,6 +1,7 @@
 //! The operator interface: access rules and each resource.
 
 mod accounts;
+mod chain_nodes;
 mod checkout_settings;
 mod deliveries;
 mod deliveries_read;

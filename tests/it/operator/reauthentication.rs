@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const CONFIRM_PATH: &str = "/dashboard/api/session/confirm";
 const NULL: Value = Value::Null;
 /// Operations that always require a recent password.
-const ALWAYS_SENSITIVE: [&str; 32] = [
+const ALWAYS_SENSITIVE: [&str; 34] = [
     "addOwnAddress",
     "addWallet",
     "assignUnmatchedPayment",
@@ -29,6 +29,7 @@ const ALWAYS_SENSITIVE: [&str; 32] = [
     "importAddresses",
     "movePayout",
     "moveRefund",
+    "removeChainNode",
     "removePayoutAddress",
     "requestRefund",
     "resolveUnmatchedPayment",
@@ -38,6 +39,7 @@ const ALWAYS_SENSITIVE: [&str; 32] = [
     "rollEndpointSecret",
     "rollKey",
     "rollLegacySecret",
+    "setChainNode",
     "setPayoutAddress",
     "turnSecondFactorOff",
     "undoUnmatchedPayment",

@@ -14,6 +14,7 @@ const LIMITS: Limits = Limits {
     answer_bytes_max: 200_000,
     batch_calls_max: 100,
     failures_max: 3,
+    refuses_metadata: false,
 };
 
 /// Starts a server that negotiates a version, and then passes the connection to `does`.

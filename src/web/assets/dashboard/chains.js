@@ -2,6 +2,7 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, table, toast, localTime, words } from '../shared/dom.js';
+import { nodeSection } from './chain_nodes.js';
 import { head, txLink } from './list.js';
 import { wholeNumber } from './values.js';
 
@@ -11,7 +12,8 @@ import { wholeNumber } from './values.js';
 
 /** @param {Context} context */
 export async function show(context) {
-  const chains = /** @type {Chain[]} */ ((await operator('GET', 'chains')).data);
+  const [found, nodes] = await Promise.all([operator('GET', 'chains'), operator('GET', 'chain-nodes')]);
+  const chains = /** @type {Chain[]} */ (found.data);
   return h(
     'div',
     { class: 'page' },
@@ -23,7 +25,9 @@ export async function show(context) {
     chains.length === 0
       ? empty(
           'No chain has a node',
-          'Live payments are seen by nodes: start Coffer with a node for each chain. Test payments need none.',
+          nodes.data.length === 0
+            ? 'Live payments are seen by nodes. A sandbox simulates them.'
+            : 'Live payments are seen by nodes: connect a chain below. Test payments need none.',
           h('a', { class: 'button', href: 'docs/chains' }, 'How to take real money'),
         )
       : h(
@@ -31,6 +35,7 @@ export async function show(context) {
           { class: 'halves' },
           chains.map((one) => card(context, one)),
         ),
+    nodeSection(context, nodes.data),
   );
 }
 

@@ -63,18 +63,24 @@ const steps = {
  * Creates the list of the steps. `parts` replaces the link of an open step by its own controls.
  * @param {Context} context
  * @param {FirstSteps} found
+ * @param {"h2" | "h3"} heading
  * @param {Partial<Record<FirstStep["step"], import("../shared/dom.js").Child>>} [parts]
  */
-export function stepList(context, found, parts = {}) {
+export function stepList(context, found, heading, parts = {}) {
   return h(
     'ol',
     { class: 'steps' },
-    found.steps.map((one) => item(context, one, parts[one.step])),
+    found.steps.map((one) => item(context, one, heading, parts[one.step])),
   );
 }
 
-/** @param {Context} context @param {FirstStep} one @param {import("../shared/dom.js").Child} part */
-function item(context, one, part) {
+/**
+ * @param {Context} context
+ * @param {FirstStep} one
+ * @param {"h2" | "h3"} heading
+ * @param {import("../shared/dom.js").Child} part
+ */
+function item(context, one, heading, part) {
   const { title, text, action, href, ofService } = steps[one.step];
   const mayAct = context.isOperator || !ofService;
   const advice = mayAct ? text : `${text} The operator of this service does it.`;
@@ -85,7 +91,7 @@ function item(context, one, part) {
     h(
       'div',
       { class: 'stack' },
-      h('h3', null, title, one.done ? h('span', { class: 'visually-hidden' }, ' (done)') : null),
+      h(heading, null, title, one.done ? h('span', { class: 'visually-hidden' }, ' (done)') : null),
       one.done && !part ? null : h('p', null, advice),
       one.problem ? h('p', { class: 'quiet' }, `Now: ${one.problem}.`) : null,
       part ? h('div', { class: 'row' }, part) : one.done || !mayAct ? null : h('div', { class: 'row' }, link),
@@ -106,6 +112,6 @@ export function stepsCard(context, found) {
       h('h2', { id: 'first-steps' }, 'First steps'),
       h('span', { class: 'quiet' }, `${done} of ${found.steps.length} done`),
     ),
-    stepList(context, found),
+    stepList(context, found, 'h3'),
   );
 }

@@ -24,8 +24,9 @@ export async function show(context) {
   return h(
     'div',
     { class: 'page' },
-    head(account ? account.name : 'Welcome'),
+    head(account ? account.name : 'Welcome', null),
     steps ? stepsCard(context, steps) : null,
+    all ? nodeChanges(all) : null,
     taskList(context, summary, all, chains.data, pools.data),
     account && summary
       ? [sales(summary), balances(summary), invoices(context, summary)]
@@ -34,6 +35,26 @@ export async function show(context) {
           'An account is a merchant: its prices, its keys and its books. Everything begins with one.',
           isOperator ? h('a', { class: 'button primary', href: '#/start' }, 'Add account') : null,
         ),
+  );
+}
+
+/** Tells every operator of changes of nodes, for seven days. @param {Schemas["Summary"]} all */
+function nodeChanges(all) {
+  if (all.nodeChanges.length === 0) return null;
+  return h(
+    'section',
+    { class: 'note warn', 'aria-label': 'Changes of nodes' },
+    all.nodeChanges.map((one) =>
+      h(
+        'p',
+        null,
+        `${words(one.chain)}: the node ${one.node} was ${one.removed ? 'removed' : 'entered'} by ${one.changedBy}, `,
+        localTime(one.changedAt),
+        '. If this was not meant, ',
+        h('a', { href: '#/chains' }, 'check the nodes'),
+        '.',
+      ),
+    ),
   );
 }
 

@@ -43,7 +43,7 @@ export async function show(context) {
       ? h(
           'div',
           { class: 'card' },
-          stepList(context, found, {
+          stepList(context, found, 'h2', {
             test_payment: testPayment(context, invoice),
             real_payment: realPayment(context, found),
           }),

@@ -69,10 +69,14 @@ export function fillHelp(place, chain) {
     place,
     h(
       'details',
-      { class: 'stack' },
+      null,
       h('summary', null, 'Where to find this key'),
-      list ? list.map((one) => programHelp(one)) : derivedHelp(chain),
-      h('p', { class: 'quiet' }, 'Menus may have other names in your version of the program.'),
+      h(
+        'div',
+        { class: 'stack' },
+        list ? list.map((one) => programHelp(one)) : derivedHelp(chain),
+        h('p', { class: 'quiet' }, 'Menus may have other names in your version of the program.'),
+      ),
     ),
   );
 }

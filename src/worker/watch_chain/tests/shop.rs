@@ -131,8 +131,15 @@ impl Shop {
         let mut findings = Vec::new();
         let mut report = |finding| findings.push(format!("{finding:?}"));
         let (from, to) = (copy.file.path(), file.path());
-        let wanted =
-            RestoreRequest { from, to, replace: false, dry_run: false, next: &[], now: Time(0) };
+        let wanted = RestoreRequest {
+            from,
+            to,
+            replace: false,
+            dry_run: false,
+            public_url: None,
+            next: &[],
+            now: Time(0),
+        };
         restore(&wanted, &mut |_| {}, &mut report).unwrap();
         assert_eq!(findings, Vec::<String>::new());
         let shop = Shop {

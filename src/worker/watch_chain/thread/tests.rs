@@ -102,7 +102,8 @@ fn assert_hang_is_reported(waits_for_rates: bool) {
         waker.signal_rates_ready();
     }
     let follower =
-        Follower::start(watch, connect, clock, PollIntervals::for_chain(chain), waker).unwrap();
+        Follower::start(watch, connect, clock, PollIntervals::for_chain(chain), waker, None)
+            .unwrap();
     is_asked.recv().unwrap();
     let problem = |after_ms| {
         let chains = service.chain_views(NOW.plus_ms(after_ms)).unwrap();

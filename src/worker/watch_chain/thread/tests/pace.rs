@@ -245,7 +245,7 @@ fn expected_money_and_notifications_end_a_pause_except_after_a_failure() {
     let short = Pause::fixed(Duration::from_millis(1));
     assert!(waker.wait_pause(&clock, short, None::<fn() -> bool>));
     assert!(waker.take_expected_payment_signal() && !waker.take_expected_payment_signal());
-    let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker)).unwrap();
+    let follower = Follower::start(watch, connect, clock, pace, Arc::clone(&waker), None).unwrap();
     // The thread starts, reads to the head, and pauses for an hour.
     heads.recv().unwrap();
     heads.recv().unwrap();

@@ -1,0 +1,114 @@
+// Nodes of chains: which are in use, and the forms by which operators enter and remove them.
+
+import { form, operator } from '../shared/api.js';
+import { ask, badge, facts, h, toast, localTime, words } from '../shared/dom.js';
+import { actionButton } from './list.js';
+import { confirmAction } from './webhooks.js';
+
+/** @typedef {import("./dashboard.js").Context} Context */
+/** @typedef {import("openapi").components["schemas"]} Schemas */
+/** @typedef {Schemas["ChainNode"]} ChainNode */
+
+/** Urls that show the expected form, for each chain. @type {Record<string, string>} */
+const examples = {
+  bitcoin: 'electrums://electrum.example:50002 or http://user:password@127.0.0.1:8332',
+  litecoin: 'electrums://electrum.example:50002 or http://user:password@127.0.0.1:9332',
+  dogecoin: 'http://user:password@127.0.0.1:22555',
+};
+
+/** Creates the section of the nodes. @param {Context} context @param {ChainNode[]} nodes */
+export function nodeSection(context, nodes) {
+  if (nodes.length === 0) return null;
+  return h(
+    'section',
+    { class: 'stack', 'aria-labelledby': 'nodes' },
+    h('h2', { id: 'nodes' }, 'Nodes'),
+    h(
+      'p',
+      { class: 'quiet' },
+      'Coffer sees real payments through a node, an Electrum server or a provider. A url is tried before it is stored, ' +
+        'is never shown again, and is followed at once.',
+    ),
+    h(
+      'div',
+      { class: 'halves' },
+      nodes.map((one) => card(context, one)),
+    ),
+  );
+}
+
+/** @param {Context} context @param {ChainNode} one */
+function card(context, one) {
+  const name = words(one.chain);
+  const remove = async () => {
+    const isSure = await confirmAction(
+      `Remove node of ${name}?`,
+      'The chain is no longer followed: its coins are not on offer, and payments of open invoices are not seen.',
+      'Remove node',
+    );
+    return isSure && operator('DELETE', `chain-nodes/${one.chain}`);
+  };
+  const enter = h(
+    'button',
+    { type: 'button', class: 'small', onclick: () => enterNode(context, one) },
+    one.source === 'none' ? 'Connect chain…' : 'Change node…',
+  );
+  return h(
+    'section',
+    { class: 'card', 'aria-label': `Node of ${name}` },
+    h(
+      'div',
+      { class: 'row between' },
+      h('h3', null, name),
+      one.source === 'none' ? badge('no node', one.missing ? 'bad' : undefined) : badge('has a node', 'good'),
+    ),
+    one.missing
+      ? h('p', { class: 'note warn' }, 'A restore under another public url removed the node. Enter it again.')
+      : null,
+    facts(
+      ['Node', one.node ? h('span', { class: 'mono' }, one.node) : null],
+      ['Changed', one.changedAt ? h('span', null, localTime(one.changedAt), ` by ${one.changedBy}`) : null],
+    ),
+    one.source === 'settings'
+      ? h('p', { class: 'quiet' }, 'Named by --node or COFFER_NODE. Those nodes alone count: change them there.')
+      : h(
+          'div',
+          { class: 'row' },
+          enter,
+          one.source === 'file'
+            ? actionButton(context, 'Remove node…', 'The node is removed.', remove, 'small danger')
+            : null,
+        ),
+  );
+}
+
+/** Asks for the url of a node, and stores it once the node has answered. @param {Context} context @param {ChainNode} one */
+async function enterNode(context, one) {
+  const name = words(one.chain);
+  const made = await ask(`Connect ${name}`, (/** @type {(answer: any) => void} */ close) => [
+    h(
+      'p',
+      null,
+      'The node is asked for its network and newest block. Every operator is told of the change for seven days.',
+    ),
+    form({
+      fields: [
+        {
+          name: 'url',
+          label: 'Url of the node',
+          type: 'password',
+          required: true,
+          hint:
+            `Like ${examples[one.chain] ?? 'https://provider.example/v2/key or http://127.0.0.1:8545'}. ` +
+            'Several have commas between them: use two Electrum servers of different people.',
+        },
+      ],
+      submit: 'Connect node',
+      cancel: () => close(null),
+      send: async ({ url }) => close(await operator('PUT', `chain-nodes/${one.chain}`, { url: url.trim() })),
+    }),
+  ]);
+  if (!made) return;
+  toast(`${name} is connected: network ${made.network}, block ${made.height}.`);
+  await context.reload();
+}
