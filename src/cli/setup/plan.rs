@@ -230,7 +230,7 @@ impl SetupPlan {
             .collect();
         let answer = answers.ask(&question, is_optional, |urls| match urls {
             "none" => Ok((urls.to_owned(), false)),
-            _ => try_nodes(chain, urls, &headers).map(|tried| (urls.to_owned(), tried.is_test)),
+            _ => try_nodes(chain, urls, &headers).map(|is_test| (urls.to_owned(), is_test)),
         })?;
         match answer {
             None => {}
