@@ -14,6 +14,7 @@ mod temporary;
 pub use crate::service::Error;
 pub use sandbox::Sandbox;
 
+use crate::acme::AcmeSettings;
 use crate::chain::rates::RatesOrigin;
 use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::TimeSource;
@@ -40,7 +41,10 @@ pub struct Config {
     pub file: Option<PathBuf>,
     /// Address to listen on. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Separate address that serves only `/metrics`. `None`: the main address also serves `/metrics`.
+    /// Certificates by ACME: the main address has TLS. Needs a file that stays. `None`: plain HTTP.
+    pub acme: Option<AcmeSettings>,
+    /// Separate address that serves only `/metrics`. `None`: the main address also serves `/metrics`, with a
+    /// certificate by ACME only if a token is required.
     pub metrics_listen: Option<SocketAddr>,
     /// Token that `/metrics` requires. `None`: no token is required.
     pub metrics_token: Option<MetricsToken>,
@@ -100,6 +104,7 @@ impl Config {
             kind: FileKind::Sandbox,
             file: None,
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0),
+            acme: None,
             metrics_listen: None,
             metrics_token: None,
             public_url: None,
@@ -156,6 +161,7 @@ impl Server {
                 format!("a sandbox listens beyond loopback ({address}) with --allow-remote only");
             return Err(Error::Failed(problem));
         }
+        parts::check_acme(&config)?;
         let (file, durability, temporary) = match config.file.clone() {
             Some(file) => (file, Durability::Full, None),
             None => {

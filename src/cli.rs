@@ -2,6 +2,7 @@
 //!
 //! Invariant: standard output receives only the command's result.
 
+mod acme;
 mod checks;
 mod doctor;
 mod installed;

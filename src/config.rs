@@ -90,21 +90,37 @@ impl<'a> SettingValues<'a> {
     /// # Errors
     /// A message if the environment variable is not Unicode.
     pub fn text_value(&self, flag: &str) -> Result<Option<String>, String> {
-        if let Some(given) = self.matches.get_one::<String>(flag) {
-            return Ok(Some(given.clone()));
+        let setting = settings_of_command(self.command).find(|setting| setting.flag == flag);
+        let default = setting.and_then(|setting| setting.default);
+        Ok(self.given_value(flag)?.or_else(|| default.map(str::to_owned)))
+    }
+
+    /// Returns the value of a setting as the flag or the environment gives it, without the default.
+    ///
+    /// # Errors
+    /// A message if the environment variable is not Unicode.
+    pub fn given_value(&self, flag: &str) -> Result<Option<String>, String> {
+        // Clap panics at the name of an argument that the command does not have.
+        if !settings_of_command(self.command).any(|setting| setting.flag == flag) {
+            return Ok(None);
         }
+        match self.matches.get_one::<String>(flag) {
+            Some(given) => Ok(Some(given.clone())),
+            None => self.env_value(flag),
+        }
+    }
+
+    /// Returns the value of a setting in the environment.
+    fn env_value(&self, flag: &str) -> Result<Option<String>, String> {
         let Some(setting) = settings_of_command(self.command).find(|setting| setting.flag == flag)
         else {
             return Ok(None);
         };
         let Some(name) = setting.env_name() else {
-            return Ok(setting.default.map(str::to_owned));
+            return Ok(None);
         };
-        match (self.env)(&name).map(OsString::into_string) {
-            Some(Ok(text)) => Ok(Some(text)),
-            Some(Err(_)) => Err(format!("{name} must be text")),
-            None => Ok(setting.default.map(str::to_owned)),
-        }
+        let text = (self.env)(&name).map(OsString::into_string).transpose();
+        text.map_err(|_| format!("{name} must be text"))
     }
 
     /// Returns `true` if the flag or the environment variable of a setting is set.
@@ -129,26 +145,13 @@ impl<'a> SettingValues<'a> {
         if self.matches.get_flag(flag) {
             return Ok(true);
         }
-        match self.text_of_switch(flag)?.as_deref() {
+        match self.env_value(flag)?.as_deref() {
             None | Some("" | "0" | "false") => Ok(false),
             Some("1" | "true") => Ok(true),
             Some(other) => {
                 Err(format!("{flag} is {other:?} in the environment; it must be 1 or 0"))
             }
         }
-    }
-
-    /// Returns the text of a switch's environment variable; `None` if it is not set.
-    fn text_of_switch(&self, flag: &str) -> Result<Option<String>, String> {
-        let Some(setting) = settings_of_command(self.command).find(|setting| setting.flag == flag)
-        else {
-            return Ok(None);
-        };
-        let Some(name) = setting.env_name() else {
-            return Ok(None);
-        };
-        let text = (self.env)(&name).map(OsString::into_string).transpose();
-        text.map_err(|_| format!("{name} must be text"))
     }
 }
 
@@ -173,6 +176,7 @@ mod tests {
         assert_eq!(values.text_value("listen").unwrap().as_deref(), Some("1.2.3.4:5"));
         assert_eq!(values.text_value("file").unwrap().as_deref(), Some("env.db"));
         assert_eq!(values.text_value("rate-limit").unwrap().as_deref(), Some("600"));
+        assert_eq!(values.given_value("rate-limit"), Ok(None));
         assert_eq!(values.is_switch_on("exit-with-parent"), Ok(false));
     }
 

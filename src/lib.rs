@@ -12,11 +12,12 @@
 //! | [`store`] | SQLite: one writer that commits in groups, read connections, one module for each table | domain |
 //! | [`service`] | functions that operations, workers and commands share; each takes `now` and writes in one transaction | domain, store |
 //! | `api` | operations, each declared once: one file for each resource, found by its path, with inputs, declarations and functions | domain, store, service |
+//! | [`acme`] | certificates by ACME: the account, orders, challenges, and the certificate that connections use | domain, ureq, rustls |
 //! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, domain, clock, web |
 //! | [`web`] | files for browsers: pages, styles, scripts, languages, guides | domain, askama, flate2 |
 //! | [`outbound`] | the webhook client, which refuses private addresses | domain |
 //! | [`chain`] | nodes of real chains, followed step by step, and sources of rates | domain |
-//! | [`worker`] | work that falls due with time: chains, deliveries, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, outbound, domain, clock |
+//! | [`worker`] | work that falls due with time: chains, deliveries, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, acme, outbound, domain, clock |
 //! | [`clock`] | the system's time, read only here | domain |
 //! | [`config`] | SETTINGS: every flag with its environment variable, default and help | |
 //! | [`cli`] | commands and their output | all |
@@ -92,6 +93,7 @@
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types, clippy::float_arithmetic)]
 
+pub mod acme;
 mod api;
 pub mod app;
 pub mod chain;

@@ -2,14 +2,17 @@
 //!
 //! Invariant: a part stops before the parts that it needs, and the last user of the database file closes it.
 
+mod certificate;
 mod watching;
+
+pub(super) use certificate::check_acme;
 
 use super::Config;
 use super::commits::commit_hook;
 use super::control::SandboxControl;
 use super::following::{self, Followers};
 use super::open_files;
-use super::sockets::{bind, listening_url, routes_by_socket};
+use super::sockets::{MainSocket, bind, listening_url, routes_by_socket};
 use crate::chain::follow::AddressPools;
 use crate::chain::setting::FollowedNodeUrls;
 use crate::clock::Clock;
@@ -31,6 +34,7 @@ use crate::worker::prune::PruningWorker;
 use crate::worker::send::SignerJob;
 use crate::worker::watch_chain::ChainWakers;
 use crate::worker::{Waker, Wakers, run_worker};
+use certificate::AcmeParts;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -108,10 +112,18 @@ impl RunningParts {
             connections_max: open_files::raise_open_file_limit(config.limits.connections_max),
             ..config.limits
         };
-        let url = config.public_url.clone().unwrap_or_else(|| listening_url(address));
+        let acme = config.acme.clone();
+        let acme = acme.map(|settings| AcmeParts::open(settings, file, bind)).transpose()?;
+        let url = config.public_url.clone().unwrap_or_else(|| match &config.acme {
+            Some(settings) => settings.origin(),
+            None => listening_url(address),
+        });
         let (shared, runtime) =
             SharedParts::open(&store_options(&config, file, durability), &config, &url)?;
-        let listeners = routes_by_socket(&runtime, (socket, address), metrics, limits)?;
+        let tls = acme.as_ref().map(|acme| acme.tls());
+        let has_metrics = tls.is_none() || config.metrics_token.is_some();
+        let main = MainSocket { socket, address, tls, has_metrics };
+        let mut listeners = routes_by_socket(&runtime, main, metrics, limits)?;
         let (setup, is_begun) = shared.prepare_file(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
@@ -141,8 +153,14 @@ impl RunningParts {
         let watch = shared.start_watching_clock(&runtime, config.kind, &stopped);
         let rates = shared.start_rate_worker(&runtime, &config, &stopped);
         followers.start_all(&shared.nodes)?;
+        let acme = match acme {
+            Some(acme) => {
+                Some(acme.start(&runtime, &shared, (limits, &mut listeners), &stopped)?)
+            }
+            None => None,
+        };
         let rest = shared.start_workers(&runtime, &config, &stopped);
-        let workers = watch.into_iter().chain(rates).chain([rest]).collect();
+        let workers = watch.into_iter().chain(rates).chain(acme).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, ConnectionLimits)| {
             runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
@@ -215,7 +233,8 @@ impl SharedParts {
         let live = following::live_mode(&nodes, has_signer);
         let limits = config.server_limits;
         let service = Service::new(store, links, config.kind, check, limits, caches, live);
-        let service = Arc::new(service.with_activity(activity));
+        let watch = config.acme.is_some().then(Arc::default);
+        let service = Arc::new(service.with_activity(activity).with_certificate(watch));
         let shared = SharedParts {
             service,
             clock: Arc::new(clock),

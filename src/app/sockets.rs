@@ -2,10 +2,12 @@
 //!
 //! Invariant: if `/metrics` has a separate socket, no other socket serves that path.
 
-use crate::http::{ConnectionLimits, Listener, ListenerRoutes};
+use crate::http::{ConnectionLimits, Listener, ListenerRoutes, Tls};
 use crate::service::Error;
 use rustix::net::sockopt;
-use std::net::{SocketAddr, TcpListener};
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 use tokio::runtime::Runtime;
 
 /// Size of the kernel's send buffer of a connection, in bytes.
@@ -19,37 +21,65 @@ const BACKLOG: i32 = 1024;
 /// Maximum number of connections to the `/metrics` socket.
 const METRICS_CONNECTIONS_MAX: usize = 16;
 
+/// The main listening socket.
+pub(super) struct MainSocket {
+    pub(super) socket: TcpListener,
+    pub(super) address: SocketAddr,
+    /// TLS of the socket. `None`: plain HTTP.
+    pub(super) tls: Option<Arc<Tls>>,
+    /// `true` if the socket may serve `/metrics`.
+    pub(super) has_metrics: bool,
+}
+
 /// Binds a listening socket. Returns the socket, and the address with the actual port.
 pub(super) fn bind(
     address: SocketAddr,
     write_span_ms: u64,
 ) -> Result<(TcpListener, SocketAddr), Error> {
     let failed = |error: std::io::Error| Error::Failed(format!("{address}: {error}"));
-    let socket = TcpListener::bind(address).map_err(failed)?;
+    let socket = bind_any(address).map_err(failed)?;
     rustix::net::listen(&socket, BACKLOG).map_err(|error| failed(error.into()))?;
     let given = socket.local_addr().map_err(failed)?;
     limit_send_memory(&socket, write_span_ms);
     Ok((socket, given))
 }
 
+/// Binds a socket. On a system without IPv6, `[::]` means every IPv4 address.
+fn bind_any(address: SocketAddr) -> std::io::Result<TcpListener> {
+    match TcpListener::bind(address) {
+        Err(error)
+            if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+                && matches!(error.kind(), ErrorKind::AddrNotAvailable | ErrorKind::Unsupported) =>
+        {
+            TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port()))
+        }
+        bound => bound,
+    }
+}
+
 /// Returns the routes of each socket. With a separate `/metrics` socket, no other socket serves that path.
 pub(super) fn routes_by_socket(
     runtime: &Runtime,
-    (socket, address): (TcpListener, SocketAddr),
+    MainSocket { socket, address, tls, has_metrics }: MainSocket,
     metrics: Option<(TcpListener, SocketAddr)>,
     limits: ConnectionLimits,
 ) -> Result<Vec<(Listener, ConnectionLimits)>, Error> {
     let _inside = runtime.enter();
-    let listener = |socket, address, scope| {
-        Listener::new(socket, scope).map_err(|error| Error::Failed(format!("{address}: {error}")))
+    let listener = |socket, address, scope, tls| {
+        Listener::new(socket, scope, tls)
+            .map_err(|error| Error::Failed(format!("{address}: {error}")))
     };
     let Some((metrics, metrics_address)) = metrics else {
-        return Ok(vec![(listener(socket, address, ListenerRoutes::All)?, limits)]);
+        let scope = match has_metrics {
+            true => ListenerRoutes::All,
+            false => ListenerRoutes::AllButSeparate,
+        };
+        return Ok(vec![(listener(socket, address, scope, tls)?, limits)]);
     };
     log::info!("metrics served: url=http://{metrics_address}/metrics");
     let few = ConnectionLimits { connections_max: METRICS_CONNECTIONS_MAX, ..limits };
-    let all = listener(socket, address, ListenerRoutes::AllButSeparate)?;
-    let metrics = listener(metrics, metrics_address, ListenerRoutes::OnlySeparate)?;
+    let all = listener(socket, address, ListenerRoutes::AllButSeparate, tls)?;
+    let metrics = listener(metrics, metrics_address, ListenerRoutes::OnlySeparate, None)?;
     Ok(vec![(all, limits), (metrics, few)])
 }
 

@@ -1,6 +1,7 @@
 //! `coffer doctor`: checks the configuration, the file, the nodes and the rate sources. The command prints one line
 //! for each check, with a fix for each problem.
 
+use super::acme::{acme_domain, check_certificate};
 use super::checks::{Check, print_checks};
 use super::keeping::database_path;
 use super::live::check_server;
@@ -57,16 +58,21 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     let as_json = wants_json("doctor", matches)?;
     let values = SettingValues::new("doctor", matches);
     if matches.get_flag("live") {
-        return print_checks(&[check_server(listen_address(&values)?)?], None, as_json);
+        let domain = acme_domain(&values)?;
+        let check = check_server(listen_address(&values)?, domain.as_deref())?;
+        return print_checks(&[check], None, as_json);
     }
     // SQLite keeps its log beside the file, also if the file is opened through a symbolic link.
     let path = resolve_links(&database_path("doctor", matches)?);
     let text = |flag| values.text_value(flag).map_err(Error::Failed);
-    let mut checked = vec![check_url(text("public-url")?.as_deref())];
+    let domain = acme_domain(&values)?;
+    let url = text("public-url")?.or_else(|| domain.map(|domain| format!("https://{domain}")));
+    let mut checked = vec![check_url(url.as_deref())];
     checked.push(check_folder(&path));
     checked.push(check_open_files(read_connections_max(&values)?));
     checked.push(check_metrics(&values)?);
     let now = Clock::new(0, None).real_now();
+    checked.extend(check_certificate(&values, &path, now)?);
     let accepted = matches.get_flag("accept-clock").then_some(now);
     if let Some(wall) = accepted {
         accept_wall_clock(&path, wall)?;
@@ -139,7 +145,8 @@ fn check_url(public_url: Option<&str>) -> Check {
         }
         Some(_) => None,
     };
-    let mend = "start `coffer serve` with --public-url https://…, behind a proxy with TLS";
+    let mend =
+        "start `coffer serve` with --public-url https://…, behind a proxy with TLS, or with --acme";
     let complaint =
         complaint.map(|about| FileProblem { about: about.to_owned(), mend: mend.to_owned() });
     ("public url".to_owned(), complaint.into_iter().collect())
@@ -183,8 +190,11 @@ fn check_open_files(connections_max: usize) -> Check {
 
 /// Checks that `/metrics` is protected. Its counters reveal sales figures.
 fn check_metrics(values: &SettingValues<'_>) -> Result<Check, Error> {
-    let address = metrics_address(values)?.map_or_else(|| listen_address(values), Ok)?;
-    let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback();
+    let separate = metrics_address(values)?;
+    // With a certificate of its own, the server shows counters at the main address only for a token.
+    let is_hidden = separate.is_none() && acme_domain(values)?.is_some();
+    let address = separate.map_or_else(|| listen_address(values), Ok)?;
+    let is_open = metrics_token(values)?.is_none() && !address.ip().is_loopback() && !is_hidden;
     let complaint = is_open.then(|| FileProblem {
         about: format!("/metrics is open to everybody who reaches {address}"),
         mend: "start `coffer serve` with COFFER_METRICS_TOKEN, or with --metrics-listen 127.0.0.1:9090"

@@ -3,6 +3,7 @@
 //! Invariant: no file is opened, and the check ends within seconds.
 
 use super::checks::Check;
+use crate::acme::connect_unverified;
 use crate::service;
 use crate::store::doctor::FileProblem;
 use std::io::{Error, ErrorKind, Read, Write};
@@ -14,22 +15,29 @@ const STEP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum bytes read from the response: enough for its status line.
 const ANSWER_BYTES: usize = 256;
 
-/// Checks the server that listens on this address.
+/// Checks the server that listens on this address, with TLS for the domain if there is one.
 ///
 /// # Errors
 ///
 /// The port is 0, which no running server has.
-pub(super) fn check_server(listen: SocketAddr) -> Result<Check, service::Error> {
+pub(super) fn check_server(
+    listen: SocketAddr,
+    domain: Option<&str>,
+) -> Result<Check, service::Error> {
     if listen.port() == 0 {
         let problem = "--listen must name the port of the server that is asked, not 0";
         return Err(service::Error::Failed(problem.to_owned()));
     }
     let address = local_address(listen);
-    let complaint = match check_readiness(address) {
+    let scheme = if domain.is_some() { "https" } else { "http" };
+    let complaint = match check_readiness(address, domain) {
         Ok((true, _)) => None,
         Ok((false, answer)) => Some(FileProblem {
             about: format!("{address} is not ready: {answer}"),
-            mend: format!("see http://{address}/readyz?verbose and the log"),
+            mend: format!(
+                "see {scheme}://{}/readyz?verbose and the log",
+                domain.map_or(address.to_string(), str::to_owned)
+            ),
         }),
         Err(error) => Some(FileProblem {
             about: format!("nothing answers at {address}: {error}"),
@@ -52,11 +60,20 @@ fn local_address(listen: SocketAddr) -> SocketAddr {
 }
 
 /// Returns `true` if the server is ready, with the status line of its response.
-fn check_readiness(address: SocketAddr) -> Result<(bool, String), Error> {
-    let mut stream = TcpStream::connect_timeout(&address, STEP_TIMEOUT)?;
+fn check_readiness(address: SocketAddr, domain: Option<&str>) -> Result<(bool, String), Error> {
+    let stream = TcpStream::connect_timeout(&address, STEP_TIMEOUT)?;
     stream.set_read_timeout(Some(STEP_TIMEOUT))?;
     stream.set_write_timeout(Some(STEP_TIMEOUT))?;
-    let request = format!("GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let Some(domain) = domain else {
+        return request_readiness(stream, &address.to_string());
+    };
+    // The request has no secret, and the address is of this machine, so any certificate will do.
+    request_readiness(connect_unverified(stream, domain, &[b"http/1.1"])?, domain)
+}
+
+/// Sends the request and reads the status of its response.
+fn request_readiness(mut stream: impl Read + Write, host: &str) -> Result<(bool, String), Error> {
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
     // The first bytes contain the status. The rest of the response could arrive very slowly.
     let mut answer = [0; ANSWER_BYTES];

@@ -1,5 +1,6 @@
 //! `coffer sandbox` and `coffer serve`.
 
+use super::acme;
 use super::logging::log_to_stderr;
 use super::nodes::configured_nodes;
 use super::output::print_line;
@@ -61,6 +62,7 @@ pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
     config.creations_per_minute = parse_value("rate-limit", &rate, "a whole number")?;
     config.rates = rates_source(&values)?;
     config.nodes = configured_nodes(&values)?;
+    acme::read_acme_settings(&values, &mut config)?;
     read_command_settings(&values, &mut config)?;
     serve_until_stopped(&values, config, ready_line)
 }
@@ -274,10 +276,23 @@ async fn wait_for_stdin_end() {
     let _ = hears.await;
 }
 
-/// Returns the address to listen on.
+/// Returns the address to listen on. With a certificate by ACME the default is the port of HTTPS.
 pub(super) fn listen_address(values: &SettingValues<'_>) -> Result<SocketAddr, Error> {
-    let text = values.text_value("listen").map_err(Error::Failed)?;
-    resolve_address("listen", &text.unwrap_or_default())
+    let flag = "listen";
+    let text = match acme::acme_domain(values)? {
+        Some(_) => {
+            values.given_value(flag).map(|given| Some(given.unwrap_or(acme::LISTEN.to_owned())))
+        }
+        None => values.text_value(flag),
+    };
+    resolve_address(flag, &text.map_err(Error::Failed)?.unwrap_or_default())
+}
+
+/// Returns the address for plain HTTP beside HTTPS.
+pub(super) fn acme_http_address(values: &SettingValues<'_>) -> Result<Option<SocketAddr>, Error> {
+    let flag = "acme-http-listen";
+    let text = values.text_value(flag).map_err(Error::Failed)?;
+    text.map(|text| resolve_address(flag, &text)).transpose()
 }
 
 /// Returns the separate address for `/metrics`.

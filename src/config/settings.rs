@@ -5,6 +5,12 @@ use super::Setting;
 /// Commands that run a server.
 pub static SERVERS: &[&str] = &["serve", "sandbox"];
 
+/// Commands that read the state of the certificate.
+const ACME: &[&str] = &["serve", "doctor"];
+
+/// Directory of the default certificate authority.
+const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+
 /// All settings of all commands.
 pub static SETTINGS: &[Setting] = &[
     Setting {
@@ -13,6 +19,48 @@ pub static SETTINGS: &[Setting] = &[
         default: Some("127.0.0.1:8080"),
         help: "Address to listen on; port 0 picks a free one",
         commands: &["serve", "sandbox", "doctor"],
+    },
+    Setting {
+        flag: "acme",
+        value: Some("DOMAIN"),
+        default: None,
+        help: "Get a certificate for this domain by ACME, and serve HTTPS; --listen then defaults to [::]:443",
+        commands: ACME,
+    },
+    Setting {
+        flag: "acme-agree",
+        value: None,
+        default: None,
+        help: "Agree to the terms of the certificate authority; without it, --acme shows their URL and ends",
+        commands: &["serve"],
+    },
+    Setting {
+        flag: "acme-http",
+        value: None,
+        default: None,
+        help: "With --acme, also answer plain HTTP: challenges, and redirects to HTTPS",
+        commands: &["serve"],
+    },
+    Setting {
+        flag: "acme-http-listen",
+        value: Some("ADDR"),
+        default: None,
+        help: "Address of --acme-http; default: port 80 of the address of --listen",
+        commands: &["serve"],
+    },
+    Setting {
+        flag: "acme-directory",
+        value: Some("URL"),
+        default: Some(LETS_ENCRYPT),
+        help: "Directory of the certificate authority",
+        commands: ACME,
+    },
+    Setting {
+        flag: "acme-ca",
+        value: Some("PATH"),
+        default: None,
+        help: "PEM file of the authorities to trust for --acme-directory, for an authority that is not public",
+        commands: &["serve"],
     },
     Setting {
         flag: "metrics-listen",
@@ -32,7 +80,7 @@ pub static SETTINGS: &[Setting] = &[
         flag: "public-url",
         value: Some("URL"),
         default: None,
-        help: "Base of every URL in responses; default: the listening address",
+        help: "Base of every URL in responses; default: https:// and the domain of --acme, or the listening address",
         commands: &["serve", "sandbox", "user", "restore", "doctor"],
     },
     Setting {

@@ -6,6 +6,7 @@
 use super::live::Handover;
 use super::slots::{AnswerGuard, READING_ANSWER, SENDING_BODY, Seat, Slot};
 use super::stream::{BrokenStream, ReplyBody};
+use super::tls::ClientStream;
 use hyper::Version;
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -16,7 +17,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
 /// Number of equal parts of the period over which a client's read rate is measured. A slow client is disconnected up
@@ -44,8 +44,8 @@ impl MinReadRate {
 
 /// A socket that disconnects a client that reads too slowly.
 pub(super) struct Socket {
-    /// The TCP stream, `None` after a live stream has taken the socket.
-    inner: Option<TokioIo<TcpStream>>,
+    /// The stream, `None` after a live stream has taken the socket.
+    inner: Option<TokioIo<ClientStream>>,
     handover: Handover,
     seat: Arc<Seat>,
     pace: MinReadRate,
@@ -68,9 +68,9 @@ struct SlowReader {
 }
 
 impl Socket {
-    /// Wraps a TCP stream. If an answer is a live stream, `handover` passes the live stream to this socket.
+    /// Wraps a stream. If an answer is a live stream, `handover` passes the live stream to this socket.
     pub(super) fn new(
-        stream: TcpStream,
+        stream: ClientStream,
         seat: Arc<Seat>,
         pace: MinReadRate,
         handover: Handover,
@@ -78,16 +78,16 @@ impl Socket {
         Socket { inner: Some(TokioIo::new(stream)), handover, seat, pace, slow: None }
     }
 
-    /// Returns the TCP stream.
+    /// Returns the stream.
     ///
     /// # Errors
-    /// An I/O error if a live stream has taken the TCP stream.
-    fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<TcpStream>>> {
+    /// An I/O error if a live stream has taken the stream.
+    fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<ClientStream>>> {
         let stream = self.inner.as_mut().map(Pin::new);
         stream.ok_or_else(|| io::Error::other("a live stream goes on without hyper"))
     }
 
-    /// Updates the client's progress after a write. Fails with `TimedOut` if the client reads too slowly.
+    /// Updates the client's progress after a write or a flush. Fails with `TimedOut` if the client reads too slowly.
     fn track_write(
         &mut self,
         context: &mut Context<'_>,
@@ -204,7 +204,9 @@ impl Write for Socket {
             };
             begun.continue_on(taken);
         }
-        socket.stream()?.poll_flush(context)
+        // TLS keeps data that the system has not accepted yet, so a flush may wait for the client, too.
+        let flushed = socket.stream()?.poll_flush(context).map_ok(|()| 0);
+        socket.track_write(context, flushed).map_ok(drop)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -217,7 +219,7 @@ impl Drop for Socket {
         if self.slow.as_ref().is_some_and(|slow| slow.waiting.is_some()) {
             // Discards unsent bytes. If the option cannot be set, the system keeps the bytes until its own timeout.
             if let Some(stream) = &self.inner {
-                let _ = stream.inner().set_zero_linger();
+                let _ = stream.inner().tcp().set_zero_linger();
             }
         }
     }

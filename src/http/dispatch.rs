@@ -27,7 +27,9 @@ use call_notice::CallNotice;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY,
+};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
 use std::mem;
@@ -41,6 +43,9 @@ const HEADER_BYTES_MAX: usize = 16 * 1024;
 
 /// Delay of an answer to an unknown key.
 const UNAUTHORIZED_DELAY: Duration = Duration::from_millis(200);
+
+/// Tells browsers to use HTTPS for a year.
+const HTTPS_ONLY: &str = "max-age=31536000";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
@@ -70,6 +75,8 @@ impl std::error::Error for DroppedAnswer {}
 pub(super) struct Dispatcher {
     pub(super) front: Arc<Front>,
     router: Router,
+    /// `true` if the listener has TLS, so that answers tell browsers to use HTTPS only.
+    has_tls: bool,
 }
 
 /// Creates the state that handlers share.
@@ -90,9 +97,9 @@ pub fn create_front(
 
 impl Dispatcher {
     /// Creates the dispatcher of a listener that serves these routes.
-    pub(super) fn new(front: Arc<Front>, scope: ListenerRoutes) -> Dispatcher {
+    pub(super) fn new(front: Arc<Front>, scope: ListenerRoutes, has_tls: bool) -> Dispatcher {
         let router = Router::new(routes(front.sandbox.is_some()), scope);
-        Dispatcher { front, router }
+        Dispatcher { front, router, has_tls }
     }
 
     /// Answers a request. The body is read even if the request is refused: an unread body would force the server to
@@ -150,7 +157,10 @@ impl Dispatcher {
             }
             RouteMatch::Nothing => refused(Refusal::not_found("path").into()),
         };
-        let reply = with_common_headers(reply, &method, form, is_whole, id);
+        let mut reply = with_common_headers(reply, &method, form, is_whole, id);
+        if self.has_tls {
+            reply = reply.with_static_header(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+        }
         if let Some(call_notice) = call_notice {
             call_notice.notify(front, id, &reply);
         }

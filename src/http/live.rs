@@ -122,6 +122,7 @@ fn encode_chunk(piece: &[u8]) -> Vec<u8> {
     [size.as_bytes(), piece, b"\r\n"].concat()
 }
 
+/// Writes all bytes and flushes the socket. Without the flush, TLS could keep the end of a chunk until the next chunk.
 async fn write_all(socket: &mut (impl Write + Unpin), mut bytes: &[u8]) -> io::Result<()> {
     poll_fn(|context| {
         while !bytes.is_empty() {
@@ -131,7 +132,7 @@ async fn write_all(socket: &mut (impl Write + Unpin), mut bytes: &[u8]) -> io::R
             }
             bytes = bytes.get(written..).unwrap_or_default();
         }
-        Poll::Ready(Ok(()))
+        Pin::new(&mut *socket).poll_flush(context)
     })
     .await
 }

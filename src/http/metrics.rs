@@ -5,6 +5,7 @@
 use crate::domain::apikey;
 use crate::domain::render::chains::ChainView;
 use crate::domain::signature::is_equal_constant_time;
+use crate::service::certificate::CertificateFigures;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,6 +60,8 @@ pub(super) struct Gauges {
     pub(super) rates_missing: usize,
     /// Progress of each chain that has nodes.
     pub(super) chains: Vec<ChainView>,
+    /// Figures of the certificate of `--acme`.
+    pub(super) certificate: Option<CertificateFigures>,
 }
 
 /// Counters of answers, for each operation and class of status.
@@ -110,6 +113,9 @@ impl Metrics {
         page.push_str("# HELP coffer_rates_missing Coins without a fresh rate in live mode, once for each currency; 0 where none is needed.\n# TYPE coffer_rates_missing gauge\n");
         page.push_str(&format!("coffer_rates_missing {}\n", gauges.rates_missing));
         add_chain_metrics(&mut page, &gauges.chains);
+        if let Some(figures) = gauges.certificate {
+            add_certificate_gauges(&mut page, figures);
+        }
         page
     }
 }
@@ -122,6 +128,14 @@ fn add_file_gauges(page: &mut String, gauges: &Gauges) {
         "# HELP coffer_wal_bytes Size of the write-ahead log.\n# TYPE coffer_wal_bytes gauge\n",
     );
     page.push_str(&format!("coffer_wal_bytes {}\n", gauges.log_bytes));
+}
+
+/// Adds the gauges of the certificate to the page.
+fn add_certificate_gauges(page: &mut String, figures: CertificateFigures) {
+    page.push_str("# HELP coffer_certificate_end_seconds When the certificate of --acme ends, in Unix seconds; 0 without one.\n# TYPE coffer_certificate_end_seconds gauge\n");
+    page.push_str(&format!("coffer_certificate_end_seconds {}\n", figures.not_after_s));
+    page.push_str("# HELP coffer_certificate_warning 1 while there is no certificate, its renewal has failed for a day, or a sixth of its lifetime is left.\n# TYPE coffer_certificate_warning gauge\n");
+    page.push_str(&format!("coffer_certificate_warning {}\n", u8::from(figures.is_warned)));
 }
 
 /// Adds the progress and the number of requests of each chain to the page.

@@ -95,6 +95,7 @@ async fn send_metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
         log_bytes: service.wal_bytes(),
         rates_missing: service.missing_rate_count(call.now)?,
         chains: service.chain_views(call.now)?,
+        certificate: service.certificate().map(|watch| watch.figures(call.now)),
     });
     Ok(Reply::text(StatusCode::OK, "text/plain; version=0.0.4", page))
 }

@@ -7,13 +7,15 @@ use super::connection::{IncomingBody, MinReadRate, Socket, TrackedBody};
 use super::dispatch::{Dispatcher, DroppedAnswer};
 use super::front::Front;
 use super::live::Handover;
+use super::plain_http::PlainHttp;
 use super::route::ListenerRoutes;
 use super::slots::{Slot, SlotOutcome, Slots};
+use super::tls::{ClientStream, Tls};
 use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -77,16 +79,40 @@ const DRAIN_PAUSE_MS: u64 = 250;
 /// A listening socket before it is served.
 pub struct Listener {
     inner: TcpListener,
-    scope: ListenerRoutes,
+    purpose: Purpose,
+}
+
+/// What a listener serves.
+enum Purpose {
+    /// Routes, with or without TLS.
+    Routes(ListenerRoutes, Option<Arc<Tls>>),
+    /// Plain HTTP beside a listener with TLS.
+    Plain(Arc<PlainHttp>),
 }
 
 /// State for accepting and serving connections.
 struct Acceptor {
-    dispatcher: Arc<Dispatcher>,
+    front: Arc<Front>,
     limits: ConnectionLimits,
     slots: Arc<Slots>,
-    builder: http1::Builder,
+    protocol: Protocol,
+    answers: Answers,
+    tls: Option<Arc<Tls>>,
     graceful: GracefulShutdown,
+}
+
+/// Settings of HTTP that connections share.
+#[derive(Clone)]
+struct Protocol {
+    builder: http1::Builder,
+    pace: MinReadRate,
+}
+
+/// Answers to the requests of a connection.
+#[derive(Clone)]
+enum Answers {
+    Routes(Arc<Dispatcher>),
+    Plain(Arc<PlainHttp>),
 }
 
 impl Listener {
@@ -95,9 +121,26 @@ impl Listener {
     ///
     /// # Errors
     /// I/O errors of the system.
-    pub fn new(socket: std::net::TcpListener, scope: ListenerRoutes) -> io::Result<Listener> {
+    pub fn new(
+        socket: std::net::TcpListener,
+        scope: ListenerRoutes,
+        tls: Option<Arc<Tls>>,
+    ) -> io::Result<Listener> {
+        Listener::with_purpose(socket, Purpose::Routes(scope, tls))
+    }
+
+    /// Wraps a listening socket for plain HTTP beside a listener with TLS. Must be called inside the runtime that
+    /// serves the socket.
+    ///
+    /// # Errors
+    /// I/O errors of the system.
+    pub fn plain(socket: std::net::TcpListener, plain: Arc<PlainHttp>) -> io::Result<Listener> {
+        Listener::with_purpose(socket, Purpose::Plain(plain))
+    }
+
+    fn with_purpose(socket: std::net::TcpListener, purpose: Purpose) -> io::Result<Listener> {
         socket.set_nonblocking(true)?;
-        TcpListener::from_std(socket).map(|inner| Listener { inner, scope })
+        TcpListener::from_std(socket).map(|inner| Listener { inner, purpose })
     }
 
     /// Serves connections until `stop` is true, then waits for answers in progress.
@@ -107,27 +150,35 @@ impl Listener {
         limits: ConnectionLimits,
         mut stop: watch::Receiver<bool>,
     ) {
-        let dispatcher = Arc::new(Dispatcher::new(front, self.scope));
-        let acceptor = Acceptor::new(dispatcher, limits);
+        let acceptor = Acceptor::new(front, self.purpose, limits);
         tokio::select! {
             _ = stop.wait_for(|stop| *stop) => {}
             () = acceptor.accept_from(&self.inner) => {}
             () = acceptor.close_silent() => {}
         }
-        acceptor.dispatcher.front.close();
+        acceptor.front.close();
         drop(self.inner);
         acceptor.drain().await;
     }
 }
 
 impl Acceptor {
-    fn new(dispatcher: Arc<Dispatcher>, limits: ConnectionLimits) -> Acceptor {
-        let slots = Slots::new(limits.connections_max, dispatcher.front.clock.stopwatch());
+    fn new(front: Arc<Front>, purpose: Purpose, limits: ConnectionLimits) -> Acceptor {
+        let slots = Slots::new(limits.connections_max, front.clock.stopwatch());
         let mut builder = http1::Builder::new();
         // Hyper's own header timeout would create a timer for each request. `close_silent` enforces the time limit
         // instead.
         builder.header_read_timeout(None).max_buf_size(BUFFER_BYTES_MAX);
-        Acceptor { dispatcher, limits, slots, builder, graceful: GracefulShutdown::new() }
+        let pace = MinReadRate::new(limits.write_bytes_min, limits.write_span_ms);
+        let (answers, tls) = match purpose {
+            Purpose::Routes(scope, tls) => {
+                let dispatcher = Dispatcher::new(Arc::clone(&front), scope, tls.is_some());
+                (Answers::Routes(Arc::new(dispatcher)), tls)
+            }
+            Purpose::Plain(plain) => (Answers::Plain(plain), None),
+        };
+        let (protocol, graceful) = (Protocol { builder, pace }, GracefulShutdown::new());
+        Acceptor { front, limits, slots, protocol, answers, tls, graceful }
     }
 
     /// Accepts connections in an endless loop.
@@ -161,7 +212,7 @@ impl Acceptor {
 
     /// Waits for a slot for a connection of this peer. Returns `None` if the client has used its share of the slots.
     async fn slot_for(&self, peer: IpAddr) -> Option<Slot> {
-        let is_proxy = (self.dispatcher.front.trusted_proxy)(peer);
+        let is_proxy = (self.front.trusted_proxy)(peer);
         let is_near = peer.is_loopback() && !self.limits.loopback_is_limited;
         let client = (!is_proxy && !is_near).then_some(peer);
         loop {
@@ -181,31 +232,34 @@ impl Acceptor {
     fn serve(&self, stream: TcpStream, peer: IpAddr, slot: Slot) {
         // Sends small answers at once. If the option cannot be set, small answers are only delayed.
         let _ = stream.set_nodelay(true);
-        let (dispatcher, slot) = (Arc::clone(&self.dispatcher), Arc::new(slot));
-        let (seat, handover) = (Arc::clone(&slot.seat), Handover::default());
-        let pace = MinReadRate::new(self.limits.write_bytes_min, self.limits.write_span_ms);
-        let socket = Socket::new(stream, Arc::clone(&seat), pace, handover.clone());
-        let service = service_fn(move |request: Request<Incoming>| {
-            let dispatcher = Arc::clone(&dispatcher);
-            let (slot, handover) = (Arc::clone(&slot), handover.clone());
-            async move {
-                let (seat, version) = (Arc::clone(&slot.seat), request.version());
-                let request = request.map(|body| IncomingBody::new(body, Arc::clone(&seat)));
-                let answering = seat.begin_request().await;
-                let response = dispatcher.dispatch(peer, request).await?;
-                Ok::<_, DroppedAnswer>(
-                    response
-                        .map(|body| TrackedBody::new(body, answering, (&slot, &handover), version)),
-                )
+        let (answers, slot) = (self.answers.clone(), Arc::new(slot));
+        let seat = Arc::clone(&slot.seat);
+        let task = match &self.tls {
+            None => {
+                let stream = ClientStream::Plain(stream);
+                let connection = self.protocol.connect(stream, peer, answers, slot);
+                tokio::spawn(log_end(self.graceful.watch(connection)))
             }
-        });
-        let connection = self.builder.serve_connection(socket, service);
-        let connection = self.graceful.watch(connection);
-        let task = tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                log::debug!("connection ended: error={error}");
+            Some(tls) => {
+                let (tls, protocol) = (Arc::clone(tls), self.protocol.clone());
+                let watcher = self.graceful.watcher();
+                tokio::spawn(async move {
+                    let stream = match tls.accept(stream).await {
+                        Ok(Some(stream)) => stream,
+                        Ok(None) => return,
+                        Err(error) => return log::debug!("handshake failed: error={error}"),
+                    };
+                    let answers = match &stream {
+                        ClientStream::Plain(_) => Answers::Plain(Arc::clone(&tls.plain)),
+                        ClientStream::Tls(_) => answers,
+                    };
+                    // The time for the first request starts after the handshake.
+                    slot.seat.end_wait(0);
+                    let connection = protocol.connect(stream, peer, answers, slot);
+                    log_end(watcher.watch(connection)).await;
+                })
             }
-        });
+        };
         seat.set_task(task.abort_handle());
     }
 
@@ -229,5 +283,44 @@ impl Acceptor {
                 log::warn!("responses cut off at shutdown: ms={most_ms}");
             }
         }
+    }
+}
+
+impl Protocol {
+    /// Returns the connection of a stream, which answers its requests when polled.
+    fn connect(
+        &self,
+        stream: ClientStream,
+        peer: IpAddr,
+        answers: Answers,
+        slot: Arc<Slot>,
+    ) -> impl GracefulConnection<Error = hyper::Error> + use<> {
+        let (seat, handover) = (Arc::clone(&slot.seat), Handover::default());
+        let socket = Socket::new(stream, seat, self.pace, handover.clone());
+        let service = service_fn(move |request: Request<Incoming>| {
+            let answers = answers.clone();
+            let (slot, handover) = (Arc::clone(&slot), handover.clone());
+            async move {
+                let (seat, version) = (Arc::clone(&slot.seat), request.version());
+                let request = request.map(|body| IncomingBody::new(body, Arc::clone(&seat)));
+                let answering = seat.begin_request().await;
+                let response = match answers {
+                    Answers::Routes(dispatcher) => dispatcher.dispatch(peer, request).await?,
+                    Answers::Plain(plain) => plain.answer(&request),
+                };
+                Ok::<_, DroppedAnswer>(
+                    response
+                        .map(|body| TrackedBody::new(body, answering, (&slot, &handover), version)),
+                )
+            }
+        });
+        self.builder.serve_connection(socket, service)
+    }
+}
+
+/// Runs a connection to its end, and logs an error.
+async fn log_end<T>(connection: impl Future<Output = Result<T, hyper::Error>>) {
+    if let Err(error) = connection.await {
+        log::debug!("connection ended: error={error}");
     }
 }

@@ -14,6 +14,7 @@ pub mod audit;
 pub mod audit_log;
 pub mod backup;
 mod cache;
+pub mod certificate;
 pub mod chains;
 pub mod checkout;
 pub mod clock;
@@ -89,6 +90,8 @@ pub struct Service {
     upcoming: upcoming::UpcomingAddresses,
     live: LiveMode,
     activity: Option<Arc<activity::Activity>>,
+    /// State of the certificate. `None` if the server has none of its own.
+    certificate: Option<Arc<certificate::CertificateWatch>>,
     /// Number of times that invoices were recomputed, of all invoices together.
     #[cfg(test)]
     pub(crate) recomputed: std::sync::atomic::AtomicUsize,
@@ -144,9 +147,20 @@ impl Service {
             upcoming: upcoming::UpcomingAddresses::default(),
             live,
             activity: None,
+            certificate: None,
             #[cfg(test)]
             recomputed: std::sync::atomic::AtomicUsize::default(),
         }
+    }
+
+    /// Makes the state of the server's own certificate part of the summary and of metrics.
+    pub fn with_certificate(self, watch: Option<Arc<certificate::CertificateWatch>>) -> Service {
+        Service { certificate: watch, ..self }
+    }
+
+    /// Returns the state of the server's own certificate.
+    pub(crate) fn certificate(&self) -> Option<&Arc<certificate::CertificateWatch>> {
+        self.certificate.as_ref()
     }
 
     pub(crate) fn file_kind(&self) -> FileKind {

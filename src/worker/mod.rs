@@ -3,6 +3,7 @@
 //! One loop serves every worker: it waits, wakes, backs off, logs and stops. Invariant: a step is bounded and returns
 //! the time of the next step. A test can therefore wait until all due work is done.
 
+pub mod certificate;
 pub mod command;
 pub mod command_job;
 pub mod deliver;

@@ -15,6 +15,7 @@ mod coins;
 mod customers;
 mod file;
 mod http;
+mod https;
 mod invoices;
 mod operator;
 mod payments;

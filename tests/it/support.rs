@@ -15,6 +15,7 @@ pub mod links;
 pub mod litecoind;
 pub mod operator_interface;
 pub mod payer;
+pub mod pebble;
 pub mod polling;
 pub mod process;
 pub mod pty;

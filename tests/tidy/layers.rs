@@ -18,10 +18,11 @@ const LAYERS: &[&str] = &[
     "service | domain store | VALUES argon2 getrandom log",
     "api | domain store service | VALUES percent_encoding",
     "http | api service domain clock web | VALUES askama::Template http_body_util hyper hyper_util log percent_encoding \
-     tokio",
+     tokio tokio_rustls",
     "outbound | domain | VALUES log ureq",
     "chain | domain outbound clock | VALUES base64 log rustls rustls_native_certs scrypt sha2 ureq webpki_roots",
-    "worker | service chain outbound domain clock | VALUES close_fds log rustix tokio",
+    "acme | domain | VALUES bytes http_body_util instant_acme log rcgen rustls tokio ureq",
+    "worker | service chain acme outbound domain clock | VALUES close_fds log rustix tokio",
     "clock | domain | rustix::time time",
     "web | domain | askama flate2",
     "config | domain | clap",

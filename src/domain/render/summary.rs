@@ -90,6 +90,8 @@ view! {
         maintenance: bool = false;
         /// Reason why no coin is on offer in live mode; null if one is, or if there is no live key.
         nothing_on_offer: Option<String> = null;
+        /// Warning about the certificate of --acme; null without a warning.
+        certificate_warning: Option<String> = null;
         /// Nodes that operators entered or removed in the last seven days.
         node_changes: Vec<NodeChangeView> = [{
             "chain": "litecoin", "node": "electrums://electrum.example:50002", "removed": false,

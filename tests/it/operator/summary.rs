@@ -15,7 +15,8 @@ fn idle_summary() -> Value {
     json!({
         "object": "summary", "mode": "live", "accountsPending": 0, "payouts": none, "refunds": none,
         "transfersUnknown": 0, "transfersToReview": 0, "payoutsToReview": 0, "refundsToReview": 0, "transfersWithoutSigner": 0, "serversWaiting": 0, "serversUnknown": 0, "unmatchedPayments": 0,
-        "failingEndpoints": 0, "maintenance": false, "nothingOnOffer": null, "nodeChanges": [],
+        "failingEndpoints": 0, "maintenance": false, "nothingOnOffer": null,
+        "certificateWarning": null, "nodeChanges": [],
     })
 }
 

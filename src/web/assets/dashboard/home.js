@@ -224,6 +224,7 @@ function taskList(context, summary, all, chains, pools) {
   if (all) {
     entries.push(
       [all.maintenance ? 1 : 0, 'Maintenance is on: live invoices and payouts are paused', to('/service')],
+      [all.certificateWarning ? 1 : 0, `HTTPS: ${all.certificateWarning}`, to('/service')],
       [all.nothingOnOffer ? 1 : 0, `No coin is on offer: ${all.nothingOnOffer}`, to('/chains')],
       [all.unmatchedPayments, 'Payments that matched no invoice', to('/unmatched')],
       [all.payouts.requested, 'Payouts that wait for approval', to('/payouts', { whose: 'all', status: 'requested' })],
