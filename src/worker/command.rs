@@ -32,6 +32,14 @@ const EXIT_CHECK_EVERY: Duration = Duration::from_millis(100);
 /// The first descriptor after standard input, output and error.
 const FIRST_OTHER_DESCRIPTOR: i32 = 3;
 
+/// Removes the capabilities that programs would inherit, for example that to open port 443. This thread, and threads
+/// that it starts, keep their own capabilities. Must be called before the threads that start programs exist.
+pub fn clear_inherited_capabilities() {
+    // A kernel without an ambient set, such as Linux before 4.3, lets programs inherit nothing.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::clear_ambient_capability_set();
+}
+
 /// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {

@@ -1,14 +1,15 @@
-//! The settings of `--acme`, and `coffer doctor`, with the real binary.
+//! The settings of `--acme`, `coffer doctor`, and the capability to open port 443, with the real binary.
 
 use super::{Site, now};
-use crate::support::installation::NO_RATES;
+use crate::support::installation::{Installation, NO_RATES, TOKEN};
 use crate::support::pebble::{Pebble, Ports};
 use crate::support::polling::wait_until;
 use crate::support::process::Process;
 use crate::support::scratch::{Scratch, path_text};
-use crate::support::send;
+use crate::support::tools::{report_missing, run_tool};
+use crate::support::{agent, send};
 use coffer::domain::time::DAY_MS;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::process::{Command, Output};
 
 fn coffer(args: &[&str]) -> Output {
@@ -141,4 +142,49 @@ fn doctor_says_what_is_wrong_and_whether_the_server_is_ready() {
     std::fs::remove_dir_all(site.folder().path()).unwrap();
     let complaints = certificate_complaints(&site);
     assert_eq!(complaints[0]["about"], "localhost has no certificate yet");
+}
+
+/// Returns a line of a process's status in /proc.
+fn status_line(status: &str, name: &str) -> u64 {
+    let found = status.lines().find_map(|line| line.strip_prefix(name));
+    u64::from_str_radix(found.unwrap().trim(), 16).unwrap()
+}
+
+#[test]
+fn programs_do_not_inherit_the_capability_to_open_port_443() {
+    let untested = "capabilities of a provisioner";
+    let id = run_tool(Command::new("id").arg("-u"), untested).unwrap();
+    if id.stdout != b"0\n" {
+        return report_missing("root", untested);
+    }
+    if run_tool(Command::new("setpriv").arg("--version"), untested).is_none() {
+        return;
+    }
+    let shop = Installation::new();
+    let status = shop.path("status");
+    let script = format!("cat /proc/self/status > {0}.new; mv {0}.new {0}", status.display());
+    let program = shop.write_program("provisioner", &script);
+    let folder = shop.file.parent().unwrap();
+    let owned = Command::new("chown").args(["-R", "65534:65534"]).arg(folder).status();
+    assert!(owned.unwrap().success());
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+    command.args(["--inh-caps=+net_bind_service", "--ambient-caps=+net_bind_service"]);
+    command.arg(env!("CARGO_BIN_EXE_coffer")).args(["serve", "--listen", "127.0.0.1:0"]);
+    command.args(["--log", "warn", "--exit-with-parent", "--provisioner", &program, "--file"]);
+    command.env("COFFER_RATES", NO_RATES);
+    let process = Process::start(command.arg(&shop.file));
+    let url = process.wait_for_url();
+    let own = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let bind = 1 << 10;
+    assert_eq!(status_line(&own, "CapEff:") & bind, bind, "the server may open the port");
+    let order = json!({ "type": "kvm", "hostname": "web-1.example.com", "cpu": 2, "ramMb": 2048, "diskGb": 20 });
+    let token = format!("Bearer {TOKEN}");
+    let (path, headers) = (format!("{url}/reseller/servers"), [("Authorization", token.as_str())]);
+    send(&agent(), "POST", &path, &headers, &order.to_string()).expect(201);
+    assert!(wait_until(|| status.exists()));
+    let inherited = std::fs::read_to_string(&status).unwrap();
+    for set in ["CapAmb:", "CapEff:", "CapPrm:"] {
+        assert_eq!(status_line(&inherited, set), 0, "{set}");
+    }
 }
