@@ -246,7 +246,8 @@ pub(super) fn check_offered_coins(
     };
     let complaint = why.map(|why| FileProblem {
         about: format!("a live key exists, but no coin is on offer: {why}"),
-        mend: "name a node with --node, add a wallet with `coffer wallet add`, and let `coffer serve` read the chain"
+        mend: "name a node with --node or enter one on the page Chains, add a wallet with `coffer wallet add`, and let \
+            `coffer serve` read the chain"
             .to_owned(),
     });
     let about = "coins on offer".to_owned();

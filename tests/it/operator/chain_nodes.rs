@@ -1,7 +1,9 @@
 //! Nodes that operators enter: tried, stored without being shown, followed at once, and removed by a restore elsewhere.
 
 use crate::support::anvil::Node;
+use crate::support::electrumx::Electrumx;
 use crate::support::installation::{Installation, NO_RATES, RunningServer};
+use crate::support::litecoind::Litecoind;
 use crate::support::operator_interface::OperatorInterface;
 use crate::support::process::Process;
 use crate::support::receiver::{Receiver, Reply};
@@ -141,6 +143,36 @@ fn node_is_tried_stored_and_followed_at_once() {
     assert_eq!(stored_urls(&served), 1);
     drop(running);
     assert!(!std::fs::read_to_string(&log).unwrap().contains(SECRET));
+}
+
+#[test]
+fn node_and_electrum_servers_of_litecoin_are_followed() {
+    let untested = "nodes of litecoin in the file";
+    let Some(node) = Litecoind::start(&["-txindex=1"], untested) else { return };
+    node.fund_wallet();
+    let served = Installation::new();
+    let running = served.start(&["--test-networks"]);
+    let set = |url: &str| {
+        let path = "/dashboard/api/chain-nodes/litecoin";
+        running.operator_request("PUT", path, &json!({ "url": url })).expect(200).json()
+    };
+    let wait_for = |height: &Value| {
+        let query = format!(
+            "select iif(max(height) >= {height}, 'read', 'not yet') from chain_cursors where chain = 'litecoin'"
+        );
+        served.wait_for_query_result(&query, &["read"]);
+    };
+    let tried = set(&node.url());
+    assert_eq!(tried["network"], "regtest");
+    wait_for(&tried["height"]);
+    let Some(server) = Electrumx::start(&node, &[], untested) else { return };
+    node.mine(1);
+    let servers = [server.url(), server.url().replace("127.0.0.1", "localhost")];
+    let tried = set(&servers.join(","));
+    assert_eq!(tried["network"], "regtest");
+    let label = format!("{} (1 of 2), {} (2 of 2)", servers[0], servers[1]);
+    assert_eq!(tried["node"]["node"], json!(label));
+    wait_for(&tried["height"]);
 }
 
 #[test]
