@@ -85,13 +85,13 @@ fn doctor_reports_how_fast_the_file_grows() {
     let line = size_line(&said);
     assert!(line.starts_with("ok: size: "), "{said}");
     assert!(line.ends_with(" kB, growth unknown until the file has a day of events"), "{said}");
-    // 24 events of 4 kB take 99 kB a day with their pages.
+    // 24 events of 4 kB take 100 kB a day with their pages.
     let file = scratch.path("grown.db");
     write_events(&file, 3600, 0);
     let said = run_failing("doctor", &file, &[]);
     let line = size_line(&said);
     assert!(
-        line.starts_with("ok: size: 5.") && line.contains(" MB, grows 99 kB a day, "),
+        line.starts_with("ok: size: 5.") && line.contains(" MB, grows 100 kB a day, "),
         "{said}"
     );
     assert!(line.contains(" a day, disk full in "), "{said}");
