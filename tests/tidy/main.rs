@@ -9,6 +9,7 @@
     reason = "a rule that panics fails as a test"
 )]
 
+mod blocks;
 mod guides;
 mod layers;
 mod names;
@@ -47,5 +48,6 @@ rules! {
     crate_docs_list_every_module: shape::modules_missing_in_crate_docs,
     dependencies_have_a_reason: shape::unexplained_dependencies,
     links_lead_somewhere: guides::broken_links,
+    blocks_of_guides_are_short: blocks::long_blocks,
     every_operation_has_a_test: routes::untested_routes,
 }
