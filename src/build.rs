@@ -135,11 +135,13 @@ fn write_guides(root: &Path, out: &Path, version: &str) -> Result<(), Error> {
         let Guide { name, title, about, text } = guide;
         let page = frame.replace("{{ title }}", &format!("{}: Coffer", escape_html(title)));
         let page = page.replace("{{ guides }}", render_contents(&guides, guide).trim());
-        let page = page.replace("{{ text }}", markdown_to_html(text).trim());
+        let headings = headings(name, text)?;
+        let page = page.replace("{{ text }}", render_text(text, &headings).trim());
         let packed = out.join(format!("guide-{name}.gz"));
         compress(page.as_bytes(), &packed)?;
         let line = format!(
-            "{{ name: {name:?}, title: {title:?}, about: {about:?}, page: Packed(include_bytes!({packed:?})) }}"
+            "{{ name: {name:?}, title: {title:?}, about: {about:?}, headings: &{:?}, page: Packed(include_bytes!({packed:?})) }}",
+            headings.iter().map(|heading| (&heading.id, &heading.text)).collect::<Vec<_>>()
         );
         writeln!(table, "Guide {line},").map_err(Error::other)?;
     }
@@ -178,28 +180,56 @@ fn read_guides(root: &Path) -> Result<Vec<Guide>, Error> {
     }
 }
 
-/// Renders the list of all guides. The current guide is listed with its headings.
+/// Renders the list of all guides, with the current guide marked.
 fn render_contents(guides: &[Guide], shown: &Guide) -> String {
     let mut list = String::new();
     for guide in guides {
         list.push_str(&format!("- [{}]({})\n", guide.title, guide.name));
-        if guide.name == shown.name {
-            for heading in second_level_headings(&guide.text) {
-                list.push_str(&format!("  - [{heading}](#{})\n", heading_id(&heading)));
-            }
-        }
     }
     let link = format!("<a href=\"{}\"", shown.name);
     markdown_to_html(&list).replace(&link, &format!("{link} aria-current=\"page\""))
 }
 
-/// Returns the texts of the second-level headings.
-fn second_level_headings(text: &str) -> Vec<String> {
-    let lines = text.split("```").step_by(2).flat_map(str::lines);
-    lines.filter_map(|line| line.strip_prefix("## ")).map(str::to_owned).collect()
+/// A heading below the title of a guide.
+struct Heading {
+    is_section: bool,
+    id: String,
+    text: String,
 }
 
-/// Converts Markdown to HTML. Headings get ids, and links to guides become links to pages. Each table cell has the
+/// Returns the headings below the title. Each must have an id of its own, so that a link leads to it.
+fn headings(name: &str, text: &str) -> Result<Vec<Heading>, Error> {
+    let mut found: Vec<Heading> = Vec::new();
+    for line in text.split("```").step_by(2).flat_map(str::lines) {
+        let section = line.strip_prefix("## ");
+        let Some(heading) = section.or_else(|| line.strip_prefix("### ")) else { continue };
+        let (id, text) = (heading_id(heading), heading.replace('`', ""));
+        if found.iter().any(|other| other.id == id) {
+            return Err(Error::other(format!("{name}.md has two headings {text:?}")));
+        }
+        found.push(Heading { is_section: section.is_some(), id, text });
+    }
+    Ok(found)
+}
+
+/// Renders a guide: title, first paragraph, table of contents, and the rest.
+fn render_text(text: &str, headings: &[Heading]) -> String {
+    let html = markdown_to_html(text);
+    let mut list = String::new();
+    for Heading { is_section, id, text } in headings {
+        list.push_str(&format!("{}- [{text}](#{id})\n", if *is_section { "" } else { "  " }));
+    }
+    let contents = format!(
+        "</p>\n<nav class=\"contents\" aria-label=\"On this page\">\n{}</nav>\n",
+        markdown_to_html(&list)
+    );
+    match headings.len() {
+        0 => html,
+        _ => html.replacen("</p>\n", &contents, 1),
+    }
+}
+
+/// Converts Markdown to HTML. Headings get ids and link to themselves, and links to guides become links to pages. Each table cell has the
 /// name of its column, because a phone shows the cells of a row below each other. Markup in the Markdown is escaped.
 #[expect(clippy::too_many_lines, reason = "one arm for each kind of event")]
 fn markdown_to_html(text: &str) -> String {
@@ -222,9 +252,10 @@ fn markdown_to_html(text: &str) -> String {
         };
         shown.push(match event {
             Event::Start(Tag::Heading { level, .. }) => {
-                markup(format!("<{level} id=\"{}\">", heading_id(&said())))
+                let id = heading_id(&said());
+                markup(format!("<{level} id=\"{id}\"><a href=\"#{id}\">"))
             }
-            Event::End(TagEnd::Heading(level)) => markup(format!("</{level}>\n")),
+            Event::End(TagEnd::Heading(level)) => markup(format!("</a></{level}>\n")),
             Event::Start(Tag::CodeBlock(_)) => markup("<pre tabindex=\"0\"><code>".to_owned()),
             Event::End(TagEnd::CodeBlock) => markup("</code></pre>\n".to_owned()),
             Event::Start(Tag::Table(_)) => {

@@ -8,8 +8,9 @@ use super::request::Call;
 use super::route::{Handler, PLAIN, Resource, Route};
 use crate::domain::refusal::Refusal;
 use crate::service::Error;
-use crate::web::packed::Packed;
+use crate::web::packed::{Packed, decompress};
 use crate::web::{StaticFile, VERSION, static_file};
+use hyper::body::Bytes;
 use hyper::header::{
     ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, ETAG, HeaderName, IF_NONE_MATCH, VARY,
     X_CONTENT_TYPE_OPTIONS,
@@ -84,11 +85,16 @@ pub(super) fn packed_reply(
     content_type: &'static str,
     headers: &HeaderMap,
 ) -> Reply {
+    gzip_reply(Bytes::from_static(packed.0), content_type, headers)
+}
+
+/// Returns a text that is compressed with gzip, or decompressed for callers that do not accept gzip.
+pub(super) fn gzip_reply(gzip: Bytes, content_type: &'static str, headers: &HeaderMap) -> Reply {
     let reply = if accepts_gzip(headers) {
-        let reply = Reply::text(StatusCode::OK, content_type, packed.0);
+        let reply = Reply::text(StatusCode::OK, content_type, gzip);
         reply.with_static_header(CONTENT_ENCODING, "gzip")
     } else {
-        Reply::text(StatusCode::OK, content_type, packed.bytes())
+        Reply::text(StatusCode::OK, content_type, decompress(&gzip))
     };
     reply.with_static_header(VARY, "accept-encoding")
 }

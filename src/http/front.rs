@@ -21,6 +21,7 @@ use crate::service::chains::nodes::NodeControl;
 use crate::service::{Error, Service};
 use hyper::body::Bytes;
 use sandbox::{Sandbox, SandboxSettings};
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,6 +32,9 @@ use tokio::sync::watch;
 
 /// A boxed future, for tables of handler functions and for the traits that `app` implements.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Pages of the API reference by name, each compressed with gzip.
+pub(super) type ReferencePages = BTreeMap<String, Bytes>;
 
 /// Number of invoices that a client may create through payment links in a burst.
 const LINK_BURST: u32 = 10;
@@ -60,7 +64,7 @@ pub struct Front {
     interface: OperationTable,
     document: OnceLock<Bytes>,
     controls_document: OnceLock<Bytes>,
-    reference: OnceLock<Bytes>,
+    reference: OnceLock<ReferencePages>,
 }
 
 /// Settings of one HTTP server.
@@ -221,18 +225,23 @@ impl Front {
         self.controls_document.get_or_init(make).clone()
     }
 
-    /// Returns the page of the API reference. The first call creates the page with `make`.
+    /// Returns a page of the API reference, compressed with gzip: `None` for an unknown name. The first call creates all
+    /// pages with `make`.
     ///
     /// # Errors
     /// The errors of `make`.
     pub(super) fn reference_page(
         &self,
-        make: impl FnOnce(&Front) -> Result<Bytes, Error>,
-    ) -> Result<Bytes, Error> {
-        if let Some(page) = self.reference.get() {
-            return Ok(page.clone());
-        }
-        let page = make(self)?;
-        Ok(self.reference.get_or_init(|| page).clone())
+        name: &str,
+        make: impl FnOnce(&Front) -> Result<ReferencePages, Error>,
+    ) -> Result<Option<Bytes>, Error> {
+        let pages = match self.reference.get() {
+            Some(pages) => pages,
+            None => {
+                let pages = make(self)?;
+                self.reference.get_or_init(|| pages)
+            }
+        };
+        Ok(pages.get(name).cloned())
     }
 }

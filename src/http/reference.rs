@@ -1,6 +1,6 @@
-//! The content of the reference page, read from the OpenAPI documents.
+//! The content of the reference pages, read from the OpenAPI documents.
 //!
-//! Invariant: the page shows every operation and every used object of the documents, and nothing else.
+//! Invariant: the pages show every operation and every used object of the documents, and nothing else.
 
 mod command;
 mod fields;
@@ -8,15 +8,14 @@ mod fields;
 use super::error;
 use crate::domain::refusal::RefusalCode;
 use crate::web::reference::{
-    Body, ErrorDoc, ErrorGroup, Field, Group, ObjectDoc, OperationDoc, Reference, ResponseDoc,
+    Body, Content, ErrorDoc, ErrorGroup, Field, ObjectDoc, OperationDoc, ResponseDoc, Topic,
     Webhook,
 };
 use fields::{Schemas, referenced_name};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the content of the reference page for a server at this URL. `documents` are the OpenAPI documents of the
-/// server.
+/// Returns the topics of the reference for a server at this URL. `documents` are the OpenAPI documents of the server.
 ///
 /// # Errors
 /// [`serde_json::Error`] if a document is not JSON.
@@ -24,7 +23,7 @@ pub(super) fn reference(
     url: &str,
     is_sandbox: bool,
     documents: &[&[u8]],
-) -> Result<Reference, serde_json::Error> {
+) -> Result<Vec<Topic>, serde_json::Error> {
     let documents = documents.iter().map(|text| serde_json::from_slice(text));
     let mut documents: Vec<Value> = documents.collect::<Result<_, _>>()?;
     documents.iter_mut().for_each(inline_shared_answers);
@@ -39,17 +38,21 @@ pub(super) fn reference(
     let webhooks = webhooks.filter_map(|(name, path)| Some((name, path.get("post")?)));
     let webhooks: Vec<_> = webhooks.collect();
     let headers = webhooks.first().map(|(_, webhook)| server.parameter_fields(webhook));
-    let groups = documents.iter().flat_map(|document| server.groups(document));
-    let groups: Vec<Group> = groups.collect();
-    Ok(Reference {
-        url: url.to_owned(),
-        is_sandbox,
-        webhook_headers: headers.unwrap_or_default(),
-        webhooks: webhooks.iter().map(|(name, webhook)| webhook_doc(name, webhook)).collect(),
-        refusals: error_docs(&documents),
-        objects: server.object_docs(&groups, &webhooks),
-        groups,
-    })
+    let topics = documents.iter().flat_map(|document| server.topics(document));
+    let mut topics: Vec<Topic> = topics.collect();
+    let objects = server.object_docs(&topics, &webhooks);
+    let events = webhooks.iter().map(|(name, webhook)| webhook_doc(name, webhook)).collect();
+    let webhooks = Content::Webhooks { headers: headers.unwrap_or_default(), events };
+    topics.push(topic("Webhooks", "Requests from Coffer to your server.", webhooks));
+    let errors = Content::Errors(error_docs(&documents));
+    topics.push(topic("Errors", "Every error code with its status and an example.", errors));
+    let objects = Content::Objects(objects);
+    topics.push(topic("Objects", "Objects that requests and answers contain.", objects));
+    Ok(topics)
+}
+
+fn topic(name: &str, about: &str, content: Content) -> Topic {
+    Topic { id: anchor(name), name: name.to_owned(), about: about.to_owned(), content }
 }
 
 /// Replaces each reference to a shared answer by a copy of the answer.
@@ -78,10 +81,10 @@ struct DocumentedServer<'a> {
 }
 
 impl DocumentedServer<'_> {
-    /// Returns the operations of a document, grouped by tag.
-    fn groups(&self, document: &Value) -> Vec<Group> {
+    /// Returns the operations of a document, one topic for each tag.
+    fn topics(&self, document: &Value) -> Vec<Topic> {
         let tags = document.get("tags").and_then(Value::as_array);
-        let groups = tags.into_iter().flatten().map(|tag| {
+        let topics = tags.into_iter().flatten().filter_map(|tag| {
             let name = text_field(tag, "name");
             let mut operations = Vec::new();
             for (path, methods) in entries(document, "paths") {
@@ -91,9 +94,11 @@ impl DocumentedServer<'_> {
                     }
                 }
             }
-            Group { id: anchor(&name), about: text_field(tag, "description"), name, operations }
+            let content = Content::Operations(operations);
+            let topic = topic(&name, &text_field(tag, "description"), content);
+            (!topic.entries().is_empty()).then_some(topic)
         });
-        groups.filter(|group| !group.operations.is_empty()).collect()
+        topics.collect()
     }
 
     fn operation_doc(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
@@ -155,7 +160,7 @@ impl DocumentedServer<'_> {
     }
 
     /// Returns every object that an operation, a webhook or another object refers to.
-    fn object_docs(&self, groups: &[Group], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
+    fn object_docs(&self, topics: &[Topic], webhooks: &[(&str, &Value)]) -> Vec<ObjectDoc> {
         let objects = self.schemas.0.iter().map(|(name, schema)| ObjectDoc {
             name: name.clone(),
             about: text_field(schema, "description"),
@@ -163,7 +168,12 @@ impl DocumentedServer<'_> {
         });
         let mut objects: Vec<ObjectDoc> = objects.collect();
         objects.sort_by(|one, other| one.name.cmp(&other.name));
-        let operations = || groups.iter().flat_map(|group| &group.operations);
+        let operations = || {
+            topics.iter().flat_map(|topic| match &topic.content {
+                Content::Operations(operations) => operations.as_slice(),
+                Content::Webhooks { .. } | Content::Errors(_) | Content::Objects(_) => &[],
+            })
+        };
         let answered = operations().flat_map(|operation| &operation.answers);
         let answered = answered.filter_map(|answer| answer.object.clone());
         let sent = operations().filter_map(|operation| operation.body.as_ref());
@@ -294,7 +304,7 @@ fn text_field(value: &Value, name: &str) -> String {
     text.unwrap_or_default().to_owned()
 }
 
-/// Returns the fragment identifier of a group on the page.
+/// Returns the name of a topic in URLs.
 fn anchor(name: &str) -> String {
     let letters = name.chars().filter(|letter| *letter != ':');
     let letters =

@@ -12,6 +12,8 @@ pub struct Guide {
     pub title: &'static str,
     /// Description of the guide in one sentence.
     pub about: &'static str,
+    /// Id and text of each heading below the title.
+    pub headings: &'static [(&'static str, &'static str)],
     /// The rendered page. Its links are relative to `/docs/`.
     pub page: Packed,
 }

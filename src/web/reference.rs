@@ -1,4 +1,5 @@
-//! Fields of the API reference page, `/docs`. `http` fills them from the OpenAPI documents.
+//! Fields of the API reference: its first page, `/docs`, and the pages of its topics. `http` fills them from the OpenAPI
+//! documents.
 //!
 //! Invariant: every field is escaped when it is inserted.
 
@@ -11,36 +12,128 @@ pub const VERIFY_PYTHON: &str = include_str!("docs/verify.py");
 /// Node example that verifies a webhook signature.
 pub const VERIFY_NODE: &str = include_str!("docs/verify.mjs");
 
-/// Content of the API reference page.
+/// First page of the API reference: the topics with their headings.
 #[derive(Template)]
-#[template(path = "docs/reference.html", config = "src/web/askama.toml")]
-pub struct Reference {
+#[template(path = "docs/index.html", config = "src/web/askama.toml")]
+pub struct ReferenceIndex<'a> {
     /// Base URL of the server.
-    pub url: String,
+    pub url: &'a str,
     /// `true` for a sandbox, whose keys are public.
     pub is_sandbox: bool,
-    /// Operations of the server, grouped by topic.
-    pub groups: Vec<Group>,
-    /// Headers that every webhook delivery has.
-    pub webhook_headers: Vec<Field>,
-    /// Webhooks that the service sends.
-    pub webhooks: Vec<Webhook>,
-    /// Error codes of all operations.
-    pub refusals: Vec<ErrorDoc>,
-    /// Objects that requests and responses contain.
-    pub objects: Vec<ObjectDoc>,
+    /// Topics of the reference.
+    pub topics: &'a [Topic],
 }
 
-/// A group of operations with one topic.
-pub struct Group {
-    /// Fragment identifier of the group on the page.
+/// Page of a topic.
+#[derive(Template)]
+#[template(path = "docs/topic.html", config = "src/web/askama.toml")]
+pub struct TopicPage<'a> {
+    /// `true` for a sandbox, whose operations can be tried on the page.
+    pub is_sandbox: bool,
+    /// Topics of the reference.
+    pub topics: &'a [Topic],
+    /// Topic of this page.
+    pub topic: &'a Topic,
+}
+
+/// A topic of the API reference, which has a page of its own.
+pub struct Topic {
+    /// Name in the URL, and fragment identifier on the first page.
     pub id: String,
     /// Name of the topic.
     pub name: String,
     /// Description of the topic in one sentence.
     pub about: String,
-    /// Operations of the group.
-    pub operations: Vec<OperationDoc>,
+    /// Content of the topic's page.
+    pub content: Content,
+}
+
+/// Content of a topic's page.
+pub enum Content {
+    /// Operations of one resource.
+    Operations(Vec<OperationDoc>),
+    /// Webhooks that the service sends.
+    Webhooks {
+        /// Headers that every delivery has.
+        headers: Vec<Field>,
+        /// Webhooks, by event type.
+        events: Vec<Webhook>,
+    },
+    /// Error codes of all operations.
+    Errors(Vec<ErrorDoc>),
+    /// Objects that requests and responses contain.
+    Objects(Vec<ObjectDoc>),
+}
+
+/// A heading of a topic's page.
+pub struct Entry<'a> {
+    /// Fragment identifier on the topic's page.
+    pub id: String,
+    /// HTTP method of an operation, else empty.
+    pub method: &'a str,
+    /// Path of an operation, else the name.
+    pub name: &'a str,
+    /// Description in one line.
+    pub summary: &'a str,
+    /// Names of parameters and fields, separated by spaces. The search finds an entry by them.
+    pub words: String,
+}
+
+impl Topic {
+    /// Returns the headings of the topic's page.
+    #[must_use]
+    pub fn entries(&self) -> Vec<Entry<'_>> {
+        match &self.content {
+            Content::Operations(operations) => operations.iter().map(operation_entry).collect(),
+            Content::Webhooks { events, .. } => {
+                let entries = events.iter().map(|event| Entry {
+                    id: format!("webhook-{}", event.name),
+                    method: "",
+                    name: &event.name,
+                    summary: &event.summary,
+                    words: String::new(),
+                });
+                entries.collect()
+            }
+            Content::Errors(errors) => {
+                let entries = errors.iter().map(|error| Entry {
+                    id: format!("error-{}", error.code),
+                    method: "",
+                    name: &error.code,
+                    summary: &error.message,
+                    words: error.status.clone(),
+                });
+                entries.collect()
+            }
+            Content::Objects(objects) => {
+                let entries = objects.iter().map(|object| Entry {
+                    id: format!("object-{}", object.name),
+                    method: "",
+                    name: &object.name,
+                    summary: &object.about,
+                    words: field_names(&object.fields),
+                });
+                entries.collect()
+            }
+        }
+    }
+}
+
+fn operation_entry(operation: &OperationDoc) -> Entry<'_> {
+    let fields = operation.body.as_ref().map(|body| field_names(&body.fields));
+    let parameters = field_names(&operation.parameters);
+    Entry {
+        id: operation.id.clone(),
+        method: &operation.method,
+        name: &operation.path,
+        summary: &operation.summary,
+        words: format!("{} {parameters} {}", operation.id, fields.unwrap_or_default()),
+    }
+}
+
+fn field_names(fields: &[Field]) -> String {
+    let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+    names.join(" ")
 }
 
 /// An operation in the API reference.

@@ -18,38 +18,65 @@ async function operations() {
       .map(([method, { operationId }]) => ({ id: operationId, method: method.toUpperCase(), path }))));
 }
 
+/** Returns the paths of the pages of all topics. */
+async function topics() {
+  const page = await openPage(browser, `${coffer.url}/docs`, { javaScriptEnabled: false });
+  const links = await page.locator('main h2 a').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
+  await page.context().close();
+  return links;
+}
+
 test('reference lists every operation without JavaScript', async () => {
   const page = await openPage(browser, `${coffer.url}/docs`, { javaScriptEnabled: false });
-  const shown = await page.locator('article[data-path]').evaluateAll((articles) => articles.map((article) => ({
-    id: article.id, method: article.dataset.method, path: article.dataset.path,
-  })));
+  const listed = await page.locator('.entry[id]').evaluateAll((entries) => entries.map(({ id }) => id));
+  const shown = [];
+  for (const topic of await topics()) {
+    await page.goto(`${coffer.url}/${topic}`);
+    shown.push(...await page.locator('article[data-path]').evaluateAll((articles) => articles.map((article) => ({
+      id: article.id, method: article.dataset.method, path: article.dataset.path,
+    }))));
+    const targets = await page.locator('main a[href^="#"], nav a[href^="#"]').evaluateAll((links) =>
+      links.map((link) => link.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id)));
+    assert.deepEqual(targets, [], 'every link leads somewhere');
+  }
   const order = (one, other) => one.id.localeCompare(other.id);
   assert.deepEqual(shown.sort(order), (await operations()).sort(order));
-  const targets = await page.locator('main a[href^="#"], nav a[href^="#"]').evaluateAll((links) =>
-    links.map((link) => link.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id)));
-  assert.deepEqual(targets, [], 'every link leads somewhere');
+  assert.deepEqual(shown.filter(({ id }) => !listed.includes(id)), []);
   await page.goto(`${coffer.url}/docs#createInvoice`);
+  await page.locator('#createInvoice').getByRole('link').click();
+  await page.waitForURL('**/docs/reference/invoices#createInvoice');
   assert.ok(await page.locator('#createInvoice').isVisible());
   await page.context().close();
 });
 
-test('search finds operations', async () => {
+test('search filters headings, and the text of a topic', async () => {
   const page = await openPage(browser, `${coffer.url}/docs`);
   await page.keyboard.press('/');
   await page.keyboard.type('Frozen advance');
   await page.getByRole('status').filter({ hasText: 'all of these words' }).waitFor();
-  assert.ok(await page.locator('[data-path="/sandbox/clock"]').isVisible());
+  assert.ok(await page.locator('#moveClock, [id]:has-text("/sandbox/clock")').first().isVisible());
   assert.ok(!await page.locator('#createInvoice').isVisible());
+  await page.getByRole('searchbox').fill('recent passwords');
+  await page.getByRole('link', { name: 'Recent passwords' }).waitFor();
+  assert.ok(!await page.getByRole('link', { name: 'Signatures', exact: true }).isVisible());
   await page.getByRole('searchbox').fill('no such thing anywhere');
   await page.getByText('Nothing has all of these words.').waitFor();
   await page.goto(`${coffer.url}/docs#createInvoice`);
   await page.locator('#createInvoice').waitFor();
   assert.ok(await page.locator('#createInvoice').isVisible(), 'a link is followed, whatever was searched for');
+  await page.goto(`${coffer.url}/docs/reference/invoices`);
+  await page.getByRole('searchbox').fill('idempotency-key');
+  await page.locator('#createInvoice').waitFor();
+  assert.ok(!await page.locator('#getInvoice').isVisible());
+  await page.goto(`${coffer.url}/docs/reference/errors`);
+  await page.getByRole('searchbox').fill('invoice_closed');
+  await page.locator('#error-not_found').waitFor({ state: 'hidden' });
+  assert.ok(await page.locator('#error-invoice_closed').isVisible());
   await closePage(page);
 });
 
 test('operations can be called from the page', async () => {
-  const page = await openPage(browser, `${coffer.url}/docs#createInvoice`);
+  const page = await openPage(browser, `${coffer.url}/docs/reference/invoices#createInvoice`);
   const create = page.locator('#createInvoice');
   await create.getByRole('button', { name: 'Try it' }).click();
   const order = { amount: '20.00', currency: 'EUR', description: '<img src=x onerror=alert(1)>' };
@@ -72,12 +99,18 @@ test('operations can be called from the page', async () => {
 for (const [name, options] of Object.entries({
   light: {}, dark: { colorScheme: 'dark' }, narrow: { viewport: { width: 320, height: 700 } },
 })) {
-  test(`page passes all checks: ${name}`, async () => {
+  test(`pages of the reference pass all checks: ${name}`, async () => {
     const page = await openPage(browser, `${coffer.url}/docs`, options);
     await page.screenshot({ path: `target/screenshots/docs-${name}-top.png` });
-    // The search hides similar operations, so that each kind of element is checked once.
-    await page.getByRole('searchbox').fill('refund requested');
-    await checkPage(page, `docs-${name}`);
+    // The search hides similar entries, so that each kind of element is checked once.
+    for (const [path, words] of Object.entries({
+      docs: 'refund', 'docs/reference/payouts-and-refunds': 'refund', 'docs/reference/webhooks': 'sign',
+      'docs/reference/errors': 'refund', 'docs/reference/objects': 'refund requested',
+    })) {
+      await page.goto(`${coffer.url}/${path}`);
+      await page.getByRole('searchbox').fill(words);
+      await checkPage(page, `${path.replace('/reference/', '-')}-${name}`);
+    }
     await closePage(page);
   });
 }
@@ -88,7 +121,7 @@ for (const [name, options] of Object.entries({
   test(`guides pass all checks: ${name}`, async () => {
     const page = await openPage(browser, `${coffer.url}/docs`, options);
     const places = (links) => links.map((link) => link.getAttribute('href'));
-    const guides = await page.locator('#guides a').evaluateAll(places);
+    const guides = await page.locator('#guides dt a').evaluateAll(places);
     assert.ok(guides.length >= 20);
     // The narrowest window shows every guide. Other windows show only guides with many kinds of elements.
     const shown = name === 'narrow' ? guides : ['docs/webhooks', 'docs/operators', 'docs/invoices'];
@@ -105,7 +138,7 @@ test('guides are linked, and work by keyboard and without JavaScript', async () 
   assert.ok(await page.getByRole('heading', { name: 'Signatures' }).isVisible());
   await page.getByRole('main').getByRole('link', { name: 'The operator interface' }).click();
   await page.getByRole('heading', { name: 'The operator interface', level: 1 }).waitFor();
-  const contents = page.getByRole('navigation', { name: 'Guides' });
+  const contents = page.getByRole('navigation', { name: 'On this page' });
   await contents.getByRole('link', { name: 'Recent passwords' }).focus();
   await page.keyboard.press('Enter');
   await page.waitForURL('**/docs/operators#recent-passwords');

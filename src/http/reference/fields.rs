@@ -1,4 +1,4 @@
-//! Fields of a schema for the reference page: names, types, ranges.
+//! Fields of a schema for the reference pages: names, types, ranges.
 //!
 //! Invariant: the name of a field in a nested object starts with the name of the outer field. An object with its own
 //! schema is linked, and its fields are not repeated.

@@ -25,6 +25,8 @@ fn operator_pages_are_isolated_from_other_sites() {
         ("POST", "/setup", 403),
         ("GET", "/docs", 200),
         ("GET", "/docs/operators", 200),
+        ("GET", "/docs/reference/invoices", 200),
+        ("GET", "/docs/reference/none", 404),
         ("GET", "/docs/none", 404),
         ("POST", "/dashboard", 405),
     ] {
