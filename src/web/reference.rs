@@ -5,13 +5,6 @@
 
 use askama::Template;
 
-/// Shell example that verifies a webhook signature.
-pub const VERIFY_SHELL: &str = include_str!("docs/verify.sh");
-/// Python example that verifies a webhook signature.
-pub const VERIFY_PYTHON: &str = include_str!("docs/verify.py");
-/// Node example that verifies a webhook signature.
-pub const VERIFY_NODE: &str = include_str!("docs/verify.mjs");
-
 /// First page of the API reference: the topics with their headings.
 #[derive(Template)]
 #[template(path = "docs/index.html", config = "src/web/askama.toml")]

@@ -136,7 +136,7 @@ for (const [name, options] of Object.entries({
 test('guides are linked, and work by keyboard and without JavaScript', async () => {
   const page = await openPage(browser, `${coffer.url}/docs/webhooks#signatures`, { javaScriptEnabled: false });
   assert.ok(await page.getByRole('heading', { name: 'Signatures' }).isVisible());
-  await page.getByRole('main').getByRole('link', { name: 'The operator interface' }).click();
+  await page.getByRole('main').getByRole('link', { name: 'The operator interface' }).first().click();
   await page.getByRole('heading', { name: 'The operator interface', level: 1 }).waitFor();
   const contents = page.getByRole('navigation', { name: 'On this page' });
   await contents.getByRole('link', { name: 'Recent passwords' }).focus();

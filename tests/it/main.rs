@@ -14,6 +14,7 @@ mod checkout;
 mod coins;
 mod customers;
 mod file;
+mod guides;
 mod http;
 mod https;
 mod invoices;
