@@ -265,16 +265,26 @@ fn payments_are_kept_when_an_address_history_gets_too_long() {
     assert!(liar.fault_count() > 0);
 }
 
-/// Runs the commands of the guide, with additional settings for a test network and fixed rates.
+/// Returns the commands of the guide *Go live with bitcoin without a node*, for litecoin.
+fn litecoin_commands() -> Vec<String> {
+    let guide = include_str!("../../../src/web/guides/bitcoin-without-a-node.md");
+    let blocks = guide.split("```sh electrum\n").skip(1);
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+    let commands = blocks.flat_map(str::lines).map(|command| {
+        let command = command.replace("bitcoin", "litecoin").replace("BITCOIN", "LITECOIN");
+        command.replace("BTC", "LTC").replace("1.00", "20.00")
+    });
+    commands.collect()
+}
+
+/// Runs the commands of the guide on litecoin, with additional settings for a test network and fixed rates.
 #[test]
 fn guide_commands_receive_a_first_payment_without_a_node() {
     let Some((node, server)) = start_electrumx(&[]) else {
         return;
     };
-    let guide = include_str!("../../../src/web/guides/chains.md");
-    let (_, block) = guide.split_once("```sh electrum\n").unwrap();
-    let commands: Vec<&str> = block.split("```").next().unwrap().trim().lines().collect();
-    assert!(commands.len() <= 8, "{commands:?}");
+    let commands = litecoin_commands();
+    assert_eq!(commands.len(), 8, "{commands:?}");
     let folder = Scratch::new();
     std::fs::write(folder.path("litecoin.key"), TPUB).unwrap();
     let rates = folder.path("rates.json");

@@ -15,8 +15,8 @@ use std::process::Command;
 
 /// Address of a sandbox in the guides.
 const GUIDE_URL: &str = "http://127.0.0.1:8080";
-/// Labels of `sh` blocks that other tests run: `chain::electrum` and `signatures`.
-const OTHER_TESTS: &[&str] = &["sh electrum", "sh openssl"];
+/// Labels of `sh` blocks that other tests run: `chain::electrum`, `base` and `signatures`.
+const OTHER_TESTS: &[&str] = &["sh electrum", "sh base", "sh openssl"];
 
 /// Runs all `sh` blocks of a guide. Returns the guide with the printed answers, and the lines that differ.
 #[track_caller]

@@ -1,5 +1,6 @@
 //! Tests of the guides: requests with their answers, and programs that check signatures.
 
+mod base;
 mod examples;
 mod signatures;
 
