@@ -96,6 +96,14 @@ fn readme_commands_make_a_payment_and_verify_its_webhook() {
 }
 
 #[test]
+fn readme_is_short_and_its_picture_small() {
+    assert!(README.lines().count() < 150);
+    let picture = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/sandbox/page.png");
+    assert!(README.contains("](src/web/sandbox/page.png)"));
+    assert!(std::fs::metadata(picture).unwrap().len() < 60_000, "run tests/browser/picture.mjs");
+}
+
+#[test]
 fn receiver_rejects_unsigned_requests() {
     let receiver =
         Process::start(Command::new(example_path("receiver")).args(["--listen", "127.0.0.1:0"]));
