@@ -6,7 +6,7 @@ use super::scratch::Scratch;
 use super::tools;
 use super::{agent, polling};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
@@ -97,7 +97,10 @@ impl Pebble {
         command.envs([("PEBBLE_VA_NOSLEEP", "1"), ("PEBBLE_AUTHZREUSE", "0")]);
         let child = command.stdout(log).stderr(Stdio::null()).spawn().unwrap();
         self.child = Some(child);
-        assert!(polling::wait_until(|| self.log().contains("ACME directory available")));
+        // Pebble writes its last line before it listens.
+        let listens = |port: u16| TcpStream::connect(("127.0.0.1", port)).is_ok();
+        let ports = [self.ports.directory, self.ports.management];
+        assert!(polling::wait_until(|| ports.iter().all(|port| listens(*port))));
     }
 
     /// Returns the URL of the directory.
