@@ -24,7 +24,7 @@ use crate::domain::time::DAY_MS;
 use crate::http::{AllowedHost, ConnectionLimits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
 use crate::store::{Durability, FileKind};
-use crate::worker::command::Program;
+use crate::worker::command::{Program, clear_inherited_capabilities};
 use parts::RunningParts;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -160,6 +160,9 @@ impl Server {
             let problem =
                 format!("a sandbox listens beyond loopback ({address}) with --allow-remote only");
             return Err(Error::Failed(problem));
+        }
+        if config.kind == FileKind::Production {
+            clear_inherited_capabilities();
         }
         parts::check_acme(&config)?;
         let (file, durability, temporary) = match config.file.clone() {

@@ -25,7 +25,7 @@ use crate::service::clock::stored_clock;
 use crate::service::{Caches, Error, Service, init_file, sandbox};
 use crate::store::file::FileRow;
 use crate::store::{Durability, FileKind, Store, StoreOptions};
-use crate::worker::command::{Command, Program, clear_inherited_capabilities};
+use crate::worker::command::{Command, Program};
 use crate::worker::command_job::{CommandJob, CommandRunner};
 use crate::worker::deliver::DeliveryWorker;
 use crate::worker::expire::ExpiryWorker;
@@ -104,9 +104,6 @@ impl RunningParts {
         file: &Path,
         durability: Durability,
     ) -> Result<StartedServer, Error> {
-        if config.kind == FileKind::Production {
-            clear_inherited_capabilities();
-        }
         let bind = |address| bind(address, config.limits.write_span_ms);
         let (socket, address) = bind(config.listen)?;
         let metrics = config.metrics_listen.map(bind).transpose()?;
