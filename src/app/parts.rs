@@ -127,7 +127,10 @@ impl RunningParts {
         let (setup, is_begun) = shared.prepare_file(&runtime, config.kind)?;
         let setup_url = setup.map(|token| format!("{url}/setup?token={token}"));
         let proxies = config.trusted_proxy.clone();
-        let followers = Arc::new(shared.followers(&config));
+        let told = (Arc::clone(&shared.pools), Arc::clone(&shared.chain_wakers));
+        let clock = Arc::clone(&shared.clock);
+        let followers =
+            Arc::new(Followers::new(config.nodes.clone(), &shared.service, told, clock));
         let settings = HttpSettings {
             public_url: url.clone(),
             creations_per_minute: config.creations_per_minute,
@@ -343,12 +346,6 @@ impl SharedParts {
         let (clock, stop) = (Arc::clone(&self.clock), command.stop.clone());
         let runner = CommandRunner::new(job, command, Arc::clone(&clock));
         runtime.spawn(run_worker(runner, clock, waker.clone(), stop))
-    }
-
-    /// Returns the followers of the chains, without a thread.
-    fn followers(&self, config: &Config) -> Followers {
-        let shared = (Arc::clone(&self.pools), Arc::clone(&self.chain_wakers));
-        Followers::new(config.nodes.clone(), &self.service, shared, Arc::clone(&self.clock))
     }
 
     /// Starts the workers for expiry, deliveries and pruning.
