@@ -7,7 +7,7 @@ mod keyed;
 mod settings;
 mod terminal;
 
-pub use settings::{SERVERS, SETTINGS};
+pub use settings::{LETS_ENCRYPT, SERVERS, SETTINGS};
 pub use terminal::{TerminalFeatures, terminal_features};
 
 use clap::{Arg, ArgAction, ArgMatches, ValueHint};

@@ -2,7 +2,6 @@
 //!
 //! Invariant: a response is bounded in size and time, and none of its values makes `instant_acme` panic.
 
-use super::AcmeSettings;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use instant_acme::{BodyWrapper, BytesResponse, Error, HttpClient};
@@ -37,9 +36,10 @@ pub(super) struct AuthorityClient {
 }
 
 impl AuthorityClient {
-    /// Creates the client of the authority that the settings name.
-    pub(super) fn new(settings: &AcmeSettings) -> Result<AuthorityClient, String> {
-        let roots = match &settings.directory_roots {
+    /// Creates the client of an authority by the URL of its directory. `roots` replace the public authorities that the
+    /// authority's own server is checked against.
+    pub(super) fn new(directory: &str, roots: Option<&[u8]>) -> Result<AuthorityClient, String> {
+        let roots = match roots {
             None => RootCerts::WebPki,
             Some(pem) => parse_roots(pem)?,
         };
@@ -51,7 +51,7 @@ impl AuthorityClient {
             .http_status_as_error(false)
             .tls_config(TlsConfig::builder().root_certs(roots).build())
             .build();
-        Ok(AuthorityClient { agent: config.into(), directory: settings.directory.as_str().into() })
+        Ok(AuthorityClient { agent: config.into(), directory: directory.into() })
     }
 
     /// Sends a request, and blocks the thread until the whole response has arrived.
@@ -100,8 +100,8 @@ impl HttpClient for AuthorityClient {
 ///
 /// # Errors
 /// A message if the authority does not answer.
-pub fn read_terms(settings: &AcmeSettings) -> Result<Option<String>, String> {
-    AuthorityClient::new(settings)?.terms()
+pub fn read_terms(directory: &str, roots: Option<&[u8]>) -> Result<Option<String>, String> {
+    AuthorityClient::new(directory, roots)?.terms()
 }
 
 /// Checks that these bytes contain certificates in PEM.

@@ -85,7 +85,8 @@ pub async fn suggested_renewal(
 
 /// Opens the stored account, or creates one.
 async fn open_account(settings: &AcmeSettings, folder: &Folder) -> Result<Account, String> {
-    let client = Box::new(AuthorityClient::new(settings)?);
+    let client =
+        Box::new(AuthorityClient::new(&settings.directory, settings.directory_roots.as_deref())?);
     let builder = Account::builder_with_http(client);
     if let Some(credentials) = folder.account()? {
         return builder.from_credentials(credentials).await.map_err(|error| describe(&error));

@@ -88,7 +88,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
         let kind = file_row::read_file_row(db)?.map(|row| row.kind);
         let rows = chain_nodes::all(db)?;
         let nodes = with_stored_nodes(&configured, &rows);
-        let wanted = keys::has_live_key(db, now)?.then(|| coins_off::all(db));
+        let wanted = keys::takes_live_payments(db, now)?.then(|| coins_off::all(db));
         let of_file = [
             check_size(db, &path, now)?,
             check_wallets(db)?,

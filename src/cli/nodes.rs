@@ -240,7 +240,7 @@ pub(super) fn check_offered_coins(
     nodes: &FollowedNodeUrls,
     now: Time,
 ) -> Result<Check, Error> {
-    let why = match keys::has_live_key(db, now)? {
+    let why = match keys::takes_live_payments(db, now)? {
         true => live_mode(nodes, false).no_coin_reasons(db, |_| Ok(None))?,
         false => None,
     };

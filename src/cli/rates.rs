@@ -24,7 +24,8 @@ pub(super) fn check_rates(
     now: Time,
 ) -> Vec<Check> {
     let Some(off) = coins_off else {
-        let about = "rates (no active account has a live key, so none is asked for)";
+        let about =
+            "rates (no active account has a live key or payment link, so none is asked for)";
         return vec![(about.to_owned(), Vec::new())];
     };
     let (told, mut checked) = match from {

@@ -9,7 +9,7 @@ pub static SERVERS: &[&str] = &["serve", "sandbox"];
 const ACME: &[&str] = &["serve", "doctor"];
 
 /// Directory of the default certificate authority.
-const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
+pub const LETS_ENCRYPT: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// All settings of all commands.
 pub static SETTINGS: &[Setting] = &[

@@ -94,11 +94,14 @@ values! {
     pub fn exists(db, hash: &[u8; 32]) -> (found: bool) =
         "select exists (select 1 from keys where hash = :hash) as found";
 
-    /// Returns `true` if an active account has a live key that is neither revoked nor expired.
-    pub fn has_live_key(db, now: Time) -> (found: bool) =
+    /// Returns `true` if live invoices can be created: an active account has a live key that is neither revoked nor
+    /// expired, or an active payment link in live mode.
+    pub fn takes_live_payments(db, now: Time) -> (found: bool) =
         "select exists (select 1 from keys k join accounts a on a.seq = k.account \
             where a.status = 'active' and k.mode = 'live' and k.revoked_at is null \
-            and ifnull(k.expires_at, :now + 1) > :now) as found";
+            and ifnull(k.expires_at, :now + 1) > :now) \
+            or exists (select 1 from payment_links l join accounts a on a.seq = l.account \
+            where a.status = 'active' and l.mode = 'live' and l.active = 1) as found";
 
     /// Returns the number of keys of an account that are neither revoked nor expired.
     pub fn count_usable_keys(db, account: i64, now: Time) -> (count: i64) =

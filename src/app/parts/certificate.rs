@@ -42,7 +42,7 @@ pub(in crate::app) fn check_acme(config: &Config) -> Result<(), Error> {
         return Ok(());
     }
     let directory = &settings.directory;
-    let problem = match acme::read_terms(settings) {
+    let problem = match acme::read_terms(&settings.directory, settings.directory_roots.as_deref()) {
         Ok(Some(terms)) => format!("read the terms of the certificate authority: {terms}"),
         Ok(None) => format!("{directory} names no terms"),
         Err(problem) => format!("the terms of the certificate authority were not read: {problem}"),

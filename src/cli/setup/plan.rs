@@ -2,8 +2,11 @@
 
 use super::answers::{Answers, Question};
 use super::node::try_nodes;
+use crate::acme::read_terms;
+use crate::cli::acme;
 use crate::cli::installed::InstalledSettings;
 use crate::cli::terminal::print_message;
+use crate::config::LETS_ENCRYPT;
 use crate::config::env_file::EnvFile;
 use crate::domain::chain::Chain;
 use crate::domain::fields::Fields;
@@ -20,8 +23,6 @@ use std::str::FromStr;
 const FILE: &str = "/var/lib/coffer/coffer.db";
 /// Address at which Coffer listens behind a proxy.
 pub(super) const LISTEN_BEHIND_PROXY: &str = "127.0.0.1:8080";
-/// Address at which Coffer listens if it speaks TLS itself: all addresses of the machine.
-pub(super) const LISTEN_FOR_TLS: &str = "[::]:443";
 /// Addresses of a proxy on the same machine.
 pub(super) const LOCAL_PROXY: &str = "127.0.0.1/32,::1/128";
 /// First line of a new file of settings.
@@ -95,7 +96,7 @@ impl SetupPlan {
 
     /// Returns the address at which Coffer listens.
     pub(super) fn listen(&self) -> &str {
-        let default = if self.has_acme() { LISTEN_FOR_TLS } else { LISTEN_BEHIND_PROXY };
+        let default = if self.has_acme() { acme::LISTEN } else { LISTEN_BEHIND_PROXY };
         self.value("COFFER_LISTEN").unwrap_or(default)
     }
 
@@ -135,13 +136,13 @@ impl SetupPlan {
             Https::Coffer => {
                 self.ask_agreement(answers)?;
                 self.file.set("COFFER_ACME", domain);
-                self.file.set("COFFER_LISTEN", LISTEN_FOR_TLS);
+                self.file.set("COFFER_LISTEN", acme::LISTEN);
                 self.unset("COFFER_TRUSTED_PROXY");
             }
             Https::Proxy => {
                 self.unset("COFFER_ACME");
                 self.unset("COFFER_ACME_AGREE");
-                if self.value("COFFER_LISTEN").is_none_or(|listen| listen == LISTEN_FOR_TLS) {
+                if self.value("COFFER_LISTEN").is_none_or(|listen| listen == acme::LISTEN) {
                     self.file.set("COFFER_LISTEN", LISTEN_BEHIND_PROXY);
                 }
                 if self.value("COFFER_TRUSTED_PROXY").is_none() {
@@ -156,7 +157,8 @@ impl SetupPlan {
         if self.value("COFFER_ACME_AGREE").is_some() {
             return Ok(());
         }
-        let terms = "https://letsencrypt.org/repository/";
+        let terms =
+            self.read_terms().map_err(|problem| Error::Failed(format!("agree: {problem}")))?;
         let question = Question {
             name: "agree",
             text: format!(
@@ -169,6 +171,16 @@ impl SetupPlan {
         answers.ask(&question, false, |text| accept_yes(text, problem))?;
         self.file.set("COFFER_ACME_AGREE", "1");
         Ok(())
+    }
+
+    /// Asks the certificate authority for the URL of its terms.
+    fn read_terms(&self) -> Result<String, String> {
+        let directory = self.value("COFFER_ACME_DIRECTORY").unwrap_or(LETS_ENCRYPT);
+        let roots = self.value("COFFER_ACME_CA").map(|path| {
+            std::fs::read(path).map_err(|error| format!("COFFER_ACME_CA {path}: {error}"))
+        });
+        let terms = read_terms(directory, roots.transpose()?.as_deref())?;
+        Ok(terms.unwrap_or_else(|| directory.to_owned()))
     }
 
     /// Checks that no other program listens at the address.

@@ -23,7 +23,7 @@ pub(crate) struct CoinRates<'a> {
 view! {
     /// Rates of live mode with their sources.
     pub RatesView<'a> as "Rates", object "rates" {
-        /// Whether the sources are asked: only while an active account has a live key.
+        /// Whether the sources are asked: only while an active account has a live key or payment link.
         needed: bool = true;
         /// Every coin in every currency.
         data: Vec<CoinRateView<'a>> = [{

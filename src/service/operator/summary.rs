@@ -88,7 +88,7 @@ impl Service {
         now: Time,
         mode: Mode,
     ) -> Result<Option<String>, Error> {
-        if self.is_simulated(mode) || !keys::has_live_key(db, now)? {
+        if self.is_simulated(mode) || !keys::takes_live_payments(db, now)? {
             return Ok(None);
         }
         self.no_payable_coin_reasons(db, mode, now, Currency::ALL)

@@ -8,13 +8,15 @@ use crate::domain::id;
 use crate::domain::refusal::Refusal;
 use crate::domain::render::wallets::{WalletCheckView, WalletView};
 use crate::domain::time::Time;
-use crate::domain::wallet::{self, AddWallet, INDEX_END, IndexGaps, Wallet, WalletIndexes};
+use crate::domain::wallet::{
+    self, AddWallet, INDEX_END, IndexGaps, Wallet, WalletIndexes, WalletNetwork,
+};
 use crate::service::audit_log;
 use crate::service::{Error, Json, chains::live::check_wallet_network};
 use crate::store::backup::GAP;
 use crate::store::file::restore_count;
 use crate::store::wallets::{self, NewWallet, WalletRow};
-use crate::store::{Reader, Tx};
+use crate::store::{Reader, Tx, chain_cursors};
 use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 
@@ -24,6 +26,7 @@ const PREVIEW_ADDRESSES: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct WalletToAdd {
     wallet: Wallet,
+    is_network_given: bool,
     next: Option<u32>,
     is_sure: bool,
     name: Option<String>,
@@ -39,6 +42,7 @@ impl WalletToAdd {
         let body = AddWallet::read(body)?;
         Ok(WalletToAdd {
             wallet: body.key,
+            is_network_given: body.network.is_some(),
             next: body.next.and_then(|next| u32::try_from(next).ok()),
             is_sure: false,
             name: body.name,
@@ -48,6 +52,16 @@ impl WalletToAdd {
     /// Returns the chain of the wallet.
     pub const fn chain(&self) -> Chain {
         self.wallet.chain
+    }
+
+    /// Returns the wallet. A test key that comes without a network fits several, so the file decides: the wallet is of
+    /// regtest if its chain is followed there.
+    fn on_followed_network(&self, db: &Reader<'_>) -> Result<Wallet, Error> {
+        let is_open = !self.is_network_given && self.wallet.network == WalletNetwork::Test;
+        let cursor = if is_open { chain_cursors::of_chain(db, self.wallet.chain)? } else { None };
+        let is_regtest = cursor.is_some_and(|cursor| cursor.network == "regtest");
+        let network = if is_regtest { WalletNetwork::Regtest } else { self.wallet.network };
+        Ok(Wallet { network, ..self.wallet })
     }
 
     /// Allows `next` to be any distance above the known indexes, if `is_sure`.
@@ -137,7 +151,7 @@ fn gap_limit(db: &Reader<'_>, row: &WalletRow) -> Result<u32, Error> {
 ///
 /// As [`add`].
 pub fn preview(db: &Reader<'_>, wanted: &WalletToAdd) -> Result<Json, Error> {
-    let wallet = &wanted.wallet;
+    let wallet = &wanted.on_followed_network(db)?;
     let known = find_known_wallet(db, wallet)?;
     let (_, next_index) = wanted.known_and_next_indexes(db, known.as_ref())?;
     Ok(to_raw_value(&WalletCheckView {
@@ -173,7 +187,7 @@ pub fn first_index_of_new_wallet(db: &Reader<'_>) -> Result<u32, Error> {
 /// `invalid_request` if the wallet has handed out addresses with another script, or if its addresses are of another
 /// network. `invalid_request` for `next` as [`WalletIndexes::next_index`].
 pub fn add(tx: &Tx<'_>, actor: &str, wanted: &WalletToAdd, now: Time) -> Result<Json, Error> {
-    let wallet = &wanted.wallet;
+    let wallet = &wanted.on_followed_network(tx)?;
     let known = find_known_wallet(tx, wallet)?;
     let (reached, next_index) = wanted.known_and_next_indexes(tx, known.as_ref())?;
     let id = known.as_ref().map_or_else(|| id::new(now).to_string(), |row| row.id.clone());

@@ -11,9 +11,9 @@ use crate::store::{Tx, keys, rate_figures, rate_sources, rates_known};
 use std::sync::Arc;
 
 impl Service {
-    /// Returns `true` if rates of live mode are needed: an active account has a live key.
+    /// Returns `true` if rates of live mode are needed: live invoices can be created.
     pub fn needs_rates(&self, now: Time) -> Result<bool, Error> {
-        self.read(|db| Ok(keys::has_live_key(db, now)?))
+        self.read(|db| Ok(keys::takes_live_payments(db, now)?))
     }
 
     /// Deletes sources that are no longer queried, with their prices. Rates on which public sources agreed stay

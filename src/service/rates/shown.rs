@@ -43,7 +43,7 @@ impl Service {
     /// Returns the rates of every coin in every currency, and all sources.
     pub fn rates(&self, now: Time) -> Result<Json, Error> {
         let (needed, coins, sources) = self.read_snapshot(|db| {
-            let needed = keys::has_live_key(db, now)?;
+            let needed = keys::takes_live_payments(db, now)?;
             Ok((needed, all_coin_rates(db, now)?, rate_sources::all(db)?))
         })?;
         let coins = coins.iter().map(|state| render::rates::CoinRates {
@@ -92,7 +92,7 @@ impl Service {
             return Ok("fixed".to_owned());
         }
         if !self.needs_rates(now)? {
-            return Ok("not asked for: no active account has a live key".to_owned());
+            return Ok("not asked for: no active account has a live key or payment link".to_owned());
         }
         let without = self.coins_without_rate(now)?;
         let Some((coin, currency, why)) = without.first() else {

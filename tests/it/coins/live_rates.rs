@@ -263,7 +263,15 @@ fn hanging_source_does_not_delay_others() {
 }
 
 #[test]
-fn rate_sources_are_not_queried_without_a_live_key() {
+fn rate_sources_are_queried_once_live_invoices_can_be_created() {
+    let link = json!({ "name": "Coffee", "amount": "1.00", "currency": "EUR" });
+    assert_queried_once_created("keys", &json!({ "mode": "live", "class": "secret" }));
+    assert_queried_once_created("payment-links?mode=live", &link);
+}
+
+/// Asserts that no source is queried before the account has this object, and that all are queried afterwards.
+#[track_caller]
+fn assert_queried_once_created(object: &str, body: &Value) {
     let exchanges = Exchanges::start([60_000; 4].map(Bitcoin));
     let served = Installation::new();
     let keys = "update keys set revoked_at = {} where mode = 'live'";
@@ -272,16 +280,14 @@ fn rate_sources_are_not_queried_without_a_live_key() {
     assert!(
         running
             .readiness_details()
-            .contains("rates: not asked for: no active account has a live key\n")
+            .contains("rates: not asked for: no active account has a live key or payment link\n")
     );
     let rates = running.operator_request("GET", "/dashboard/api/rates", &Value::Null);
     assert_eq!(rates.expect(200).json()["needed"], false);
     let said = run_doctor(&served.file, &exchanges.rates_setting(&SOURCES));
     assert!(said.contains("ok: rates (no active account has a live key"), "{said}");
     assert_eq!(SOURCES.map(|source| exchanges.request_count(source)), [0; 4]);
-    // Rates are fetched as soon as an account has a live key.
-    let path = format!("/dashboard/api/accounts/{}/keys", served.account);
-    let body = json!({ "mode": "live", "class": "secret" });
-    running.operator_request("POST", &path, &body).expect(201);
+    let path = format!("/dashboard/api/accounts/{}/{object}", served.account);
+    running.operator_request("POST", &path, body).expect(201);
     served.wait_for_query_result(SOURCE_STATES_QUERY, &[ALL_SOURCES_RESPONDED]);
 }

@@ -28,7 +28,9 @@ const steps = {
   },
   coins: {
     title: 'Offer a coin',
-    text: 'A coin is on offer once its chain is read, a wallet hands out addresses and a rate is known.',
+    text:
+      'A coin is on offer once its chain is read, a wallet hands out addresses and a rate is known. Rates are asked for ' +
+      'as soon as there is a live key or a live payment link.',
     action: 'Check coins',
     href: '#/coins',
     ofService: true,
