@@ -41,7 +41,7 @@ pub(super) fn commit_hook(
             return;
         }
         subscribers.notify(&changes.invoices);
-        if changes.accounts || changes.keys {
+        if changes.accounts || changes.keys || changes.payment_links {
             wakers.rates.wake();
         }
         if changes.deliveries {

@@ -1,7 +1,7 @@
 //! The table `payment_links`: links by which customers create invoices.
 
-use super::PageBounds;
 use super::statement::{commands, rows, values};
+use super::{PageBounds, StoreError, Tx};
 use crate::domain::asset::Mode;
 use crate::domain::link::PaymentLink;
 use crate::domain::time::Time;
@@ -30,17 +30,27 @@ values! {
 }
 
 commands! {
-    /// Inserts a payment link and returns its `seq`.
-    pub fn insert(tx, link: &PaymentLink) -> i64 = insert into payment_links {
+    fn insert_row(tx, link: &PaymentLink) -> i64 = insert into payment_links {
         id: link.id, account: link.account, mode: link.mode, name: link.name, amount: link.amount,
         currency: link.currency, description: link.description, active: link.active, created_at: link.created_at,
     };
 
-    /// Saves the fields of a payment link that can change.
-    pub fn update(tx, link: &PaymentLink) =
+    fn update_row(tx, link: &PaymentLink) =
         "update payment_links set name = :name, amount = :amount, description = :description, active = :active \
             where seq = :seq"
         with {
             seq: link.seq, name: link.name, amount: link.amount, description: link.description, active: link.active,
         };
+}
+
+/// Inserts a payment link and returns its `seq`.
+pub fn insert(tx: &Tx<'_>, link: &PaymentLink) -> Result<i64, StoreError> {
+    tx.record_change(|changes| changes.payment_links = true);
+    insert_row(tx, link)
+}
+
+/// Saves the fields of a payment link that can change.
+pub fn update(tx: &Tx<'_>, link: &PaymentLink) -> Result<(), StoreError> {
+    tx.record_change(|changes| changes.payment_links = true);
+    update_row(tx, link)
 }

@@ -60,6 +60,8 @@ pub struct Changes {
     pub accounts: bool,
     /// Whether keys were created, revoked or expired.
     pub keys: bool,
+    /// Whether payment links were created or changed.
+    pub payment_links: bool,
     /// Whether deliveries became due.
     pub deliveries: bool,
     /// Whether deadlines of invoices were added or moved.
