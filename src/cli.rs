@@ -35,6 +35,9 @@ use std::io::Write;
 use std::process::ExitCode;
 use terminal::{Stream, Tone};
 
+/// Text of `coffer changelog`, which is also a guide.
+const CHANGELOG: &str = include_str!("web/guides/changelog.md");
+
 /// Runs the command that the arguments name.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
@@ -136,6 +139,7 @@ fn root_command() -> Command {
             "Lists what is misconfigured, unreachable or stale, and how to fix it",
         )))
         .subcommand(openapi_command())
+        .subcommand(Command::new("changelog").about("Prints what changed in each version"))
         .subcommand(completions_command())
 }
 
@@ -190,6 +194,7 @@ fn run_command(matches: &ArgMatches) -> Result<(), Error> {
             let document = http::document("http://127.0.0.1:8080", subject);
             print_text(&format!("{document}\n")).map(drop)
         }
+        Some(("changelog", _)) => print_text(CHANGELOG).map(drop),
         Some(("completions", matches)) => print_completions(matches),
         Some(_) | None => Err(Error::Failed("no such command".to_owned())),
     }

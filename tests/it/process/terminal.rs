@@ -222,6 +222,7 @@ fn closed_pipe_is_no_error() {
         &["account", "list", "--json", "--file", path_str(&file)],
         &["wallet", "addresses", "--file", path_str(&file)],
         &["openapi"],
+        &["changelog"],
         &["completions", "zsh"],
         &["audit", "--file", path_str(&file)],
         &["--help"],

@@ -191,6 +191,10 @@ fn document_and_help_are_printed() {
     assert!(
         document["paths"]["/v1/invoices"].is_object() && document["paths"]["/sandbox"].is_null()
     );
+    let changelog = coffer_command(&["changelog"]).output().unwrap();
+    let changelog = String::from_utf8(changelog.stdout).unwrap();
+    let version = concat!("\n## ", env!("CARGO_PKG_VERSION"), " - ");
+    assert!(changelog.starts_with("# Changelog\n") && changelog.contains(version), "{changelog}");
     let help = coffer_command(&["sandbox", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     assert!(help.contains("COFFER_LISTEN") && help.contains("[default: 127.0.0.1:8080]"), "{help}");
