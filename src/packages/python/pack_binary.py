@@ -5,8 +5,17 @@ from typing import Any, Dict
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# The platform that .ci/release/build links for. Older systems refuse the wheel because of this tag.
-TAG = "py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64"
+# Kinds of machines by their number in the header of a program.
+MACHINES = {62: "x86_64", 183: "aarch64"}
+
+
+def tag_for(binary: str) -> str:
+    """Returns the tag of the platform that .ci/release/build links for. Other systems refuse the wheel because of it."""
+    with open(binary, "rb") as program:
+        number = int.from_bytes(program.read(20)[18:], "little")
+    if number not in MACHINES:
+        raise SystemExit(f"COFFER_BINARY is for a machine that has no wheel: ELF machine {number}")
+    return f"py3-none-manylinux_2_17_{MACHINES[number]}.manylinux2014_{MACHINES[number]}"
 
 
 class PackBinary(BuildHookInterface):  # type: ignore[type-arg]
@@ -22,5 +31,5 @@ class PackBinary(BuildHookInterface):  # type: ignore[type-arg]
         build_data["shared_scripts"] = {os.path.abspath(binary): "coffer"}
         described = f"{self.metadata.core.name.replace('-', '_')}-{self.metadata.version}.dist-info"
         build_data["force_include"][os.path.join(self.root, "../../../LICENSE")] = f"{described}/licenses/LICENSE"
-        build_data["tag"] = TAG
+        build_data["tag"] = tag_for(binary)
         build_data["pure_python"] = False

@@ -87,7 +87,8 @@ test('a platform without its package is told what to do', (t) => {
   assert.match(said(''), /^The package @coffer-sandbox\/linux-x64, .* is not installed/);
   assert.match(said(''), /: npm install --save-dev \.\/coffer-sandbox-[0-9A-Z.]+\.tgz && npm install --save-optional \.\/coffer/);
   assert.match(said(on('darwin', 'arm64')), /^coffer-sandbox has no program for darwin-arm64 .*COFFER_BINARY/);
-  assert.match(said(on('linux', 'arm64')), /^coffer-sandbox has no program for linux-arm64 /);
+  assert.match(said(on('linux', 'riscv64')), /^coffer-sandbox has no program for linux-riscv64 /);
+  assert.match(said(on('linux', 'arm64')), /^The package @coffer-sandbox\/linux-arm64, .* is not installed/);
   const musl = 'process.report.getReport = () => ({ header: {} })';
   assert.match(said(musl), /^coffer-sandbox has no program for linux-x64 with musl/);
   assert.match(said('', { COFFER_BINARY: '/no/coffer' }), /^COFFER_BINARY names \/no\/coffer, which is not a file/);

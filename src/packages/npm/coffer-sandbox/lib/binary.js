@@ -7,7 +7,10 @@ const { delimiter, dirname, join } = require('node:path');
 const { SandboxError } = require('./error.js');
 
 /** Package name for each supported platform. */
-const PACKAGES = Object.freeze({ 'linux-x64': '@coffer-sandbox/linux-x64' });
+const PACKAGES = Object.freeze({
+  'linux-arm64': '@coffer-sandbox/linux-arm64',
+  'linux-x64': '@coffer-sandbox/linux-x64',
+});
 
 /** The package.json of this package. */
 const OWN = join(__dirname, '../package.json');
