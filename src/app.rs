@@ -8,7 +8,7 @@ pub(crate) mod following;
 pub(crate) mod open_files;
 mod parts;
 mod sandbox;
-mod sockets;
+pub(crate) mod sockets;
 mod temporary;
 
 pub use crate::service::Error;

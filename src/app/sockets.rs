@@ -45,7 +45,10 @@ pub(super) fn bind(
 }
 
 /// Binds a socket. On a system without IPv6, `[::]` means every IPv4 address.
-fn bind_any(address: SocketAddr) -> std::io::Result<TcpListener> {
+///
+/// # Errors
+/// I/O errors of the system.
+pub fn bind_any(address: SocketAddr) -> std::io::Result<TcpListener> {
     match TcpListener::bind(address) {
         Err(error)
             if address.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED)

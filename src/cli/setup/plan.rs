@@ -3,6 +3,7 @@
 use super::answers::{Answers, Question};
 use super::node::try_nodes;
 use crate::acme::read_terms;
+use crate::app::sockets::bind_any;
 use crate::cli::acme;
 use crate::cli::installed::InstalledSettings;
 use crate::cli::terminal::print_message;
@@ -15,7 +16,8 @@ use crate::domain::url::{Host, SiteUrl};
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::service::Error;
 use serde_json::{Map, Value};
-use std::net::{TcpListener, ToSocketAddrs};
+use std::io::ErrorKind;
+use std::net::ToSocketAddrs;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -61,9 +63,10 @@ impl SetupPlan {
         if plan.value("COFFER_FILE").is_none() {
             plan.file.set("COFFER_FILE", FILE);
         }
+        let listened = is_running.then(|| plan.listen().to_owned());
         let domain = plan.ask_domain(answers)?;
         plan.ask_https(answers, &domain)?;
-        if !is_running {
+        if listened.as_deref() != Some(plan.listen()) {
             plan.check_port()?;
         }
         plan.ask_chains(answers)?;
@@ -101,8 +104,9 @@ impl SetupPlan {
     }
 
     fn ask_domain(&mut self, answers: &mut Answers) -> Result<String, Error> {
-        let url = self.value("COFFER_PUBLIC_URL");
-        let current = url.and_then(|url| Some(SiteUrl::parse(url).ok()?.host_text().to_owned()));
+        let site = self.value("COFFER_PUBLIC_URL").and_then(|url| SiteUrl::parse(url).ok());
+        let site = site.filter(|site| site.is_https() && is_domain(site.host_text()));
+        let current = site.map(|site| site.host_text().to_owned());
         let question = Question {
             name: "domain",
             text: "Domain of the checkout pages, for example pay.example.com".to_owned(),
@@ -140,8 +144,9 @@ impl SetupPlan {
                 self.unset("COFFER_TRUSTED_PROXY");
             }
             Https::Proxy => {
-                self.unset("COFFER_ACME");
-                self.unset("COFFER_ACME_AGREE");
+                for name in ["", "_AGREE", "_HTTP", "_HTTP_LISTEN"] {
+                    self.unset(&format!("COFFER_ACME{name}"));
+                }
                 if self.value("COFFER_LISTEN").is_none_or(|listen| listen == acme::LISTEN) {
                     self.file.set("COFFER_LISTEN", LISTEN_BEHIND_PROXY);
                 }
@@ -186,7 +191,11 @@ impl SetupPlan {
     /// Checks that no other program listens at the address.
     fn check_port(&self) -> Result<(), Error> {
         let listen = self.listen();
-        TcpListener::bind(listen).map(drop).map_err(|error| {
+        let found = listen.to_socket_addrs().and_then(|mut found| {
+            let address = found.next();
+            bind_any(address.ok_or(ErrorKind::AddrNotAvailable)?)
+        });
+        found.map(drop).map_err(|error| {
             Error::Failed(format!(
                 "https: Coffer cannot listen on {listen}: {error}. Stop the program that uses the port, or set \
                  COFFER_LISTEN in /etc/default/coffer"
@@ -317,11 +326,15 @@ fn accept_yes(text: &str, problem: &str) -> Result<(), String> {
     if text == "yes" { Ok(()) } else { Err(problem.to_owned()) }
 }
 
+/// Returns `true` if a text is a domain with at least two labels.
+fn is_domain(text: &str) -> bool {
+    matches!(Host::parse(text), Ok(Host::Name(name)) if name.contains('.') && name == text)
+}
+
 /// Checks that a text is a domain that resolves to an address.
 fn check_domain(text: &str) -> Result<String, String> {
     let domain = text.to_ascii_lowercase();
-    let is_domain = matches!(Host::parse(&domain), Ok(Host::Name(name)) if name.contains('.') && name == domain);
-    if !is_domain {
+    if !is_domain(&domain) {
         return Err(
             "must be a domain without scheme and path, for example pay.example.com".to_owned()
         );

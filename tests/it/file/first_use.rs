@@ -29,9 +29,8 @@ fn only_the_command_that_creates_a_file_prints_its_path() {
     let scratch = Scratch::new();
     let create = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
-        command.args(["account", "create", "Shop"]);
-        let command = command.current_dir(scratch.path("."));
-        let output = command.env_remove("COFFER_FILE").output().unwrap();
+        command.args(["account", "create", "Shop", "--file", "coffer.db"]);
+        let output = command.current_dir(scratch.path(".")).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stderr).unwrap()
     };
