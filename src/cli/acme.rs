@@ -48,17 +48,18 @@ pub(super) fn acme_domain(values: &SettingValues<'_>) -> Result<Option<String>, 
     }
 }
 
-/// Reads the settings of the certificate. Sets the public URL to the domain if no public URL is set.
+/// Reads the settings of the certificate. Sets the public URL to the domain if no public URL is set. `http_listen` is
+/// the address for plain HTTP, if the settings name one.
 ///
 /// # Errors
 /// A message that names the setting.
 pub(super) fn read_acme_settings(
     values: &SettingValues<'_>,
     config: &mut Config,
+    http_listen: Option<SocketAddr>,
 ) -> Result<(), Error> {
     let is_on = |flag| values.is_switch_on(flag).map_err(Error::Failed);
     let (has_http, terms_agreed) = (is_on("acme-http")?, is_on("acme-agree")?);
-    let http_listen = super::server::acme_http_address(values)?;
     let Some(domain) = acme_domain(values)? else {
         return match has_http || http_listen.is_some() || terms_agreed {
             true => Err(Error::Failed(

@@ -62,7 +62,8 @@ pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
     config.creations_per_minute = parse_value("rate-limit", &rate, "a whole number")?;
     config.rates = rates_source(&values)?;
     config.nodes = configured_nodes(&values)?;
-    acme::read_acme_settings(&values, &mut config)?;
+    let http_listen = optional_address(&values, "acme-http-listen")?;
+    acme::read_acme_settings(&values, &mut config, http_listen)?;
     read_command_settings(&values, &mut config)?;
     serve_until_stopped(&values, config, ready_line)
 }
@@ -288,16 +289,13 @@ pub(super) fn listen_address(values: &SettingValues<'_>) -> Result<SocketAddr, E
     resolve_address(flag, &text.map_err(Error::Failed)?.unwrap_or_default())
 }
 
-/// Returns the address for plain HTTP beside HTTPS.
-pub(super) fn acme_http_address(values: &SettingValues<'_>) -> Result<Option<SocketAddr>, Error> {
-    let flag = "acme-http-listen";
-    let text = values.text_value(flag).map_err(Error::Failed)?;
-    text.map(|text| resolve_address(flag, &text)).transpose()
-}
-
 /// Returns the separate address for `/metrics`.
 pub(super) fn metrics_address(values: &SettingValues<'_>) -> Result<Option<SocketAddr>, Error> {
-    let flag = "metrics-listen";
+    optional_address(values, "metrics-listen")
+}
+
+/// Returns the address of a setting without a default.
+fn optional_address(values: &SettingValues<'_>, flag: &str) -> Result<Option<SocketAddr>, Error> {
     let text = values.text_value(flag).map_err(Error::Failed)?;
     text.map(|text| resolve_address(flag, &text)).transpose()
 }
