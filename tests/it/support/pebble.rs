@@ -94,7 +94,9 @@ impl Pebble {
         let mut command = Command::new("pebble");
         command.args(["-config", "settings.json"]).args(more);
         command.current_dir(self.scratch.path(""));
-        command.envs([("PEBBLE_VA_NOSLEEP", "1"), ("PEBBLE_AUTHZREUSE", "0")]);
+        // A refused nonce repeats its request, and the tests count requests.
+        let settings = [("VA_NOSLEEP", "1"), ("AUTHZREUSE", "0"), ("WFE_NONCEREJECT", "0")];
+        command.envs(settings.map(|(name, value)| (format!("PEBBLE_{name}"), value)));
         let child = command.stdout(log).stderr(Stdio::null()).spawn().unwrap();
         self.child = Some(child);
         // Pebble writes its last line before it listens.
