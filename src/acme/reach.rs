@@ -35,7 +35,7 @@ pub enum Reach {
 /// Result of a request to one address.
 enum Answer {
     Own,
-    /// Nobody answered.
+    /// No server answered.
     None(String),
     /// Message about a refusal, or about the answer of another server.
     Wrong(String),

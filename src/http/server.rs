@@ -82,7 +82,7 @@ pub struct Listener {
     purpose: Purpose,
 }
 
-/// What a listener serves.
+/// Content that a listener serves.
 enum Purpose {
     /// Routes, with or without TLS.
     Routes(ListenerRoutes, Option<Arc<Tls>>),

@@ -1,4 +1,4 @@
-// Where wallet programs show the extended public key, and which of them show none.
+// Help for finding the extended public key in wallet programs. Some programs show none.
 
 import { fill, h } from '../shared/dom.js';
 
