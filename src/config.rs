@@ -7,6 +7,7 @@ mod keyed;
 mod settings;
 mod terminal;
 
+pub use keyed::keyed_variable;
 pub use settings::{LETS_ENCRYPT, SERVERS, SETTINGS};
 pub use terminal::{TerminalFeatures, terminal_features};
 

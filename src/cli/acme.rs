@@ -31,21 +31,25 @@ pub(super) fn acme_domain(values: &SettingValues<'_>) -> Result<Option<String>, 
     let Some(text) = text.filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
+    match is_domain(&text) {
+        true => Ok(Some(text.to_ascii_lowercase())),
+        false => Err(Error::Failed(format!(
+            "--acme {text}: must be a domain like pay.example.com; write an international domain as xn--…"
+        ))),
+    }
+}
+
+/// Returns `true` if a certificate can name this domain.
+pub(super) fn is_domain(text: &str) -> bool {
     let is_label = |label: &str| {
         label.len() <= 63
             && !label.starts_with('-')
             && !label.ends_with('-')
             && !label.contains('_')
     };
-    let is_domain = matches!(Host::parse(&text), Ok(Host::Name(name)) if name == text)
+    matches!(Host::parse(text), Ok(Host::Name(name)) if name == text)
         && text.len() <= DOMAIN_CHARS_MAX
-        && text.split('.').all(is_label);
-    match is_domain {
-        true => Ok(Some(text.to_ascii_lowercase())),
-        false => Err(Error::Failed(format!(
-            "--acme {text}: must be a domain like pay.example.com; write an international domain as xn--…"
-        ))),
-    }
+        && text.split('.').all(is_label)
 }
 
 /// Reads the settings of the certificate. Sets the public URL to the domain if no public URL is set. `http_listen` is

@@ -23,6 +23,12 @@ pub(super) const SETTINGS_FILES: [&str; 2] = ["/etc/default/coffer", "/etc/coffe
 /// Maximum size of a file of settings, in bytes.
 pub(super) const SETTINGS_BYTES_MAX: u64 = 1 << 20;
 
+/// Working directory of the service.
+pub(super) const WORKING_DIRECTORY: &str = "/var/lib/coffer";
+
+/// Name of the service's file if the settings name none.
+const DEFAULT_FILE: &str = "coffer.db";
+
 /// Permission bits with which users other than the owner can change a file.
 const OTHERS_WRITE: u32 = 0o022;
 
@@ -52,7 +58,7 @@ pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Re
         return Ok(());
     }
     let Some(settings) = InstalledSettings::read()? else { return Ok(()) };
-    let Some(path) = settings.value("COFFER_FILE").map(PathBuf::from) else { return Ok(()) };
+    let path = settings.file_path();
     let owner = find_owner(&path, command)?;
     settings.check_safe_for(owner.uid())?;
     // A failed write is ignored, because the command's result does not depend on this line.
@@ -65,6 +71,7 @@ pub(super) fn continue_as_service(matches: &ArgMatches, args: &[OsString]) -> Re
     let mut next = Command::new("/proc/self/exe");
     next.args(args.iter().skip(1));
     next.envs(settings.variables().filter(|(name, _)| !values.has_env(name)));
+    next.env("COFFER_FILE", &path);
     if geteuid().as_raw() != owner.uid() {
         next.uid(owner.uid()).gid(owner.gid());
     }
@@ -109,6 +116,20 @@ fn find_owner(path: &Path, command: &str) -> Result<Metadata, Error> {
     }
 }
 
+/// Reads a text to its end.
+///
+/// # Errors
+/// I/O errors. [`ErrorKind::InvalidData`] if the text is not UTF-8, or has more bytes than `bytes_max`.
+pub(super) fn read_whole(from: impl Read, bytes_max: u64) -> std::io::Result<String> {
+    let mut text = String::new();
+    let count = from.take(bytes_max.saturating_add(1)).read_to_string(&mut text)?;
+    if u64::try_from(count).is_ok_and(|count| count <= bytes_max) {
+        return Ok(text);
+    }
+    let problem = format!("has more than {bytes_max} bytes");
+    Err(std::io::Error::new(ErrorKind::InvalidData, problem))
+}
+
 /// Settings of the installed service.
 pub(super) struct InstalledSettings {
     files: Vec<(&'static str, Metadata, EnvFile)>,
@@ -124,9 +145,8 @@ impl InstalledSettings {
         for path in SETTINGS_FILES {
             let opened = std::fs::File::open(path);
             let read = opened.and_then(|file| {
-                let (mut text, found) = (String::new(), file.metadata()?);
-                file.take(SETTINGS_BYTES_MAX).read_to_string(&mut text)?;
-                Ok((found, text))
+                let found = file.metadata()?;
+                Ok((found, read_whole(file, SETTINGS_BYTES_MAX)?))
             });
             match read {
                 Ok((found, text)) => files.push((path, found, EnvFile::parse(&text))),
@@ -144,6 +164,13 @@ impl InstalledSettings {
             let found = self.files.iter().find(|(known, _, _)| *known == path);
             found.map(|(_, _, file)| EnvFile::parse(file.text()))
         })
+    }
+
+    /// Returns the path of the service's file. Like the service, takes a relative path from the working directory of the
+    /// unit.
+    fn file_path(&self) -> PathBuf {
+        let named = self.value("COFFER_FILE").filter(|path| !path.is_empty());
+        Path::new(WORKING_DIRECTORY).join(named.unwrap_or(DEFAULT_FILE))
     }
 
     /// Returns all variables. Of two assignments of one name the later one counts.

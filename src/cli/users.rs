@@ -77,7 +77,8 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
     };
     let known = match verb {
         "setup-link" => {
-            return print_setup_link(&store, of_verb, now);
+            let email = of_verb.get_one::<String>("email").map(|_| email()).transpose()?;
+            return print_setup_link(&store, of_verb, email, now);
         }
         "create" => {
             let role = text_argument(of_verb, "role").parse::<Role>();
@@ -119,7 +120,12 @@ pub(super) fn run_user(matches: &ArgMatches) -> Result<(), Error> {
 }
 
 /// Prints a new set-up link, which replaces the previous one. If an operator exists, prints the page to sign in.
-fn print_setup_link(store: &Store, matches: &ArgMatches, now: Time) -> Result<(), Error> {
+fn print_setup_link(
+    store: &Store,
+    matches: &ArgMatches,
+    email: Option<String>,
+    now: Time,
+) -> Result<(), Error> {
     let url =
         SettingValues::new("user", matches).text_value("public-url").map_err(Error::Failed)?;
     let url = url.ok_or_else(|| {
@@ -128,10 +134,9 @@ fn print_setup_link(store: &Store, matches: &ArgMatches, now: Time) -> Result<()
     })?;
     let url = normalize_url(&url)?;
     let token = store.write_and_wait(move |tx| users::replace_setup_link(tx, now))?;
-    let email = matches
-        .get_one::<String>("email")
-        .map(|email| utf8_percent_encode(email, NON_ALPHANUMERIC));
-    let email = email.map_or(String::new(), |email| format!("&email={email}"));
+    let email = email.map_or(String::new(), |email| {
+        format!("&email={}", utf8_percent_encode(&email, NON_ALPHANUMERIC))
+    });
     print_line(&match token {
         Some(token) => format!("{url}/setup?token={token}{email}"),
         None => format!("{url}/dashboard"),

@@ -31,6 +31,11 @@ pub(super) fn to_env_name(word: &str) -> String {
     word.to_ascii_uppercase().replace('-', "_")
 }
 
+/// Returns the environment variable of a `KEY=value` flag for one key, for example `COFFER_NODE_LITECOIN`.
+pub fn keyed_variable(flag: &str, key: &str) -> String {
+    format!("COFFER_{}_{}", to_env_name(flag), to_env_name(key))
+}
+
 impl SettingValues<'_> {
     /// Returns the values of a setting with their keys, flags first.
     ///
@@ -54,7 +59,7 @@ impl SettingValues<'_> {
             Some(_) | None => Asset::ids(),
         };
         for key in keys {
-            let name = format!("COFFER_{}_{}", to_env_name(flag), to_env_name(key));
+            let name = keyed_variable(flag, key);
             let given = (self.env)(&name).map(OsString::into_string).transpose();
             let given = given.map_err(|_| format!("{name} must be text"))?;
             let mut flags = found.iter().take(by_flag);

@@ -2,12 +2,13 @@
 //!
 //! Invariant: no message contains an answer to a secret question.
 
-use crate::cli::terminal::{print_message, read_hidden_line};
+use crate::cli::installed::read_whole;
+use crate::cli::terminal::{print_message, read_hidden_line, read_line};
 use crate::domain::chain::Chain;
 use crate::domain::wallet::{WalletSecret, secret_problem};
 use crate::service::Error;
 use std::fs::File;
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -67,8 +68,7 @@ impl Answers {
             let name = file.map_or("standard input".to_owned(), |path| path.display().to_string());
             Error::Failed(format!("answers: {name}: {error}"))
         };
-        let mut text = String::new();
-        match file {
+        let text = match file {
             Some(path) => {
                 let file = File::open(path).map_err(failed)?;
                 if file.metadata().map_err(failed)?.mode() & OTHERS != 0 {
@@ -77,14 +77,11 @@ impl Answers {
                         "answers: other users can read {path}. Run: chmod 600 {path}"
                     )));
                 }
-                file.take(ANSWERS_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
+                read_whole(file, ANSWERS_BYTES_MAX).map_err(failed)?
             }
             None if std::io::stdin().is_terminal() => return Ok(Answers::Terminal),
-            None => {
-                let input = std::io::stdin().lock().take(ANSWERS_BYTES_MAX);
-                { input }.read_to_string(&mut text).map_err(failed)?;
-            }
-        }
+            None => read_whole(std::io::stdin().lock(), ANSWERS_BYTES_MAX).map_err(failed)?,
+        };
         parse_answers(&text).map(Answers::Text).map_err(Error::Failed)
     }
 
@@ -132,7 +129,7 @@ fn prompt(question: &Question<'_>) -> Result<Option<String>, Error> {
     let text = format!("{}{hidden}{current}: ", question.text);
     let line = match question.is_secret {
         true => read_hidden_line(&text),
-        false => crate::cli::terminal::read_line(&text),
+        false => read_line(&text),
     };
     let line = line.map_err(|error| Error::Failed(format!("{}: {error}", question.name)))?;
     let line = line.trim();

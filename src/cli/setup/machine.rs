@@ -1,4 +1,4 @@
-//! What `coffer setup` changes on the machine: files in /etc, and the service of systemd.
+//! Changes the machine for `coffer setup`: writes files in /etc, and starts the service of systemd.
 //!
 //! Invariant: a file of settings is never readable by other users, and is replaced as a whole.
 

@@ -5,14 +5,14 @@ use super::node::try_nodes;
 use crate::acme::read_terms;
 use crate::app::sockets::bind_any;
 use crate::cli::acme;
-use crate::cli::installed::InstalledSettings;
+use crate::cli::installed::{InstalledSettings, WORKING_DIRECTORY};
 use crate::cli::terminal::print_message;
-use crate::config::LETS_ENCRYPT;
 use crate::config::env_file::EnvFile;
+use crate::config::{LETS_ENCRYPT, keyed_variable};
 use crate::domain::chain::Chain;
 use crate::domain::fields::Fields;
 use crate::domain::refusal::Refusal;
-use crate::domain::url::{Host, SiteUrl};
+use crate::domain::url::SiteUrl;
 use crate::domain::user::EMAIL_CHARS_MAX;
 use crate::service::Error;
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ pub(super) const LOCAL_PROXY: &str = "127.0.0.1/32,::1/128";
 const HEADER: &str =
     "# Settings of coffer.service, read after /etc/default/coffer. `coffer setup` changes them.\n";
 
-/// Who speaks TLS.
+/// The program that speaks TLS.
 #[derive(Clone, Copy, PartialEq)]
 enum Https {
     Coffer,
@@ -71,7 +71,8 @@ impl SetupPlan {
         }
         plan.ask_chains(answers)?;
         // A file that exists may have an operator already.
-        let has_file = plan.value("COFFER_FILE").is_some_and(|file| Path::new(file).exists());
+        let file = plan.value("COFFER_FILE").unwrap_or(FILE);
+        let has_file = Path::new(WORKING_DIRECTORY).join(file).exists();
         if !has_file || !answers.is_terminal() {
             plan.ask_email(answers, has_file)?;
         }
@@ -244,7 +245,7 @@ impl SetupPlan {
             current: self.value(&variable).map(|_| "keep".to_owned()),
             is_secret: true,
         };
-        let header = self.value(&format!("COFFER_NODE_HEADER_{}", variable_part(chain.as_str())));
+        let header = self.value(&keyed_variable("node-header", chain.as_str()));
         let headers: Vec<(String, String)> = header
             .map(|header| (chain.as_str().to_owned(), header.to_owned()))
             .into_iter()
@@ -314,11 +315,7 @@ impl SetupPlan {
 
 /// Returns the name of the variable with the nodes of a chain.
 fn node_variable(chain: &str) -> String {
-    format!("COFFER_NODE_{}", variable_part(chain))
-}
-
-fn variable_part(chain: &str) -> String {
-    chain.to_ascii_uppercase().replace('-', "_")
+    keyed_variable("node", chain)
 }
 
 /// Accepts `yes`.
@@ -328,7 +325,7 @@ fn accept_yes(text: &str, problem: &str) -> Result<(), String> {
 
 /// Returns `true` if a text is a domain with at least two labels.
 fn is_domain(text: &str) -> bool {
-    matches!(Host::parse(text), Ok(Host::Name(name)) if name.contains('.') && name == text)
+    text.contains('.') && acme::is_domain(text)
 }
 
 /// Checks that a text is a domain that resolves to an address.

@@ -41,6 +41,30 @@ fn create_makes_a_file_only_if_it_is_named() {
 }
 
 #[test]
+fn setup_link_needs_a_public_url_and_an_email_address() {
+    let scratch = Scratch::new();
+    let file = scratch.path("shop.db");
+    assert_account(
+        &run_account(Path::new("/"), Some(file.to_str().unwrap()), &["create", "My Shop"]),
+        "pending",
+    );
+    let setup_link = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coffer"));
+        command.args(["user", "setup-link", "--file"]).arg(&file).args(args);
+        let output = command.env_remove("COFFER_PUBLIC_URL").output().unwrap();
+        let text = if output.status.success() { output.stdout } else { output.stderr };
+        String::from_utf8(text).unwrap()
+    };
+    assert!(setup_link(&[]).contains("--public-url is not set"));
+    let url = ["--public-url", "https://pay.example.com"];
+    let refused = setup_link(&[&url[..], &["ada"]].concat());
+    assert!(refused.contains("email must be one e-mail address"), "{refused}");
+    let link = setup_link(&[&url[..], &["ada@example.com"]].concat());
+    assert!(link.starts_with("https://pay.example.com/setup?token="), "{link}");
+    assert!(link.ends_with("&email=ada%40example%2Ecom\n"), "{link}");
+}
+
+#[test]
 fn repeated_decision_succeeds_and_changes_nothing() {
     let scratch = Scratch::new();
     let file = scratch.path("shop.db");
