@@ -28,11 +28,11 @@ try {
   await page.getByRole('button', { name: 'Add wallet…' }).first().click();
   await page.getByLabel('Chain').selectOption('litecoin');
   const key = values['extended public key, whose addresses are compared'];
-  await page.getByLabel('Extended public key, or a descriptor').fill(key);
+  await page.getByLabel('Extended public key or descriptor').fill(key);
   await page.getByRole('button', { name: 'Check key' }).click();
   await page.getByText(/rltc1/).first().waitFor();
   await page.getByRole('button', { name: 'Add wallet', exact: true }).click();
-  await page.getByText('The wallet is added.').waitFor();
+  await page.getByText('Wallet added.').waitFor();
   await page.goto(`https://${domain}/dashboard#/start`);
   await page.getByRole('button', { name: 'Create payment link' }).click();
   await page.getByRole('link', { name: 'Open checkout' }).waitFor();

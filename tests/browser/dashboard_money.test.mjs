@@ -63,7 +63,7 @@ async function approveAndPay(page, address) {
   await page.getByRole('button', { name: 'Approve…' }).click();
   await page.getByRole('dialog').getByText(address).waitFor();
   await page.getByText('100.00 EUR = 1.2499 LTC, fee 0.0001 LTC (0.01 EUR)').waitFor();
-  await page.getByText('A person, by hand: nothing real is sent here').waitFor();
+  await page.getByText('You, from your wallet: nothing real is sent here').waitFor();
   await page.getByLabel('Network fee in LTC').fill('0.001');
   await page.getByLabel('Rate: EUR for one LTC').fill('80');
   await checkPage(page, 'dashboard-payout-approve');

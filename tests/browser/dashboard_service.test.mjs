@@ -44,7 +44,7 @@ test('first steps end with a paid test invoice', async () => {
   await goTo(page, '/start');
   await page.getByRole('button', { name: 'Create test key' }).waitFor();
   await goTo(page, '/tokens');
-  await page.getByRole('button', { name: 'Make a token' }).click();
+  await page.getByRole('button', { name: 'Create token' }).click();
   await keptUntilSaid(page, await page.locator('dialog .secret code').textContent());
   await closePage(page, ['401', '403']);
 });
@@ -53,7 +53,7 @@ test('first steps end with a paid test invoice', async () => {
 async function keptUntilSaid(page, text) {
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').getByText(text).waitFor();
-  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
@@ -189,16 +189,16 @@ test('merchant sees only the own account', async () => {
   const page = await signIn(browser, coffer);
   await goTo(page, '/accounts');
   await page.getByRole('button', { name: 'Add account…' }).first().click();
-  await page.getByLabel('Name of the merchant').fill(LONG);
+  await page.getByLabel('Merchant name').fill(LONG);
   await page.getByRole('button', { name: 'Add account', exact: true }).click();
   await page.getByRole('table', { name: 'Accounts' }).getByText(LONG).waitFor();
   await checkPageInAllModes(page, 'accounts');
   await goTo(page, '/users');
-  await page.getByRole('button', { name: 'Add somebody…' }).click();
+  await page.getByRole('button', { name: 'Add user…' }).click();
   await page.getByLabel('Email').fill('merchant@shop.test');
-  await page.getByLabel('First password').fill('a long password 1');
-  await page.getByLabel('May do').selectOption({ label: 'What concerns Sandbox Shop' });
-  await page.getByRole('button', { name: 'Add them' }).click();
+  await page.getByLabel('Initial password').fill('a long password 1');
+  await page.getByLabel('Role').selectOption({ label: 'Merchant: Sandbox Shop' });
+  await page.getByRole('button', { name: 'Add user', exact: true }).click();
   const again = page.getByRole('heading', { name: 'Confirm with your password' });
   const added = page.getByText('merchant@shop.test', { exact: true });
   await again.or(added).first().waitFor();
@@ -248,7 +248,7 @@ test('every page works by keyboard, and dialogs restore the focus', async () => 
   await checkPage(page, 'dashboard-menu-phone');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();
-  const make = page.getByRole('button', { name: 'Make a key…' }).first();
+  const make = page.getByRole('button', { name: 'Create key…' }).first();
   await make.focus();
   await page.keyboard.press('Enter');
   await page.getByRole('dialog').waitFor();
@@ -303,7 +303,7 @@ test('failed reload after a change shows the reason', async () => {
   await goTo(page, '/accounts');
   await page.route('**/dashboard/api/session', (route) => route.abort());
   await page.getByRole('button', { name: 'Add account…' }).first().click();
-  await page.getByLabel('Name of the merchant').fill('Offline Shop');
+  await page.getByLabel('Merchant name').fill('Offline Shop');
   await page.getByRole('button', { name: 'Add account', exact: true }).click();
   await page.getByText('The server cannot be reached').waitFor();
   await page.unroute('**/dashboard/api/session');
@@ -316,16 +316,16 @@ test('failed reload after a change shows the reason', async () => {
 test('maintenance and coin switches explain their effect first', async () => {
   const page = await signIn(browser, coffer);
   await goTo(page, '/service');
-  await page.getByRole('button', { name: 'Begin maintenance…' }).click();
+  await page.getByRole('button', { name: 'Start maintenance…' }).click();
   await checkPage(page, 'dashboard-maintenance');
-  await page.getByRole('button', { name: 'Begin maintenance', exact: true }).click();
+  await page.getByRole('button', { name: 'Start maintenance', exact: true }).click();
   await page.getByRole('button', { name: 'End maintenance' }).waitFor();
   await goTo(page, '/');
   await page.getByText('Maintenance is on').waitFor();
   await checkPageInAllModes(page, 'home-needs');
   await goTo(page, '/service');
   await page.getByRole('button', { name: 'End maintenance' }).click();
-  await page.getByRole('button', { name: 'Begin maintenance…' }).waitFor();
+  await page.getByRole('button', { name: 'Start maintenance…' }).waitFor();
   await goTo(page, '/coins');
   await page.getByRole('row', { name: /Dogecoin/ }).getByRole('button', { name: 'Confirmations…' }).click();
   await page.getByLabel('One rule a line').fill('100: 1\n3');

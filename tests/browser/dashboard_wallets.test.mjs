@@ -25,10 +25,10 @@ async function secretsAreNotSent(page) {
     'L4rK1yDtCWekvXuE6oXD9jCYfFNV2cWRpVuPLBcCU2z8TrisoyY1',
     '0x0c28fca386c7a227600b2fe50b7cae11ec86d3bf1fbe471be89827e19d72aa1d',
   ]) {
-    await page.getByLabel('Extended public key, or a descriptor').fill(secret);
+    await page.getByLabel('Extended public key or descriptor').fill(secret);
     await page.getByRole('button', { name: 'Check key' }).click();
     await page.locator('.wrong:visible', { hasText: 'so it was not sent' }).waitFor();
-    await page.getByLabel('Extended public key, or a descriptor').fill('nonsense');
+    await page.getByLabel('Extended public key or descriptor').fill('nonsense');
     await page.getByRole('button', { name: 'Check key' }).click();
     await page.locator('.wrong:visible', { hasNotText: 'so it was not sent' }).waitFor();
   }
@@ -41,7 +41,7 @@ test('a wallet is checked before it is added, and retired', async () => {
   const page = await signIn(browser, coffer);
   await goTo(page, '/wallets');
   await page.getByRole('button', { name: 'Add wallet…' }).first().click();
-  await page.getByLabel('Extended public key, or a descriptor').fill('nonsense');
+  await page.getByLabel('Extended public key or descriptor').fill('nonsense');
   await page.getByRole('button', { name: 'Check key' }).click();
   await page.locator('.wrong:visible').waitFor();
   await secretsAreNotSent(page);
@@ -52,11 +52,11 @@ test('a wallet is checked before it is added, and retired', async () => {
     await checkPage(page, `dashboard-wallet-help-${chain}`);
   }
   await page.getByLabel('Chain').selectOption('bitcoin');
-  await page.getByLabel('Extended public key, or a descriptor').fill(XPUB);
-  await page.getByLabel('Begin with index').fill('1 000');
+  await page.getByLabel('Extended public key or descriptor').fill(XPUB);
+  await page.getByLabel('First index').fill('1 000');
   await page.getByRole('button', { name: 'Check key' }).click();
   await page.locator('.wrong:visible', { hasText: 'digits' }).waitFor();
-  await page.getByLabel('Begin with index').fill('');
+  await page.getByLabel('First index').fill('');
   await page.getByRole('button', { name: 'Check key' }).click();
   await page.getByText('bc1qcr8te4kr609gcawutmrza0j4xv80jy8z306fyu').waitFor();
   await checkPage(page, 'dashboard-wallet-check');
@@ -64,7 +64,7 @@ test('a wallet is checked before it is added, and retired', async () => {
   await page.getByRole('heading', { name: 'First addresses' }).waitFor();
   await checkPageInAllModes(page, 'wallets');
   await page.getByRole('button', { name: 'Retire…' }).click();
-  await page.getByRole('button', { name: 'Retire it' }).click();
+  await page.getByRole('button', { name: 'Retire wallet' }).click();
   await page.getByText('Retired', { exact: true }).first().waitFor();
   await sessionEnds(page);
   await closePage(page, ['400', '401', '403']);
@@ -74,24 +74,24 @@ test('a wallet is checked before it is added, and retired', async () => {
 async function sessionEnds(page) {
   await page.getByRole('button', { name: 'Import addresses…' }).click();
   await page.getByLabel('Pool', { exact: true }).selectOption('solana');
-  const field = page.getByRole('textbox', { name: 'Addresses, one a line' });
+  const field = page.getByRole('textbox', { name: 'Addresses, one per line' });
   const addresses = 'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk';
   await field.fill(addresses);
   await page.context().clearCookies();
   const again = page.getByRole('dialog', { name: 'Sign in again' });
-  await page.getByRole('button', { name: 'Import them' }).click();
+  await page.getByRole('button', { name: 'Import addresses', exact: true }).click();
   await again.getByText('operator@sandbox.test').waitFor();
   await checkPage(page, 'dashboard-sign-in-again');
   await page.keyboard.press('Escape');
   await page.locator('dialog .note.bad:visible').waitFor();
   assert.equal(await field.inputValue(), addresses);
-  await page.getByRole('button', { name: 'Import them' }).click();
+  await page.getByRole('button', { name: 'Import addresses', exact: true }).click();
   await again.getByLabel('Password').fill('wrong');
   await again.getByRole('button', { name: 'Sign in' }).click();
   await again.locator('.note.bad:visible, .wrong:visible').waitFor();
   await again.getByLabel('Password').fill('sandbox');
   await again.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByText(/1 were added|1 were known/).waitFor();
+  await page.getByText(/1 added|1 already known/).waitFor();
   // A page that sends several requests asks for the password once.
   await page.context().clearCookies();
   await page.evaluate(() => { location.hash = '/'; });

@@ -116,14 +116,14 @@ async function firstSteps(page, chain) {
   await page.getByRole('heading', { level: 1, name: 'Wallets' }).waitFor();
   await page.getByRole('button', { name: 'Add wallet…' }).first().click();
   await page.getByLabel('Chain').selectOption('evm');
-  await page.getByLabel('Extended public key, or a descriptor').fill(XPUB);
+  await page.getByLabel('Extended public key or descriptor').fill(XPUB);
   await page.getByRole('button', { name: 'Check key' }).click();
   await page.getByRole('button', { name: 'Add wallet', exact: true }).click();
-  await page.getByText('The wallet is added.').waitFor();
+  await page.getByText('Wallet added.').waitFor();
   await goTo(page, '/start');
   await page.locator('[data-step="wallet"].good').waitFor();
   await page.getByRole('button', { name: 'Create test key' }).click();
-  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
   await page.getByRole('button', { name: 'Create invoice' }).click();
   await page.getByRole('button', { name: 'Pay invoice' }).click();
   await page.getByRole('heading', { name: 'Your first invoice is paid' }).waitFor();
@@ -160,11 +160,11 @@ async function chainIsRead(page) {
 /** Creates the live key of the shop. */
 async function liveKey(page) {
   await goTo(page, '/keys');
-  await page.getByRole('button', { name: 'Make a key…' }).click();
+  await page.getByRole('button', { name: 'Create key…' }).click();
   await page.getByRole('combobox', { name: 'Mode' }).selectOption('live');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create key', exact: true }).click();
   const key = await page.locator('dialog .secret code').textContent();
-  await page.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('button', { name: 'I have stored it' }).click();
   assert.match(key, /^sk_live_/);
   return key;
 }
@@ -281,11 +281,11 @@ async function sent(page, address, chain) {
 /** Asserts that a rate with missing zeros is rejected with the market rate, and that a checkbox to use it appears. */
 async function aSlipIsRefused(page) {
   const rate = page.getByLabel('Rate: EUR for one ETH');
-  assert.equal(await page.getByLabel('Use this rate all the same').isVisible(), false);
+  assert.equal(await page.getByLabel('Use this rate anyway').isVisible(), false);
   await rate.fill('2');
   await page.getByRole('button', { name: 'Approve', exact: true }).click();
   await page.getByText('Rate 2 is 99.9 % below the market rate of ETH in EUR, 2000').waitFor();
-  await page.getByLabel('Use this rate all the same').waitFor();
+  await page.getByLabel('Use this rate anyway').waitFor();
   await checkPage(page, 'first-run-far-rate');
   await rate.fill('');
 }

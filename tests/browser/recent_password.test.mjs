@@ -41,9 +41,9 @@ async function signedUp(page) {
   await page.locator('#content:not([aria-busy])').waitFor();
   await goTo(page, '/start');
   await page.getByRole('button', { name: 'Add account…' }).click();
-  await page.getByLabel('Name of the merchant').fill('Anna’s Books');
+  await page.getByLabel('Merchant name').fill('Anna’s Books');
   await page.getByRole('button', { name: 'Add account', exact: true }).click();
-  await page.getByText('The account is added.').waitFor();
+  await page.getByText('Account added.').waitFor();
 }
 
 /** Asserts that nothing is booked without the password, and that the dialog keeps the typed text. */

@@ -43,7 +43,7 @@ test('factor is activated, required, replaced by a recovery code once, and deact
   const page = await signIn(browser, coffer, { acceptDownloads: true });
   await goTo(page, '/me');
   await checkPageInAllModes(page, 'second-factor-off');
-  await page.getByRole('button', { name: 'Turn it on…' }).click();
+  await page.getByRole('button', { name: 'Turn on second factor…' }).click();
   const dialog = page.getByRole('dialog');
   const secret = await dialog.locator('.secret code').textContent();
   const uri = await dialog.getByRole('link', { name: 'open it in the app' }).getAttribute('href');
@@ -63,11 +63,11 @@ test('factor is activated, required, replaced by a recovery code once, and deact
   // The recovery codes are shown once: neither Escape nor the button closes the dialog before the box is ticked.
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByText('Keep the codes first, then tick the box.').waitFor();
+  await page.getByText('Store the codes, then select the checkbox.').waitFor();
   assert.deepEqual(await dialog.locator('.codes code').allTextContents(), codes);
-  await page.getByLabel('I have kept them').check();
+  await page.getByLabel('I have stored the codes').check();
   await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByText('10 of your recovery codes are left.').waitFor();
+  await page.getByText('10 recovery codes left.').waitFor();
   await checkPageInAllModes(page, 'second-factor-on');
   await goTo(page, '/users');
   await page.getByRole('row', { name: /operator@sandbox.test/ }).getByText('On', { exact: true }).waitFor();
@@ -96,15 +96,15 @@ test('factor is activated, required, replaced by a recovery code once, and deact
   await fourth.locator('#content[data-place="/"]').waitFor();
 
   await goTo(fourth, '/me');
-  await fourth.getByText('8 of your recovery codes are left.').waitFor();
-  await fourth.getByRole('button', { name: 'Turn it off…' }).click();
+  await fourth.getByText('8 recovery codes left.').waitFor();
+  await fourth.getByRole('button', { name: 'Turn off second factor…' }).click();
   await checkPage(fourth, 'dashboard-second-factor-end');
   await fourth.getByLabel('Code').fill('abcd-efgh-ijkl-mnop');
-  await fourth.getByRole('button', { name: 'Turn it off', exact: true }).click();
+  await fourth.getByRole('button', { name: 'Turn off second factor', exact: true }).click();
   await fourth.getByText('Code must be what your authenticator app shows now').waitFor();
   await fourth.getByLabel('Code').fill(codes[2]);
-  await fourth.getByRole('button', { name: 'Turn it off', exact: true }).click();
-  await fourth.getByRole('button', { name: 'Turn it on…' }).waitFor();
+  await fourth.getByRole('button', { name: 'Turn off second factor', exact: true }).click();
+  await fourth.getByRole('button', { name: 'Turn on second factor…' }).waitFor();
   await closePage(fourth, ['401']);
   await closePage(await signIn(browser, coffer), ['401']);
 });
@@ -126,10 +126,10 @@ test('operator turns off the lost second factor of another user', async () => {
   const page = await signIn(browser, coffer);
   await goTo(page, '/users');
   const row = page.getByRole('row', { name: /ben@shop.test/ });
-  await row.getByRole('button', { name: 'Second factor off…' }).click();
+  await row.getByRole('button', { name: 'Turn off second factor…' }).click();
   await checkPage(page, 'dashboard-users-second-factor-off');
-  await page.getByRole('button', { name: 'Turn it off', exact: true }).click();
-  await page.getByText('The second factor is off.').waitFor();
+  await page.getByRole('button', { name: 'Turn off second factor', exact: true }).click();
+  await page.getByText('Second factor turned off.').waitFor();
   await row.getByText('Off', { exact: true }).waitFor();
   await closePage(page, ['401']);
   await closePage(await signIn(browser, coffer, { email, password }), ['401']);

@@ -14,17 +14,17 @@ import { confirmAction } from './webhooks.js';
  */
 const decisions = {
   pending: [
-    ['active', 'Approve', 'It may take live payments.'],
-    ['rejected', 'Reject…', 'It can never take live payments.'],
+    ['active', 'Approve', 'The account can then receive live payments.'],
+    ['rejected', 'Reject…', 'The account can never receive live payments. This cannot be undone.'],
   ],
   active: [
     [
       'suspended',
       'Suspend…',
-      'It makes no live invoices and is paid nothing out, until it is active again. What was quoted stays payable.',
+      'The account cannot create live invoices or request payouts. Quoted invoices stay payable.',
     ],
   ],
-  suspended: [['active', 'Reactivate', 'It may take live payments again.']],
+  suspended: [['active', 'Reactivate', 'The account can receive live payments again.']],
   rejected: [],
 };
 
@@ -36,16 +36,16 @@ export async function show(context) {
   return h(
     'div',
     { class: 'page' },
-    head('Accounts', 'The merchants of this Coffer: each has its own prices, keys and books.', add()),
+    head('Accounts', 'Each merchant has an account with its own settings, keys and ledger.', add()),
     accounts.length === 0
-      ? empty('No account yet', 'Everything begins with one.', add())
+      ? empty('No accounts yet', 'Add the account of your shop to begin.', add())
       : table(
           'Accounts',
           [
             { name: 'Account', cell: (one) => h('a', { href: to('/settings', { account: one.id }) }, one.name) },
             { name: 'Status', cell: (one) => badge(one.status) },
             { name: 'Fee', end: true, cell: (one) => `${one.feeBps} bps` },
-            { name: 'Since', cell: (one) => localTime(one.createdAt) },
+            { name: 'Created', cell: (one) => localTime(one.createdAt) },
             {
               name: '',
               cell: (one) =>
@@ -56,7 +56,7 @@ export async function show(context) {
                     actionButton(
                       context,
                       text,
-                      'It is decided.',
+                      'Account updated.',
                       () => decide(context, one, status, text, does),
                       status === 'active' ? 'small' : 'small danger',
                     ),
@@ -80,10 +80,10 @@ async function decide(context, one, status, text, does) {
 /** @param {Context} context */
 export async function addAccount(context) {
   const made = await ask('Add an account', (/** @type {(answer: any) => void} */ close) => [
-    h('p', null, 'It is pending at first: it can make test payments at once, and live ones when you have approved it.'),
+    h('p', null, 'A new account is pending. It can use test mode immediately, and live mode after you approve it.'),
     form({
       fields: [
-        { name: 'name', label: 'Name of the merchant', required: true, hint: 'Customers read it at the checkout.' },
+        { name: 'name', label: 'Merchant name', required: true, hint: 'Shown to customers at checkout.' },
       ],
       submit: 'Add account',
       cancel: () => close(null),
@@ -91,7 +91,7 @@ export async function addAccount(context) {
     }),
   ]);
   if (!made) return null;
-  toast('The account is added.');
+  toast('Account added.');
   await context.refresh();
   return made;
 }

@@ -9,20 +9,20 @@ import { h, money, localTime, words } from '../shared/dom.js';
 
 /** Labels of the sources of a network fee. */
 export const feeSources = /** @type {Record<string, string>} */ ({
-  given: 'given at approval',
+  given: 'entered at approval',
   estimate: 'estimated by the node',
-  setting: 'as set for the coin',
-  default: 'the built-in fee',
+  setting: 'set for the coin',
+  default: 'built-in default',
 });
 
 /** Labels of the ways to send a transfer: by hand or by the signer. */
-export const senders = /** @type {Record<string, string>} */ ({ hand: 'A person, by hand', signer: 'The signer' });
+export const senders = /** @type {Record<string, string>} */ ({ hand: 'You, from your wallet', signer: 'The signer' });
 
 /** Formats coin amount and fee in one line. @param {Detail} each @param {Approval} approval */
 function line(each, approval) {
   const amount = money(each.amount, each.currency);
   if (approval.amountCrypto === null)
-    return `${amount}: ${approval.rateProblem ? 'there is no fresh market rate' : 'the network fee leaves nothing'}.`;
+    return `${amount}: ${approval.rateProblem ? 'no fresh market rate' : 'the network fee exceeds the amount'}.`;
   const worth = approval.networkFee === null ? '' : ` (${money(approval.networkFee, each.currency)})`;
   const fee = money(approval.networkFeeCrypto, each.assetSymbol);
   return `${amount} = ${money(approval.amountCrypto, each.assetSymbol)}, fee ${fee}${worth}`;
@@ -46,7 +46,7 @@ export function basis(each) {
   const told = approval.rateFigures.map((one) => `${words(one.source)} ${one.rate}`).join(', ');
   const rate = approval.rate
     ? `${money(approval.rate, each.currency)} for one ${each.assetSymbol}, ${approval.rateAgeSeconds} s old`
-    : `None is fresh: ${approval.rateProblem}`;
+    : `No fresh rate: ${approval.rateProblem}`;
   return [
     ['Market rate', told ? `${rate} (${told})` : rate],
     [
@@ -72,8 +72,8 @@ export function basis(each) {
 export function approvalForm(each) {
   const { approval } = each;
   const insist = {
-    rate: field({ name: 'acceptRate', label: 'Use this rate all the same', type: 'checkbox' }),
-    networkFee: field({ name: 'acceptFee', label: 'Take this network fee all the same', type: 'checkbox' }),
+    rate: field({ name: 'acceptRate', label: 'Use this rate anyway', type: 'checkbox' }),
+    networkFee: field({ name: 'acceptFee', label: 'Use this network fee anyway', type: 'checkbox' }),
   };
   for (const one of Object.values(insist)) one.element.hidden = true;
   /** @type {import("../shared/api.js").Field[]} */
@@ -95,14 +95,14 @@ export function approvalForm(each) {
         name: 'rate',
         label: `Rate: ${each.currency} for one ${each.assetSymbol}`,
         inputmode: 'decimal',
-        hint: approval?.rate ? 'Empty: the market rate.' : 'There is no fresh market rate to take.',
+        hint: approval?.rate ? 'Default: the market rate.' : 'Required, because no fresh market rate is available.',
       },
       { element: insist.rate.element },
       {
         name: 'networkFee',
         label: `Network fee in ${each.assetSymbol}`,
         inputmode: 'decimal',
-        hint: 'What sending costs; it is taken out of what is sent. Empty: the one above.',
+        hint: 'Deducted from the amount sent. Default: the fee above.',
       },
       { element: insist.networkFee.element },
       ...sender,

@@ -62,7 +62,7 @@ const pages = [
     hidden: true,
   },
   { name: 'events', text: 'Events', group: 'Shop', for: 'account', load: () => import('./events.js'), hidden: true },
-  { name: 'signature', text: 'Check a signature', group: 'Shop', load: () => import('./signature.js'), hidden: true },
+  { name: 'signature', text: 'Verify signature', group: 'Shop', load: () => import('./signature.js'), hidden: true },
 ];
 
 const logo = import.meta.resolve('../shared/coffer.svg');

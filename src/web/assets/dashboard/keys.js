@@ -11,36 +11,36 @@ import { confirmAction } from './webhooks.js';
 /** Permissions of each class of key. @type {Record<string, string>} */
 const classes = {
   secret: 'Secret: for your server',
-  public: 'Public: for pages, reads only',
-  legacy: 'Legacy: secret, as older shops know it',
+  public: 'Public: for web pages, read-only',
+  legacy: 'Legacy: secret, for older shops',
 };
 
 /** @param {Context} context */
 export async function show(context) {
   const keys = (await operator('GET', context.path('keys'))).data;
-  const add = () => h('button', { type: 'button', class: 'primary', onclick: () => createKey(context) }, 'Make a key…');
+  const add = () => h('button', { type: 'button', class: 'primary', onclick: () => createKey(context) }, 'Create key…');
   return h(
     'div',
     { class: 'page' },
-    head('API keys', 'What your shop calls Coffer with. A key is shown once, when it is made.', add()),
+    head('API keys', 'Your shop authenticates its requests with an API key. A key is shown only once.', add()),
     keys.length === 0
-      ? empty('No key yet', 'Begin with a test key: what it does is no real money.', add())
+      ? empty('No API keys yet', 'Create a test key first. Test mode moves no real money.', add())
       : table(
           'Keys',
           [
             { name: 'Key', cell: (/** @type {Schemas["Key"]} */ one) => h('span', { class: 'mono' }, `…${one.last4}`) },
-            { name: 'Opens', cell: (one) => classes[one.class] ?? one.class },
+            { name: 'Type', cell: (one) => classes[one.class] ?? one.class },
             { name: 'Mode', cell: (one) => badge(one.mode, one.mode === 'test' ? 'warn' : 'info') },
             {
-              name: 'Works',
+              name: 'Status',
               cell: (one) =>
                 one.revokedAt
                   ? badge('revoked', 'bad')
                   : one.expiresAt
                     ? h('span', null, 'Until ', localTime(one.expiresAt))
-                    : badge('yes', 'good'),
+                    : badge('active', 'good'),
             },
-            { name: 'Made', cell: (one) => localTime(one.createdAt) },
+            { name: 'Created', cell: (one) => localTime(one.createdAt) },
             { name: 'Last used', cell: (one) => localTime(one.lastUsedAt) },
             { name: '', cell: (one) => (one.revokedAt ? null : buttons(context, one)) },
           ],
@@ -52,24 +52,28 @@ export async function show(context) {
 /** @param {Context} context @param {Schemas["Key"]} one */
 function buttons(context, one) {
   const roll = () =>
-    ask('Make its successor', (/** @type {(answer: null) => void} */ close) => [
-      h('p', null, 'A new key is shown once. The old one works on for a while, so that your shop can change over.'),
+    ask('Roll key', (/** @type {(answer: null) => void} */ close) => [
+      h(
+        'p',
+        null,
+        'The new key is shown once. The old key can stay valid for a while, so that your shop can switch over.',
+      ),
       form({
         fields: [
           {
             name: 'overlap',
-            label: 'The old key works on for',
+            label: 'Old key stays valid for',
             type: 'select',
             value: '86400',
             options: [
-              ['0', 'No time: it ends now'],
-              ['3600', 'An hour'],
-              ['86400', 'A day'],
-              ['604800', 'A week'],
+              ['0', '0 hours: it ends now'],
+              ['3600', '1 hour'],
+              ['86400', '1 day'],
+              ['604800', '1 week'],
             ],
           },
         ],
-        submit: 'Make the successor',
+        submit: 'Roll key',
         cancel: () => close(null),
         send: async ({ overlap }) => {
           const made = await operator('POST', context.path(`keys/${one.id}/roll`), { overlapSeconds: Number(overlap) });
@@ -83,9 +87,8 @@ function buttons(context, one) {
     if (
       !(await confirmAction(
         'Revoke this key?',
-        `The ${one.mode} key that ends in ${one.last4} stops working at once, wherever it is used. It cannot be ` +
-          'brought back.',
-        'Revoke it',
+        `The ${one.mode} key that ends in ${one.last4} stops working immediately. This cannot be undone.`,
+        'Revoke key',
       ))
     )
       return false;
@@ -96,13 +99,13 @@ function buttons(context, one) {
     'div',
     { class: 'row' },
     h('button', { type: 'button', class: 'small', onclick: roll }, 'Roll…'),
-    actionButton(context, 'Revoke…', 'The key is revoked.', revoke, 'small danger'),
+    actionButton(context, 'Revoke…', 'Key revoked.', revoke, 'small danger'),
   );
 }
 
 /** @param {Context} context */
 async function createKey(context) {
-  await ask('Make a key', (/** @type {(answer: null) => void} */ close) =>
+  await ask('Create an API key', (/** @type {(answer: null) => void} */ close) =>
     form({
       fields: [
         {
@@ -115,18 +118,18 @@ async function createKey(context) {
             ['live', 'Live: real money'],
           ],
         },
-        { name: 'class', label: 'Opens', type: 'select', options: Object.entries(classes) },
+        { name: 'class', label: 'Type', type: 'select', options: Object.entries(classes) },
         ...(context.isOperator
           ? [
               {
                 name: 'import',
-                label: 'Take over a legacy key',
-                hint: 'Empty, unless a shop has one already that is to go on.',
+                label: 'Import a legacy key',
+                hint: 'Optional: the existing key of an older shop.',
               },
             ]
           : []),
       ],
-      submit: 'Make it',
+      submit: 'Create key',
       cancel: () => close(null),
       send: async (values) => {
         const body = values.import
@@ -135,7 +138,7 @@ async function createKey(context) {
         const made = await operator('POST', context.path('keys'), body);
         close(null);
         if (made.key) await showKey(made);
-        else toast('The key is taken over.');
+        else toast('Key imported.');
         await context.reload();
       },
     }),
@@ -144,7 +147,7 @@ async function createKey(context) {
 
 /** Shows a new key. @param {Schemas["CreatedKey"]} made */
 export function showKey(made) {
-  const where = made.class === 'public' ? 'Pages may have it.' : 'Keep it on your server only.';
+  const where = made.class === 'public' ? 'It may be used on web pages.' : 'Store it on your server only.';
   return showOnce('Your new key', 'key', made.key ?? '', where);
 }
 
@@ -158,12 +161,12 @@ export function showKey(made) {
 export async function showOnce(title, name, text, where) {
   const show = () =>
     ask(title, (/** @type {(isKept: boolean) => void} */ close) => [
-      h('p', null, h('strong', null, 'Copy it now: it is never shown again. '), where),
+      h('p', null, h('strong', null, 'Copy it now. It is not shown again. '), where),
       secretWithCopy(text, name),
       h(
         'div',
         { class: 'ends' },
-        h('button', { type: 'button', class: 'primary', onclick: () => close(true) }, 'I have it'),
+        h('button', { type: 'button', class: 'primary', onclick: () => close(true) }, 'I have stored it'),
       ),
     ]);
   while (!(await show()));

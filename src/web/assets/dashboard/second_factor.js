@@ -18,11 +18,11 @@ const FEW = 3;
 export function secondFactor(context, session) {
   const { enabled, recoveryCodesLeft: left } = session.secondFactor;
   const button = enabled
-    ? actionButton(context, 'Turn it off…', 'The second factor is off.', turnOff, 'danger')
+    ? actionButton(context, 'Turn off second factor…', 'Second factor turned off.', turnOff, 'danger')
     : actionButton(
         context,
-        'Turn it on…',
-        'The second factor is on. You are signed out everywhere else.',
+        'Turn on second factor…',
+        'Second factor turned on. You are signed out everywhere else.',
         () => turnOn(context),
         'primary',
       );
@@ -39,15 +39,14 @@ export function secondFactor(context, session) {
       'p',
       null,
       enabled
-        ? 'Signing in asks for a code of your authenticator app, besides the password.'
-        : 'An authenticator app on your phone shows a new code every 30 seconds. With it on, your password alone ' +
-            'signs nobody in.',
+        ? 'To sign in, you need your password and a code from your authenticator app.'
+        : 'Codes from an authenticator app protect your account: a stolen password is not enough to sign in.',
     ),
     enabled
       ? h(
           'p',
           { class: left <= FEW ? 'note warn' : 'quiet' },
-          `${left} of your recovery codes ${left === 1 ? 'is' : 'are'} left. For new ones, turn it off and on again.`,
+          `${left} recovery ${left === 1 ? 'code' : 'codes'} left. To get new codes, turn the second factor off and on again.`,
         )
       : null,
     h('div', { class: 'row' }, button),
@@ -57,7 +56,7 @@ export function secondFactor(context, session) {
 /** @param {Context} context */
 async function turnOn(context) {
   const begun = /** @type {Schemas["NewSecondFactor"]} */ (await operator('POST', path));
-  const codes = await ask('Turn on the second factor', (/** @type {(codes: string[] | null) => void} */ close) => [
+  const codes = await ask('Turn on second factor', (/** @type {(codes: string[] | null) => void} */ close) => [
     h(
       'p',
       null,
@@ -66,7 +65,7 @@ async function turnOn(context) {
       '.',
     ),
     begun.qr ? qrCode(begun.qr, 'QR code for an authenticator app') : null,
-    h('div', { class: 'stack' }, h('p', null, 'Or type this key into it:'), secretWithCopy(begun.secret, 'key')),
+    h('div', { class: 'stack' }, h('p', null, 'Or enter this key in the app:'), secretWithCopy(begun.secret, 'key')),
     form({
       fields: [
         {
@@ -75,10 +74,10 @@ async function turnOn(context) {
           autocomplete: 'one-time-code',
           inputmode: 'numeric',
           required: true,
-          hint: 'The six digits that the app shows then.',
+          hint: 'The six digits that the app shows.',
         },
       ],
-      submit: 'Turn it on',
+      submit: 'Turn on second factor',
       cancel: () => close(null),
       send: async (values) => close((await operator('POST', `${path}/confirm`, values)).codes),
     }),
@@ -93,7 +92,7 @@ async function turnOn(context) {
 function showCodes(context, codes) {
   const text = [
     `Recovery codes of ${context.user.email} for Coffer at ${location.host}`,
-    'Each works once, in place of a code of the app.',
+    'Each code works once, instead of a code from the app.',
     '',
     ...codes,
     '',
@@ -103,8 +102,8 @@ function showCodes(context, codes) {
     h(
       'p',
       null,
-      h('strong', null, 'The second factor is on. Keep these codes now: they are never shown again. '),
-      'If you lose your phone, each of them signs you in once in place of a code.',
+      h('strong', null, 'Second factor turned on. Store these codes now. They are not shown again. '),
+      'If you lose your phone, each code signs you in once.',
     ),
     h('p', { class: 'quiet' }, `For ${context.user.email} at ${location.host}`),
     h(
@@ -120,10 +119,10 @@ function showCodes(context, codes) {
       h('button', { type: 'button', class: 'small', onclick: () => print() }, 'Print'),
     ),
     form({
-      fields: [{ name: 'kept', label: 'I have kept them where I find them without my phone', type: 'checkbox' }],
+      fields: [{ name: 'kept', label: 'I have stored the codes somewhere other than my phone', type: 'checkbox' }],
       submit: 'Done',
       send: async ({ kept }) => {
-        if (!kept) throw new Error('Keep the codes first, then tick the box.');
+        if (!kept) throw new Error('Store the codes, then select the checkbox.');
         URL.revokeObjectURL(file);
         close(true);
       },
@@ -133,8 +132,8 @@ function showCodes(context, codes) {
 
 async function turnOff() {
   return (
-    (await await ask('Turn off the second factor?', (/** @type {(done: boolean) => void} */ close) => [
-      h('p', null, 'From then on the password alone signs in, and your recovery codes work no more.'),
+    (await await ask('Turn off second factor?', (/** @type {(done: boolean) => void} */ close) => [
+      h('p', null, 'Your password alone is then enough to sign in, and your recovery codes become invalid.'),
       form({
         fields: [
           {
@@ -142,13 +141,13 @@ async function turnOff() {
             label: 'Code',
             autocomplete: 'one-time-code',
             required: true,
-            hint: 'The six digits that your app shows now, or a recovery code.',
+            hint: 'The six digits from your app, or a recovery code.',
           },
         ],
-        submit: 'Turn it off',
+        submit: 'Turn off second factor',
         danger: true,
         cancel: () => close(false),
-        cancelText: 'Keep it on',
+        cancelText: 'Cancel',
         send: async (values) => {
           await operator('POST', `${path}/off`, values);
           close(true);

@@ -15,8 +15,8 @@ export async function show(context) {
     label: 'Servers',
     load: () => operator('GET', 'servers', undefined, { limit: 100, status }),
     none: empty(
-      'No server here',
-      'Accounts with a quota order servers by the reseller interface; the orders stand here.',
+      'No servers yet',
+      'Orders that accounts place through the reseller API appear here. Set an account’s server quota to allow them.',
     ),
     columns: /** @type {import("../shared/dom.js").Column<Server>[]} */ ([
       { name: 'Host', cell: (one) => one.hostname },
@@ -34,13 +34,13 @@ export async function show(context) {
       { name: 'Account', cell: (one) => context.accounts.find(({ id }) => id === one.account)?.name ?? one.account },
       { name: 'Size', cell: (one) => `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB` },
       { name: 'Address', cell: (one) => one.address ?? '–' },
-      { name: 'Ordered', cell: (one) => localTime(one.createdAt) },
+      { name: 'Created', cell: (one) => localTime(one.createdAt) },
       {
         name: '',
         cell: (one) =>
           ['failed', 'deleted'].includes(one.status)
             ? null
-            : h('button', { type: 'button', class: 'small', onclick: () => decide(context, one) }, 'Decide…'),
+            : h('button', { type: 'button', class: 'small', onclick: () => decide(context, one) }, 'Update…'),
       },
     ]),
   });
@@ -67,30 +67,30 @@ export async function show(context) {
 
 /** @param {Context} context @param {Server} one */
 async function decide(context, one) {
-  const done = await ask(`Decide about ${one.hostname}`, (/** @type {(answer: boolean) => void} */ close) => [
+  const done = await ask(`Update ${one.hostname}`, (/** @type {(answer: boolean) => void} */ close) => [
     facts(
       ['Status', words(one.status)],
       ['Size', `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB`],
-      ['Its provider’s name', one.ref],
+      ['Provider reference', one.ref],
     ),
     form({
       fields: [
         {
           name: 'action',
-          label: 'It is',
+          label: 'Outcome',
           type: 'select',
           options: [
-            ['activate', 'There: it is active'],
-            ['fail', 'Failed: it will not be made'],
-            ['delete', 'Gone: it is removed'],
-            ['release', 'Looked at: the provisioner may try again'],
+            ['activate', 'Active: the server exists'],
+            ['fail', 'Failed: the server will not be created'],
+            ['delete', 'Deleted: the server is removed'],
+            ['release', 'Retry: the provisioner runs again'],
           ],
         },
-        { name: 'address', label: 'Address, where it is there' },
-        { name: 'ref', label: 'What its provider calls it' },
-        { name: 'reason', label: 'Why it failed', hint: 'The reseller reads it.' },
+        { name: 'address', label: 'IP address, if active' },
+        { name: 'ref', label: 'Provider reference' },
+        { name: 'reason', label: 'Reason for failure', hint: 'Shown to the reseller.' },
       ],
-      submit: 'Decide',
+      submit: 'Update server',
       cancel: () => close(false),
       send: async (values) => {
         await operator(
@@ -103,6 +103,6 @@ async function decide(context, one) {
     }),
   ]);
   if (!done) return;
-  toast('It is decided.');
+  toast('Server updated.');
   await context.reload();
 }

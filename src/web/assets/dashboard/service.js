@@ -14,10 +14,10 @@ export async function show(context) {
     if (
       !settings.maintenance &&
       !(await confirmAction(
-        'Begin maintenance?',
-        'No live invoice and no live payout can be made, of any account. Payments of what is quoted are still seen ' +
-          'and booked. Test mode goes on.',
-        'Begin maintenance',
+        'Start maintenance?',
+        'No account can create live invoices or payouts. Payments of quoted invoices are still detected and booked. ' +
+          'Test mode continues.',
+        'Start maintenance',
       ))
     )
       return false;
@@ -26,7 +26,7 @@ export async function show(context) {
   return h(
     'div',
     { class: 'page' },
-    head('Maintenance', 'Pauses live invoices and payouts of all accounts, while you move the file or mend something.'),
+    head('Maintenance', 'Pauses live invoices and payouts of all accounts, for example while you move the file.'),
     h(
       'div',
       { class: 'card' },
@@ -36,8 +36,8 @@ export async function show(context) {
         { class: 'row' },
         actionButton(
           context,
-          settings.maintenance ? 'End maintenance' : 'Begin maintenance…',
-          settings.maintenance ? 'Maintenance has ended.' : 'Maintenance has begun.',
+          settings.maintenance ? 'End maintenance' : 'Start maintenance…',
+          settings.maintenance ? 'Maintenance ended.' : 'Maintenance started.',
           toggle,
           settings.maintenance ? 'primary' : 'danger',
         ),

@@ -21,14 +21,14 @@ export async function show() {
   return h(
     'div',
     { class: 'page' },
-    head('Check a signature', 'Paste what your shop received. It is checked in this browser; nothing is sent.'),
+    head('Verify signature', 'Paste a webhook that your shop received. Your browser verifies it and sends nothing.'),
     tabs('Webhooks', webhookTabs),
     h(
       'div',
       { class: 'card' },
       form({
         fields: [
-          { name: 'body', label: 'Body, exactly as it came', type: 'textarea', rows: 6, required: true, value: body },
+          { name: 'body', label: 'Body, exactly as received', type: 'textarea', rows: 6, required: true, value: body },
           {
             name: 'headers',
             label: 'Headers',
@@ -36,16 +36,16 @@ export async function show() {
             rows: 4,
             required: true,
             value: headers,
-            hint: 'One a line: X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.',
+            hint: 'One per line: X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.',
           },
           {
             name: 'secret',
             label: 'Secret',
             required: true,
-            hint: 'The endpoint’s secret, or the legacy secret for invoices’ own addresses.',
+            hint: 'The endpoint’s signing secret, or the legacy secret for the webhookUrl of an invoice.',
           },
         ],
-        submit: 'Check it',
+        submit: 'Verify signature',
         send: async (values) => {
           const checked = await verify(values.body, values.headers, values.secret);
           fill(
@@ -56,7 +56,7 @@ export async function show() {
               h(
                 'p',
                 null,
-                h('strong', null, checked.fits ? 'The signature fits. ' : 'The signature does not fit. '),
+                h('strong', null, checked.fits ? 'The signature is valid. ' : 'The signature is not valid. '),
                 checked.text,
               ),
             ),
@@ -78,7 +78,7 @@ export async function show() {
 export async function verify(body, headers, secret) {
   if (!globalThis.crypto?.subtle) {
     throw new Error(
-      'This browser computes no signatures on a page that came over plain http. Open it by https, or at localhost.',
+      'This browser cannot compute signatures on a plain http page. Open the page by https or at localhost.',
     );
   }
   /** @type {Map<string, string>} */
@@ -97,13 +97,13 @@ export async function verify(body, headers, secret) {
   }
   const [id, time, sent] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => named.get(name));
   if (!id || !time || !sent)
-    throw new Error('The headers lack X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.');
+    throw new Error('Headers must contain X-Service-Signature, or webhook-id, webhook-timestamp and webhook-signature.');
   let key = new TextEncoder().encode(secret);
   if (secret.startsWith('whsec_')) {
     try {
       key = Uint8Array.from(atob(secret.slice('whsec_'.length)), (one) => one.charCodeAt(0));
     } catch {
-      throw new Error('What follows whsec_ in the secret is not base64.');
+      throw new Error('Secret must be base64 after whsec_.');
     }
   }
   const made = btoa(String.fromCharCode(...(await hmac(key, `${id}.${time}.${body}`))));
@@ -116,8 +116,7 @@ function verdict(fits, time) {
     return {
       fits,
       text:
-        'The secret is another one, or the body is not exactly as it was sent: a space or the order of fields is ' +
-        'enough.',
+        'The secret is different, or the body was changed. One space or another order of fields is enough.',
     };
   }
   const age = Math.abs(Date.now() / 1000 - Number(time));
@@ -125,7 +124,7 @@ function verdict(fits, time) {
     fits,
     text:
       age > TOLERANCE_SECONDS
-        ? 'It was made more than five minutes ago: a receiver refuses it as too old.'
-        : 'Its time is within five minutes.',
+        ? 'Its timestamp differs from now by more than five minutes, so a receiver rejects it.'
+        : 'Its timestamp is within five minutes.',
   };
 }

@@ -24,8 +24,8 @@ export async function show(context) {
     if (
       !(await confirmAction(
         'Revoke this token?',
-        `The token that ends in ${one.last4} stops working at once. Servers that were ordered with it stay.`,
-        'Revoke it',
+        `The token that ends in ${one.last4} stops working immediately. Servers ordered with it stay.`,
+        'Revoke token',
       ))
     )
       return false;
@@ -37,16 +37,15 @@ export async function show(context) {
     { class: 'page' },
     head(
       'Reseller',
-      `Servers that this account orders by the reseller interface; it may have ${context.account?.serverQuota ?? 0} ` +
-        'at once.',
-      h('div', { class: 'row' }, actionButton(context, 'Make a token', 'The token is made.', make, 'primary')),
+      `This account orders servers through the reseller API. Its quota is ${context.account?.serverQuota ?? 0} servers.`,
+      h('div', { class: 'row' }, actionButton(context, 'Create token', 'Token created.', make, 'primary')),
     ),
     h(
       'section',
       { class: 'stack', 'aria-labelledby': 'tokens' },
       h('h2', { id: 'tokens' }, 'Tokens'),
       tokens.data.length === 0
-        ? empty('No token', 'A token opens /api/v1/reseller for this account.')
+        ? empty('No tokens yet', 'Create a token to call /api/v1/reseller for this account.')
         : table(
             'Tokens',
             [
@@ -54,8 +53,8 @@ export async function show(context) {
                 name: 'Token',
                 cell: (/** @type {Schemas["ResellerToken"]} */ one) => h('span', { class: 'mono' }, `…${one.last4}`),
               },
-              { name: 'Works', cell: (one) => (one.revokedAt ? badge('revoked', 'bad') : badge('yes', 'good')) },
-              { name: 'Made', cell: (one) => localTime(one.createdAt) },
+              { name: 'Status', cell: (one) => (one.revokedAt ? badge('revoked', 'bad') : badge('active', 'good')) },
+              { name: 'Created', cell: (one) => localTime(one.createdAt) },
               { name: 'Last used', cell: (one) => localTime(one.lastUsedAt) },
               {
                 name: '',
@@ -65,7 +64,7 @@ export async function show(context) {
                     : h(
                         'div',
                         { class: 'row' },
-                        actionButton(context, 'Revoke…', 'The token is revoked.', () => revoke(one), 'small danger'),
+                        actionButton(context, 'Revoke…', 'Token revoked.', () => revoke(one), 'small danger'),
                       ),
               },
             ],
@@ -77,7 +76,7 @@ export async function show(context) {
       { class: 'stack', 'aria-labelledby': 'servers' },
       h('h2', { id: 'servers' }, 'Servers'),
       servers.data.length === 0
-        ? h('p', { class: 'quiet' }, 'None was ordered.')
+        ? h('p', { class: 'quiet' }, 'No servers yet. Order one with POST /api/v1/reseller/servers.')
         : table(
             'Servers',
             [
@@ -85,7 +84,7 @@ export async function show(context) {
               { name: 'Status', cell: (one) => badge(one.status) },
               { name: 'Size', cell: (one) => `${one.cpu} CPU, ${one.ramMb} MB, ${one.diskGb} GB` },
               { name: 'Address', cell: (one) => one.address ?? '–' },
-              { name: 'Ordered', cell: (one) => localTime(one.createdAt) },
+              { name: 'Created', cell: (one) => localTime(one.createdAt) },
             ],
             servers.data,
           ).element,

@@ -16,8 +16,8 @@ export async function show(context) {
     { class: 'page' },
     head(
       'Team',
-      'Operators may do everything; a merchant’s user what concerns its own account.',
-      h('button', { type: 'button', class: 'primary', onclick: () => add(context) }, 'Add somebody…'),
+      'Operators manage the whole service. Merchant users manage their own account.',
+      h('button', { type: 'button', class: 'primary', onclick: () => add(context) }, 'Add user…'),
     ),
     table(
       'Users',
@@ -30,13 +30,13 @@ export async function show(context) {
               ? 'Operator'
               : `Merchant: ${context.accounts.find(({ id }) => id === one.account)?.name ?? one.account}`,
         },
-        { name: 'May sign in', cell: (one) => (one.disabledAt ? badge('disabled', 'bad') : badge('yes', 'good')) },
+        { name: 'Status', cell: (one) => (one.disabledAt ? badge('disabled', 'bad') : badge('active', 'good')) },
         {
           name: 'Second factor',
           cell: (one) =>
             one.secondFactorAt ? h('div', null, badge('on', 'good'), ' ', localTime(one.secondFactorAt)) : badge('off'),
         },
-        { name: 'Since', cell: (one) => localTime(one.createdAt) },
+        { name: 'Created', cell: (one) => localTime(one.createdAt) },
         { name: '', cell: (one) => buttons(context, one) },
       ],
       users,
@@ -52,8 +52,8 @@ function buttons(context, one) {
       !one.disabledAt &&
       !(await confirmAction(
         `Disable ${one.email}?`,
-        'They are signed out at once and cannot sign in. You can enable them again.',
-        'Disable',
+        'This user is signed out immediately and cannot sign in. You can enable the user again.',
+        'Disable user',
       ))
     )
       return false;
@@ -63,22 +63,22 @@ function buttons(context, one) {
     if (
       !(await confirmAction(
         `Turn off the second factor of ${one.email}?`,
-        'For somebody who lost the app and the recovery codes. They are ' +
-          'signed out, and from then on the password alone signs in. First make sure that it is they who ask.',
-        'Turn it off',
+        'Only if the user lost both the authenticator app and the recovery codes. The user is signed out, and can ' +
+          'then sign in with the password alone. First verify who is asking.',
+        'Turn off second factor',
       ))
     )
       return false;
     return operator('DELETE', `users/${one.id}/second-factor`);
   };
   const password = async () => {
-    const done = await ask(`A new password for ${one.email}`, (/** @type {(answer: boolean) => void} */ close) => [
-      h('p', null, 'They are signed out everywhere, and sign in with the new one.'),
+    const done = await ask(`Set a new password for ${one.email}`, (/** @type {(answer: boolean) => void} */ close) => [
+      h('p', null, 'The user is signed out everywhere and signs in with the new password.'),
       form({
         fields: [
           { name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', required: true },
         ],
-        submit: 'Set it',
+        submit: 'Set password',
         cancel: () => close(false),
         send: async (values) => {
           await operator('PATCH', `users/${one.id}`, values);
@@ -86,20 +86,20 @@ function buttons(context, one) {
         },
       }),
     ]);
-    if (done) toast('The password is set.');
+    if (done) toast('Password set.');
   };
-  if (isOneself) return h('a', { href: '#/me' }, 'This is you');
+  if (isOneself) return h('a', { href: '#/me' }, 'You');
   return h(
     'div',
     { class: 'row' },
-    h('button', { type: 'button', class: 'small', onclick: password }, 'New password…'),
+    h('button', { type: 'button', class: 'small', onclick: password }, 'Set password…'),
     one.secondFactorAt
-      ? actionButton(context, 'Second factor off…', 'The second factor is off.', unlock, 'small danger')
+      ? actionButton(context, 'Turn off second factor…', 'Second factor turned off.', unlock, 'small danger')
       : null,
     actionButton(
       context,
       one.disabledAt ? 'Enable' : 'Disable…',
-      one.disabledAt ? 'They may sign in.' : 'They may not sign in.',
+      one.disabledAt ? 'User enabled.' : 'User disabled.',
       toggle,
       one.disabledAt ? 'small' : 'small danger',
     ),
@@ -108,29 +108,29 @@ function buttons(context, one) {
 
 /** @param {Context} context */
 async function add(context) {
-  const made = await ask('Add somebody', (/** @type {(answer: any) => void} */ close) =>
+  const made = await ask('Add a user', (/** @type {(answer: any) => void} */ close) =>
     form({
       fields: [
         { name: 'email', label: 'Email', type: 'email', required: true },
         {
           name: 'password',
-          label: 'First password',
+          label: 'Initial password',
           type: 'password',
           autocomplete: 'new-password',
           required: true,
-          hint: 'Tell it to them in private; they change it after signing in.',
+          hint: 'Send it to the user privately. The user should change it after signing in.',
         },
         {
           name: 'account',
-          label: 'May do',
+          label: 'Role',
           type: 'select',
           options: [
-            ['', 'Everything: an operator'],
-            ...context.accounts.map(({ id, name }) => /** @type {[string, string]} */ ([id, `What concerns ${name}`])),
+            ['', 'Operator: the whole service'],
+            ...context.accounts.map(({ id, name }) => /** @type {[string, string]} */ ([id, `Merchant: ${name}`])),
           ],
         },
       ],
-      submit: 'Add them',
+      submit: 'Add user',
       cancel: () => close(null),
       send: async ({ email, password, account }) =>
         close(
@@ -143,6 +143,6 @@ async function add(context) {
     }),
   );
   if (!made) return;
-  toast(`${made.email} may sign in.`);
+  toast(`User ${made.email} added.`);
   await context.reload();
 }

@@ -34,7 +34,7 @@ export function refuseSecrets(values) {
     const kind = typeof text === 'string' ? secretKind(text) : null;
     if (!kind) continue;
     const message =
-      `This is ${kind}, so it was not sent. Whoever has it can spend your money: clear the field, and enter the ` +
+      `This is ${kind}, so it was not sent. Anyone who has it can spend your money. Clear the field and enter the ` +
       'extended public key';
     throw new ApiError(0, { message, param: name });
   }

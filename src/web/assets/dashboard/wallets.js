@@ -25,12 +25,16 @@ export async function show(context) {
   return h(
     'div',
     { class: 'page' },
-    head('Wallets', 'Live addresses are derived from an extended public key. It can receive, and never spend.', add()),
+    head(
+      'Wallets',
+      'Addresses for live payments are derived from an extended public key, which can receive but never spend.',
+      add(),
+    ),
     wallets.data.length === 0
       ? empty(
-          'No wallet yet',
-          'Without one, live payments need imported addresses. Your keys stay in your own wallet: Coffer is given ' +
-            'the public one only.',
+          'No wallets yet',
+          'Add the extended public key of your wallet, or import addresses below. Your private keys stay in your ' +
+            'wallet.',
           add(),
         )
       : h(
@@ -55,13 +59,13 @@ export async function show(context) {
           { name: 'Assigned', end: true, cell: (one) => one.assigned },
           { name: 'Retired', end: true, cell: (one) => one.retired },
           {
-            name: 'Is',
+            name: 'Status',
             cell: (one) =>
               one.free + one.assigned === 0
                 ? badge('not in use')
                 : one.free < POOL_LOW
                   ? badge('low', 'warn')
-                  : badge('fine', 'good'),
+                  : badge('enough', 'good'),
           },
         ],
         pools.data,
@@ -74,20 +78,20 @@ export async function show(context) {
         'div',
         { class: 'row between' },
         h('h2', { id: 'own' }, 'Own addresses'),
-        h('button', { type: 'button', onclick: () => addOwn(context) }, 'Declare an address…'),
+        h('button', { type: 'button', onclick: () => addOwn(context) }, 'Add own address…'),
       ),
       own.data.length === 0
         ? h(
             'p',
             { class: 'quiet' },
-            'None is declared. What an own address sends is no payment: say one that sends gas for a sweep.',
+            'No own addresses yet. Add one that sends gas for sweeps: its transactions are not counted as payments.',
           )
         : table(
             'Own addresses',
             [
               { name: 'Chain', cell: (/** @type {Schemas["OwnAddress"]} */ one) => words(one.chain) },
               { name: 'Address', cell: (one) => h('span', { class: 'mono' }, one.address) },
-              { name: 'Declared', cell: (one) => localTime(one.createdAt) },
+              { name: 'Added', cell: (one) => localTime(one.createdAt) },
             ],
             own.data,
           ).element,
@@ -101,9 +105,9 @@ function card(context, one) {
     if (
       !(await confirmAction(
         'Retire this wallet?',
-        'It hands out no more addresses. It stays watched: what comes to its addresses is booked. Adding it again ' +
-          'lets it go on.',
-        'Retire it',
+        'New invoices no longer use its addresses. Payments to its existing addresses are still booked. To use it ' +
+          'again, add it again.',
+        'Retire wallet',
       ))
     )
       return false;
@@ -126,7 +130,7 @@ function card(context, one) {
       ['Next index', one.nextIndex],
       [
         'Gap limit',
-        h('span', null, h('strong', null, one.gapLimit), ' – set this in your wallet, so that it sees all payments'),
+        h('span', null, h('strong', null, one.gapLimit), ' – set it in your wallet, so that it finds all payments'),
       ],
       ['Added', localTime(one.addedAt)],
       ['Retired', one.retiredAt ? localTime(one.retiredAt) : null],
@@ -135,7 +139,7 @@ function card(context, one) {
       'div',
       null,
       h('h3', null, 'First addresses'),
-      h('p', { class: 'quiet' }, 'They must be the first ones that your wallet shows.'),
+      h('p', { class: 'quiet' }, 'They must match the first addresses in your wallet.'),
       h(
         'ol',
         null,
@@ -145,9 +149,9 @@ function card(context, one) {
     h(
       'div',
       { class: 'row' },
-      download(`wallets/${one.id}/addresses.csv`, 'Addresses'),
-      download(`wallets/${one.id}/addresses.csv?funded=true`, 'Funded addresses'),
-      one.retiredAt ? null : actionButton(context, 'Retire…', 'The wallet is retired.', retire, 'small danger'),
+      download(`wallets/${one.id}/addresses.csv`, 'Download addresses'),
+      download(`wallets/${one.id}/addresses.csv?funded=true`, 'Download funded addresses'),
+      one.retiredAt ? null : actionButton(context, 'Retire…', 'Wallet retired.', retire, 'small danger'),
     ),
   );
 }
@@ -168,18 +172,18 @@ export async function addWallet(context) {
         { element: help },
         {
           name: 'key',
-          label: 'Extended public key, or a descriptor',
+          label: 'Extended public key or descriptor',
           type: 'textarea',
           rows: 4,
           required: true,
-          hint: 'xpub, ypub, zpub… from your wallet. Never a private key, never the recovery phrase.',
+          hint: 'From your wallet: xpub, ypub, zpub… Never enter a private key or a recovery phrase.',
         },
         {
           name: 'script',
-          label: 'What its outputs hold',
+          label: 'Address type',
           type: 'select',
           options: [
-            ['', 'The key tells it'],
+            ['', 'Detect from the key'],
             ['wpkh', 'Native SegWit (wpkh)'],
             ['sh-wpkh', 'SegWit in P2SH (sh-wpkh)'],
             ['tr', 'Taproot (tr)'],
@@ -188,11 +192,11 @@ export async function addWallet(context) {
         },
         {
           name: 'next',
-          label: 'Begin with index',
+          label: 'First index',
           inputmode: 'numeric',
-          hint: 'Empty: 0. Where the key was in use elsewhere, the first that is not.',
+          hint: 'Default: 0. If the key was used before, the first unused index.',
         },
-        { name: 'name', label: 'Name', hint: 'What you call it.' },
+        { name: 'name', label: 'Name', hint: 'For example “Shop wallet”.' },
       ],
       submit: 'Check key',
       cancel: () => close(null),
@@ -224,7 +228,7 @@ export async function addWallet(context) {
     return place;
   });
   if (!added) return null;
-  toast('The wallet is added.');
+  toast('Wallet added.');
   await context.reload();
   return added;
 }
@@ -246,7 +250,7 @@ function compareAddresses(checked, add, back) {
       'p',
       null,
       h('strong', null, 'Compare these with the first receiving addresses in your wallet. '),
-      'Add the wallet only if they are the same: otherwise you could not spend what is paid.',
+      'Add the wallet only if they are the same. Otherwise you could not spend the payments.',
     ),
     h(
       'ol',
@@ -258,7 +262,7 @@ function compareAddresses(checked, add, back) {
       ['Script', checked.script],
       ['Network', checked.network],
       ['Next index', checked.nextIndex],
-      ['Known as', checked.wallet],
+      ['Existing wallet', checked.wallet],
     ),
     problem,
     h('div', { class: 'ends' }, h('button', { type: 'button', onclick: back }, 'Back'), button),
@@ -271,21 +275,21 @@ async function importAddresses(context, pools) {
     h(
       'p',
       null,
-      'Addresses of your own wallet, each of which is given to one invoice. All are added, or none where one is wrong.',
+      'Each address of your wallet is used for one invoice. If one address is invalid, none is added.',
     ),
     form({
       fields: [
         { name: 'pool', label: 'Pool', type: 'select', options: pools.map(({ pool }) => [pool, words(pool)]) },
         {
           name: 'addresses',
-          label: 'Addresses, one a line',
+          label: 'Addresses, one per line',
           type: 'textarea',
           rows: 8,
           required: true,
-          hint: '1000 at most at a time.',
+          hint: 'At most 1000.',
         },
       ],
-      submit: 'Import them',
+      submit: 'Import addresses',
       cancel: () => close(null),
       send: async ({ pool, addresses }) => {
         refuseSecrets({ addresses });
@@ -295,14 +299,14 @@ async function importAddresses(context, pools) {
     }),
   ]);
   if (!made) return;
-  toast(`${made.added} were added, ${made.duplicates} were known; ${made.free} are free now.`);
+  toast(`${made.added} added, ${made.duplicates} already known. ${made.free} free.`);
   await context.reload();
 }
 
 /** @param {Context} context */
 async function addOwn(context) {
-  const made = await ask('Declare an own address', (/** @type {(answer: any) => void} */ close) => [
-    h('p', null, 'What this address sends is never taken for a payment.'),
+  const made = await ask('Add own address', (/** @type {(answer: any) => void} */ close) => [
+    h('p', null, 'Transactions from this address are never counted as payments.'),
     form({
       fields: [
         {
@@ -316,7 +320,7 @@ async function addOwn(context) {
         },
         { name: 'address', label: 'Address', required: true },
       ],
-      submit: 'Declare it',
+      submit: 'Add address',
       cancel: () => close(null),
       send: async (values) => {
         refuseSecrets({ address: values.address });
@@ -325,6 +329,6 @@ async function addOwn(context) {
     }),
   ]);
   if (!made) return;
-  toast('It is declared.');
+  toast('Own address added.');
   await context.reload();
 }

@@ -14,7 +14,7 @@ export const webhookTabs = [
   ['/webhooks', 'Endpoints'],
   ['/deliveries', 'Deliveries'],
   ['/events', 'Events'],
-  ['/signature', 'Check a signature'],
+  ['/signature', 'Verify signature'],
 ];
 
 /** All event types. @type {Schemas["Event"]["type"][]} */
@@ -46,31 +46,31 @@ export async function show(context) {
   /** @type {Schemas["FailingEndpoint"][]} */
   const failing = summary.failingEndpoints;
   const add = () =>
-    h('button', { type: 'button', class: 'primary', onclick: () => edit(context, null) }, 'Add an endpoint…');
+    h('button', { type: 'button', class: 'primary', onclick: () => edit(context, null) }, 'Add endpoint…');
   return h(
     'div',
     { class: 'page' },
     head(
       'Webhooks',
-      'Where your shop is told what happens: each event is sent until it is taken, up to 11 times within a day.',
+      'Coffer sends each event to your endpoints, up to 11 times within a day until it is accepted.',
       add(),
     ),
     tabs('Webhooks', webhookTabs),
     endpoints.data.length === 0
       ? empty(
-          'No endpoint yet',
-          'An endpoint is an address of your shop that is told of payments. Without one, your shop has to ask.',
+          'No endpoints yet',
+          'Add a URL of your shop that receives events, for example of payments.',
           add(),
         )
       : table(
           'Endpoints',
           [
             {
-              name: 'Address',
+              name: 'URL',
               cell: (/** @type {Endpoint} */ one) =>
                 h('div', { class: 'stack' }, h('span', { class: 'mono' }, one.url), failureNote(failing, one)),
             },
-            { name: 'Is', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
+            { name: 'Status', cell: (one) => (one.enabled ? badge('on', 'good') : badge('off')) },
             { name: 'Mode', cell: (one) => words(one.mode ?? 'both') },
             { name: 'Events', cell: (one) => (one.types ? one.types.join(', ') : 'All') },
             { name: 'Body', cell: (one) => words(one.format) },
@@ -89,9 +89,9 @@ function failureNote(failing, endpoint) {
   return h(
     'p',
     { class: 'bad' },
-    `Fails: ${found.failedAttempts} attempts since `,
+    `Failing: ${found.failedAttempts} attempts since `,
     localTime(found.failingSince),
-    `. Last: ${found.lastStatus ?? found.lastError ?? 'no answer'}.`,
+    `. Last: ${found.lastStatus ?? found.lastError ?? 'no response'}.`,
   );
 }
 
@@ -104,9 +104,9 @@ function buttons(context, one) {
   };
   const roll = async () => {
     const sure = await confirmAction(
-      'Make a new secret?',
-      `From now on ${one.url} is sent signatures by a new secret. For 24 hours the old one signs too.`,
-      'Make a new secret',
+      'Roll the signing secret?',
+      `Webhooks to ${one.url} are signed with a new secret, and for 24 hours with the old one as well.`,
+      'Roll secret',
     );
     if (sure) showSecret(await operator('POST', `${path}/roll-secret`));
     return false;
@@ -115,8 +115,8 @@ function buttons(context, one) {
     if (
       !(await confirmAction(
         'Remove this endpoint?',
-        `${one.url} is sent nothing more. What was still to be sent to it is given up.`,
-        'Remove it',
+        `Coffer no longer sends events to ${one.url}. Pending deliveries are cancelled.`,
+        'Remove endpoint',
       ))
     )
       return false;
@@ -126,11 +126,11 @@ function buttons(context, one) {
   return h(
     'div',
     { class: 'row' },
-    h('button', { type: 'button', class: 'small', onclick: () => edit(context, one) }, 'Change…'),
-    actionButton(context, 'Secret', '', reveal, 'small'),
-    actionButton(context, 'New secret…', '', roll, 'small'),
+    h('button', { type: 'button', class: 'small', onclick: () => edit(context, one) }, 'Edit…'),
+    actionButton(context, 'Show secret', '', reveal, 'small'),
+    actionButton(context, 'Roll secret…', '', roll, 'small'),
     h('a', { class: 'button small', href: to('/deliveries', { endpoint: one.id }) }, 'Deliveries'),
-    actionButton(context, 'Remove…', 'The endpoint is removed.', remove, 'small danger'),
+    actionButton(context, 'Remove…', 'Endpoint removed.', remove, 'small danger'),
   );
 }
 
@@ -156,11 +156,11 @@ export async function confirmAction(title, text, verb) {
 
 /** @param {Schemas["SigningSecret"]} found */
 export function showSecret(found) {
-  return ask('The signing secret', (close) => [
-    h('p', null, 'Keep it on your server only. The audit log notes that you saw it.'),
+  return ask('Signing secret', (close) => [
+    h('p', null, 'Store it on your server only. The audit log records that you viewed it.'),
     secretWithCopy(found.secret, 'secret'),
     found.previousUntil
-      ? h('p', { class: 'quiet' }, 'The one before signs too, until ', localTime(found.previousUntil), '.')
+      ? h('p', { class: 'quiet' }, 'The previous secret also signs until ', localTime(found.previousUntil), '.')
       : null,
     h('div', { class: 'ends' }, h('button', { type: 'button', class: 'primary', onclick: () => close(null) }, 'Done')),
   ]);
@@ -174,26 +174,26 @@ export async function edit(context, endpoint) {
   const picked = h(
     'details',
     { open: endpoint?.types ? true : null },
-    h('summary', null, 'Which events'),
+    h('summary', null, 'Events'),
     h(
       'fieldset',
       null,
-      h('legend', { class: 'visually-hidden' }, 'Which events'),
+      h('legend', { class: 'visually-hidden' }, 'Events'),
       types.map((one) => one.element),
     ),
   );
   const made = await ask(
-    endpoint ? 'Change the endpoint' : 'Add an endpoint',
+    endpoint ? 'Edit endpoint' : 'Add endpoint',
     (/** @type {(answer: any) => void} */ close) =>
       form({
         fields: [
           {
             name: 'url',
-            label: 'Address',
+            label: 'URL',
             type: 'url',
             required: true,
             value: endpoint?.url ?? 'https://',
-            hint: 'An https address of your shop.',
+            hint: 'An https URL of your shop.',
           },
           {
             name: 'mode',
@@ -212,14 +212,14 @@ export async function edit(context, endpoint) {
             type: 'select',
             value: endpoint?.format ?? 'event',
             options: [
-              ['event', 'event: for new shops'],
-              ['legacy', 'legacy: as older shops know it'],
+              ['event', 'event: for new integrations'],
+              ['legacy', 'legacy: for older shops'],
             ],
           },
-          { name: 'enabled', label: 'It is on', type: 'checkbox', value: endpoint?.enabled ?? true },
+          { name: 'enabled', label: 'Enabled', type: 'checkbox', value: endpoint?.enabled ?? true },
           { element: picked },
         ],
-        submit: endpoint ? 'Save' : 'Add it',
+        submit: endpoint ? 'Save changes' : 'Add endpoint',
         cancel: () => close(null),
         send: async ({ url, mode, format, enabled }) => {
           const chosen = types.filter((one) => one.value()).map((one) => one.name);
@@ -237,7 +237,7 @@ export async function edit(context, endpoint) {
       }),
   );
   if (!made) return null;
-  toast(endpoint ? 'The endpoint is changed.' : 'The endpoint is added.');
+  toast(endpoint ? 'Endpoint updated.' : 'Endpoint added.');
   if (made.secret) await showSecret({ object: 'secret', secret: made.secret, previousUntil: null });
   await context.reload();
   return made;
@@ -248,21 +248,21 @@ function legacy(context) {
   return h(
     'details',
     { class: 'card' },
-    h('summary', null, 'Invoices that name a webhook address of their own'),
+    h('summary', null, 'Invoices with their own webhook URL'),
     h(
       'div',
       { class: 'stack' },
-      h('p', null, 'What is sent to the webhookUrl of an invoice is signed with the legacy secret of the account.'),
+      h('p', null, 'Webhooks to the webhookUrl of an invoice are signed with the account’s legacy secret.'),
       h(
         'div',
         { class: 'row' },
-        actionButton(context, 'Show the legacy secret', '', async () => {
+        actionButton(context, 'Show legacy secret', '', async () => {
           showSecret(await operator('GET', context.path('legacy-secret')));
           return false;
         }),
-        actionButton(context, 'New legacy secret…', '', async () => {
+        actionButton(context, 'Roll legacy secret…', '', async () => {
           if (
-            await confirmAction('Make a new legacy secret?', 'For 24 hours the old one signs too.', 'Make a new secret')
+            await confirmAction('Roll the legacy secret?', 'The old secret also signs for 24 hours.', 'Roll secret')
           ) {
             showSecret(await operator('POST', context.path('legacy-secret/roll')));
           }
