@@ -3,5 +3,5 @@ select d.seq, d.id, c.ref as customer, iif(o.state = 'seen', 'detected', o.state
   o.confirmed_at as "confirmedAt", d.gross - d.fee as "netEur", 'EUR' as currency
 from deposits d join customers c on c.seq = d.customer join observations o on o.seq = d.observation
 where d.account = :account and d.mode = :mode and d.seq > :after and (:from is null or d.created_at >= :from)
-  and (:to is null or d.created_at < :to)
+  and (:to is null or d.created_at < :to) and (:customer is null or c.ref = :customer)
 order by d.seq limit :limit

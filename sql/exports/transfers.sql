@@ -6,4 +6,5 @@ select t.seq, t.id, i.id as invoice, t.status, t.amount, t.currency, t.chain, t.
 from transfers t left join invoices i on i.seq = t.invoice
 where t.account = :account and t.mode = :mode and t.kind = :kind and t.seq > :after
   and (:from is null or t.requested_at >= :from) and (:to is null or t.requested_at < :to)
+  and (:status is null or t.status = :status) and (:named is null or t.seq in (select value from json_each(:named)))
 order by t.seq limit :limit

@@ -38,6 +38,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource { routes: &Route::for_operations(api::operator::ledger::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::events::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::customers::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::matches::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::deliveries::OPERATIONS) },
     &operator::exports::RESOURCE,
     &Resource { routes: &Route::for_operations(api::operator::payment_links::OPERATIONS) },

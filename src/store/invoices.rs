@@ -10,7 +10,7 @@ use super::statement::{commands, rows, values};
 use super::{PageBounds, Reader, StoreError, Tx};
 use crate::domain::address::{self, Network};
 use crate::domain::asset::{Asset, Chain, Mode};
-use crate::domain::invoice::search::matches_text;
+use crate::domain::invoice::search::{has_whole_text, matches_text};
 use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
@@ -55,6 +55,8 @@ rows! {
     SEARCH_BY_STATUS = file "sql/invoices/search_by_status.sql";
 
     NAMED = file "sql/invoices/named.sql";
+
+    EXACT = file "sql/invoices/exact.sql";
 }
 
 values! {
@@ -157,8 +159,25 @@ pub struct InvoiceSearch<'a> {
     pub to: Option<Time>,
     /// Filter: only invoices that contain this text.
     pub text: Option<&'a str>,
+    /// Filter: no invoices whose orderId or email is the text, because [`find_whole`] returned them.
+    pub only_parts: bool,
     /// Bounds of the page.
     pub page: PageBounds,
+}
+
+impl InvoiceSearch<'_> {
+    /// Returns the search for the newest invoices, without criteria.
+    pub const fn newest(limit: u32) -> InvoiceSearch<'static> {
+        InvoiceSearch {
+            status: None,
+            currency: None,
+            from: None,
+            to: None,
+            text: None,
+            only_parts: false,
+            page: PageBounds::newest(limit),
+        }
+    }
 }
 
 /// Returns the newest invoices that match a search and whose `seq` is at least `floor`.
@@ -177,15 +196,7 @@ pub fn search(
     if search.text.is_some_and(|text| text.contains('\0')) {
         return Ok(Vec::new());
     }
-    let like = search.text.map(like_pattern);
-    // SQLite parses the metadata of an invoice only if its JSON contains the searched text.
-    let in_json = search.text.map(|text| like_pattern(&escape_json(text)));
-    // Keys and values may contain a `=`. Every key that matches starts with the text before the first `=`. Every
-    // value that matches ends with the text after the last `=`.
-    let key = search.text.and_then(|text| text.split_once('='));
-    let key = key.map(|(start, _)| format!("\"{}", escape_json(start)));
-    let value = search.text.and_then(|text| text.rsplit_once('='));
-    let value = value.map(|(_, end)| like_pattern(&escape_json(end)));
+    let TextPatterns { like, in_json, key, value } = TextPatterns::new(search.text);
     let mut params = named_params! {
         ":account": account, ":mode": mode, ":currency": search.currency, ":from": search.from, ":to": search.to,
         ":like": like, ":in_json": in_json, ":key": key, ":value": value, ":before": search.page.before,
@@ -202,10 +213,82 @@ pub fn search(
     let limit = usize::try_from(search.page.limit).unwrap_or(usize::MAX);
     query.first_matching(db, params.as_slice(), limit, |invoice| {
         search.text.map_or(Ok(true), |text| {
-            let found = matches_text(text, invoice);
-            found.map_err(|error| StoreError::Failed(format!("invoice {}: {error}", invoice.id)))
+            Ok(has_text(text, invoice)? && !(search.only_parts && has_whole_text(text, invoice)))
         })
     })
+}
+
+/// Returns `true` if an invoice contains a text.
+pub(super) fn has_text(text: &str, invoice: &Invoice) -> Result<bool, StoreError> {
+    let found = matches_text(text, invoice);
+    found.map_err(|error| StoreError::Failed(format!("invoice {}: {error}", invoice.id)))
+}
+
+/// Patterns by which SQLite selects the invoices that may contain a text, so that few are read.
+pub(super) struct TextPatterns {
+    /// Pattern of a column.
+    pub like: Option<String>,
+    /// Pattern of the JSON of the metadata.
+    pub in_json: Option<String>,
+    /// Start of a key of the metadata, for `key=value`.
+    pub key: Option<String>,
+    /// Pattern of the JSON of a value, for `key=value`.
+    pub value: Option<String>,
+}
+
+impl TextPatterns {
+    /// Returns the patterns of a text.
+    pub(super) fn new(text: Option<&str>) -> TextPatterns {
+        // Keys and values may contain a `=`. Every key that matches starts with the text before the first `=`. Every
+        // value that matches ends with the text after the last `=`.
+        let key = text.and_then(|text| text.split_once('='));
+        let value = text.and_then(|text| text.rsplit_once('='));
+        TextPatterns {
+            like: text.map(like_pattern),
+            in_json: text.map(|text| like_pattern(&escape_json(text))),
+            key: key.map(|(start, _)| format!("\"{}", escape_json(start))),
+            value: value.map(|(_, end)| like_pattern(&escape_json(end))),
+        }
+    }
+}
+
+/// Returns the newest invoices that match a search and whose orderId or email is exactly the searched text. The case of
+/// ASCII letters of an email does not count.
+pub fn find_whole(
+    db: &Reader<'_>,
+    account: i64,
+    mode: Mode,
+    text: &str,
+    search: &InvoiceSearch<'_>,
+) -> Result<Vec<Invoice>, StoreError> {
+    let params = named_params! {
+        ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
+        ":from": search.from, ":to": search.to, ":text": text, ":before": search.page.before,
+        ":limit": search.page.limit,
+    };
+    EXACT.all(db, params)
+}
+
+/// A text as an address and as a txid, in the form of each chain.
+pub(super) struct CanonicalNames {
+    /// JSON object of the address of each pool.
+    pub addresses: String,
+    /// JSON object of the txid of each chain.
+    pub txids: String,
+}
+
+impl CanonicalNames {
+    /// Returns the forms of a text.
+    pub(super) fn new(text: &str) -> Result<CanonicalNames, StoreError> {
+        let canonical = |chain: Chain| {
+            address::parse_on_any_network(chain, &Network::BOTH, text)
+                .map_or_else(|_| text.to_owned(), |(_, canonical)| canonical)
+        };
+        let addresses =
+            Chain::first_of_each_pool().map(|chain| (chain.address_pool(), canonical(chain)));
+        let txids = Chain::ALL.iter().map(|chain| (chain.as_str(), chain.canonical_txid(text)));
+        Ok(CanonicalNames { addresses: json_object(addresses)?, txids: json_object(txids)? })
+    }
 }
 
 /// Returns the newest invoices that match a search and whose id, address or txid is exactly the searched text.
@@ -216,14 +299,7 @@ pub fn find_exact(
     text: &str,
     search: &InvoiceSearch<'_>,
 ) -> Result<Vec<Invoice>, StoreError> {
-    let canonical = |chain: Chain| {
-        address::parse_on_any_network(chain, &Network::BOTH, text)
-            .map_or_else(|_| text.to_owned(), |(_, canonical)| canonical)
-    };
-    let addresses =
-        Chain::first_of_each_pool().map(|chain| (chain.address_pool(), canonical(chain)));
-    let txids = Chain::ALL.iter().map(|chain| (chain.as_str(), chain.canonical_txid(text)));
-    let (addresses, txids) = (json_object(addresses)?, json_object(txids)?);
+    let CanonicalNames { addresses, txids } = CanonicalNames::new(text)?;
     let params = named_params! {
         ":account": account, ":mode": mode, ":status": search.status, ":currency": search.currency,
         ":from": search.from, ":to": search.to, ":text": text, ":addresses": addresses, ":txids": txids,
@@ -233,6 +309,7 @@ pub fn find_exact(
 }
 
 /// Limits on the invoices that one search reads.
+#[derive(Clone, Copy, Debug)]
 pub struct SearchScope {
     /// Maximum number of invoices.
     pub count: u32,

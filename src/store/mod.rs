@@ -41,6 +41,7 @@ pub mod ledger;
 pub mod left_behind;
 mod lock;
 mod lock_holder;
+pub mod matches;
 mod memo;
 mod migrate;
 pub mod network_fees;

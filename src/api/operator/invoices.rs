@@ -60,7 +60,7 @@ const SEARCH: Operation = Operation {
         TO,
         Param {
             name: "text",
-            about: "A whole id, address or txid returns the invoices that have it. Another text matches a part of id, orderId, description, customerEmail or a metadata value; key=value matches a whole metadata value.",
+            about: "A whole id, address or txid returns only the invoices that have it. Those whose orderId or customerEmail is the text are first. Any text matches a part of id, orderId, description, customerEmail or a metadata value; key=value matches a whole metadata value.",
             kind: ParamKind::Text { chars_max: 200 },
         },
     ],

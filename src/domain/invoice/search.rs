@@ -27,6 +27,13 @@ pub fn matches_text(text: &str, invoice: &Invoice) -> serde_json::Result<bool> {
     Ok(wanted.matches_value(None, &metadata))
 }
 
+/// Returns `true` if the text is the whole orderId or the whole customerEmail.
+pub fn has_whole_text(text: &str, invoice: &Invoice) -> bool {
+    let is_email = |email: &String| email.eq_ignore_ascii_case(text);
+    invoice.order_id.as_deref() == Some(text)
+        || invoice.customer_email.as_ref().is_some_and(is_email)
+}
+
 /// Text that a person searches for.
 struct SearchText<'a> {
     text: &'a str,

@@ -16,17 +16,37 @@ use crate::store::{PageBounds, Tx, invoice_steps, invoices, ledger, payments, qu
 use serde_json::json;
 
 /// Limits on the number and size of the invoices that one search reads, so that other requests do not wait long.
-const SEARCHED_MAX: invoices::SearchScope = invoices::SearchScope { count: 50_000, bytes: 2 << 20 };
+pub(super) const SEARCHED_MAX: invoices::SearchScope =
+    invoices::SearchScope { count: 50_000, bytes: 2 << 20 };
 
-/// Search for the newest invoice, without criteria.
-const ONE_INVOICE_SEARCH: invoices::InvoiceSearch<'_> = invoices::InvoiceSearch {
-    status: None,
-    currency: None,
-    from: None,
-    to: None,
-    text: None,
-    page: PageBounds::newest(1),
-};
+/// Start of the cursor with which a search continues after the invoices whose whole orderId or email is the text.
+const PARTS: &str = "parts";
+
+/// Position of a page in the results of a search.
+struct SearchCursor<'a> {
+    /// `true` after the invoices whose whole orderId or email is the text.
+    only_parts: bool,
+    /// Id of the last invoice that was read.
+    before: Option<&'a str>,
+}
+
+impl SearchCursor<'_> {
+    /// Reads the parameter `before`.
+    fn parse(before: Option<&str>) -> SearchCursor<'_> {
+        match before.and_then(|text| text.strip_prefix(PARTS)) {
+            Some("") => SearchCursor { only_parts: true, before: None },
+            Some(rest) => {
+                SearchCursor { only_parts: true, before: rest.strip_prefix(':').or(before) }
+            }
+            None => SearchCursor { only_parts: false, before },
+        }
+    }
+
+    /// Returns the cursor of the page after the invoice with this id.
+    fn after(&self, id: String) -> String {
+        if self.only_parts { format!("{PARTS}:{id}") } else { id }
+    }
+}
 
 /// Criteria of a search for invoices.
 #[derive(Clone, Debug)]
@@ -41,7 +61,7 @@ pub struct InvoiceSearch {
     pub to: Option<Time>,
     /// Only invoices that contain this text.
     pub text: Option<String>,
-    /// Only invoices older than the one with this ID.
+    /// Cursor of the next page: an id, or [`PARTS`] with an id.
     pub before: Option<String>,
     /// Largest number of invoices.
     pub limit: u32,
@@ -55,7 +75,8 @@ impl InvoiceSearch {
 }
 
 impl Service {
-    /// Returns a page of matching invoices, newest first.
+    /// Returns a page of matching invoices, newest first. If a whole orderId or email is the text, the invoices that
+    /// have it are first.
     ///
     /// Reads at most as many invoices as `SEARCHED_MAX` allows. A page may therefore be short. The next page
     /// continues after the last invoice that was read. Needs a thread that can block.
@@ -67,22 +88,32 @@ impl Service {
         let (account, mode) = (scope.account(), scope.mode());
         self.read(|db| {
             let find = |id: &str| none_if_not_found(owned_invoice(db, scope, id));
-            let before = page::find_page_start(search.before.as_deref(), find)?;
+            let cursor = SearchCursor::parse(search.before.as_deref());
+            let before = page::find_page_start(cursor.before, find)?;
             let wanted = invoices::InvoiceSearch {
                 status: search.status,
                 currency: search.currency,
                 from: search.from,
                 to: search.to,
                 text: search.text.as_deref(),
+                only_parts: cursor.only_parts,
                 page: PageBounds::with_one_more_row(before.map(|found| found.seq), search.limit),
             };
             let named = |text: &str, wanted: &invoices::InvoiceSearch<'_>| {
                 invoices::find_exact(db, account, mode, text, wanted)
             };
             if let Some(text) = wanted.text
-                && !named(text, &ONE_INVOICE_SEARCH)?.is_empty()
+                && !named(text, &invoices::InvoiceSearch::newest(1))?.is_empty()
             {
                 return self.page_of_invoices(named(text, &wanted)?, search.limit);
+            }
+            if let Some(text) = wanted.text.filter(|_| !cursor.only_parts) {
+                let whole = invoices::find_whole(db, account, mode, text, &wanted)?;
+                if !whole.is_empty() {
+                    let mut page = self.page_of_invoices(whole, search.limit)?;
+                    page.next_before.get_or_insert_with(|| PARTS.to_owned());
+                    return Ok(page);
+                }
             }
             let floor = if search.may_read_nonmatching() {
                 invoices::oldest_searched_invoice(db, account, mode, &wanted, SEARCHED_MAX)?
@@ -92,7 +123,8 @@ impl Service {
             let from = floor.as_ref().map_or(0, |(seq, _)| *seq);
             let found = invoices::search(db, account, mode, &wanted, from)?;
             let mut page = self.page_of_invoices(found, search.limit)?;
-            page.next_before = page.next_before.or(floor.map(|(_, id)| id));
+            page.next_before =
+                page.next_before.or(floor.map(|(_, id)| id)).map(|id| cursor.after(id));
             Ok(page)
         })
     }

@@ -11,6 +11,7 @@ mod first_steps;
 pub mod invoices;
 pub mod keys;
 pub mod links;
+mod matches;
 pub mod members;
 pub mod own_addresses;
 pub mod passwords;

@@ -68,6 +68,89 @@ fn export_matches_the_operator_interface() {
 }
 
 #[test]
+fn export_takes_the_filters_of_the_list() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    shop.update_account(json!({ "customersEnabled": true }));
+    let made = |amount: &str, body: Value| {
+        shop.create_invoice(amount, body)["id"].as_str().unwrap().to_owned()
+    };
+    let chairs =
+        made("20.00", json!({ "asset": "LTC", "description": "Chairs", "orderId": "a-1" }));
+    let dollars = shop
+        .post(
+            "/v1/invoices",
+            Some(TEST),
+            json!({ "amount": "5.00", "currency": "USD", "metadata": { "chairs": 4 } }),
+        )
+        .expect(201)
+        .json()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    // The byte limit of a search ends pieces of the export early.
+    let large = json!({ "large": "x".repeat(60_000), "kind": "chairs=9" });
+    let many: Vec<String> = (0..40).map(|_| made("1.00", json!({ "metadata": large }))).collect();
+    let last = made("20.00", json!({ "customerEmail": "chairs@example.com" }));
+    let payment = shop.pay(json!({ "invoice": chairs, "txid": "t1" }));
+    shop.set_payment_state(&payment, "confirmed");
+    let ids = |query: &str| {
+        let lines = export_lines(&interface, query).into_iter().skip(1);
+        lines.map(|line| line.split(',').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut expected = vec![chairs.clone()];
+    expected.extend(many.iter().cloned());
+    expected.push(last.clone());
+    assert_eq!(ids("invoices.csv?text=CHAIRS"), expected, "as the list, without keys of metadata");
+    assert_eq!(ids("invoices.csv?text=kind%3Dchairs%3D9"), many);
+    assert_eq!(ids("invoices.csv?text=chairs@example"), [last.as_str()]);
+    for text in [chairs.as_str(), "t1", "a-1"] {
+        assert_eq!(ids(&format!("invoices.csv?text={text}")), [chairs.as_str()], "{text}");
+    }
+    assert_eq!(ids("invoices.csv?text=t1&status=created"), [""; 0]);
+    assert_eq!(ids("invoices.csv?text=%00"), [""; 0]);
+    assert_eq!(ids("invoices.csv?currency=USD"), [dollars.as_str()]);
+    assert_eq!(ids("invoices.csv?status=confirmed"), [chairs.as_str()]);
+    assert_eq!(ids("ledger.csv?currency=USD"), [""; 0]);
+    assert_eq!(ids("ledger.csv?currency=EUR").len(), 2, "sale and fee");
+    let refund = shop.create_refund(&chairs, Some("5.00"));
+    assert_eq!(ids("refunds.csv?status=requested"), [refund]);
+    for query in ["refunds.csv?status=paid", "refunds.csv?onChain=needs_review"] {
+        assert_eq!(ids(query), [""; 0], "{query}");
+    }
+    for customer in ["ada", "bob"] {
+        shop.create_addresses(TEST, customer).expect(201);
+        let body = json!({ "asset": "BTC", "amount": "0.001" });
+        shop.post(&format!("/v1/customers/{customer}/simulate"), Some(TEST), body).expect(201);
+    }
+    assert_eq!(ids("deposits.csv").len(), 2);
+    let lines = export_lines(&interface, "deposits.csv?customer=ada");
+    assert_eq!(lines.len(), 2);
+    assert!(lines[1].contains(",ada,"), "{lines:?}");
+}
+
+#[test]
+fn export_refuses_filters_of_other_lists() {
+    let interface = OperatorInterface::open();
+    for (query, param) in [
+        ("payments.csv?status=confirmed", "status"),
+        ("invoices.csv?status=paid", "status"),
+        ("invoices.csv?currency=GBP", "currency"),
+        ("deposits.csv?currency=EUR", "currency"),
+        ("ledger.csv?text=x", "text"),
+        ("invoices.csv?customer=ada", "customer"),
+        ("invoices.csv?onChain=needs_review", "onChain"),
+        ("payouts.csv?onChain=other", "onChain"),
+    ] {
+        interface.request("GET", &format!("exports/{query}"), &Value::Null).assert_error(
+            400,
+            "invalid_request",
+            Some(param),
+        );
+    }
+}
+
+#[test]
 fn exported_deposit_has_net_amount_and_currency() {
     let interface = OperatorInterface::open();
     let shop = &interface.shop;

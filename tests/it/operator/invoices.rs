@@ -81,18 +81,77 @@ fn search_has_a_byte_limit_per_page_and_continues() {
     let interface = OperatorInterface::open();
     let wanted =
         object_id(&interface.shop.create_invoice("10.00", json!({ "orderId": "the first" })));
-    let large = "x".repeat(60_000);
-    for _ in 0..40 {
-        let metadata = json!({ "large": large });
-        interface.shop.create_invoice("10.00", json!({ "metadata": metadata }));
-    }
-    for search in ["text=the+first", "text=the+first&status=created"] {
+    create_large_invoices(&interface);
+    for search in ["text=he+first", "text=he+first&status=created"] {
         let page = interface.get(&format!("invoices?{search}"));
         assert_eq!(page_ids(&page), [""; 0]);
         let before = page["nextBefore"].as_str().unwrap();
         let page = interface.get(&format!("invoices?{search}&before={before}"));
         assert_eq!(page_ids(&page), std::slice::from_ref(&wanted));
         assert_eq!(page["nextBefore"], Value::Null);
+    }
+}
+
+/// Creates invoices with so much metadata that a page of a text search ends among them.
+fn create_large_invoices(interface: &OperatorInterface) {
+    let metadata = json!({ "large": "x".repeat(60_000) });
+    for _ in 0..40 {
+        interface.shop.create_invoice("10.00", json!({ "metadata": metadata }));
+    }
+}
+
+/// Returns the ids of each page of a search that are not empty, until the last page.
+fn pages_of(interface: &OperatorInterface, query: &str) -> Vec<Vec<String>> {
+    let mut pages = Vec::new();
+    let mut before = String::new();
+    loop {
+        let page = interface.get(&format!("invoices?{query}{before}"));
+        let ids = page_ids(&page);
+        if !ids.is_empty() {
+            pages.push(ids);
+        }
+        match page["nextBefore"].as_str() {
+            Some(next) => before = format!("&before={next}"),
+            None => return pages,
+        }
+    }
+}
+
+#[test]
+fn search_returns_whole_order_id_and_email_first() {
+    let interface = OperatorInterface::open();
+    let shop = &interface.shop;
+    let made = |order: &str, email: &str| {
+        let body = json!({ "orderId": order, "customerEmail": email });
+        object_id(&shop.create_invoice("10.00", body))
+    };
+    let whole = made("order-1", "Ada@Example.com");
+    let longer = made("order-10", "ada@example.com.au");
+    let newer = made("x-order-1", "ADA@example.com");
+    create_large_invoices(&interface);
+    let newest = made("order-11", "ada@example.com");
+    let (whole, longer, newer, newest) = (&whole, &longer, &newer, &newest);
+    let page = interface.get("invoices?text=order-1");
+    assert_eq!(page_ids(&page), [whole.as_str()], "found in the first page");
+    assert_eq!(page["hasMore"], true, "others contain it");
+    let expected = [vec![whole], vec![newest], vec![newer, longer]];
+    let pages = pages_of(&interface, "text=order-1");
+    assert_eq!(pages.iter().map(|page| page.iter().collect()).collect::<Vec<Vec<_>>>(), expected);
+    let expected = [vec![newest, newer, whole], vec![longer]];
+    let pages = pages_of(&interface, "text=ada@example.com");
+    assert_eq!(pages.iter().map(|page| page.iter().collect()).collect::<Vec<Vec<_>>>(), expected);
+    let all: Vec<_> =
+        pages_of(&interface, "text=ada@example.com&limit=1").into_iter().flatten().collect();
+    assert_eq!(all.iter().collect::<Vec<_>>(), [newest, newer, whole, longer]);
+    assert_eq!(pages_of(&interface, "text=order-1&status=confirmed"), Vec::<Vec<String>>::new());
+    assert_eq!(pages_of(&interface, "text=order-1&currency=USD"), Vec::<Vec<String>>::new());
+    for before in ["parts:", "partsx", "parts:01a1fd70-f1c0-72d6-a3de-4fa0dcc29946"] {
+        let path = format!("invoices?text=order-1&before={before}");
+        interface.request("GET", &path, &Value::Null).assert_error(
+            400,
+            "invalid_request",
+            Some("before"),
+        );
     }
 }
 

@@ -14,6 +14,7 @@ mod keys;
 mod known_clients;
 mod ledger;
 mod links;
+mod matches;
 pub mod password_queue;
 mod pool_import;
 mod private_keys;
