@@ -5,7 +5,7 @@
 
 use std::str::FromStr;
 use time::UtcDateTime;
-use time::format_description::well_known::Rfc3339;
+use time::format_description::well_known::{Rfc2822, Rfc3339};
 
 /// One second in milliseconds.
 pub const SECOND_MS: i64 = 1_000;
@@ -39,6 +39,13 @@ impl Time {
     /// Returns the whole seconds since 1970.
     pub fn unix_seconds(self) -> i64 {
         self.0.div_euclid(SECOND_MS)
+    }
+
+    /// Formats the time for a header of HTTP (RFC 9110): `Sat, 21 Nov 2026 09:30:00 GMT`.
+    pub fn http_date(self) -> String {
+        let at = UtcDateTime::from_unix_timestamp(self.unix_seconds())
+            .unwrap_or(UtcDateTime::UNIX_EPOCH);
+        at.format(&Rfc2822).unwrap_or_default().replace("+0000", "GMT")
     }
 }
 
@@ -169,6 +176,12 @@ mod tests {
         ] {
             assert!(wrong.parse::<Time>().is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn header_has_the_fixed_form_of_http() {
+        assert_eq!(Time(1_795_253_400_007).http_date(), "Sat, 21 Nov 2026 09:30:00 GMT");
+        assert_eq!(Time(0).http_date(), "Thu, 01 Jan 1970 00:00:00 GMT");
     }
 
     #[test]

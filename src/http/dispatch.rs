@@ -28,7 +28,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Body;
 use hyper::body::Bytes;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY,
+    ALLOW, CACHE_CONTROL, CONNECTION, DATE, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY,
 };
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response, StatusCode, Uri};
@@ -158,6 +158,10 @@ impl Dispatcher {
             RouteMatch::Nothing => refused(Refusal::not_found("path").into()),
         };
         let mut reply = with_common_headers(reply, &method, form, is_whole, id);
+        if front.sandbox.is_some() && form.is_private && !form.is_shared {
+            // Pages compute how long ago things happened, and the clock of a sandbox can be moved.
+            reply = reply.with_owned_header(DATE, front.now().http_date());
+        }
         if self.has_tls {
             reply = reply.with_static_header(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
         }

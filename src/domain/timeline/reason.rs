@@ -83,15 +83,14 @@ pub(super) fn status_reason(
     let currency = invoice.currency;
     let confirmed = sums.confirmed_text(currency);
     let reason = match status {
-        InvoiceStatus::Created => "no coin is picked and nothing is paid".to_owned(),
+        InvoiceStatus::Created => "no coin was picked and nothing was paid".to_owned(),
         InvoiceStatus::AwaitingPayment => {
             let (due, until) = (sums.due, invoice.terms().deadline());
-            format!("nothing is paid of the {due} {currency} due until {until}")
+            format!("nothing was paid of the {due} {currency} due until {until}")
         }
-        InvoiceStatus::Detected => format!(
-            "{confirmed}, and {} seen in time that is not confirmed yet",
-            sums.unconfirmed_on_time
-        ),
+        InvoiceStatus::Detected => {
+            format!("{confirmed}, and {} seen in time but not confirmed", sums.unconfirmed_on_time)
+        }
         InvoiceStatus::Confirmed => format!("{confirmed}, {}", sums.tolerance_text()),
         InvoiceStatus::Overpaid => {
             format!("{confirmed}, more than {} is too much", sums.paid_up_to)

@@ -163,9 +163,9 @@ fn accepted_short_payment_shows_sum_and_tolerance() {
         [
             "created: 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "LTC picked: 1.25 at 80 EUR each, to tltc1",
-            "awaiting_payment: nothing is paid of the 100.00 EUR due until 1970-01-01T00:00:01.000Z",
+            "awaiting_payment: nothing was paid of the 100.00 EUR due until 1970-01-01T00:00:01.000Z",
             "payment of 1 LTC seen: worth 99.50 EUR at 80, in time",
-            "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time that is not confirmed yet",
+            "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time but not confirmed",
             "payment of 1 LTC confirmed: worth 99.50 EUR at 80, in time",
             "booked 99.50 EUR as sale",
             "booked -1.00 EUR as fee",

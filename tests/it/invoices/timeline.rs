@@ -43,9 +43,9 @@ fn timeline_shows_each_step_of_payment_and_refund() {
     let expected = [
         format!("created: 100.00 EUR due until {until}"),
         format!("LTC picked: 1.25 at 80 EUR each, to {address}"),
-        format!("awaiting_payment: nothing is paid of the 100.00 EUR due until {until}"),
+        format!("awaiting_payment: nothing was paid of the 100.00 EUR due until {until}"),
         "payment of 1.24375 LTC seen: worth 99.50 EUR at 80, in time".to_owned(),
-        "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time that is not confirmed yet"
+        "detected: confirmed 0.00 of 100.00 EUR due, and 99.50 seen in time but not confirmed"
             .to_owned(),
         "payment of 1.24375 LTC confirmed: worth 99.50 EUR at 80, in time".to_owned(),
         "booked 99.50 EUR as sale".to_owned(),
