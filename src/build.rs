@@ -17,6 +17,9 @@ use std::{env, fs};
 /// Directory of the files that pages load.
 const ASSETS: &str = "src/web/assets";
 
+/// Directory of the script that shops load from a fixed path. It is sent as it is, so that shops can compare it.
+const WIDGET: &str = "widget";
+
 /// Texts of the customer pages, one file for each language.
 const LANGUAGES: &str = "src/web/languages";
 
@@ -60,7 +63,9 @@ fn write_assets(root: &Path, out: &Path) -> Result<(), Error> {
                 version.update(part);
             }
             let packed = out.join(format!("{folder}-{file}.gz"));
-            compress(&bytes, &packed)?;
+            let is_script = file.ends_with(".js") && folder != WIDGET;
+            let sent = if is_script { without_comments(&bytes)? } else { bytes };
+            compress(&sent, &packed)?;
             let line = format!(
                 "{{ folder: {folder:?}, name: {file:?}, packed: Packed(include_bytes!({packed:?})) }}"
             );
@@ -78,6 +83,27 @@ fn write_assets(root: &Path, out: &Path) -> Result<(), Error> {
     );
     fs::write(out.join("assets.rs"), text)?;
     write_guides(root, out, version)
+}
+
+/// Removes the comments of a script, which are a quarter of its compressed size. Line numbers stay the same.
+///
+/// Only a comment at the start of a line is removed, so no line of a template literal may start with `//` or `/*`.
+fn without_comments(script: &[u8]) -> Result<Vec<u8>, Error> {
+    let script = str::from_utf8(script).map_err(Error::other)?;
+    let mut out = String::with_capacity(script.len());
+    let mut is_inside = false;
+    for line in script.lines() {
+        let start = line.trim_start();
+        if is_inside || start.starts_with("/*") {
+            let end = start.split_once("*/");
+            is_inside = end.is_none();
+            out.push_str(end.map_or("", |(_, code)| code.trim_start()));
+        } else if !start.starts_with("//") {
+            out.push_str(line);
+        }
+        out.push('\n');
+    }
+    if is_inside { Err(Error::other("a comment has no end")) } else { Ok(out.into_bytes()) }
 }
 
 /// Compresses the texts of each language to `OUT_DIR/<language>.txt.gz`.
