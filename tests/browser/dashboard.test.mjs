@@ -61,7 +61,7 @@ test('invoice is found, shown with its timeline and cancelled, and its data is e
   await page.getByRole('table', { name: 'Invoices' }).getByRole('link').click();
   await page.getByRole('heading', { level: 1, name: /20\.00/ }).waitFor();
   await page.getByText(HOSTILE, { exact: true }).first().waitFor();
-  await page.getByText('Paid. What is left after the fee is on the balance.').first().waitFor();
+  await page.getByText('Paid. The amount less the fee is on the balance.').first().waitFor();
   // Times are in the format of the user's locale.
   const texts = await page.locator('.steps').first().innerText();
   assert.ok(!/\d{4}-\d\d-\d\dT/.test(texts), texts);
@@ -70,14 +70,14 @@ test('invoice is found, shown with its timeline and cancelled, and its data is e
   await goTo(page, `/invoices/${open.id}`);
   await coffer.test('POST', `/v1/invoices/${part.id}/simulate`, { case: 'under' });
   await goTo(page, `/invoices/${part.id}`);
-  await page.getByText('the customer may send the rest').waitFor();
-  assert.equal(await page.getByText('the time to pay is over').count(), 0);
+  await page.getByText('the customer can send the rest').waitFor();
+  assert.equal(await page.getByText('The payment window ended').count(), 0);
   await checkPageInAllModes(page, 'invoice-part');
   await goTo(page, `/invoices/${open.id}`);
-  await page.getByRole('button', { name: 'Cancel it…' }).click();
+  await page.getByRole('button', { name: 'Cancel invoice…' }).click();
   await checkPage(page, 'dashboard-invoice-cancel');
-  await page.getByRole('button', { name: 'Cancel the invoice' }).click();
-  await page.getByText('It was cancelled before anything came.').first().waitFor();
+  await page.getByRole('button', { name: 'Cancel invoice', exact: true }).click();
+  await page.getByText('Cancelled before a payment arrived.').first().waitFor();
   assert.equal((await coffer.test('GET', `/v1/invoices/${open.id}`)).status, 'cancelled');
   assert.equal(await page.locator('img[src="x"]').count(), 0);
   await goTo(page, '/');
@@ -96,18 +96,18 @@ test('a refund is requested, approved, and sent', async () => {
     await answered;
     await route.continue();
   });
-  await page.getByRole('button', { name: 'Refund…' }).dblclick();
+  await page.getByRole('button', { name: 'Refund invoice…' }).dblclick();
   answer();
   await page.getByRole('dialog').first().waitFor();
   assert.equal(page.requests.filter((url) => url.endsWith('/coins')).length, 1);
   assert.equal(await page.getByRole('dialog').count(), 1);
   await page.getByLabel('Amount in EUR').fill('5.00');
-  await page.getByLabel('Address of the customer').fill('nowhere');
-  await page.getByRole('button', { name: 'Request the refund' }).click();
+  await page.getByLabel('Customer’s address').fill('nowhere');
+  await page.getByRole('button', { name: 'Request refund' }).click();
   await page.locator('.wrong:visible').waitFor();
   await checkPage(page, 'dashboard-refund-wrong');
-  await page.getByLabel('Address of the customer').fill(invoice.depositAddress);
-  await page.getByRole('button', { name: 'Request the refund' }).click();
+  await page.getByLabel('Customer’s address').fill(invoice.depositAddress);
+  await page.getByRole('button', { name: 'Request refund' }).click();
   await page.getByRole('heading', { level: 1, name: /Refund of/ }).waitFor();
   await steps(page, 'refund');
   await checkPageInAllModes(page, 'refund');
@@ -118,16 +118,16 @@ test('a refund is requested, approved, and sent', async () => {
 
 /** Plays a refund from requested to paid. */
 async function steps(page, name) {
-  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('button', { name: 'Approve refund…' }).click();
   await checkPage(page, `dashboard-${name}-approve`);
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByRole('button', { name: 'Begin to send…' }).click();
-  await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
+  await page.getByRole('button', { name: 'Approve refund', exact: true }).click();
+  await page.getByRole('button', { name: 'Start sending…' }).click();
+  await page.getByRole('button', { name: 'Start sending', exact: true }).click();
   await page.getByRole('heading', { name: 'Send it from your wallet' }).waitFor();
   await takePicture(page, `dashboard-${name}-processing`);
   await page.getByRole('button', { name: 'Enter transaction…' }).click();
   await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
-  await page.getByText('It was sent.').first().waitFor();
+  await page.getByText('Sent.', { exact: true }).first().waitFor();
 }
 
 /** Numbers that JavaScript cannot represent exactly and the page must not change. */
@@ -175,11 +175,13 @@ test('endpoint is added, delivery is shown and resent, and signature is verified
   await page.getByRole('heading', { name: 'Attempt 1' }).waitFor();
   assert.ok((await page.locator('#content pre').last().innerText()).includes(NUMBERS));
   await checkPageInAllModes(page, 'delivery');
-  await page.getByRole('button', { name: 'Send it again' }).click();
-  await page.getByText('It is sent again.').waitFor();
+  await page.getByRole('button', { name: 'Resend delivery' }).click();
+  await page.getByText('Delivery queued.').waitFor();
   await goTo(page, '/events');
-  await page.locator('summary', { hasText: 'Show' }).first().click();
-  await page.getByText('12345678901234567890').first().waitFor();
+  await page.getByRole('button', { name: 'Show body' }).first().click();
+  await page.getByRole('dialog').getByText('12345678901234567890').waitFor();
+  await checkPage(page, 'dashboard-event-body');
+  await page.getByRole('button', { name: 'Close' }).click();
   await checkPageInAllModes(page, 'events');
   await goTo(page, `/invoices/${invoice.id}`);
   assert.equal(await page.getByRole('region', { name: 'Metadata' }).locator('pre').innerText(), METADATA);

@@ -14,10 +14,10 @@ test('a live payout is requested, approved, sent and paid; another one is reject
   const page = await signIn(browser, coffer);
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(page, '/ledger');
-  await page.getByRole('button', { name: 'Correct it…' }).click();
+  await page.getByRole('button', { name: 'Correct balance…' }).click();
   await page.getByLabel('Amount').fill('500.00');
-  await page.getByLabel('Why').fill(HOSTILE);
-  await page.getByRole('button', { name: 'Book it' }).click();
+  await page.getByLabel('Reason').fill(HOSTILE);
+  await page.getByRole('button', { name: 'Correct balance', exact: true }).click();
   await page.getByRole('cell', { name: HOSTILE }).waitFor();
   await goTo(page, '/settings');
   await page.getByLabel('Coin of payouts').selectOption('LTC');
@@ -40,17 +40,17 @@ test('a live payout is requested, approved, sent and paid; another one is reject
   await later.getByRole('button', { name: 'Live', exact: true }).click();
   for (const amount of ['100.00', '50.00']) {
     await goTo(later, '/payouts');
-    await later.getByRole('button', { name: 'Request a payout…' }).dblclick();
+    await later.getByRole('button', { name: 'Request payout…' }).dblclick();
     await later.getByLabel('Amount').fill(amount);
-    await later.getByRole('button', { name: 'Request the payout' }).click();
+    await later.getByRole('button', { name: 'Request payout', exact: true }).click();
     await later.getByRole('heading', { level: 1, name: `Payout of ${amount}` }).waitFor();
     if (amount === '100.00') await approveAndPay(later, address);
   }
-  await later.getByRole('button', { name: 'Reject…' }).click();
+  await later.getByRole('button', { name: 'Reject payout…' }).click();
   await later.getByLabel('Reason').fill(HOSTILE);
   await checkPage(later, 'dashboard-payout-reject');
-  await later.getByRole('button', { name: 'Reject', exact: true }).click();
-  await later.getByText('It was not approved.').first().waitFor();
+  await later.getByRole('button', { name: 'Reject payout', exact: true }).click();
+  await later.getByText('Not approved.').first().waitFor();
   await later.getByText(HOSTILE, { exact: true }).waitFor();
   await goTo(later, '/payouts');
   await checkPageInAllModes(later, 'payouts');
@@ -60,16 +60,16 @@ test('a live payout is requested, approved, sent and paid; another one is reject
 
 /** Plays a payout from requested to paid. Each step shows the full address. */
 async function approveAndPay(page, address) {
-  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('button', { name: 'Approve payout…' }).click();
   await page.getByRole('dialog').getByText(address).waitFor();
   await page.getByText('100.00 EUR = 1.2499 LTC, fee 0.0001 LTC (0.01 EUR)').waitFor();
   await page.getByText('You, from your wallet: nothing real is sent here').waitFor();
   await page.getByLabel('Network fee in LTC').fill('0.001');
   await page.getByLabel('Rate: EUR for one LTC').fill('80');
   await checkPage(page, 'dashboard-payout-approve');
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByRole('button', { name: 'Begin to send…' }).click();
-  await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
+  await page.getByRole('button', { name: 'Approve payout', exact: true }).click();
+  await page.getByRole('button', { name: 'Start sending…' }).click();
+  await page.getByRole('button', { name: 'Start sending', exact: true }).click();
   await page.getByText('Chains are simulated here, so there is no code to scan').waitFor();
   await page.getByText('You began to send it').waitFor();
   await isNotSentTwice(page);
@@ -79,7 +79,7 @@ async function approveAndPay(page, address) {
   await page.getByRole('dialog').getByText(address).waitFor();
   await page.getByRole('textbox', { name: 'Transaction' }).fill('a'.repeat(64));
   await page.getByRole('button', { name: 'Enter transaction', exact: true }).click();
-  await page.getByText('It was sent.').first().waitFor();
+  await page.getByText('Sent.', { exact: true }).first().waitFor();
 }
 
 /** Asserts that another operator sees who sends the payout, and has no button to send it. */
@@ -128,21 +128,21 @@ test('payout changed by another user is shown as it is', async () => {
   const page = await signIn(browser, coffer);
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(page, '/payouts');
-  await page.getByRole('button', { name: 'Request a payout…' }).click();
+  await page.getByRole('button', { name: 'Request payout…' }).click();
   await page.getByLabel('Amount').fill('20.00');
-  await page.getByRole('button', { name: 'Request the payout' }).click();
+  await page.getByRole('button', { name: 'Request payout', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Payout of 20.00' }).waitFor();
   const id = new URL(page.url()).hash.split('/')[2].split('?')[0];
-  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('button', { name: 'Approve payout…' }).click();
   await page.getByLabel('Network fee in LTC').fill('0.001');
   await coffer.control('POST', `/payouts/${id}`, { action: 'cancel' });
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: 'Approve payout', exact: true }).click();
   await page.locator('dialog .wrong:visible, dialog .note.bad:visible').first().waitFor();
   await page.getByRole('button', { name: 'Back', exact: true }).click();
-  await page.getByText('It was cancelled.').first().waitFor();
-  assert.equal(await page.getByRole('button', { name: 'Approve…' }).count(), 0);
+  await page.getByText('Cancelled.').first().waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Approve payout…' }).count(), 0);
   await goTo(page, '/payouts/01a204f5-8eee-7953-bfe8-1411c026fde3');
-  await page.getByRole('heading', { name: 'No such payout' }).waitFor();
+  await page.getByRole('heading', { name: 'Payout not found' }).waitFor();
   await checkPage(page, 'dashboard-payout-none');
   await closePage(page, ['401', '404', '409']);
 });
@@ -151,29 +151,29 @@ test('proposal from the chain is shown, and a person decides', async () => {
   const page = await signIn(browser, coffer);
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(page, '/payouts');
-  await page.getByRole('button', { name: 'Request a payout…' }).click();
+  await page.getByRole('button', { name: 'Request payout…' }).click();
   await page.getByLabel('Amount').fill('20.00');
-  await page.getByRole('button', { name: 'Request the payout' }).click();
+  await page.getByRole('button', { name: 'Request payout', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Payout of 20.00' }).waitFor();
   const id = new URL(page.url()).hash.split('/')[2].split('?')[0];
-  await page.getByRole('button', { name: 'Approve…' }).click();
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByRole('button', { name: 'Begin to send…' }).waitFor();
+  await page.getByRole('button', { name: 'Approve payout…' }).click();
+  await page.getByRole('button', { name: 'Approve payout', exact: true }).click();
+  await page.getByRole('button', { name: 'Start sending…' }).waitFor();
   await coffer.control('POST', `/payouts/${id}`, { action: 'chain', state: 'short' });
   await page.reload();
-  await page.getByText('A person has to look at it.').waitFor();
+  await page.getByText('An operator has to review it.').waitFor();
   await checkPageInAllModes(page, 'payout-short');
   await page.getByRole('button', { name: 'Detach transaction…' }).click();
   await page.getByRole('button', { name: 'Detach transaction', exact: true }).click();
   await page.getByRole('button', { name: 'Enter transaction…' }).waitFor();
   await arrivalsAreDecided(page);
-  await isInsistedOn(page, ['Enter transaction', 'unverified', 400, 'Count it as paid, not checked on a chain']);
+  await isInsistedOn(page, ['Enter transaction', 'unverified', 400, 'Mark as paid without a check on the chain']);
   await isInsistedOn(page, ['Mark as failed', 'force', 409, 'Put the amount back although it may have been sent']);
   await page.getByRole('button', { name: 'Mark as paid…' }).click();
   await page.getByRole('textbox', { name: 'Reason' }).fill(HOSTILE);
   await checkPage(page, 'dashboard-payout-mark-paid');
   await page.getByRole('button', { name: 'Mark as paid', exact: true }).click();
-  await page.getByText('It was sent.').first().waitFor();
+  await page.getByText('Sent.', { exact: true }).first().waitFor();
   await closePage(page, ['400', '401', '409']);
 });
 
@@ -247,16 +247,16 @@ test('unmatched payment is assigned, dismissed and undone', async () => {
   await row('0.25').getByRole('button', { name: 'Assign…' }).click();
   await checkPage(page, 'dashboard-unmatched-assign');
   await page.getByLabel('Invoice id').fill(invoice.id);
-  await page.getByRole('button', { name: 'Assign it' }).click();
+  await page.getByRole('button', { name: 'Assign payment' }).click();
   await row('0.25').waitFor({ state: 'detached' });
-  await row('0.3').getByRole('button', { name: 'Leave it…' }).click();
-  await page.getByLabel('Why').fill(HOSTILE);
-  await page.getByRole('button', { name: 'Leave it', exact: true }).click();
+  await row('0.3').getByRole('button', { name: 'Dismiss…' }).click();
+  await page.getByLabel('Reason').fill(HOSTILE);
+  await page.getByRole('button', { name: 'Dismiss payment', exact: true }).click();
   await row('0.3').waitFor({ state: 'detached' });
   await goTo(page, '/unmatched?status=all');
   await page.getByText(HOSTILE, { exact: true }).waitFor();
-  await row('0.3').getByRole('button', { name: 'Undo…' }).click();
-  await page.getByRole('button', { name: 'Undo it' }).click();
+  await row('0.3').getByRole('button', { name: 'Undo decision…' }).click();
+  await page.getByRole('button', { name: 'Undo decision', exact: true }).click();
   await row('0.3').getByRole('button', { name: 'Assign…' }).waitFor();
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(page, '/');

@@ -114,29 +114,30 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await closePage(page, ['400', '401', '403']);
 });
 
-/** Asserts that the export and the invoice list of one day contain that whole day, even without a click on “Search”. */
+/** Asserts that the export and the invoice list of one day contain that whole day. */
 async function lastDayCounts(page) {
   const booked = await page.getByRole('table', { name: 'Ledger' }).locator('time').first().getAttribute('datetime');
   const day = booked.slice(0, 10);
   const before = new Date(Date.parse(day) - 24 * 3600 * 1000).toISOString().slice(0, 10);
   const file = async (from, until) => {
-    await page.getByLabel('Files from').fill(from);
-    await page.getByLabel('Files until').fill(until);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('From').fill(from);
+    await dialog.getByLabel('Until').fill(until);
     const begun = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'ledger.csv' }).click();
+    await dialog.getByRole('link', { name: 'ledger.csv' }).click();
     const download = await begun;
     assert.equal(download.suggestedFilename(), 'ledger-test.csv');
     return readFileSync(await download.path(), 'utf8');
   };
+  await page.getByRole('button', { name: 'Export for bookkeeping…' }).click();
+  await checkPage(page, 'dashboard-export');
   assert.ok((await file(day, day)).includes(booked));
   assert.ok(!(await file(before, before)).includes(booked));
-  await page.getByRole('button', { name: 'Search' }).click();
-  await page.getByRole('link', { name: 'Clear' }).waitFor();
-  assert.ok(!(await file(before, before)).includes(booked));
+  await page.getByRole('button', { name: 'Close' }).click();
   await goTo(page, `/invoices?from=${day}&to=${day}`);
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
   await goTo(page, `/invoices?from=${before}&to=${before}`);
-  await page.getByRole('heading', { name: 'No such invoice' }).waitFor();
+  await page.getByRole('heading', { name: 'No matching invoices' }).waitFor();
 }
 
 /** Asserts that an invalid number shows an error next to its field, and that no request is sent. */
@@ -209,7 +210,7 @@ test('merchant sees only the own account', async () => {
   const refund = await coffer.control('POST', '/refunds', { invoice: invoice.id });
   const merchant = await signIn(browser, coffer, { email: 'merchant@shop.test', password: 'a long password 1' });
   const side = await merchant.locator('#side').textContent();
-  for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched money']) {
+  for (const hidden of ['Accounts', 'Team', 'Wallets', 'Maintenance', 'Unmatched payments']) {
     assert.ok(!side.includes(hidden), hidden);
   }
   for (const place of ['/accounts', '/users', '/unmatched', '/service', '/wallets']) {
@@ -225,7 +226,7 @@ test('merchant sees only the own account', async () => {
   // A merchant has no button for the operations of operators, and requests for them are rejected.
   await goTo(merchant, `/refunds/${refund.id}`);
   await merchant.getByText('An operator approves or rejects it.').first().waitFor();
-  for (const name of ['Approve…', 'Reject…', 'Cancel it…']) {
+  for (const name of ['Approve refund…', 'Reject refund…', 'Cancel refund…']) {
     assert.equal(await merchant.getByRole('button', { name }).count(), 0, name);
   }
   await checkPageInAllModes(merchant, 'refund-of-merchant');
@@ -236,7 +237,7 @@ test('merchant sees only the own account', async () => {
   }, refund.id);
   assert.equal(refused, 403);
   await goTo(merchant, '/ledger');
-  assert.equal(await merchant.getByRole('button', { name: 'Correct it…' }).count(), 0);
+  assert.equal(await merchant.getByRole('button', { name: 'Correct balance…' }).count(), 0);
   await closePage(merchant, ['401', '403']);
 });
 
@@ -244,7 +245,7 @@ test('every page works by keyboard, and dialogs restore the focus', async () => 
   const page = await signIn(browser, coffer, { viewport: { width: 320, height: 640 } });
   await page.getByRole('button', { name: 'Menu' }).focus();
   await page.keyboard.press('Enter');
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'API keys' }).focus();
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Developers' }).focus();
   await checkPage(page, 'dashboard-menu-phone');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor();

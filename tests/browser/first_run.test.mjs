@@ -192,10 +192,10 @@ async function refunded(page, invoice, customer, chain) {
   await goTo(page, '/invoices');
   await page.getByRole('table', { name: 'Invoices' }).getByText('order-1').waitFor();
   await goTo(page, `/invoices/${invoice.id}`);
-  await page.getByRole('button', { name: 'Refund…' }).click();
+  await page.getByRole('button', { name: 'Refund invoice…' }).click();
   await page.getByLabel('Amount in EUR').fill('50.00');
-  await page.getByLabel('Address of the customer').fill(customer);
-  await page.getByRole('button', { name: 'Request the refund' }).click();
+  await page.getByLabel('Customer’s address').fill(customer);
+  await page.getByRole('button', { name: 'Request refund' }).click();
   await page.getByRole('heading', { level: 1, name: 'Refund of 50.00' }).waitFor();
   await sent(page, customer, chain);
   await checkPageInAllModes(page, 'first-run-refund');
@@ -211,10 +211,10 @@ async function waits(page) {
 
 async function requestPayout(page) {
   await goTo(page, '/payouts');
-  await page.getByRole('button', { name: 'Request a payout…' }).click();
+  await page.getByRole('button', { name: 'Request payout…' }).click();
   await page.getByRole('dialog').locator('dd').getByText('ETH', { exact: true }).waitFor();
   await page.getByLabel('Amount').fill('300.00');
-  await page.getByRole('button', { name: 'Request the payout' }).click();
+  await page.getByRole('button', { name: 'Request payout', exact: true }).click();
 }
 
 /** Requests the payout a day later and returns its id. */
@@ -234,8 +234,8 @@ async function released(page, payout) {
   await checkPageInAllModes(page, 'first-run-held');
   await page.getByRole('button', { name: 'Release payout…' }).click();
   await page.getByRole('button', { name: 'Release payout', exact: true }).click();
-  await page.getByText('The payout is released.').waitFor();
-  await page.getByRole('button', { name: 'Approve…' }).waitFor();
+  await page.getByText('Payout released.').waitFor();
+  await page.getByRole('button', { name: /^Approve (payout|refund)…$/ }).waitFor();
   assert.equal(await page.getByText('Look for it on the chain').count(), 0);
 }
 
@@ -249,13 +249,13 @@ async function paidOut(page, bank, chain) {
 
 /** Plays a transfer from requested to paid. Asserts that the address receives exactly the amount of the page's link. */
 async function sent(page, address, chain) {
-  await page.getByRole('button', { name: 'Approve…' }).click();
+  await page.getByRole('button', { name: /^Approve (payout|refund)…$/ }).click();
   await page.getByRole('dialog').getByText('estimated by the node').waitFor();
   await aSlipIsRefused(page);
   await page.getByLabel('Network fee in ETH').fill('0.001');
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByRole('button', { name: 'Begin to send…' }).click();
-  await page.getByRole('button', { name: 'Begin to send', exact: true }).click();
+  await page.getByRole('button', { name: /^Approve (payout|refund)$/ }).click();
+  await page.getByRole('button', { name: 'Start sending…' }).click();
+  await page.getByRole('button', { name: 'Start sending', exact: true }).click();
   await page.getByRole('img', { name: 'QR code of the payment' }).waitFor();
   const link = await page.getByRole('link', { name: 'open it in a wallet' }).getAttribute('href');
   const before = await chain.balance(address);
@@ -268,7 +268,7 @@ async function sent(page, address, chain) {
   await page.getByRole('button', { name: 'Change transaction…' }).waitFor();
   await checkPage(page, 'first-run-entered');
   await chain.settle();
-  const isPaid = page.getByText('It was sent.').first();
+  const isPaid = page.getByText('Sent.', { exact: true }).first();
   const until = Date.now() + 60_000;
   while (Date.now() < until && !await isPaid.waitFor({ timeout: 1_000 }).then(() => true, () => false)) {
     await page.reload();
@@ -283,7 +283,7 @@ async function aSlipIsRefused(page) {
   const rate = page.getByLabel('Rate: EUR for one ETH');
   assert.equal(await page.getByLabel('Use this rate anyway').isVisible(), false);
   await rate.fill('2');
-  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: /^Approve (payout|refund)$/ }).click();
   await page.getByText('Rate 2 is 99.9 % below the market rate of ETH in EUR, 2000').waitFor();
   await page.getByLabel('Use this rate anyway').waitFor();
   await checkPage(page, 'first-run-far-rate');

@@ -2,7 +2,7 @@
 
 import { operator } from '../shared/api.js';
 import { empty, h, localTime } from '../shared/dom.js';
-import { filters, head, pagedList, formattedJson } from './list.js';
+import { filters, head, jsonButton, pagedList } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AuditLogPage"]["data"][number]} Entry */
@@ -15,36 +15,34 @@ export async function show(context) {
     load: (before) =>
       operator('GET', 'audit-log', undefined, { before, limit: 100, account: isAll ? null : context.account?.id }),
     none: empty(
-      'Nothing is noted yet',
-      'Whatever a person changes in these pages, or by the operator interface, is noted here.',
+      'No entries yet',
+      'Each change that a person makes, on these pages or by the operator interface, is an entry.',
     ),
     columns: /** @type {import("../shared/dom.js").Column<Entry>[]} */ ([
-      { name: 'When', cell: (one) => localTime(one.at) },
-      { name: 'Who', cell: (one) => one.actor },
-      { name: 'What', cell: (one) => one.action },
-      { name: 'On', cell: (one) => h('span', { class: 'mono' }, one.objectId ?? '–') },
+      { name: 'Time', cell: (one) => localTime(one.at) },
+      { name: 'User', cell: (one) => one.actor },
+      { name: 'Action', cell: (one) => one.action },
+      { name: 'Object', cell: (one) => h('span', { class: 'mono' }, one.objectId ?? '–') },
       {
-        name: 'Details',
+        name: '',
         cell: (one) =>
-          Object.keys(one.detail ?? {}).length === 0
-            ? '–'
-            : h('details', null, h('summary', null, 'Show'), formattedJson(one.detail)),
+          Object.keys(one.detail ?? {}).length === 0 ? null : jsonButton(one.action, one.detail, 'Show details'),
       },
     ]),
   });
   return h(
     'div',
     { class: 'page' },
-    head('Audit log', 'Who did what, newest first. Nobody can change it.'),
+    head('Audit log', 'Changes by users, newest first. Nobody can change an entry.'),
     context.isOperator
       ? filters('/audit', [
           {
             name: 'whose',
-            label: 'Whose',
+            label: 'Account',
             type: 'select',
             options: [
-              ['', 'What concerns this account'],
-              ['all', 'All'],
+              ['', 'This account'],
+              ['all', 'All accounts'],
             ],
           },
         ])

@@ -1,6 +1,6 @@
 // Customers with their own addresses, and the payments to these addresses.
 
-import { operator } from '../shared/api.js';
+import { operator, queryText } from '../shared/api.js';
 import { badge, copyButton, empty, fill, h, money, table, to, localTime, words } from '../shared/dom.js';
 import { download, filters, head, pagedList, txLink } from './list.js';
 
@@ -16,22 +16,23 @@ export async function show(context) {
     load: () => operator('GET', context.path('deposits'), undefined, { mode, limit: 100, customer }),
     none: context.account?.customersEnabled
       ? empty(
-          'No deposit here',
-          'Your shop makes addresses for a customer with POST /v1/customers/{ref}/addresses. What comes to them is a ' +
-            'deposit.',
+          customer ? 'No matching deposits' : 'No deposits yet',
+          'Payments to the addresses of a customer appear here. Create addresses with ' +
+            'POST /v1/customers/{ref}/addresses.',
+          customer ? h('a', { class: 'button', href: '#/customers' }, 'Show all deposits') : null,
         )
       : empty(
-          'Customers are not switched on',
-          'A customer has addresses that stay its own: for topping up, or paying again and again. An operator ' +
-            'switches it on in the account’s terms.',
-          context.isOperator ? h('a', { class: 'button', href: '#/settings' }, 'The account’s settings') : null,
+          'Customers are off',
+          'A customer has addresses that stay the same, for top-ups and repeated payments. An operator switches ' +
+            'customers on in the account’s terms.',
+          context.isOperator ? h('a', { class: 'button', href: '#/settings' }, 'Open settings') : null,
         ),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["Deposit"]>[]} */ ([
       { name: 'Customer', cell: (one) => h('a', { href: to('/customers', { customer: one.customer }) }, one.customer) },
       { name: 'Status', cell: (one) => badge(one.status) },
       { name: 'Amount', end: true, cell: (one) => money(one.amountCrypto, one.assetSymbol) },
-      { name: 'Worth', end: true, cell: (one) => money(one.grossEur, 'EUR') },
-      { name: 'After the fee', end: true, cell: (one) => money(one.netEur, 'EUR') },
+      { name: 'Value', end: true, cell: (one) => money(one.grossEur, 'EUR') },
+      { name: 'Net', end: true, cell: (one) => money(one.netEur, 'EUR') },
       {
         name: 'Confirmations',
         cell: (one) => (one.confirmations === null ? '–' : `${one.confirmations} of ${one.confirmationsNeeded}`),
@@ -44,7 +45,7 @@ export async function show(context) {
   if (customer) {
     await operator('GET', context.path(`customers/${encodeURIComponent(customer)}`), undefined, { mode }).then(
       (read) => fill(addresses, customerView(read)),
-      () => fill(addresses, h('p', { class: 'quiet' }, 'There is no customer with this reference.')),
+      () => fill(addresses, h('p', { class: 'quiet' }, 'No customer has this reference.')),
     );
   }
   return h(
@@ -52,17 +53,14 @@ export async function show(context) {
     { class: 'page' },
     head(
       'Customers and deposits',
-      'The newest 100 deposits; the file has them all.',
-      download(`${context.path('exports/deposits.csv')}?mode=${mode}`, 'Download deposits', 'deposits.csv'),
+      'The newest 100 deposits. The CSV file has all.',
+      download(
+        `${context.path('exports/deposits.csv')}${queryText({ mode, customer })}`,
+        'Export CSV',
+        'deposits.csv',
+      ),
     ),
-    filters('/customers', [
-      {
-        name: 'customer',
-        label: 'Customer’s reference',
-        type: 'search',
-        hint: 'As your shop calls the customer, in full.',
-      },
-    ]),
+    filters('/customers', [{ name: 'customer', label: 'Customer reference', type: 'search' }]),
     addresses,
     found,
   );
@@ -77,7 +75,7 @@ function customerView(read) {
     table(
       'Addresses',
       [
-        { name: 'For', cell: (one) => words(one.family) },
+        { name: 'Chains', cell: (one) => words(one.family) },
         {
           name: 'Address',
           cell: (one) =>

@@ -5,6 +5,8 @@
 
 import { hooks, operator, problemNote } from '../shared/api.js';
 import { fill, h, currentPlace, router, to } from '../shared/dom.js';
+import { navigation, pages } from './navigation.js';
+import { searchBox, showSearched } from './search.js';
 import { signIn } from './sign_in.js';
 
 /**
@@ -17,53 +19,8 @@ import { signIn } from './sign_in.js';
  * }} Context passed to a page: `path` prefixes the account's operations, `parts` are the path segments after the page's
  * name
  * @typedef {(context: Context) => Promise<Element>} Show
- * @typedef {{
- *   name: string, text: string, group: string, load: () => Promise<{ show: Show }>,
- *   for?: "operators" | "account", hidden?: boolean,
- * }} Page
+ * @typedef {import("./navigation.js").Page} Page
  */
-
-/** @type {Page[]} all pages; `name` is the first part of a page's path */
-const pages = [
-  { name: '', text: 'Home', group: '', load: () => import('./home.js') },
-  { name: 'start', text: 'First steps', group: '', load: () => import('./start.js') },
-  { name: 'invoices', text: 'Invoices', group: 'Money in', for: 'account', load: () => import('./invoices.js') },
-  { name: 'links', text: 'Payment links', group: 'Money in', for: 'account', load: () => import('./links.js') },
-  { name: 'customers', text: 'Customers', group: 'Money in', for: 'account', load: () => import('./customers.js') },
-  {
-    name: 'unmatched',
-    text: 'Unmatched money',
-    group: 'Money in',
-    for: 'operators',
-    load: () => import('./unmatched.js'),
-  },
-  { name: 'payouts', text: 'Payouts', group: 'Money out', for: 'account', load: () => import('./payouts.js') },
-  { name: 'refunds', text: 'Refunds', group: 'Money out', for: 'account', load: () => import('./refunds.js') },
-  { name: 'ledger', text: 'Ledger', group: 'Money out', for: 'account', load: () => import('./ledger.js') },
-  { name: 'settings', text: 'Settings', group: 'Shop', for: 'account', load: () => import('./settings.js') },
-  { name: 'keys', text: 'API keys', group: 'Shop', for: 'account', load: () => import('./keys.js') },
-  { name: 'webhooks', text: 'Webhooks', group: 'Shop', for: 'account', load: () => import('./webhooks.js') },
-  { name: 'tokens', text: 'Reseller', group: 'Shop', for: 'account', load: () => import('./tokens.js') },
-  { name: 'audit', text: 'Audit log', group: 'Shop', load: () => import('./audit.js') },
-  { name: 'accounts', text: 'Accounts', group: 'Service', for: 'operators', load: () => import('./accounts.js') },
-  { name: 'users', text: 'Team', group: 'Service', for: 'operators', load: () => import('./users.js') },
-  { name: 'wallets', text: 'Wallets', group: 'Service', for: 'operators', load: () => import('./wallets.js') },
-  { name: 'chains', text: 'Chains', group: 'Service', for: 'operators', load: () => import('./chains.js') },
-  { name: 'coins', text: 'Coins', group: 'Service', for: 'operators', load: () => import('./coins.js') },
-  { name: 'servers', text: 'Servers', group: 'Service', for: 'operators', load: () => import('./servers.js') },
-  { name: 'service', text: 'Maintenance', group: 'Service', for: 'operators', load: () => import('./service.js') },
-  { name: 'me', text: 'You', group: '', load: () => import('./me.js'), hidden: true },
-  {
-    name: 'deliveries',
-    text: 'Deliveries',
-    group: 'Shop',
-    for: 'account',
-    load: () => import('./deliveries.js'),
-    hidden: true,
-  },
-  { name: 'events', text: 'Events', group: 'Shop', for: 'account', load: () => import('./events.js'), hidden: true },
-  { name: 'signature', text: 'Verify signature', group: 'Shop', load: () => import('./signature.js'), hidden: true },
-];
 
 const logo = import.meta.resolve('../shared/coffer.svg');
 
@@ -112,9 +69,6 @@ function choose(name, value) {
   if (location.hash === next) show();
   else location.hash = next;
 }
-
-/** Pages shown under another page in the navigation. @type {Record<string, string>} */
-const under = { deliveries: 'webhooks', events: 'webhooks', signature: 'webhooks' };
 
 async function signOut() {
   hooks.email = null;
@@ -199,13 +153,13 @@ function frame() {
   );
   fill(
     document.body,
-    h('a', { class: 'skip', href: '#content', onclick: skip }, 'Skip to the page'),
+    h('a', { class: 'skip', href: '#content', onclick: skip }, 'Skip to content'),
     h(
       'header',
       { class: 'top' },
       h('a', { class: 'brand', href: '#/' }, h('img', { src: logo, alt: '' }), 'Coffer'),
       menu,
-      h('span', { class: 'space' }),
+      searchBox(search),
       accounts,
       modes,
       h('a', { class: 'button small own', href: '#/me' }, user.email),
@@ -227,41 +181,25 @@ function isAllowed(page) {
   return page.for !== 'account' || account() !== null;
 }
 
+/**
+ * Searches invoices. A search that was made already is made again.
+ * @param {string} text
+ */
+function search(text) {
+  const next = to('/invoices', { text });
+  if (location.hash === next) show();
+  else location.hash = next;
+}
+
 /** Fills the navigation and shows the current account and mode. @param {Page | undefined} now */
 function updateNavigation(now) {
   const side = document.getElementById('side');
   if (!side) return;
   side.classList.remove('open');
   document.querySelector('.menu')?.setAttribute('aria-expanded', 'false');
-  /** @type {Map<string, Page[]>} */
-  const groups = new Map();
-  for (const page of pages.filter((one) => !one.hidden && isAllowed(one))) {
-    groups.set(page.group, [...(groups.get(page.group) ?? []), page]);
-  }
-  fill(
-    side,
-    [...groups].map(([group, members]) => [
-      group ? h('h2', null, group) : null,
-      h(
-        'ul',
-        null,
-        members.map((page) =>
-          h(
-            'li',
-            null,
-            h(
-              'a',
-              {
-                href: to(`/${page.name}`),
-                'aria-current': page.name === (under[now?.name ?? ''] ?? now?.name) ? 'page' : null,
-              },
-              page.text,
-            ),
-          ),
-        ),
-      ),
-    ]),
-  );
+  fill(side, navigation(now, isAllowed));
+  const find = document.getElementById('search')?.closest('form');
+  if (find) find.hidden = account() === null;
   const select = document.getElementById('account');
   if (select instanceof HTMLSelectElement) select.value = account()?.id ?? '';
   for (const button of document.querySelectorAll('[data-mode]')) {
@@ -285,6 +223,7 @@ async function show({ again = false } = {}) {
   const [name = '', ...parts] = path.split('/').slice(1);
   const page = pages.find((one) => one.name === name && isAllowed(one));
   updateNavigation(page);
+  if (!again) showSearched(page?.name === 'invoices' ? query.get('text') : null);
   const content = document.getElementById('content');
   if (!content) return;
   state.shown += 1;
@@ -326,7 +265,7 @@ function missingPage() {
     'div',
     { class: 'page' },
     h('h1', null, 'Page not found'),
-    h('p', null, 'There is no such page, or it is not for you. ', h('a', { href: '#/' }, 'Go to the home page'), '.'),
+    h('p', null, 'No page has this address, or you may not open it. ', h('a', { href: '#/' }, 'Open Home'), '.'),
   );
 }
 

@@ -3,7 +3,7 @@
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, to, toast, localTime } from '../shared/dom.js';
 import { formatJson } from '../shared/json.js';
-import { actionButton, filters, head, pagedList, tabs } from './list.js';
+import { actionButton, anyOf, filters, head, pagedList, tabs } from './list.js';
 import { nextToVerify } from './signature.js';
 import { webhookTabs } from './webhooks.js';
 
@@ -21,23 +21,25 @@ export function show(context) {
 async function list(context) {
   const { mode, query } = context;
   const wanted = Object.fromEntries(['endpoint', 'state', 'event'].map((name) => [name, query.get(name)]));
+  const isFiltered = Object.values(wanted).some(Boolean);
   const endpoints = (await operator('GET', context.path('endpoints'))).data;
   const found = await pagedList({
     label: 'Deliveries',
     load: (before) => operator('GET', context.path('deliveries'), undefined, { mode, before, limit: 50, ...wanted }),
     none: empty(
-      'Nothing was sent',
-      'As soon as something happens, and an endpoint is on, it stands here.',
-      h('a', { class: 'button', href: '#/webhooks' }, 'Endpoints'),
+      isFiltered ? 'No matching deliveries' : 'No deliveries yet',
+      'Each event that is sent to an endpoint is a delivery. Add an endpoint first.',
+      h('a', { class: 'button', href: '#/webhooks' }, 'Open endpoints'),
     ),
+    href: (one) => to(`/deliveries/${one.id}`),
     columns: /** @type {import("../shared/dom.js").Column<Delivery>[]} */ ([
-      { name: 'Event', cell: (one) => h('a', { href: to(`/deliveries/${one.id}`) }, one.type) },
-      { name: 'State', cell: (one) => badge(one.state) },
-      { name: 'To', cell: (one) => h('span', { class: 'mono' }, one.url) },
-      { name: 'Last answer', cell: (one) => lastAttempt(one) },
+      { name: 'Event', cell: (one) => one.type },
+      { name: 'Status', cell: (one) => badge(one.state) },
+      { name: 'Endpoint', wide: true, cell: (one) => h('span', { class: 'mono' }, one.url) },
+      { name: 'Response', cell: (one) => lastAttempt(one) },
       { name: 'Attempts', end: true, cell: (one) => one.attempts.at(-1)?.number ?? 0 },
-      { name: 'Next', cell: (one) => localTime(one.nextAttemptAt) },
-      { name: 'Made', cell: (one) => localTime(one.createdAt) },
+      { name: 'Next attempt', cell: (one) => (one.nextAttemptAt ? localTime(one.nextAttemptAt) : '–') },
+      { name: 'Created', cell: (one) => localTime(one.createdAt) },
     ]),
   });
   return h(
@@ -45,21 +47,16 @@ async function list(context) {
     { class: 'page' },
     head(
       'Deliveries',
-      'What your endpoints were sent, and what they answered.',
-      h('button', { type: 'button', onclick: () => resendSince(context, endpoints) }, 'Send again since…'),
+      'Events sent to your endpoints, with the responses.',
+      h('button', { type: 'button', class: 'small', onclick: () => resendSince(context, endpoints) }, 'Resend events…'),
     ),
     tabs('Webhooks', webhookTabs),
     filters('/deliveries', [
       {
         name: 'state',
-        label: 'State',
+        label: 'Status',
         type: 'select',
-        options: [
-          ['', 'Any'],
-          ['pending', 'Pending'],
-          ['delivered', 'Delivered'],
-          ['failed', 'Failed'],
-        ],
+        options: anyOf(['pending', 'delivered', 'failed']),
       },
       {
         name: 'endpoint',
@@ -82,7 +79,7 @@ async function list(context) {
 function lastAttempt(one) {
   const attempt = one.attempts.at(-1);
   if (!attempt) return '–';
-  return attempt.status === null ? (attempt.error ?? 'No answer') : String(attempt.status);
+  return attempt.status === null ? (attempt.error ?? 'No response') : String(attempt.status);
 }
 
 /** @param {Context} context @param {string} id */
@@ -97,8 +94,8 @@ async function detail(context, id) {
     return h(
       'div',
       { class: 'page' },
-      h('h1', null, 'No such delivery'),
-      h('p', null, `There is none with this id in ${mode} mode. `, h('a', { href: '#/deliveries' }, 'All deliveries')),
+      h('h1', null, 'Delivery not found'),
+      h('p', null, `No delivery has this id in ${mode} mode. `, h('a', { href: '#/deliveries' }, 'Show all deliveries')),
     );
   }
   return h(
@@ -114,8 +111,8 @@ async function detail(context, id) {
         { class: 'row' },
         actionButton(
           context,
-          'Send it again',
-          'It is sent again.',
+          'Resend delivery',
+          'Delivery queued. Its attempt appears here.',
           () => operator('POST', context.path(`deliveries/${one.id}/resend`), undefined, { mode }),
           'primary',
         ),
@@ -123,13 +120,13 @@ async function detail(context, id) {
     ),
     h(
       'section',
-      { class: 'card', 'aria-labelledby': 'what' },
-      h('h2', { id: 'what' }, 'What it is'),
+      { class: 'card', 'aria-labelledby': 'details' },
+      h('h2', { id: 'details' }, 'Details'),
       facts(
-        ['To', h('span', { class: 'mono' }, one.url)],
+        ['Endpoint', h('span', { class: 'mono' }, one.url)],
         ['Event', h('span', { class: 'mono' }, one.event)],
-        ['About', h('a', { href: objectHref(one), class: 'mono' }, one.objectId)],
-        ['Made', localTime(one.createdAt)],
+        ['Object', h('a', { href: objectHref(one), class: 'mono' }, one.objectId)],
+        ['Created', localTime(one.createdAt)],
         ['Next attempt', one.nextAttemptAt ? localTime(one.nextAttemptAt) : null],
       ),
     ),
@@ -138,7 +135,7 @@ async function detail(context, id) {
       { class: 'stack', 'aria-labelledby': 'attempts' },
       h('h2', { id: 'attempts' }, 'Attempts'),
       one.attempts.length === 0
-        ? h('p', { class: 'quiet' }, 'None yet.')
+        ? h('p', { class: 'quiet' }, 'No attempts yet. The first one starts within seconds.')
         : [...one.attempts]
             .reverse()
             .map((attempt) =>
@@ -150,27 +147,27 @@ async function detail(context, id) {
                   { class: 'row between' },
                   h('h3', null, `Attempt ${attempt.number}`),
                   badge(
-                    attempt.status === null ? 'No answer' : String(attempt.status),
+                    attempt.status === null ? 'No response' : String(attempt.status),
                     attempt.status !== null && attempt.status < 300 ? 'good' : 'bad',
                   ),
                 ),
                 facts(
-                  ['When', localTime(attempt.at)],
-                  ['Took', `${attempt.latencyMs} ms`],
-                  ['What went wrong', attempt.error],
+                  ['Sent', localTime(attempt.at)],
+                  ['Duration', `${attempt.latencyMs} ms`],
+                  ['Failure', attempt.error],
                 ),
                 attemptRequest(one.body, attempt.headers),
                 attempt.answer
                   ? h(
                       'div',
                       { class: 'stack' },
-                      h('h4', null, 'Its answer'),
+                      h('h4', null, 'Response'),
                       h('pre', { tabindex: '0' }, attempt.answer),
                     )
                   : h(
                       'p',
                       { class: 'quiet' },
-                      attempt.status === null ? 'There was no answer.' : 'The answer had no body.',
+                      attempt.status === null ? 'No response.' : 'The response had no body.',
                     ),
               ),
             ),
@@ -178,8 +175,8 @@ async function detail(context, id) {
     h(
       'section',
       { class: 'stack', 'aria-labelledby': 'body' },
-      h('div', { class: 'row between' }, h('h2', { id: 'body' }, 'The body'), copyButton(one.body, 'body')),
-      h('p', { class: 'quiet' }, 'This was sent, as the copy has it; here it is written in lines.'),
+      h('div', { class: 'row between' }, h('h2', { id: 'body' }, 'Request body'), copyButton(one.body, 'body')),
+      h('p', { class: 'quiet' }, 'Shown in lines. The copy has the exact bytes.'),
       h('pre', { tabindex: '0' }, formatJson(one.body)),
     ),
   );
@@ -191,7 +188,7 @@ function attemptRequest(body, headers) {
     return h(
       'p',
       { class: 'quiet' },
-      'Its headers are not shown: nothing could be sent, or the body was in another format, or they were not kept yet.',
+      'No headers: nothing was sent, the body had another format, or the attempt is from an older version.',
     );
   const lines = Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
@@ -202,7 +199,7 @@ function attemptRequest(body, headers) {
     h(
       'div',
       { class: 'row between' },
-      h('h4', null, 'Its headers'),
+      h('h4', null, 'Request headers'),
       h(
         'div',
         { class: 'row' },
@@ -217,7 +214,7 @@ function attemptRequest(body, headers) {
               nextToVerify.headers = lines;
             },
           },
-          'Check its signature',
+          'Verify signature',
         ),
       ),
     ),
@@ -239,20 +236,20 @@ function objectHref(one) {
 /** @param {Context} context @param {Schemas["Endpoint"][]} endpoints */
 async function resendSince(context, endpoints) {
   const sent = await ask(
-    'Send again since a time',
+    'Resend events',
     (/** @type {(answer: Schemas["Resent"] | null) => void} */ close) => [
       h(
         'p',
         null,
-        'Every delivery of the events since then is sent again, delivered ones too. Your shop must know an event ' +
-          'that it has had.',
+        'Sends all deliveries of the events since a time again, also delivered ones. Your shop must recognize ' +
+          'repeated events.',
       ),
       form({
         fields: [
           { name: 'since', label: 'Since', type: 'datetime-local', required: true },
           {
             name: 'endpoint',
-            label: 'To',
+            label: 'Endpoint',
             type: 'select',
             options: [
               ['', 'All endpoints'],
@@ -260,7 +257,7 @@ async function resendSince(context, endpoints) {
             ],
           },
         ],
-        submit: 'Send again',
+        submit: 'Resend events',
         cancel: () => close(null),
         send: async ({ since, endpoint }) =>
           close(
@@ -275,6 +272,6 @@ async function resendSince(context, endpoints) {
     ],
   );
   if (!sent) return;
-  toast(`${sent.count} deliveries are sent again.`);
+  toast(`${sent.count} deliveries queued.`);
   await context.reload();
 }

@@ -2,7 +2,7 @@
 
 import { operator } from '../shared/api.js';
 import { empty, h, to, localTime } from '../shared/dom.js';
-import { filters, head, pagedList, formattedJson, tabs } from './list.js';
+import { anyOf, filters, head, jsonButton, pagedList, shortId, tabs } from './list.js';
 import { eventTypes, webhookTabs } from './webhooks.js';
 
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -15,39 +15,32 @@ export async function show(context) {
     label: 'Events',
     load: (before) => operator('GET', context.path('events'), undefined, { mode, before, limit: 50, ...wanted }),
     none: empty(
-      'No event here',
-      'As soon as an invoice, a payout or an account goes on, it stands here.',
-      h('a', { class: 'button', href: '#/start' }, 'Make a test invoice'),
+      'No events yet',
+      'Each change of an invoice, a payout, a refund or an account is an event.',
+      h('a', { class: 'button', href: '#/start' }, 'Create test invoice'),
     ),
+    href: (one) => to('/deliveries', { event: one.id }),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["Event"]>[]} */ ([
       { name: 'Type', cell: (one) => one.type },
-      { name: 'When', cell: (one) => localTime(one.created) },
-      { name: 'Event', cell: (one) => eventLink(one.id) },
-      { name: 'Body', cell: (one) => h('details', null, h('summary', null, 'Show'), formattedJson(one)) },
+      { name: 'Event', cell: (one) => shortId(one.id) },
+      { name: 'Created', cell: (one) => localTime(one.created) },
+      { name: '', cell: (one) => jsonButton(one.type, one) },
     ]),
   });
   return h(
     'div',
     { class: 'page' },
-    head('Events', 'Everything that happened, in the bodies of their webhooks.'),
+    head('Events', 'All changes, with the bodies of their webhooks. An event leads to its deliveries.'),
     tabs('Webhooks', webhookTabs),
     filters('/events', [
+      { name: 'type', label: 'Type', type: 'select', options: anyOf(eventTypes, (type) => type) },
       {
-        name: 'type',
-        label: 'Type',
-        type: 'select',
-        options: [['', 'Any'], ...eventTypes.map((one) => /** @type {[string, string]} */ ([one, one]))],
+        name: 'object',
+        label: 'Object id',
+        type: 'search',
+        placeholder: 'Invoice, payout, refund or deposit',
       },
-      { name: 'object', label: 'Id of an invoice, payout, refund or deposit', type: 'search' },
     ]),
     found,
   );
-}
-
-/**
- * Creates a link to an event. Shows the end of the id, because ids of one second have the same start.
- * @param {string} id
- */
-function eventLink(id) {
-  return h('a', { class: 'mono', href: to('/deliveries', { event: id }), title: id }, `…${id.slice(-8)}`);
 }

@@ -9,30 +9,30 @@ import {
   h,
   money,
   table,
-  withLocalTimes,
   to,
   toast,
   localTime,
   words,
 } from '../shared/dom.js';
-import { actionButton, coinName, readCoins, idLink, retryKey, formattedJson, txLink } from './list.js';
+import { actionButton, coinName, formattedJson, jsonButton, readCoins, retryKey, shortId, txLink } from './list.js';
+import { timelineList } from './timeline.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
 /** Meaning of each status. @type {Record<string, string>} */
 const meaning = {
-  created: 'The customer has not picked a coin yet.',
-  awaiting_payment: 'A coin is picked, and nothing has come yet.',
-  detected: 'A payment was seen, and waits for its confirmations.',
-  confirmed: 'Paid. What is left after the fee is on the balance.',
-  overpaid: 'Paid, and more came than was due. You may send the rest back as a refund.',
-  underpaid: 'Less came than was due.',
-  expired: 'The time to pay is over, and nothing came.',
+  created: 'The customer has not chosen a coin yet.',
+  awaiting_payment: 'The customer has chosen a coin. No payment has arrived yet.',
+  detected: 'A payment has arrived and waits for its confirmations.',
+  confirmed: 'Paid. The amount less the fee is on the balance.',
+  overpaid: 'Paid, and more arrived than was due. You can refund the rest.',
+  underpaid: 'Less arrived than was due.',
+  expired: 'The payment window ended without a payment.',
   paid_late:
-    'Money came after the time to pay was over. Decide whether the order still counts; else send it back as a refund.',
-  cancelled: 'It was cancelled before anything came.',
-  failed: 'A payment was seen and then undone by its chain.',
+    'The payment arrived after the payment window. Fulfil the order if it still counts, otherwise refund the invoice.',
+  cancelled: 'Cancelled before a payment arrived.',
+  failed: 'A payment arrived and then disappeared from its chain.',
 };
 
 /** @param {Context} context @param {string} id */
@@ -77,10 +77,10 @@ export async function detail(context, id) {
       h(
         'div',
         { class: 'row' },
-        h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Open its checkout'),
-        canRefund ? actionButton(context, 'Refund…', '', () => askRefund(context, all)) : null,
+        h('a', { class: 'button', href: invoice.checkoutUrl, target: '_blank', rel: 'noopener' }, 'Open checkout'),
+        canRefund ? actionButton(context, 'Refund invoice…', '', () => askRefund(context, all)) : null,
         canCancel
-          ? actionButton(context, 'Cancel it…', 'The invoice is cancelled.', () => cancel(context, invoice), 'danger')
+          ? actionButton(context, 'Cancel invoice…', 'Invoice cancelled.', () => cancel(context, invoice), 'danger')
           : null,
       ),
     ),
@@ -89,15 +89,15 @@ export async function detail(context, id) {
       { class: 'halves' },
       h(
         'section',
-        { class: 'card', 'aria-labelledby': 'what' },
-        h('h2', { id: 'what' }, 'What it is'),
+        { class: 'card', 'aria-labelledby': 'details' },
+        h('h2', { id: 'details' }, 'Details'),
         summaryCard(all),
       ),
       h(
         'section',
-        { class: 'card', 'aria-labelledby': 'happened' },
-        h('h2', { id: 'happened' }, 'What happened'),
-        steps(timeline.data),
+        { class: 'card', 'aria-labelledby': 'timeline' },
+        h('h2', { id: 'timeline' }, 'Timeline'),
+        timelineList(timeline.data),
       ),
     ),
     payments(all),
@@ -108,56 +108,57 @@ export async function detail(context, id) {
           table(
             'Refunds',
             [
-              { name: 'Refund', cell: (/** @type {Schemas["DashboardRefund"]} */ one) => idLink('/refunds', one.id) },
+              { name: 'Refund', cell: (/** @type {Schemas["DashboardRefund"]} */ one) => shortId(one.id) },
               { name: 'Status', cell: (one) => badge(one.status) },
               { name: 'Amount', end: true, cell: (one) => money(one.amount, one.currency) },
-              { name: 'To', cell: (one) => h('span', { class: 'mono' }, one.toAddress) },
+              { name: 'Address', cell: (one) => h('span', { class: 'mono' }, one.toAddress) },
               { name: 'Requested', cell: (one) => localTime(one.requestedAt) },
             ],
             refunds.data,
+            { href: (one) => to(`/refunds/${one.id}`) },
           ).element,
         ),
     section(
-      'Webhooks of it',
+      'Webhook deliveries',
       sent.length === 0
         ? h(
             'p',
             { class: 'quiet' },
-            'Nothing was sent for this invoice, or not lately. ',
-            h('a', { href: '#/webhooks' }, 'Webhook endpoints'),
+            'No recent deliveries for this invoice. ',
+            h('a', { href: '#/webhooks' }, 'Open webhook endpoints'),
           )
         : table(
             'Deliveries',
             [
               { name: 'Event', cell: (/** @type {Schemas["Delivery"]} */ one) => one.type },
-              { name: 'State', cell: (one) => badge(one.state) },
-              { name: 'To', cell: (one) => one.url },
+              { name: 'Status', cell: (one) => badge(one.state) },
+              { name: 'Endpoint', cell: (one) => one.url },
               { name: 'Attempts', end: true, cell: (one) => one.attempts.at(-1)?.number ?? 0 },
-              {
-                name: 'Made',
-                cell: (one) =>
-                  h('a', { href: to(`/deliveries/${one.id}`, { event: one.event }) }, localTime(one.createdAt)),
-              },
+              { name: 'Created', cell: (one) => localTime(one.createdAt) },
             ],
             sent,
+            { href: (one) => to(`/deliveries/${one.id}`) },
           ).element,
     ),
     section(
       'Events',
       events.data.length === 0
-        ? h('p', { class: 'quiet' }, 'None.')
-        : h(
-            'div',
-            { class: 'card' },
-            events.data.map((/** @type {Schemas["Event"]} */ one) =>
-              h('details', null, h('summary', null, `${one.type} · `, localTime(one.created)), formattedJson(one)),
-            ),
-          ),
+        ? h('p', { class: 'quiet' }, 'No events yet. Each change of the invoice is one.')
+        : table(
+            'Events',
+            [
+              { name: 'Type', cell: (/** @type {Schemas["Event"]} */ one) => one.type },
+              { name: 'Event', cell: (one) => shortId(one.id) },
+              { name: 'Created', cell: (one) => localTime(one.created) },
+              { name: '', cell: (one) => jsonButton(one.type, one) },
+            ],
+            events.data,
+          ).element,
     ),
     section(
       'Metadata',
       Object.keys(invoice.metadata).length === 0
-        ? h('p', { class: 'quiet' }, 'None was given.')
+        ? h('p', { class: 'quiet' }, 'No metadata. Add it with the field metadata of POST /v1/invoices.')
         : formattedJson(invoice.metadata),
     ),
   );
@@ -167,7 +168,7 @@ export async function detail(context, id) {
 const partlyPaidText = (invoice) => [
   ' Until ',
   localTime(invoice.expiresAt),
-  ' the customer may send the rest. After that you may send back as a refund what came.',
+  ' the customer can send the rest. After that you can refund what arrived.',
 ];
 
 /** @param {string} title @param {import("../shared/dom.js").Child} content */
@@ -181,16 +182,17 @@ function summaryCard(all) {
   const { invoice, sums } = all;
   const quote = all.quotes.find((one) => one.picked);
   return facts(
+    ['Order', invoice.orderId],
     ['Id', h('span', null, h('span', { class: 'mono' }, invoice.id), ' ', copyButton(invoice.id, 'invoice id'))],
-    ['For', invoice.description],
+    ['Description', invoice.description],
     ['Customer', invoice.customerEmail],
-    ['Made', localTime(invoice.createdAt)],
-    ['To be paid by', localTime(invoice.expiresAt)],
+    ['Created', localTime(invoice.createdAt)],
+    ['Pay until', localTime(invoice.expiresAt)],
     ['Confirmed', invoice.confirmedAt ? localTime(invoice.confirmedAt) : null],
-    ['Coin', invoice.asset ? coinName(invoice.assetSymbol, invoice.asset) : 'Not picked yet'],
-    ['To pay', invoice.amountExpected ? money(invoice.amountExpected, invoice.assetSymbol) : null],
+    ['Coin', invoice.asset ? coinName(invoice.assetSymbol, invoice.asset) : 'Not chosen yet'],
+    ['Amount due', invoice.amountExpected ? money(invoice.amountExpected, invoice.assetSymbol) : null],
     ['Received', invoice.amountReceived ? money(invoice.amountReceived, invoice.assetSymbol) : null],
-    ['Rate', quote ? `${money(quote.rate, invoice.currency)} for one (${words(quote.pricedBy.source)})` : null],
+    ['Rate', quote ? `${money(quote.rate, invoice.currency)} per coin (${words(quote.pricedBy.source)})` : null],
     [
       'Address',
       invoice.depositAddress
@@ -205,65 +207,29 @@ function summaryCard(all) {
     ],
     ['Confirmed in time', money(sums.confirmedOnTime, invoice.currency)],
     ['Confirmed late', sums.confirmedLate === '0.00' ? null : money(sums.confirmedLate, invoice.currency)],
-    ['Counts as paid', `from ${money(sums.paidFrom, invoice.currency)} to ${money(sums.paidUpTo, invoice.currency)}`],
+    ['Accepted as paid', `from ${money(sums.paidFrom, invoice.currency)} to ${money(sums.paidUpTo, invoice.currency)}`],
     ['Refunded', invoice.refundedAmount ? money(invoice.refundedAmount, invoice.currency) : null],
     [
       'Payment link',
-      invoice.paymentLinkId ? h('a', { href: to(`/links/${invoice.paymentLinkId}`) }, 'The link that made it') : null,
+      invoice.paymentLinkId ? h('a', { href: to(`/links/${invoice.paymentLinkId}`) }, 'Open payment link') : null,
     ],
     ['Test network', all.testNetwork],
   );
 }
 
-/** @param {Schemas["TimelineEntry"][]} entries */
-function steps(entries) {
-  const tone = (/** @type {Schemas["TimelineEntry"]} */ entry) => {
-    if (['confirmed', 'overpaid'].includes(entry.status ?? '') || entry.payment?.step === 'confirmed') return 'good';
-    if (
-      ['underpaid', 'expired', 'failed', 'paid_late'].includes(entry.status ?? '') ||
-      entry.payment?.step === 'dropped'
-    )
-      return 'bad';
-    return '';
-  };
-  return h(
-    'ol',
-    { class: 'steps' },
-    entries.map((entry) =>
-      h(
-        'li',
-        { class: tone(entry) },
-        h('p', null, entry.status ? [badge(entry.status), ' '] : null, sentence(entry)),
-        entry.status && meaning[entry.status] ? h('p', { class: 'quiet' }, meaning[entry.status]) : null,
-        entry.payment ? h('p', { class: 'quiet' }, txLink(entry.payment.explorerUrl, entry.payment.txid)) : null,
-        h('p', { class: 'quiet' }, localTime(entry.at)),
-      ),
-    ),
-  );
-}
-
-/**
- * Formats an entry of the timeline as a sentence with local times. Omits the status, which a badge shows.
- * @param {Schemas["TimelineEntry"]} entry
- */
-function sentence(entry) {
-  const start = `${entry.status}: `;
-  const text = entry.text.startsWith(start) ? entry.text.slice(start.length) : entry.text;
-  return withLocalTimes(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
-}
-
 /** @param {Schemas["InvoiceDetail"]} all */
 function payments(all) {
-  if (all.payments.length === 0) return section('Payments', h('p', { class: 'quiet' }, 'Nothing has come yet.'));
+  if (all.payments.length === 0)
+    return section('Payments', h('p', { class: 'quiet' }, 'No payments yet. They appear here when they arrive.'));
   return section(
     'Payments',
     table(
       'Payments',
       [
-        { name: 'State', cell: (one) => badge(one.state) },
+        { name: 'Status', cell: (one) => badge(one.state) },
         { name: 'Amount', end: true, cell: (one) => money(one.amount, one.asset) },
-        { name: 'Worth', end: true, cell: (one) => money(one.value, all.invoice.currency) },
-        { name: 'In time', cell: (one) => (one.onTime ? 'Yes' : 'No, late') },
+        { name: 'Value', end: true, cell: (one) => money(one.value, all.invoice.currency) },
+        { name: 'In time', cell: (one) => (one.onTime ? 'Yes' : 'Late') },
         {
           name: 'Confirmations',
           cell: (one) => (one.confirmations === null ? '–' : `${one.confirmations} of ${one.confirmationsNeeded}`),
@@ -282,14 +248,14 @@ async function cancel(context, invoice) {
     h(
       'p',
       null,
-      `Nobody can pay ${money(invoice.amount, invoice.currency)} on it any more. What comes to its address all the ` +
-        'same is noted as late. It cannot be opened again.',
+      `Its ${money(invoice.amount, invoice.currency)} can no longer be paid. A payment that still arrives at its ` +
+        'address counts as late. You cannot undo this.',
     ),
     h(
       'div',
       { class: 'ends' },
-      h('button', { type: 'button', onclick: () => close(false) }, 'Keep it'),
-      h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, 'Cancel the invoice'),
+      h('button', { type: 'button', onclick: () => close(false) }, 'Keep invoice'),
+      h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, 'Cancel invoice'),
     ),
   ]);
   if (sure !== true) return false;
@@ -310,8 +276,8 @@ async function askRefund(context, all) {
     h(
       'p',
       null,
-      'The amount leaves the balance now. An operator approves it, then sends the coin; rejecting or cancelling puts ' +
-        'it back.',
+      'The amount leaves the balance now. An operator approves the refund and sends the coin. If it is rejected or ' +
+        'cancelled, the amount is put back.',
     ),
     form({
       fields: [
@@ -319,18 +285,18 @@ async function askRefund(context, all) {
           name: 'amount',
           label: `Amount in ${invoice.currency}`,
           inputmode: 'decimal',
-          hint: 'Empty: all that is left of it.',
+          hint: 'Leave empty to refund all that is left.',
         },
         { name: 'asset', label: 'Coin', type: 'select', value: invoice.asset ?? '', options },
         {
           name: 'toAddress',
-          label: 'Address of the customer',
+          label: 'Customer’s address',
           required: true,
-          hint: 'Ask the customer for it. Never send back to where it came from: that may be an exchange.',
+          hint: 'Ask the customer for it. Do not send to the address of the payment: it can belong to an exchange.',
         },
-        { name: 'reason', label: 'Reason', hint: 'For you to read later.' },
+        { name: 'reason', label: 'Reason', hint: 'For your records.' },
       ],
-      submit: 'Request the refund',
+      submit: 'Request refund',
       cancel: () => close(/** @type {any} */ (null)),
       send: async (values) =>
         close(
@@ -351,7 +317,7 @@ async function askRefund(context, all) {
     }),
   ]);
   if (made) {
-    toast('The refund is requested.');
+    toast('Refund requested.');
     location.hash = to(`/refunds/${made.id}`);
   }
   return false;

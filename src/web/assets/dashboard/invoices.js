@@ -1,9 +1,10 @@
-// The search for invoices. Each invoice has its own page (`invoice`).
+// The list of invoices, and the results of a search. Each invoice has its own page (`invoice`).
 
-import { operator } from '../shared/api.js';
-import { badge, empty, h, money, localTime, words } from '../shared/dom.js';
+import { operator, queryText } from '../shared/api.js';
+import { badge, empty, h, money, localTime, to } from '../shared/dom.js';
 import { detail } from './invoice.js';
-import { download, filters, head, idLink, utcRange, pagedList } from './list.js';
+import { anyOf, currencies, download, filters, head, shortId, utcRange, pagedList } from './list.js';
+import { otherMatches } from './search.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -30,79 +31,69 @@ export function show(context) {
 /** @param {Context} context */
 async function list(context) {
   const { query, mode } = context;
+  const text = query.get('text');
   const wanted = Object.fromEntries(['text', 'status', 'currency'].map((name) => [name, query.get(name)]));
-  const asked = { ...wanted, ...utcRange(query.get('from'), query.get('to')) };
-  const isFiltered = Object.values(asked).some(Boolean);
-  const found = await pagedList({
-    label: 'Invoices',
-    load: (before) => operator('GET', context.path('invoices'), undefined, { mode, before, limit: 50, ...asked }),
-    none: isFiltered
-      ? empty(
-          'No such invoice',
-          'Nothing fits what you search for. Look at the other mode, or search for less.',
-          h('a', { class: 'button', href: '#/invoices' }, 'Show all'),
-        )
-      : empty(
-          'No invoice yet',
-          'Your shop makes them with its key, or you make a payment link and give it to a customer.',
-          h('a', { class: 'button primary', href: '#/start' }, 'Make a test invoice'),
-          h('a', { class: 'button', href: '#/links' }, 'Make a payment link'),
-        ),
-    columns: /** @type {import("../shared/dom.js").Column<Schemas["Invoice"]>[]} */ ([
-      {
-        name: 'Invoice',
-        cell: (one) => h('div', null, idLink('/invoices', one.id), one.orderId ? h('div', null, one.orderId) : null),
-      },
-      { name: 'Status', cell: (one) => badge(one.status) },
-      { name: 'Amount', end: true, cell: (one) => money(one.amount, one.currency) },
-      {
-        name: 'Received',
-        end: true,
-        cell: (one) => (one.amountReceived ? money(one.amountReceived, one.assetSymbol) : '–'),
-      },
-      { name: 'Customer', cell: (one) => one.customerEmail ?? '–' },
-      { name: 'For', cell: (one) => one.description ?? '–' },
-      { name: 'Made', cell: (one) => localTime(one.createdAt) },
-    ]),
-  });
+  const asked = { mode, ...wanted, ...utcRange(query.get('from'), query.get('to')) };
+  const isFiltered = Object.values({ ...asked, mode: null }).some(Boolean);
+  const [others, found] = await Promise.all([
+    text ? otherMatches(context, text) : null,
+    pagedList({
+      label: 'Invoices',
+      load: (before) => operator('GET', context.path('invoices'), undefined, { before, limit: 50, ...asked }),
+      none: isFiltered ? noMatch(text) : none(),
+      more: text ? 'Search older invoices' : 'Show older invoices',
+      href: (one) => to(`/invoices/${one.id}`),
+      columns: /** @type {import("../shared/dom.js").Column<Schemas["Invoice"]>[]} */ ([
+        { name: 'Order', cell: (one) => [one.orderId, one.orderId ? ' ' : null, shortId(one.id)] },
+        { name: 'Status', cell: (one) => badge(one.status) },
+        { name: 'Amount', end: true, cell: (one) => money(one.amount, one.currency) },
+        { name: 'Received', end: true, cell: (one) => money(one.amountReceived, one.assetSymbol) },
+        { name: 'Customer', cell: (one) => one.customerEmail ?? '–' },
+        { name: 'Description', cell: (one) => one.description ?? '–' },
+        { name: 'Created', cell: (one) => localTime(one.createdAt) },
+      ]),
+    }),
+  ]);
   return h(
     'div',
     { class: 'page' },
     head(
       'Invoices',
-      'Each is a price that a customer pays in a coin.',
-      download(`${context.path('exports/invoices.csv')}?mode=${mode}`, 'Download invoices', 'invoices.csv'),
-      download(`${context.path('exports/payments.csv')}?mode=${mode}`, 'Download payments', 'payments.csv'),
+      text ? ['Results for “', h('strong', null, text), '”, in ', mode, ' mode'] : null,
+      text ? h('a', { class: 'button small', href: '#/invoices' }, 'Clear search') : null,
+      download(`${context.path('exports/invoices.csv')}${queryText(asked)}`, 'Export CSV', 'invoices.csv'),
     ),
-    filters('/invoices', [
-      {
-        name: 'text',
-        label: 'Search',
-        type: 'search',
-        wide: true,
-        hint:
-          'A whole id, address or transaction; part of an id, order id, description, email or metadata value; or ' +
-          'key=value of the metadata.',
-      },
-      {
-        name: 'status',
-        label: 'Status',
-        type: 'select',
-        options: [['', 'Any'], ...statuses.map((one) => /** @type {[string, string]} */ ([one, words(one)]))],
-      },
-      {
-        name: 'currency',
-        label: 'Currency',
-        type: 'select',
-        options: [
-          ['', 'Any'],
-          ['EUR', 'EUR'],
-          ['USD', 'USD'],
-        ],
-      },
-      { name: 'from', label: 'Made from (UTC)', type: 'date' },
-      { name: 'to', label: 'Made until (UTC)', type: 'date' },
-    ]),
+    filters(
+      '/invoices',
+      [
+        { name: 'status', label: 'Status', type: 'select', options: anyOf(statuses) },
+        { name: 'currency', label: 'Currency', type: 'select', options: currencies },
+        { name: 'from', label: 'From (UTC)', type: 'date' },
+        { name: 'to', label: 'Until (UTC)', type: 'date' },
+      ],
+      { keep: ['text'] },
+    ),
     found,
+    others,
   );
 }
+
+/** Creates the empty state of an account without invoices. */
+const none = () =>
+  empty(
+    'No invoices yet',
+    'Invoices appear here when your shop calls POST /v1/invoices, or when a customer opens a payment link.',
+    h('a', { class: 'button primary', href: '#/start' }, 'Create test invoice'),
+    h('a', { class: 'button', href: '#/links' }, 'Create payment link'),
+  );
+
+/** Creates the empty state of filters and of a search. @param {string | null} text */
+const noMatch = (text) =>
+  empty(
+    'No matching invoices',
+    text
+      ? 'A search finds a whole id, address or transaction, a part of an order id, description, email or metadata ' +
+          'value, and key=value of the metadata. Try less text, or the other mode.'
+      : 'Change the filters, or try the other mode.',
+    h('a', { class: 'button', href: '#/invoices' }, 'Show all invoices'),
+  );

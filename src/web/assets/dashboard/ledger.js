@@ -1,8 +1,8 @@
 // The ledger: entries, corrections, and export files.
 
-import { form, operator, queryText } from '../shared/api.js';
+import { field, form, operator, queryText } from '../shared/api.js';
 import { ask, empty, h, money, to, toast, localTime, words } from '../shared/dom.js';
-import { operatorUrl, download, filters, head, utcRange, retryKey, pagedList } from './list.js';
+import { currencies, download, filters, head, operatorUrl, pagedList, retryKey, shortId, utcRange } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -18,93 +18,75 @@ export async function show(context) {
     label: 'Ledger',
     load: (before) => operator('GET', context.path('ledger'), undefined, { mode, before, limit: 100, currency }),
     none: empty(
-      'Nothing is booked yet',
-      'Every sale, fee, payout and refund is one entry here; it never changes.',
-      h('a', { class: 'button', href: '#/start' }, 'Make a test payment'),
+      'No ledger entries yet',
+      'Each sale, fee, payout and refund is an entry. Entries never change.',
+      h('a', { class: 'button', href: '#/start' }, 'Create test payment'),
     ),
+    href: (one) => (one.refId && places[one.refType] ? to(`${places[one.refType]}${one.refId}`) : null),
     columns: /** @type {import("../shared/dom.js").Column<Schemas["LedgerEntry"]>[]} */ ([
-      { name: 'When', cell: (one) => localTime(one.createdAt) },
-      { name: 'What', cell: (one) => words(one.kind) },
+      {
+        name: 'Reference',
+        cell: (one) => [words(one.refType), one.refId ? [' ', shortId(one.refId)] : null],
+      },
+      { name: 'Type', cell: (one) => words(one.kind) },
       {
         name: 'Amount',
         end: true,
         cell: (one) =>
           h('span', { class: one.amount.startsWith('-') ? 'negative' : null }, money(one.amount, one.currency)),
       },
-      {
-        name: 'Of',
-        cell: (one) =>
-          one.refId && places[one.refType]
-            ? h(
-                'a',
-                { class: 'mono', href: to(`${places[one.refType]}${one.refId}`) },
-                `${one.refType} ${one.refId.slice(0, 8)}…`,
-              )
-            : words(one.refType),
-      },
-      { name: 'Note', cell: (one) => one.memo ?? '–' },
+      { name: 'Note', wide: true, cell: (one) => one.memo ?? '–' },
+      { name: 'Created', cell: (one) => localTime(one.createdAt) },
     ]),
   });
-  const chosen = filters('/ledger', [
-    {
-      name: 'currency',
-      label: 'Currency',
-      type: 'select',
-      options: [
-        ['', 'Both'],
-        ['EUR', 'EUR'],
-        ['USD', 'USD'],
-      ],
-    },
-    { name: 'from', label: 'Files from (UTC)', type: 'date' },
-    { name: 'to', label: 'Files until (UTC)', type: 'date' },
-  ]);
   return h(
     'div',
     { class: 'page' },
     head(
       'Ledger',
-      'Every booking, newest first. An entry never changes; what is undone is booked back.',
-      context.isOperator ? h('button', { type: 'button', onclick: () => adjust(context) }, 'Correct it…') : null,
+      'All bookings, newest first. An entry never changes: a correction is another entry.',
+      download(`${context.path('exports/ledger.csv')}${queryText({ mode, currency })}`, 'Export CSV', 'ledger.csv'),
+      h('button', { type: 'button', class: 'small', onclick: () => exportFiles(context) }, 'Export for bookkeeping…'),
+      context.isOperator
+        ? h('button', { type: 'button', class: 'small', onclick: () => adjust(context) }, 'Correct balance…')
+        : null,
     ),
-    chosen,
-    h(
-      'section',
-      { class: 'card', 'aria-labelledby': 'files' },
-      h('h2', { id: 'files' }, 'Files for bookkeeping'),
-      h(
-        'p',
-        { class: 'quiet' },
-        'CSV, oldest first, of the days chosen above, the last one too; days begin and end in UTC. A large one takes ' +
-          'a while, and your browser shows how far it is.',
-      ),
-      h('div', { class: 'row' }, files(context, chosen)),
-    ),
+    filters('/ledger', [{ name: 'currency', label: 'Currency', type: 'select', options: currencies }]),
     found,
   );
 }
 
-/** Creates links that export the chosen days as files. @param {Context} context @param {HTMLFormElement} chosen */
-function files(context, chosen) {
-  const path = (/** @type {string} */ file) => {
-    const [from, until] = ['from', 'to'].map((name) => String(new FormData(chosen).get(name) ?? ''));
-    return `${context.path(`exports/${file}`)}${queryText({ mode: context.mode, ...utcRange(from ?? '', until ?? '') })}`;
+/** Opens the dialog that exports files for bookkeeping. @param {Context} context */
+function exportFiles(context) {
+  const days = ['From (UTC)', 'Until (UTC)'].map((label, at) => field({ name: `day${at}`, label, type: 'date' }));
+  const names = ['ledger', 'invoices', 'payments', 'payouts', 'refunds', 'deposits'];
+  const path = (/** @type {string} */ name) => {
+    const [from = '', until = ''] = days.map((day) => String(day.value()));
+    return `${context.path(`exports/${name}.csv`)}${queryText({ mode: context.mode, ...utcRange(from, until) })}`;
   };
-  const names = ['ledger', 'invoices', 'payments', 'payouts', 'refunds', 'deposits'].map((one) => `${one}.csv`);
-  const links = names.map((name) => download(path(name), name, name));
-  chosen.addEventListener('input', () => links.forEach((link, at) => (link.href = operatorUrl(path(names[at] ?? '')))));
-  return links;
+  const links = names.map((name) => download(path(name), `${name}.csv`, `${name}.csv`));
+  const update = () => links.forEach((link, at) => (link.href = operatorUrl(path(names[at] ?? ''))));
+  return ask('Export for bookkeeping', (/** @type {(answer: null) => void} */ close) => [
+    h('p', null, 'CSV files, oldest row first. The last day is included. Days begin and end in UTC.'),
+    h(
+      'div',
+      { class: 'stack', oninput: update },
+      days.map(({ element }) => element),
+    ),
+    h('div', { class: 'row' }, links),
+    h('div', { class: 'ends' }, h('button', { type: 'button', onclick: () => close(null) }, 'Close')),
+  ]);
 }
 
 /** @param {Context} context */
 async function adjust(context) {
   const key = retryKey();
-  const made = await ask('Correct the ledger', (/** @type {(answer: any) => void} */ close) => [
+  const made = await ask('Correct the balance', (/** @type {(answer: any) => void} */ close) => [
     h(
       'p',
       null,
-      `This books an amount on the balance of ${context.account?.name} in ${context.mode} mode. It cannot be taken ` +
-        'back, only booked back by another correction.',
+      `Adds an amount to the balance of ${context.account?.name} in ${context.mode} mode. You cannot undo it. Another ` +
+        'correction can take it back.',
     ),
     form({
       fields: [
@@ -113,7 +95,7 @@ async function adjust(context) {
           label: 'Amount',
           required: true,
           inputmode: 'text',
-          hint: 'Like 12.50, or -12.50 to take it off.',
+          hint: 'For example 12.50, or -12.50 to subtract.',
         },
         {
           name: 'currency',
@@ -124,9 +106,9 @@ async function adjust(context) {
             ['USD', 'USD'],
           ],
         },
-        { name: 'memo', label: 'Why', required: true, hint: 'The account reads it.' },
+        { name: 'memo', label: 'Reason', required: true, hint: 'The account’s users can read it.' },
       ],
-      submit: 'Book it',
+      submit: 'Correct balance',
       danger: true,
       cancel: () => close(null),
       send: async (values) =>
@@ -134,6 +116,6 @@ async function adjust(context) {
     }),
   ]);
   if (!made) return;
-  toast('It is booked.');
+  toast('Balance corrected.');
   await context.reload();
 }

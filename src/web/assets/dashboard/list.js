@@ -1,7 +1,7 @@
 // Building blocks of the pages: paged lists, filters, headings, tabs, links and buttons.
 
 import { runBusy, field, operator, problemText } from '../shared/api.js';
-import { fill, h, currentPlace, root, table, to, toast } from '../shared/dom.js';
+import { ask, copyButton, fill, h, currentPlace, root, table, to, toast, words } from '../shared/dom.js';
 import { toHex } from '../shared/hmac.js';
 import { formatJson, source } from '../shared/json.js';
 
@@ -9,78 +9,115 @@ import { formatJson, source } from '../shared/json.js';
 /** @typedef {import("./dashboard.js").Context} Context */
 
 /**
- * Creates a list that loads page by page, with a button for older entries. `none` is its empty state.
+ * A page of a list.
  * @template Row
- * @param {{ label: string, columns: import("../shared/dom.js").Column<Row>[], none: Child,
- *   load: (before: string | null) => Promise<{ data: Row[], hasMore?: boolean, nextBefore?: string | null }> }} options
- * @returns {Promise<HTMLElement>}
+ * @typedef {{ data: Row[], hasMore?: boolean, nextBefore?: string | null }} ListPage
  */
-export async function pagedList(options) {
-  const first = await options.load(null);
-  const list = table(options.label, options.columns, first.data);
-  let before = first.nextBefore ?? null;
+
+/** Maximum number of pages without a match that a search reads before it asks. */
+const EMPTY_PAGES_MAX = 20;
+
+/**
+ * Creates a list that loads page by page, with a button for older entries. `none` is its empty state, and `href` the
+ * place that a row leads to. `refresh` reads the newest page again: new rows are added, changed rows are drawn again.
+ * @template Row
+ * @param {{ label: string, columns: import("../shared/dom.js").Column<Row>[], none: Child, more?: string,
+ *   href?: (row: Row) => string | null, load: (before: string | null) => Promise<ListPage<Row>> }} options
+ * @returns {Promise<HTMLElement & { refresh: () => Promise<void> }>}
+ */
+export async function pagedList({ label, columns, none, href, load, more: moreText = 'Show older' }) {
+  /** Reads a page, and the next ones while nothing is found. @param {string | null} before */
+  const read = async (before) => {
+    let page = await load(before);
+    for (let pages = 1; page.data.length === 0 && page.hasMore && pages < EMPTY_PAGES_MAX; pages += 1)
+      page = await load(page.nextBefore ?? null);
+    return page;
+  };
+  let last = await read(null);
+  let rows = last.data;
+  const list = table(label, columns, rows, { href });
   const told = h('p', { class: 'quiet', role: 'status' });
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
-  const more = h('button', { type: 'button', onclick: next }, 'Show older');
-  more.hidden = !first.hasMore;
-  let count = first.data.length;
+  const more = h('button', { type: 'button', class: 'small', onclick: next }, moreText);
+  const empty = h('div', null, none);
+  const text = (/** @type {string} */ found) =>
+    rows.length === 0 && last.hasMore ? 'No match so far. Older entries have not been searched.' : found;
+  const draw = (/** @type {string} */ found) => {
+    list.element.hidden = rows.length === 0;
+    empty.hidden = rows.length > 0 || Boolean(last.hasMore);
+    more.hidden = !last.hasMore;
+    problem.hidden = true;
+    told.textContent = text(found);
+  };
   async function next() {
     await runBusy(more, async () => {
       try {
-        const page = await options.load(before);
+        const page = await read(last.nextBefore ?? null);
+        last = page;
+        rows = [...rows, ...page.data];
         list.append(page.data);
-        count += page.data.length;
-        before = page.nextBefore ?? null;
-        more.hidden = !page.hasMore;
-        problem.hidden = true;
-        list.element.hidden = count === 0;
-        told.textContent =
-          page.data.length === 0 && page.hasMore
-            ? 'None among these; older ones have not been looked at.'
-            : `${page.data.length} more shown.`;
+        draw(`${page.data.length} more shown.`);
       } catch (error) {
         fill(problem, problemText(error));
         problem.hidden = false;
       }
     });
   }
-  if (count === 0 && !first.hasMore) return h('div', null, options.none);
-  if (count === 0) {
-    list.element.hidden = true;
-    told.textContent = 'None among the newest; older ones have not been looked at.';
+  async function refresh() {
+    const newest = await read(null);
+    const ids = new Set(newest.data.map(toId));
+    const overlap = rows.findLastIndex((row) => ids.has(toId(row)));
+    const older = overlap < 0 ? [] : rows.slice(overlap + 1);
+    rows = [...newest.data, ...older];
+    if (older.length === 0) last = newest;
+    list.replace(rows);
+    draw('');
   }
-  return h('div', { class: 'stack' }, list.element, problem, h('div', { class: 'row' }, more, told));
+  draw('');
+  const foot = h('div', { class: 'row' }, more, told);
+  const element = h('div', { class: 'stack', 'data-list': true }, empty, list.element, problem, foot);
+  refreshers.set(element, refresh);
+  return Object.assign(element, { refresh });
 }
 
+/** Functions that read the newest entries of a list. @type {WeakMap<Element, () => Promise<void>>} */
+const refreshers = new WeakMap();
+
+/** Reads the newest entries of all lists of the open page. */
+export async function refreshLists() {
+  await Promise.all([...document.querySelectorAll('[data-list]')].map((list) => refreshers.get(list)?.()));
+}
+
+/** Returns what identifies a row of a list. @param {unknown} row */
+const toId = (row) => /** @type {{ id?: unknown }} */ (row).id ?? JSON.stringify(row);
+
 /**
- * Creates a form of filters. Their values are in the page's address.
+ * Creates a form of filters in one line. Their values are in the page's address. `keep` names values of the address
+ * that stay.
  * @param {string} path
- * @param {(import("../shared/api.js").Field & { wide?: boolean })[]} fields
+ * @param {import("../shared/api.js").Field[]} fields
+ * @param {{ keep?: string[] }} [options]
  */
-export function filters(path, fields) {
+export function filters(path, fields, { keep = [] } = {}) {
   const { query } = currentPlace();
-  const parts = fields.map((one) => ({ ...field({ ...one, value: query.get(one.name) ?? '' }), wide: one.wide }));
+  const parts = fields.map((one) => field({ ...one, value: query.get(one.name) ?? '' }));
+  const kept = Object.fromEntries(keep.map((name) => [name, query.get(name)]));
   const go = (/** @type {Event} */ event) => {
     event.preventDefault();
-    location.hash = to(path, Object.fromEntries(parts.map((part) => [part.name, String(part.value())])));
+    const values = Object.fromEntries(parts.map(({ name, value }) => [name, String(value())]));
+    location.hash = to(path, { ...kept, ...values });
   };
   const change = (/** @type {Event} */ event) => {
     if (event.target instanceof HTMLSelectElement) go(event);
   };
   const isSet = fields.some(({ name }) => query.get(name));
+  const isTyped = fields.some(({ type }) => type !== 'select');
   return h(
     'form',
-    { class: 'card filters', role: 'search', onsubmit: go, onchange: change },
-    parts.map((part) => {
-      if (part.wide) part.element.classList.add('wide');
-      return part.element;
-    }),
-    h(
-      'div',
-      { class: 'row' },
-      h('button', { type: 'submit' }, 'Search'),
-      isSet ? h('a', { class: 'button', href: to(path) }, 'Clear') : null,
-    ),
+    { class: 'filters', 'aria-label': 'Filters', onsubmit: go, onchange: change },
+    parts.map(({ element }) => element),
+    isTyped ? h('button', { type: 'submit', class: 'small' }, 'Apply filters') : null,
+    isSet ? h('a', { class: 'button small plain', href: to(path, kept) }, 'Clear filters') : null,
   );
 }
 
@@ -113,6 +150,24 @@ export function tabs(label, entries) {
   );
 }
 
+/**
+ * Returns the options of a filter: any, and each of these values.
+ * @param {readonly string[]} values
+ * @param {(value: string) => string} [name]
+ * @returns {[string, string][]}
+ */
+export const anyOf = (values, name = words) => [
+  ['', 'Any'],
+  ...values.map((one) => /** @type {[string, string]} */ ([one, name(one)])),
+];
+
+/** Options of a filter by currency. @type {[string, string][]} */
+export const currencies = [
+  ['', 'Any'],
+  ['EUR', 'EUR'],
+  ['USD', 'USD'],
+];
+
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
@@ -141,7 +196,7 @@ export function download(path, text, name) {
       class: 'button small',
       href: operatorUrl(path),
       download: name ?? true,
-      onclick: () => toast('The download has begun. Large files take a while; your browser shows how far it is.'),
+      onclick: () => toast('The download has started. The browser shows its progress.'),
     },
     text,
   );
@@ -167,9 +222,29 @@ export function txLink(url, txid) {
     : text;
 }
 
+/** Shows the end of an id, because ids of one minute have the same start. @param {string} id */
+export function shortId(id) {
+  return h('span', { class: 'mono', title: id }, `…${id.slice(-6)}`);
+}
+
 /** Creates a link with the short form of an id. @param {string} path @param {string} id */
 export function idLink(path, id) {
-  return h('a', { href: to(`${path}/${encodeURIComponent(id)}`), class: 'mono', title: id }, `${id.slice(0, 8)}…`);
+  return h('a', { href: to(`${path}/${encodeURIComponent(id)}`) }, shortId(id));
+}
+
+/** Creates a button that shows JSON in a dialog. @param {string} title @param {unknown} json @param {string} [text] */
+export function jsonButton(title, json, text = 'Show body') {
+  const open = () =>
+    ask(title, (/** @type {(answer: null) => void} */ close) => [
+      formattedJson(json),
+      h(
+        'div',
+        { class: 'ends' },
+        copyButton(source(json), 'JSON'),
+        h('button', { type: 'button', onclick: () => close(null) }, 'Close'),
+      ),
+    ]);
+  return h('button', { type: 'button', class: 'small', onclick: open }, text);
 }
 
 /**

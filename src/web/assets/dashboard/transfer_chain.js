@@ -13,11 +13,11 @@ import { confirmAction } from './webhooks.js';
 
 /** Badge label and tone for each value of `sending`. @type {Record<string, [string, string]>} */
 const sendings = {
-  running: ['Signer is running', 'info'],
-  unknown: ['Signer left it unknown', 'warn'],
-  retry: ['Signer tries again', 'info'],
-  declined: ['Signer sent nothing', 'warn'],
-  restored: ['On hold since a restore', 'warn'],
+  running: ['Signer running', 'info'],
+  unknown: ['Sent or not: unknown', 'warn'],
+  retry: ['Signer retrying', 'info'],
+  declined: ['Signer declined', 'warn'],
+  restored: ['On hold after restore', 'warn'],
 };
 
 /** Creates a badge for the signer's state or a hold. @param {Transfer} each */
@@ -30,22 +30,22 @@ export function sendingBadge(each) {
 /** Explains how to continue a held transfer that was sent. @param {Transfer} each */
 function heldAdvice(each) {
   if (each.status === 'requested')
-    return 'If it was sent, release it, approve it as sent by hand, begin to send it, and enter its transaction.';
+    return 'If it was sent, release it, approve it as sent by hand, start sending, and enter its transaction.';
   return each.sentBy === 'signer'
-    ? 'If it was sent, release it as sent by hand: the signer would send it again. Then begin to send it, and enter ' +
-        'its transaction.'
-    : 'If it was sent, release it, begin to send it, and enter its transaction.';
+    ? 'If it was sent, release it as sent by hand: the signer would send it again. Then start sending, and enter its ' +
+        'transaction.'
+    : 'If it was sent, release it, start sending, and enter its transaction.';
 }
 
 /** Returns heading and advice for each value of `sending`. @param {Transfer} each @returns {[string, string[]]} */
 function advice(each) {
-  const lookFirst = 'Nobody knows whether this was sent. Look for it on the chain first.';
-  const enter = 'If it is there, enter its transaction. If it is not, and never can be, mark it as failed.';
+  const lookFirst = 'It is unknown whether this was sent. Look for it on the chain first.';
+  const enter = 'If it is there, enter its transaction. If it was not sent and cannot be, mark it as failed.';
   switch (each.sending) {
     case 'running':
-      return ['The signer is sending it now.', ['Wait until that has ended, then look at this page again.']];
+      return ['The signer is sending it now.', ['Wait until the signer has ended, then open this page again.']];
     case 'retry':
-      return ['The signer signed nothing, and tries again.', ['If you send it yourself, enter its transaction.']];
+      return ['The signer sent nothing and tries again.', ['If you send it yourself, enter its transaction.']];
     case 'declined':
       return ['The signer sent nothing.', ['Send it yourself and enter its transaction, or mark it as failed.']];
     case 'unknown':
@@ -55,8 +55,8 @@ function advice(each) {
       return [
         lookFirst,
         [
-          'The file was restored from an older copy; it may have been sent after that copy was made.',
-          'If it was not sent, release it. Then it goes on as before the restore.',
+          'The file was restored from an older copy. This may have been sent after that copy was made.',
+          'If it was not sent, release it. It then continues as before the restore.',
           `${heldAdvice(each)} Send nothing more.`,
         ],
       ];
@@ -73,7 +73,7 @@ export function sendingNote(context, each) {
   const reason = each.sendingReason ? h('p', null, `Reason: ${each.sendingReason}`) : null;
   const tone = ['running', 'retry'].includes(each.sending) ? '' : 'warn';
   if (tone === 'warn' && !context.isOperator)
-    return h('div', { class: 'note warn' }, h('p', null, 'An operator has to look at this.'), reason);
+    return h('div', { class: 'note warn' }, h('p', null, 'An operator has to review this.'), reason);
   const [heading, lines] = advice(each);
   return h(
     'div',
@@ -102,13 +102,13 @@ export function chainBadge(each) {
 /** Describes the state of the transfer on the chain. @param {Transfer} each */
 function stateText(each) {
   const { state } = each.onChain;
-  const waiting = each.txid ? 'The chain has not told of the transaction yet.' : 'No transaction is known yet.';
+  const waiting = each.txid ? 'The transaction is not on the chain yet.' : 'No transaction yet.';
   const texts = /** @type {Record<string, string>} */ ({
     waiting,
     seen: 'The transaction pays the amount. It waits for its confirmations.',
-    needs_review: 'A person has to look at it.',
-    settled: 'Nothing more is waited for.',
-    unwatched: 'No node watches its chain, so it is not checked on a chain.',
+    needs_review: 'An operator has to review it.',
+    settled: 'Final.',
+    unwatched: 'Not checked: its chain has no node.',
   });
   return texts[state] ?? words(state);
 }
@@ -129,7 +129,7 @@ export function chainCard(context, kind, each) {
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'on-chain' },
-    h('h2', { id: 'on-chain' }, 'On its chain'),
+    h('h2', { id: 'on-chain' }, 'On chain'),
     onChain.problem ? h('p', { class: `note ${tone}` }, onChain.problem) : null,
     facts(
       ['State', stateText(each)],
@@ -165,26 +165,26 @@ function proposalTable(context, kind, each) {
       'div',
       { class: 'row' },
       each.status === 'processing'
-        ? actionButton(context, 'Attach transaction…', 'The transaction is attached.', attach, 'small')
+        ? actionButton(context, 'Attach transaction…', 'Transaction attached.', attach, 'small')
         : null,
-      actionButton(context, 'Dismiss transaction…', 'The transaction is dismissed.', dismiss, 'small'),
+      actionButton(context, 'Dismiss transaction…', 'Transaction dismissed.', dismiss, 'small'),
     );
   };
   return h(
     'div',
     { class: 'stack' },
-    h('h3', null, 'Transactions that may have sent it'),
+    h('h3', null, 'Possible transactions'),
     table(
-      'Transactions that may have sent it',
+      'Possible transactions',
       /** @type {import("../shared/dom.js").Column<Schemas["TransferProposal"]>[]} */ ([
         { name: 'Amount', end: true, cell: (found) => money(found.amountCrypto, each.assetSymbol) },
         {
           name: 'Transaction',
           cell: (found) =>
-            h('span', null, h('span', { class: 'mono' }, found.txid), ' ', copyButton(found.txid, 'transaction')),
+            h('div', { class: 'row' }, h('span', { class: 'mono' }, found.txid), copyButton(found.txid, 'transaction')),
         },
         { name: 'Seen', cell: (found) => localTime(found.seenAt) },
-        { name: 'Block', cell: (found) => found.blockHeight ?? 'None yet' },
+        { name: 'Block', end: true, cell: (found) => found.blockHeight ?? 'Not yet' },
         { name: '', cell: (found) => (context.isOperator && !isRunning ? buttons(found) : null) },
       ]),
       each.proposals,
@@ -202,9 +202,9 @@ function reviewTable(context, kind, each) {
       { class: 'row' },
       review.kind === 'gone'
         ? null
-        : actionButton(context, 'Resolve review…', 'The review has ended.', () => end('resolve'), 'small'),
+        : actionButton(context, 'Resolve review…', 'Review resolved.', () => end('resolve'), 'small'),
       ['gone', 'arrived'].includes(review.kind)
-        ? actionButton(context, 'Adjust balance…', 'The balance is adjusted.', () => end('adjust'), 'small')
+        ? actionButton(context, 'Adjust balance…', 'Balance adjusted.', () => end('adjust'), 'small')
         : null,
     );
   };
@@ -215,9 +215,9 @@ function reviewTable(context, kind, each) {
     table(
       'Reviews',
       /** @type {import("../shared/dom.js").Column<Schemas["TransferReview"]>[]} */ ([
-        { name: 'About', cell: (review) => words(review.kind) },
-        { name: 'Found', cell: (review) => review.problem },
-        { name: 'Since', cell: (review) => localTime(review.openedAt) },
+        { name: 'Type', cell: (review) => words(review.kind) },
+        { name: 'Problem', wide: true, cell: (review) => review.problem },
+        { name: 'Opened', cell: (review) => localTime(review.openedAt) },
         {
           name: 'Ended',
           cell: (review) =>

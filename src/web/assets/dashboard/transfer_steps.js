@@ -32,11 +32,11 @@ export function actions(context, kind, each) {
   /** @type {Record<string, [string, string]>} */
   const texts = {
     release: [`Release ${thing}…`, 'primary'],
-    approve: ['Approve…', 'primary'],
-    reject: ['Reject…', 'danger'],
-    cancel: ['Cancel it…', 'danger'],
-    process: ['Begin to send…', 'primary'],
-    reassign: [isSigners ? 'Send it by hand…' : 'Let the signer send it…', ''],
+    approve: [`Approve ${thing}…`, 'primary'],
+    reject: [`Reject ${thing}…`, 'danger'],
+    cancel: [`Cancel ${thing}…`, 'danger'],
+    process: ['Start sending…', 'primary'],
+    reassign: [isSigners ? 'Send by hand…' : 'Send by signer…', ''],
     pay: each.txid ? ['Change transaction…', ''] : ['Enter transaction…', 'primary'],
     detach: ['Detach transaction…', ''],
     settle: ['Mark as paid…', ''],
@@ -55,34 +55,33 @@ function consequence(action, kind, each) {
     case 'approve':
       return `Fixes how much ${each.assetSymbol} is sent for ${what}. Nothing is sent yet.`;
     case 'release':
-      return 'You have looked on the chain, and it was not sent. It goes on as before the restore, and can be sent.';
+      return 'Release it only if you have checked the chain and it was not sent. It can then be sent.';
     case 'reassign':
       return each.sentBy === 'signer'
-        ? 'The signer does not send it any more. A person sends it from a wallet.'
-        : 'The signer sends it as soon as it can. Nobody else may.';
+        ? 'The signer no longer sends it. An operator sends it from a wallet.'
+        : 'The signer sends it as soon as it can. Operators can no longer send it.';
     case 'process':
-      return 'From now on it counts as being sent: it cannot be cancelled any more.';
+      return `The ${singular(kind)} counts as being sent and can no longer be cancelled.`;
     case 'pay':
       return (
-        `The ${singular(kind)} is paid once its chain has confirmed this transaction. The webhook then tells the shop. ` +
-        'Where chains are simulated, it is paid at once.'
+        `The ${singular(kind)} is paid once its chain has confirmed this transaction. The shop then gets a webhook. ` +
+        'On simulated chains it is paid at once.'
       );
     case 'settle':
       return (
-        'It counts as paid at once, whatever its chain tells. The webhook tells the shop. ' +
+        `The ${singular(kind)} is paid at once, without a check on its chain. The shop gets a webhook. ` +
         'The audit log keeps your name and the reason.'
       );
     case 'detach':
       return `Removes the transaction. The ${singular(kind)} then waits for another one. The amount is not put back.`;
     case 'fail':
       return (
-        `It was not sent, and never will be: ${what} goes back to the balance. Make sure that no transaction is ` +
-        'out.'
+        `${what} goes back to the balance. Make sure first that no transaction was sent and none will be.`
       );
     case 'reject':
-      return `It is not approved: ${what} goes back to the balance.`;
+      return `${what} goes back to the balance.`;
     default:
-      return `It is cancelled: ${what} goes back to the balance.`;
+      return `${what} goes back to the balance.`;
   }
 }
 
@@ -97,26 +96,26 @@ const ends = ['fail', 'reject', 'cancel'];
  * @returns {import("../shared/api.js").Field[]}
  */
 function stepFields(action, each, isTest) {
-  const hint = 'As your wallet or the explorer shows it.';
+  const hint = 'The transaction id that your wallet or an explorer shows.';
   if (action === 'pay') {
     const required = !isTest;
-    return [{ name: 'txid', label: 'Transaction', required, hint: isTest ? 'Empty: an invented one.' : hint }];
+    return [{ name: 'txid', label: 'Transaction', required, hint: isTest ? 'Leave empty for a simulated one.' : hint }];
   }
   if (action === 'settle') {
     return [
       { name: 'reason', label: 'Reason', required: true, hint: 'For example: sent inside an exchange.' },
-      { name: 'txid', label: 'Transaction', value: each.txid, hint: `${hint} May be empty.` },
+      { name: 'txid', label: 'Transaction', value: each.txid, hint: `${hint} Optional.` },
     ];
   }
   if (action === 'release' && each.sentBy === 'signer') {
-    const hint = 'By hand, if it was sent or if you are not sure: the signer sends it as soon as it can.';
+    const hint = 'Choose by hand if it was sent or if you are not sure: the signer would send it at once.';
     const options = /** @type {[string, string][]} */ ([
       ['hand', senders['hand'] ?? 'hand'],
       ['signer', senders['signer'] ?? 'signer'],
     ]);
     return [{ name: 'sentBy', label: 'Sent by', type: 'select', options, hint }];
   }
-  return ends.includes(action) ? [{ name: 'reason', label: 'Reason', hint: 'The account reads it.' }] : [];
+  return ends.includes(action) ? [{ name: 'reason', label: 'Reason', hint: 'The account’s users can read it.' }] : [];
 }
 
 /**
@@ -125,7 +124,7 @@ function stepFields(action, each, isTest) {
  */
 function overrideBoxes(action) {
   const labels = /** @type {Record<string, Record<string, string>>} */ ({
-    pay: { unverified: 'Count it as paid, not checked on a chain' },
+    pay: { unverified: 'Mark as paid without a check on the chain' },
     fail: { force: 'Put the amount back although it may have been sent' },
   });
   const boxes = Object.entries(labels[action] ?? {}).map(([name, label]) => field({ name, label, type: 'checkbox' }));
@@ -152,19 +151,19 @@ function wording(action, kind, each) {
   const isSigners = each.sentBy === 'signer';
   const texts = /** @type {Record<string, [string, string]>} */ ({
     release: [`Release this ${thing}?`, `Release ${thing}`],
-    approve: [`Approve this ${thing}?`, 'Approve'],
-    process: ['Begin to send it?', 'Begin to send'],
+    approve: [`Approve this ${thing}?`, `Approve ${thing}`],
+    process: ['Start sending?', 'Start sending'],
     reassign: isSigners
-      ? ['Send it by hand?', 'Send it by hand']
-      : ['Let the signer send it?', 'Let the signer send it'],
+      ? ['Send by hand?', 'Send by hand']
+      : ['Send by signer?', 'Send by signer'],
     pay: each.txid
       ? ['Change the transaction?', 'Change transaction']
-      : ['Which transaction sent it?', 'Enter transaction'],
+      : ['Enter the transaction', 'Enter transaction'],
     detach: ['Detach the transaction?', 'Detach transaction'],
     settle: [`Mark this ${thing} as paid?`, 'Mark as paid'],
     fail: [`Mark this ${thing} as failed?`, 'Mark as failed'],
-    reject: [`Reject this ${thing}?`, 'Reject'],
-    cancel: [`Cancel this ${thing}?`, `Cancel the ${thing}`],
+    reject: [`Reject this ${thing}?`, `Reject ${thing}`],
+    cancel: [`Cancel this ${thing}?`, `Cancel ${thing}`],
   });
   return texts[action] ?? [words(action), words(action)];
 }
@@ -195,7 +194,7 @@ async function step(context, kind, each, action) {
       ...(detail
         ? basis(detail)
         : /** @type {[string, string][]} */ ([
-            ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
+            ['Coin amount', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `in ${each.assetSymbol}`],
           ])),
       ['Chain', words(each.chain)],
       ['Address', h('span', { class: 'mono' }, each.toAddress)],
@@ -224,9 +223,9 @@ async function step(context, kind, each, action) {
   ]);
   const isAttached = action === 'pay' && done === 'processing';
   const becomes = /** @type {Record<string, string>} */ ({ release: 'released', reassign: 'reassigned' });
-  if (isAttached) toast('The transaction is entered. Its chain has to confirm it.');
-  else if (done && action === 'detach') toast('The transaction is detached.');
-  else if (done) toast(`The ${singular(kind)} is ${becomes[action] ?? words(done).toLowerCase()}.`);
+  if (isAttached) toast('Transaction entered. It waits for its confirmations.');
+  else if (done && action === 'detach') toast('Transaction detached.');
+  else if (done) toast(`${words(singular(kind))} ${becomes[action] ?? words(done).toLowerCase()}.`);
   if (done || isOther) await context.reload();
   return false;
 }

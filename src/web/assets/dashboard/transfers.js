@@ -1,10 +1,35 @@
 // Payouts and refunds: lists, requests and details.
 
-import { ApiError, form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, facts, h, money, qrCode, to, toast, localTime, words } from '../shared/dom.js';
+import { ApiError, form, operator, queryText } from '../shared/api.js';
+import {
+  ask,
+  badge,
+  copyButton,
+  empty,
+  exactTime,
+  facts,
+  h,
+  localTime,
+  money,
+  to,
+  toast,
+  words,
+} from '../shared/dom.js';
 import { feeSources, senders } from './approve.js';
-import { actionButton, coinName, download, filters, head, idLink, retryKey, pagedList } from './list.js';
+import {
+  actionButton,
+  anyOf,
+  coinName,
+  download,
+  filters,
+  head,
+  idLink,
+  pagedList,
+  retryKey,
+  shortId,
+} from './list.js';
 import { chainBadge, chainCard, sendingBadge, sendingNote } from './transfer_chain.js';
+import { toSend } from './transfer_send.js';
 import { actions, singular } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -15,15 +40,27 @@ import { actions, singular } from './transfer_steps.js';
 
 const statuses = ['requested', 'approved', 'processing', 'paid', 'failed', 'rejected', 'cancelled'];
 
+/** Options of the filter by the state on the chain. @type {[string, string][]} */
+const review = [
+  ['', 'Any'],
+  ['needs_review', 'Needs review'],
+];
+
+/** Options of the filter by account. @type {[string, string][]} */
+const whose = [
+  ['', 'This account'],
+  ['all', 'All accounts'],
+];
+
 /** Meaning of each status, and the next step. @type {Record<string, string>} */
 const meaning = {
   requested: 'The amount has left the balance. An operator approves or rejects it.',
   approved: 'Rate, network fee and amount are fixed. An operator or the signer sends it.',
-  processing: 'It is being sent. It is paid once its chain has confirmed the transaction.',
-  paid: 'It was sent.',
-  failed: 'It could not be sent. The amount is back on the balance.',
-  rejected: 'It was not approved. The amount is back on the balance.',
-  cancelled: 'It was cancelled. The amount is back on the balance.',
+  processing: 'Being sent. It is paid once its chain has confirmed the transaction.',
+  paid: 'Sent.',
+  failed: 'Not sent. The amount is back on the balance.',
+  rejected: 'Not approved. The amount is back on the balance.',
+  cancelled: 'Cancelled. The amount is back on the balance.',
 };
 
 /** @param {Kind} kind @returns {import("./dashboard.js").Show} */
@@ -44,34 +81,31 @@ async function list(context, kind) {
     none:
       kind === 'payouts'
         ? empty(
-            'No payout here',
-            'A payout sends what you have earned to your own wallet. Its address is set in the checkout settings.',
-            h('a', { class: 'button', href: '#/settings' }, 'Set the payout address'),
+            status || onChain ? 'No matching payouts' : 'No payouts yet',
+            'A payout sends your balance to your own wallet. Set its address in the settings first.',
+            h('a', { class: 'button', href: '#/settings' }, 'Set payout address'),
           )
         : empty(
-            'No refund here',
-            'A refund sends part of a paid invoice back. Open the invoice, then press “Refund”.',
-            h('a', { class: 'button', href: to('/invoices', { status: 'overpaid' }) }, 'Overpaid invoices'),
-            h('a', { class: 'button', href: '#/invoices' }, 'All invoices'),
+            status || onChain ? 'No matching refunds' : 'No refunds yet',
+            'A refund sends part of a paid invoice back. Open an invoice, then press “Refund invoice”.',
+            h('a', { class: 'button', href: to('/invoices', { status: 'overpaid' }) }, 'Show overpaid invoices'),
+            h('a', { class: 'button', href: '#/invoices' }, 'Show all invoices'),
           ),
+    href: (each) => transferHref(kind, each),
     columns: /** @type {import("../shared/dom.js").Column<Transfer>[]} */ (
       /** @type {(import("../shared/dom.js").Column<Transfer> | null)[]} */ ([
-        {
-          name: words(singular(kind)),
-          cell: (each) =>
-            h('a', { href: transferHref(kind, each), class: 'mono', title: each.id }, `${each.id.slice(0, 8)}…`),
-        },
+        { name: words(singular(kind)), cell: (each) => shortId(each.id) },
         {
           name: 'Status',
           cell: (each) => h('div', { class: 'row' }, badge(each.status), sendingBadge(each), chainBadge(each)),
         },
         { name: 'Amount', end: true, cell: (each) => money(each.amount, each.currency) },
         {
-          name: 'Sends',
+          name: 'Coin amount',
           end: true,
           cell: (each) => (each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : each.assetSymbol),
         },
-        { name: 'To', cell: (each) => h('span', { class: 'mono' }, each.toAddress) },
+        { name: 'Address', cell: (each) => h('span', { class: 'mono' }, each.toAddress) },
         isAll
           ? {
               name: 'Account',
@@ -88,44 +122,23 @@ async function list(context, kind) {
     head(
       words(kind),
       kind === 'payouts'
-        ? 'What you have earned, sent to your own wallet.'
-        : 'Parts of paid invoices, sent back to customers.',
-      context.account
-        ? download(`${context.path(`exports/${kind}.csv`)}?mode=${mode}`, 'Download', `${kind}.csv`)
-        : null,
+        ? 'Your balance, sent to your own wallet.'
+        : 'Amounts of paid invoices, sent back to customers.',
+      isAll
+        ? null
+        : download(
+            `${context.path(`exports/${kind}.csv`)}${queryText({ mode, status, onChain })}`,
+            'Export CSV',
+            `${kind}.csv`,
+          ),
       kind === 'payouts' && context.account
-        ? actionButton(context, 'Request a payout…', '', () => request(context), 'primary')
+        ? actionButton(context, 'Request payout…', '', () => request(context), 'primary small')
         : null,
     ),
     filters(`/${kind}`, [
-      {
-        name: 'status',
-        label: 'Status',
-        type: 'select',
-        options: [['', 'Any'], ...statuses.map((each) => /** @type {[string, string]} */ ([each, words(each)]))],
-      },
-      {
-        name: 'onChain',
-        label: 'On its chain',
-        type: 'select',
-        options: /** @type {[string, string][]} */ ([
-          ['', 'Any'],
-          ['needs_review', 'To review'],
-        ]),
-      },
-      ...(context.isOperator
-        ? [
-            {
-              name: 'whose',
-              label: 'Whose',
-              type: 'select',
-              options: /** @type {[string, string][]} */ ([
-                ['', 'This account’s'],
-                ['all', 'All accounts’'],
-              ]),
-            },
-          ]
-        : []),
+      { name: 'status', label: 'Status', type: 'select', options: anyOf(statuses) },
+      { name: 'onChain', label: 'On chain', type: 'select', options: review },
+      ...(context.isOperator ? [{ name: 'whose', label: 'Account', type: 'select', options: whose }] : []),
     ]),
     found,
   );
@@ -139,20 +152,20 @@ async function request(context) {
   const key = retryKey();
   const { account, mode } = context;
   const balances = (await operator('GET', context.path('balances'), undefined, { mode })).data;
-  const made = await ask('Request a payout', (/** @type {(payout: Schemas["DashboardPayout"]) => void} */ close) => [
+  const made = await ask('Request payout', (/** @type {(payout: Schemas["DashboardPayout"]) => void} */ close) => [
     facts(
       ...balances.map((/** @type {Schemas["Balance"]} */ each) => [
-        `May be paid out in ${each.currency}`,
+        `Available for payout, ${each.currency}`,
         money(each.available, each.currency),
       ]),
-      ['Sent as', account?.payoutAsset ?? ''],
-      ['Least', account?.payoutMinimum ?? ''],
+      ['Coin', account?.payoutAsset ?? ''],
+      ['Minimum', account?.payoutMinimum ?? ''],
     ),
     h(
       'p',
       null,
-      'The amount leaves the balance now. An operator approves it, then sends the coin to the payout address of the ' +
-        'account.',
+      'The amount leaves the balance now. An operator approves the payout, then sends the coin to the account’s payout ' +
+        'address.',
     ),
     form({
       fields: [
@@ -161,11 +174,11 @@ async function request(context) {
           label: 'Amount',
           required: true,
           inputmode: 'decimal',
-          hint: 'Like 120.00, or the word all.',
+          hint: 'For example 120.00, or all.',
         },
         {
           name: 'currency',
-          label: 'Of the balance in',
+          label: 'Balance',
           type: 'select',
           options: [
             ['EUR', 'EUR'],
@@ -173,13 +186,13 @@ async function request(context) {
           ],
         },
       ],
-      submit: 'Request the payout',
+      submit: 'Request payout',
       cancel: () => close(/** @type {any} */ (null)),
       send: async (values) => close(await operator('POST', context.path('payouts'), values, { mode }, key)),
     }),
   ]);
   if (made) {
-    toast('The payout is requested.');
+    toast('Payout requested.');
     location.hash = to(`/payouts/${made.id}`);
   }
   return false;
@@ -198,12 +211,12 @@ async function detail(context, kind, id) {
       'div',
       { class: 'page' },
       h('p', { class: 'crumb' }, h('a', { href: to(`/${kind}`) }, words(kind))),
-      h('h1', null, `No such ${singular(kind)}`),
+      h('h1', null, `${words(singular(kind))} not found`),
       h(
         'p',
         null,
-        `${context.account?.name ?? 'This account'} has none with this id in ${mode} mode. Look at the other mode, ` +
-          'or at another account.',
+        `${context.account?.name ?? 'This account'} has no ${singular(kind)} with this id in ${mode} mode. Try the other ` +
+          'mode, or another account.',
       ),
     );
   }
@@ -228,18 +241,18 @@ async function detail(context, kind, id) {
       { class: 'halves' },
       h(
         'section',
-        { class: 'card', 'aria-labelledby': 'what' },
-        h('h2', { id: 'what' }, 'What is sent'),
+        { class: 'card', 'aria-labelledby': 'details' },
+        h('h2', { id: 'details' }, 'Details'),
         facts(
           ['Amount', money(each.amount, each.currency)],
-          ['Sends', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed when it is approved'],
+          ['Coin amount', each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : 'Fixed on approval'],
           ['Network fee', networkFee(each)],
-          ['Rate', each.rate ? `${money(each.rate, each.currency)} for one` : null],
+          ['Rate', each.rate ? `${money(each.rate, each.currency)} per coin` : null],
           ['Sent by', each.sentBy ? (senders[each.sentBy] ?? each.sentBy) : null],
           ['Coin', coinName(each.assetSymbol, each.asset)],
           ['Chain', words(each.chain)],
           [
-            'To',
+            'Address',
             h('span', null, h('span', { class: 'mono' }, each.toAddress), ' ', copyButton(each.toAddress, 'address')),
           ],
           [
@@ -249,7 +262,7 @@ async function detail(context, kind, id) {
               : null,
           ],
           ['Reason', 'reason' in each ? each.reason : null],
-          ['What went wrong', each.failureReason],
+          ['Failure', each.failureReason],
           ['Invoice', 'invoiceId' in each ? idLink('/invoices', each.invoiceId) : null],
           ['Account', context.accounts.find((account) => account.id === each.account)?.name ?? each.account],
           ['Id', h('span', { class: 'mono' }, each.id)],
@@ -257,20 +270,14 @@ async function detail(context, kind, id) {
       ),
       h(
         'section',
-        { class: 'card', 'aria-labelledby': 'life' },
-        h('h2', { id: 'life' }, 'Its life'),
+        { class: 'card', 'aria-labelledby': 'timeline' },
+        h('h2', { id: 'timeline' }, 'Timeline'),
         historyList(each),
       ),
     ),
     chainCard(context, kind, each),
-    isToSend(context, each) ? toSend(context, each) : null,
+    toSend(context, each),
   );
-}
-
-/** Returns true if a person must send the transfer now. @param {Context} context @param {Detail} each */
-function isToSend(context, each) {
-  const isByHand = !each.sending && each.sentBy !== 'signer' && each.txid === null;
-  return context.isOperator && isByHand && ['approved', 'processing'].includes(each.status);
 }
 
 /** Describes the network fee and its source. @param {Transfer} each */
@@ -278,70 +285,6 @@ function networkFee(each) {
   if (!each.networkFeeCrypto) return null;
   const source = each.networkFeeFrom ? `, ${feeSources[each.networkFeeFrom]}` : '';
   return `${money(each.networkFeeCrypto, each.assetSymbol)}${source}`;
-}
-
-/**
- * Shows how to send the transfer: when, by whom, and the values for the wallet.
- * @param {Context} context
- * @param {Detail} each
- */
-function toSend(context, each) {
-  const { begun } = each;
-  const isOthers = begun !== null && begun.by !== context.user.email;
-  const given = toWallet(each);
-  return h(
-    'section',
-    { class: 'card', 'aria-labelledby': 'sign' },
-    h('h2', { id: 'sign' }, isOthers ? 'Somebody is sending it' : 'Send it from your wallet'),
-    begun === null
-      ? null
-      : h(
-          'p',
-          { class: 'note warn' },
-          h('strong', null, `${isOthers ? begun.by : 'You'} began to send it, `, localTime(begun.at), '.'),
-          isOthers
-            ? ' Do not send it too: ask them. Once it is out, press “Enter transaction…”.'
-            : ' Send it once only: if your wallet has sent it already, press “Enter transaction…”.',
-        ),
-    isOthers ? h('details', null, h('summary', null, 'What their wallet was given'), given) : given,
-  );
-}
-
-/** Shows the values to enter in a wallet. @param {Detail} each */
-function toWallet(each) {
-  const text =
-    each.status === 'approved'
-      ? 'Press “Begin to send…” first: from then on nobody can cancel it while you send.'
-      : each.qr
-        ? `Send exactly this amount, on ${words(each.chain)} only. Then press “Enter transaction…”.`
-        : 'Chains are simulated here, so there is no code to scan: what is really sent to this address is lost. ' +
-          'Press “Enter transaction…”.';
-  const scan = each.paymentUri
-    ? h(
-        'p',
-        { class: 'quiet' },
-        'Scan it with your wallet, or ',
-        h('a', { href: each.paymentUri }, 'open it in a wallet on this device'),
-        '.',
-      )
-    : h(
-        'p',
-        { class: 'quiet' },
-        'The code holds the address alone: there is no standard for this coin that names the amount.',
-      );
-  const copied = (/** @type {string} */ value, /** @type {string} */ name, unit = '') =>
-    h('span', null, h('span', { class: 'mono' }, value), ` ${unit} `, copyButton(value, name));
-  return h(
-    'div',
-    { class: 'stack' },
-    h('p', null, text),
-    each.qr ? [qrCode(each.qr, each.paymentUri ? 'QR code of the payment' : 'QR code of the address'), scan] : null,
-    facts(
-      ['Amount', copied(each.amountCrypto ?? '', 'amount', each.assetSymbol)],
-      ['Address', copied(each.toAddress, 'address')],
-      ['Payment link', each.paymentUri ? copied(each.paymentUri, 'payment link') : null],
-    ),
-  );
 }
 
 /** @param {Transfer} each */
@@ -361,7 +304,7 @@ function historyList(each) {
         'li',
         { class: tone },
         h('p', null, text),
-        h('p', { class: 'quiet' }, at ? localTime(at) : tone === 'good' || tone === 'now' ? null : 'Not yet'),
+        h('p', { class: 'quiet' }, at ? exactTime(at) : tone === 'good' || tone === 'now' ? null : 'Not yet'),
       ),
     ),
   );

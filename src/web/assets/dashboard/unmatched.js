@@ -11,13 +11,13 @@ import { confirmAction } from './webhooks.js';
 
 /** Reasons why a payment is unmatched. @type {Record<string, string>} */
 const reasons = {
-  unknown_address: 'The address is nobody’s: it was given out by the wallet, and not by Coffer.',
-  unquoted_coin: 'The invoice was quoted in another coin.',
-  dust: 'It is less than can be booked.',
-  too_large: 'It is more than can be booked.',
-  no_rate: 'There was no rate for the coin.',
-  coinbase: 'It was mined, not paid.',
-  unwatched: 'It came before the chain was watched: the customer may have been credited by hand.',
+  unknown_address: 'Unknown address: given out by the wallet, not by Coffer',
+  unquoted_coin: 'Not the coin that the customer chose',
+  dust: 'Too small to book',
+  too_large: 'Too large to book',
+  no_rate: 'No rate for the coin',
+  coinbase: 'Mined, not paid',
+  unwatched: 'Arrived before the chain was watched: perhaps credited by hand',
 };
 
 /** @param {Context} context */
@@ -27,24 +27,31 @@ export async function show(context) {
     label: 'Unmatched payments',
     load: (before) => operator('GET', 'unmatched-payments', undefined, { before, limit: 50, status: status || 'open' }),
     none: empty(
-      'Nothing is unmatched',
-      'Money that comes to an address without an invoice or customer to book it on waits here for you.',
+      'No unmatched payments',
+      'Payments that belong to no invoice and no customer appear here, and wait for your decision.',
     ),
     columns: /** @type {import("../shared/dom.js").Column<Unmatched>[]} */ ([
-      { name: 'Amount', end: true, cell: (one) => money(one.amountCrypto, one.assetSymbol) },
-      { name: 'Worth now', end: true, cell: (one) => (one.worthEur ? money(one.worthEur, 'EUR') : '–') },
-      { name: 'Why', cell: (one) => reasons[one.reason] ?? words(one.reason) },
       {
-        name: 'Is',
+        name: 'Amount',
+        end: true,
+        cell: (one) => [
+          h('div', null, money(one.amountCrypto, one.assetSymbol)),
+          one.worthEur ? h('div', { class: 'quiet' }, money(one.worthEur, 'EUR')) : null,
+        ],
+      },
+      { name: 'Reason', cell: (one) => reasons[one.reason] ?? words(one.reason) },
+      {
+        name: 'Status',
         cell: (one) =>
           h('div', { class: 'row' }, badge(one.outcome ?? one.state), one.livemode ? null : badge('test', 'warn')),
       },
       {
-        name: 'Came to',
-        cell: (one) =>
-          h('div', null, h('span', { class: 'mono' }, one.address), h('div', { class: 'quiet' }, words(one.chain))),
+        name: 'Address and transaction',
+        cell: (one) => [
+          h('div', null, words(one.chain), ' ', h('span', { class: 'mono' }, one.address)),
+          h('div', { class: 'quiet' }, txLink(one.explorerUrl, one.txid)),
+        ],
       },
-      { name: 'Transaction', cell: (one) => txLink(one.explorerUrl, one.txid) },
       { name: 'Seen', cell: (one) => localTime(one.seenAt) },
       { name: '', cell: (one) => buttons(context, one) },
     ]),
@@ -52,14 +59,14 @@ export async function show(context) {
   return h(
     'div',
     { class: 'page' },
-    head('Unmatched money', 'Payments that belong to no invoice and no customer. Of all accounts, live and test.'),
+    head('Unmatched payments', 'Payments without an invoice or a customer, of all accounts, live and test.'),
     filters('/unmatched', [
       {
         name: 'status',
-        label: 'Which',
+        label: 'Status',
         type: 'select',
         options: [
-          ['', 'Those that wait'],
+          ['', 'Open'],
           ['all', 'All'],
         ],
       },
@@ -76,9 +83,9 @@ function buttons(context, one) {
     const undo = async () => {
       if (
         !(await confirmAction(
-          'Undo this?',
+          'Undo this decision?',
           `${money(one.amountCrypto, one.assetSymbol)} waits for a decision again.`,
-          'Undo it',
+          'Undo decision',
         ))
       )
         return false;
@@ -88,15 +95,15 @@ function buttons(context, one) {
       'div',
       { class: 'stack' },
       note ? h('p', { class: 'quiet' }, note) : null,
-      one.canBeUndone ? actionButton(context, 'Undo…', 'It is undone.', undo, 'small') : null,
+      one.canBeUndone ? actionButton(context, 'Undo decision…', 'Decision undone.', undo, 'small') : null,
     );
   }
   return h(
     'div',
     { class: 'row' },
     h('button', { type: 'button', class: 'small', onclick: () => assign(context, one) }, 'Assign…'),
-    h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'return') }, 'Paid back…'),
-    h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'dismiss') }, 'Leave it…'),
+    h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'return') }, 'Mark returned…'),
+    h('button', { type: 'button', class: 'small', onclick: () => resolve(context, one, 'dismiss') }, 'Dismiss…'),
   );
 }
 
@@ -104,7 +111,7 @@ function buttons(context, one) {
 const description = (one) =>
   facts(
     ['Amount', money(one.amountCrypto, one.assetSymbol)],
-    ['Worth now', one.worthEur ? money(one.worthEur, 'EUR') : null],
+    ['Value now', one.worthEur ? money(one.worthEur, 'EUR') : null],
     ['Address', h('span', null, h('span', { class: 'mono' }, one.address), ' ', copyButton(one.address, 'address'))],
     ['Chain', words(one.chain)],
   );
@@ -112,20 +119,20 @@ const description = (one) =>
 /** @param {Context} context @param {Unmatched} one */
 async function assign(context, one) {
   const candidate = one.candidate;
-  const done = await ask('Whom is it for?', (/** @type {(answer: boolean) => void} */ close) => [
+  const done = await ask('Assign this payment', (/** @type {(answer: boolean) => void} */ close) => [
     description(one),
-    h('p', null, 'It counts as paid when it was seen, and is booked as if it had come to the right place.'),
+    h('p', null, 'The payment is booked with the time at which it was seen.'),
     form({
       fields: [
         {
           name: 'invoice',
           label: 'Invoice id',
           value: candidate && 'invoice' in candidate ? (candidate.invoice ?? '') : '',
-          hint: candidate ? 'It came to the address of this one.' : 'Or leave it empty and name a customer.',
+          hint: candidate ? 'The payment arrived at this invoice’s address.' : 'Leave empty to assign it to a customer.',
         },
         {
           name: 'account',
-          label: 'Or the customer’s account',
+          label: 'Customer’s account',
           type: 'select',
           value: candidate?.account ?? '',
           options: [
@@ -133,9 +140,9 @@ async function assign(context, one) {
             ...context.accounts.map(({ id, name }) => /** @type {[string, string]} */ ([id, name])),
           ],
         },
-        { name: 'customer', label: 'And the customer’s reference', value: candidate?.customer ?? '' },
+        { name: 'customer', label: 'Customer reference', value: candidate?.customer ?? '' },
       ],
-      submit: 'Assign it',
+      submit: 'Assign payment',
       cancel: () => close(false),
       send: async ({ invoice, account, customer }) => {
         await operator(
@@ -148,7 +155,7 @@ async function assign(context, one) {
     }),
   ]);
   if (!done) return;
-  toast('It is assigned.');
+  toast('Payment assigned.');
   await context.reload();
 }
 
@@ -156,24 +163,24 @@ async function assign(context, one) {
 async function resolve(context, one, how) {
   const isReturn = how === 'return';
   const done = await ask(
-    isReturn ? 'You paid it back' : 'Nothing is to be done',
+    isReturn ? 'Mark as returned' : 'Dismiss this payment?',
     (/** @type {(answer: boolean) => void} */ close) => [
       description(one),
       h(
         'p',
         null,
         isReturn
-          ? 'Send it from your own wallet first. Coffer notes the transaction; it sends nothing itself.'
-          : 'The money stays in your wallet, and is booked nowhere. You can undo this.',
+          ? 'Send the amount back from your own wallet first. Coffer records the transaction and sends nothing.'
+          : 'The money stays in your wallet and is not booked. You can undo this.',
       ),
       form({
         fields: isReturn
           ? [
-              { name: 'returnTxid', label: 'Transaction that paid it back', required: true },
+              { name: 'returnTxid', label: 'Transaction of the return', required: true },
               { name: 'note', label: 'Note' },
             ]
-          : [{ name: 'note', label: 'Why', required: true }],
-        submit: isReturn ? 'Note it as paid back' : 'Leave it',
+          : [{ name: 'note', label: 'Reason', required: true }],
+        submit: isReturn ? 'Mark returned' : 'Dismiss payment',
         cancel: () => close(false),
         send: async (values) => {
           await operator(
@@ -187,6 +194,6 @@ async function resolve(context, one, how) {
     ],
   );
   if (!done) return;
-  toast('It is noted.');
+  toast(isReturn ? 'Payment marked as returned.' : 'Payment dismissed.');
   await context.reload();
 }

@@ -1,6 +1,6 @@
 // The sandbox's controls: clock, webhook target, faults and reset.
 
-import { ask as dialog, copyButton, fill, h, root, toast, localTime } from '../shared/dom.js';
+import { ask as dialog, copyButton, exactTime, fill, h, root, toast } from '../shared/dom.js';
 import { request, runDisabled } from './ask.js';
 
 /** @typedef {import("controls").components["schemas"]["SandboxState"]} State */
@@ -51,7 +51,7 @@ export function clock() {
       toast('The clock is moved, and all that fell due is done.');
     });
   listeners.push(({ time, frozen }) => {
-    fill(shown, 'It is ', localTime(time), frozen ? ', and it stands still.' : ' here.');
+    fill(shown, 'It is ', exactTime(time), frozen ? ', and it stands still.' : ' here.');
     freeze.dataset.frozen = String(frozen);
     freeze.textContent = frozen ? 'Let it run' : 'Stop the clock';
     const now = document.getElementById('now');

@@ -5,6 +5,7 @@
 
 import { ask, h, root, withLocalTimes } from './dom.js';
 import { parse } from './json.js';
+import { setServerTime } from './time.js';
 
 /** @typedef {import("./dom.js").Child} Child */
 
@@ -51,6 +52,7 @@ export async function request(method, path, body, headers = {}) {
   } catch {
     throw new ApiError(0, {});
   }
+  if (path.startsWith('dashboard/')) setServerTime(answer.headers.get('date'));
   const text = await answer.text();
   let json = null;
   try {

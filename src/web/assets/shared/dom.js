@@ -3,87 +3,20 @@
 // Invariant: server data is inserted as text, never as markup. Links lead only to this service, to websites or to known
 // apps. Scripts do not compute with money: amounts are the server's texts.
 
-/** @typedef {Node | string | number | null | undefined | false | readonly unknown[]} Child a list is of children */
-/** @typedef {Record<string, unknown>} Props */
+import { add, h, s } from './element.js';
+import { exactText, keepTimesTrue, localText, timeText } from './time.js';
+import { tipOnDemand } from './tip.js';
 
+export { add, fill, h, isSafe, s } from './element.js';
+export { table } from './table.js';
+
+/** @typedef {import("./element.js").Child} Child */
+/** @typedef {import("./element.js").Props} Props */
 /**
- * Creates an element. A function property whose name begins with `on` is an event listener. `true` is an attribute
- * without a value; `false`, `null` and `undefined` add none. `value`, `checked` and `selected` are set as properties.
- * @template {keyof HTMLElementTagNameMap} T
- * @param {T} tag
- * @param {Props | null} [props]
- * @param {...Child} children
- * @returns {HTMLElementTagNameMap[T]}
+ * A column of a table.
+ * @template Row
+ * @typedef {import("./table.js").Column<Row>} Column
  */
-export function h(tag, props, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(props ?? {})) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith('on')) {
-      if (typeof value !== 'function') throw new Error(`${name} must be a function`);
-      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-    } else if (['value', 'checked', 'selected', 'indeterminate'].includes(name)) {
-      Object.assign(element, { [name]: value });
-    } else if (['href', 'src', 'action'].includes(name)) {
-      if (isSafe(String(value))) element.setAttribute(name, String(value));
-    } else {
-      element.setAttribute(name, value === true ? '' : String(value));
-    }
-  }
-  add(element, children);
-  return element;
-}
-
-/**
- * Creates an SVG element.
- * @param {string} tag
- * @param {Props | null} [props]
- * @param {...Child} children
- */
-export function s(tag, props, ...children) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(props ?? {})) element.setAttribute(name, String(value));
-  add(element, children);
-  return element;
-}
-
-/** URL schemes that open authenticators and wallets. */
-const apps = ['otpauth:', 'bitcoin:', 'litecoin:', 'dogecoin:', 'ethereum:', 'solana:'];
-
-/**
- * Returns true if a URL leads to this service, a website or a known app. `javascript:` URLs do not.
- * @param {string} url
- */
-export function isSafe(url) {
-  try {
-    return ['http:', 'https:', 'blob:', ...apps].includes(new URL(url, document.baseURI).protocol);
-  } catch {
-    return false;
-  }
-}
-
-/**
- * Appends children. Skips empty ones and flattens lists.
- * @param {Node} element
- * @param {Child[]} children
- */
-export function add(element, children) {
-  for (const child of children) {
-    if (child === null || child === undefined || child === false) continue;
-    if (Array.isArray(child)) add(element, child);
-    else element.appendChild(child instanceof Node ? child : document.createTextNode(String(child)));
-  }
-}
-
-/**
- * Replaces all children of an element.
- * @param {Element} element
- * @param {...Child} children
- */
-export function fill(element, ...children) {
-  element.replaceChildren();
-  add(element, children);
-}
 
 /** Root URL of the service, which may be below a path of another server: `../../../` from this file. */
 export const root = new URL('../../../', import.meta.url);
@@ -101,17 +34,31 @@ export function money(amount, currency) {
   return currency ? `${text}\u00a0${currency}` : text;
 }
 
-const moments = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 const days = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 
 /**
- * Formats a time in local time. The element's title is the exact time in UTC.
+ * Formats a time: relative within a day, otherwise as a local date with its time. Shows the exact time, local and in
+ * UTC, on hover and focus.
  * @param {string | null | undefined} moment
  * @returns {Node}
  */
 export function localTime(moment) {
   if (!moment) return document.createTextNode('–');
-  return h('time', { datetime: moment, title: moment, class: 'number' }, moments.format(new Date(moment)));
+  keepTimesTrue();
+  return timeElement(moment, timeText(moment), { 'data-live': true });
+}
+
+/** Formats a time as a local date with its time in seconds. @param {string} moment */
+export const exactTime = (moment) => timeElement(moment, localText(moment), {});
+
+/** @param {string} moment @param {string} text @param {Props} props */
+function timeElement(moment, text, props) {
+  tipOnDemand();
+  return h(
+    'time',
+    { datetime: moment, class: 'number', tabindex: '0', 'data-tip': exactText(moment), ...props },
+    text,
+  );
 }
 
 /**
@@ -121,7 +68,7 @@ export function localTime(moment) {
  */
 export function withLocalTimes(text) {
   const parts = text.split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/);
-  return parts.map((part, at) => (at % 2 === 1 ? localTime(part) : part));
+  return parts.map((part, at) => (at % 2 === 1 ? exactTime(part) : part));
 }
 
 /**
@@ -244,69 +191,6 @@ export function facts(...entries) {
  */
 export function empty(title, text, ...actions) {
   return h('div', { class: 'empty' }, h('h2', null, title), h('p', null, text), actions);
-}
-
-/**
- * A column of a table.
- * @template Row
- * @typedef {{ name: string, cell: (row: Row) => Child, end?: boolean }} Column
- */
-
-/** Minimum width of a readable table, in pixels. */
-const TABLE_WIDTH_MIN = 560;
-
-/**
- * Creates a table. In a narrow place, as on a phone, its rows become cards. `label` is its name for screen readers.
- * @template Row
- * @param {string} label
- * @param {Column<Row>[]} columns
- * @param {Row[]} rows
- * @returns {{ element: HTMLElement, append: (rows: Row[]) => void }}
- */
-export function table(label, columns, rows) {
-  const body = h('tbody', { role: 'rowgroup' });
-  const names = columns.map((column) =>
-    h(
-      'th',
-      { role: 'columnheader', scope: 'col', class: column.end ? 'end' : null },
-      column.name || h('span', { class: 'visually-hidden' }, 'Actions'),
-    ),
-  );
-  const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
-  const card = h(
-    'div',
-    { class: 'card table', tabindex: '0', role: 'group', 'aria-label': label },
-    h('table', { role: 'table', 'aria-label': label }, head, body),
-  );
-  function fit() {
-    card.classList.remove('rows');
-    card.classList.toggle('rows', card.clientWidth < TABLE_WIDTH_MIN || card.scrollWidth > card.clientWidth);
-  }
-  /** @param {Row[]} more */
-  const append = (more) => {
-    add(
-      body,
-      more.map((row) =>
-        h(
-          'tr',
-          { role: 'row' },
-          columns.map((column) =>
-            h(
-              'td',
-              { role: 'cell', 'data-label': column.name || null, class: column.end ? 'end number' : null },
-              h('div', null, column.cell(row)),
-            ),
-          ),
-        ),
-      ),
-    );
-    if (card.isConnected) fit();
-  };
-  append(rows);
-  // The height of this element never changes, so `fit` does not trigger the observer again.
-  const width = h('div');
-  new ResizeObserver(fit).observe(width);
-  return { element: h('div', null, width, card), append };
 }
 
 /**
