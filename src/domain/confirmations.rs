@@ -9,11 +9,11 @@ use super::fields::{Schema, view};
 pub use tiers::{ConfirmationTier, ConfirmationTiers};
 
 view! {
-    /// Progress on the chain; empty for a simulated chain or one without a node.
+    /// Progress on the chain; empty for a chain without a node, and in test mode outside a sandbox.
     #[derive(Clone, Debug, Default, PartialEq, Eq)]
     pub OnChain {
         /// Confirmations, 1 for a transaction in the newest block, 0 for one in no block; null once it is confirmed
-        /// or gone, and on simulated chains.
+        /// or gone, and in test mode outside a sandbox.
         confirmations: Option<u32>;
         /// Confirmations that it needs, or final for a final block; null if confirmations is null.
         confirmations_needed: Option<Depth>;
@@ -47,6 +47,17 @@ impl OnChain {
     }
 }
 
+/// Height of the newest block of every simulated chain. It never changes: a payment that gets more confirmations moves
+/// to a lower block.
+pub const SIMULATED_HEIGHT: u32 = 1_000_000;
+
+/// Returns the height of the block of a simulated chain that has this number of confirmations; `None` for zero, which
+/// is in no block.
+pub fn simulated_block_height(confirmations: u32) -> Option<u32> {
+    let below_newest = confirmations.checked_sub(1)?;
+    SIMULATED_HEIGHT.checked_sub(below_newest)
+}
+
 /// Returns the number of confirmations of a payment in a block at this height. The block itself is the first
 /// confirmation.
 ///
@@ -72,7 +83,10 @@ pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<
 
 #[cfg(test)]
 mod tests {
-    use super::{Chain, Depth, OnChain, block_confirmations, is_deep_enough};
+    use super::{
+        Chain, Depth, OnChain, SIMULATED_HEIGHT, block_confirmations, is_deep_enough,
+        simulated_block_height,
+    };
 
     #[test]
     fn block_of_a_payment_is_its_first_confirmation() {
@@ -94,6 +108,17 @@ mod tests {
                 "{needed:?} {height} {cursor} {complete:?}"
             );
         }
+    }
+
+    #[test]
+    fn block_of_a_simulated_chain_has_its_confirmations() {
+        for confirmations in [1, 2, 3, 100_000, SIMULATED_HEIGHT] {
+            let height = simulated_block_height(confirmations);
+            let found = height.map(|height| block_confirmations(height, SIMULATED_HEIGHT));
+            assert_eq!(found, Some(confirmations));
+        }
+        assert_eq!(simulated_block_height(0), None);
+        assert_eq!(simulated_block_height(u32::MAX), None);
     }
 
     #[test]

@@ -36,6 +36,11 @@ pub(super) fn event(name: &str, id: &str, data: &str) -> String {
     format!("event: {name}\nid: {id}\ndata: {data}\n\n")
 }
 
+/// Formats an event that a client which reconnects does not name. `data` must be a single line.
+pub(super) fn event_without_id(name: &str, data: &str) -> String {
+    format!("event: {name}\ndata: {data}\n\n")
+}
+
 fn live_stream(front: Arc<Front>, mut source: impl EventSource) -> LiveStream {
     LiveStream(Box::pin(async move {
         let next = tokio::time::timeout(HEARTBEAT_PAUSE, source.next());

@@ -213,6 +213,11 @@ impl Front {
         RequestId { process: self.process, number: self.requests.fetch_add(1, Ordering::Relaxed) }
     }
 
+    /// Returns the id of a run of the sandbox, by its number in this process.
+    pub(super) fn run_id(&self, number: u64) -> String {
+        format!("run_{:08x}{number:08x}", self.process)
+    }
+
     /// Returns the OpenAPI document with the operations of every server. The first call creates the document.
     pub(super) fn interface_document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, DocumentKind::Interface).into();

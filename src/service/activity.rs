@@ -7,6 +7,7 @@
 //! them.
 
 use super::{Error, Service};
+use crate::domain::render::activity::RunCause;
 use crate::domain::time::Time;
 use crate::store::{Changes, events};
 use std::collections::VecDeque;
@@ -42,8 +43,24 @@ pub struct Activity {
 struct StoredEntries {
     entries: VecDeque<SizedEntry>,
     bytes: usize,
-    /// Number of the newest entry, counted from 1.
+    /// Number of the newest entry, counted from 1. It continues in the next run.
     newest: u64,
+    run: Run,
+}
+
+/// A run of the sandbox: the time from a start, reset or restore to the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Number of the run in this process, from 0.
+    pub number: u64,
+    /// Beginning of the run.
+    pub cause: RunCause,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        Run { number: 0, cause: RunCause::Start }
+    }
 }
 
 #[derive(Clone)]
@@ -80,6 +97,8 @@ pub struct Call {
     pub ms: i64,
     /// The API key that the client sent.
     pub key: Option<String>,
+    /// Headers that the response depends on, with credentials already hidden.
+    pub headers: Vec<(&'static str, String)>,
     /// Body of the request.
     pub sent: RecordedBody,
     /// Body of the response.
@@ -154,6 +173,8 @@ impl ActivityEntry {
 
 /// The next item for a listener.
 pub enum ListenerItem {
+    /// A run that the listener does not know, and the number before its oldest stored entry.
+    Run(Run, u64),
     /// An entry and its number.
     Happened(u64, Arc<ActivityEntry>),
     /// Number of the last removed entry, and count of entries that the listener missed.
@@ -191,20 +212,35 @@ impl Activity {
         }
     }
 
+    /// Begins another run: removes all entries, and tells the listeners.
+    pub fn begin_run(&self, cause: RunCause) {
+        let mut kept = self.lock();
+        kept.entries.clear();
+        kept.bytes = 0;
+        kept.run = Run { number: kept.run.number.saturating_add(1), cause };
+        drop(kept);
+        if let Some(wake) = self.wake.get() {
+            wake();
+        }
+    }
+
     /// Registers a listener. Each entry that is added later wakes all listeners. The first call stores the callback
     /// that `wake` returns. Later calls do not call `wake`.
     pub fn register_listener(&self, wake: impl FnOnce() -> WakeCallback) {
         self.wake.get_or_init(wake);
     }
 
-    /// Returns the item after entry number `last`. `None` if there is no later entry.
+    /// Returns the item after entry number `last`. `None` if there is no later entry. If `run` is not the number of the
+    /// present run, the item is this run.
     ///
     /// A `last` above the newest number comes from an earlier process. The listener then starts at the oldest stored
     /// entry.
-    pub fn item_after(&self, last: u64) -> Option<ListenerItem> {
+    pub fn item_after(&self, last: u64, run: Option<u64>) -> Option<ListenerItem> {
         let kept = self.lock();
-        let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
-        let before_oldest = kept.newest.saturating_sub(count);
+        let before_oldest = kept.before_oldest();
+        if run != Some(kept.run.number) {
+            return Some(ListenerItem::Run(kept.run, before_oldest));
+        }
         let last = if last > kept.newest { before_oldest } else { last };
         if last < before_oldest {
             let missed = before_oldest.saturating_sub(last);
@@ -217,13 +253,19 @@ impl Activity {
 
     /// Returns the number of the oldest stored entry, minus one.
     pub fn number_before_oldest(&self) -> u64 {
-        let kept = self.lock();
-        let count = u64::try_from(kept.entries.len()).unwrap_or(u64::MAX);
-        kept.newest.saturating_sub(count)
+        self.lock().before_oldest()
     }
 
     fn lock(&self) -> MutexGuard<'_, StoredEntries> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl StoredEntries {
+    /// Returns the number of the oldest stored entry, minus one.
+    fn before_oldest(&self) -> u64 {
+        let count = u64::try_from(self.entries.len()).unwrap_or(u64::MAX);
+        self.newest.saturating_sub(count)
     }
 }
 
@@ -253,11 +295,14 @@ impl Service {
 #[expect(clippy::panic, reason = "a test fails by panicking")]
 mod tests {
     use super::{
-        Activity, ActivityEntry, Call, LIMITS_WITHOUT_LISTENER, ListenerItem, RecordedBody,
+        Activity, ActivityEntry, Call, LIMITS_WITHOUT_LISTENER, ListenerItem, RecordedBody, Run,
+        RunCause,
     };
     use crate::domain::time::Time;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    const FIRST_RUN: Option<u64> = Some(0);
 
     fn call_with_body_size(bytes: usize) -> ActivityEntry {
         ActivityEntry::Call(Call {
@@ -269,6 +314,7 @@ mod tests {
             status: 200,
             ms: 0,
             key: None,
+            headers: Vec::new(),
             sent: RecordedBody::default(),
             answered: RecordedBody::from_bytes(&vec![b'x'; bytes]),
         })
@@ -285,16 +331,20 @@ mod tests {
     #[test]
     fn stored_entries_are_limited_by_count_and_bytes() {
         let activity = Activity::default();
-        assert!(activity.item_after(0).is_none());
+        assert!(activity.item_after(0, FIRST_RUN).is_none());
         for _ in 0..1000 {
             activity.add(call_with_body_size(10));
         }
         assert_eq!(activity.lock().entries.len(), LIMITS_WITHOUT_LISTENER.entries);
-        assert!(matches!(activity.item_after(0), Some(ListenerItem::Missed(936, 936))));
-        assert_eq!(number_of_entry(activity.item_after(936)), 937);
-        assert_eq!(number_of_entry(activity.item_after(999)), 1000);
-        assert!(activity.item_after(1000).is_none());
-        assert_eq!(number_of_entry(activity.item_after(5000)), 937, "of an earlier process");
+        assert!(matches!(activity.item_after(0, FIRST_RUN), Some(ListenerItem::Missed(936, 936))));
+        assert_eq!(number_of_entry(activity.item_after(936, FIRST_RUN)), 937);
+        assert_eq!(number_of_entry(activity.item_after(999, FIRST_RUN)), 1000);
+        assert!(activity.item_after(1000, FIRST_RUN).is_none());
+        assert_eq!(
+            number_of_entry(activity.item_after(5000, FIRST_RUN)),
+            937,
+            "of an earlier process"
+        );
         for _ in 0..100 {
             activity.add(call_with_body_size(100_000));
         }
@@ -318,5 +368,22 @@ mod tests {
         assert_eq!((woken.load(Ordering::SeqCst), activity.number_before_oldest()), (300, 0));
         (0..10_000).for_each(|_| activity.add(call_with_body_size(10)));
         assert_eq!(activity.number_before_oldest(), 10_300 - 512);
+    }
+    #[test]
+    fn new_run_is_told_before_its_entries() {
+        let activity = Activity::default();
+        activity.add(call_with_body_size(10));
+        let started = Run { number: 0, cause: RunCause::Start };
+        assert!(
+            matches!(activity.item_after(0, None), Some(ListenerItem::Run(run, 0)) if run == started)
+        );
+        activity.begin_run(RunCause::Reset);
+        activity.add(call_with_body_size(10));
+        let reset = Run { number: 1, cause: RunCause::Reset };
+        assert!(
+            matches!(activity.item_after(1, FIRST_RUN), Some(ListenerItem::Run(run, 1)) if run == reset)
+        );
+        assert_eq!(number_of_entry(activity.item_after(1, Some(1))), 2);
+        assert!(activity.item_after(2, Some(1)).is_none());
     }
 }

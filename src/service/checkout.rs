@@ -20,6 +20,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::{Reader, accounts, invoices, payments, quotes};
+use serde_json::value::to_raw_value;
 use std::sync::Arc;
 
 /// Data of an invoice for its checkout page.
@@ -54,7 +55,7 @@ pub struct CheckoutState {
     pub invoice: String,
     /// The state as JSON.
     pub json: Json,
-    /// Hash of the JSON, 16 hex digits.
+    /// Hash of the JSON and, in a sandbox, of the payments' confirmations: 16 hex digits.
     pub version: String,
 }
 
@@ -138,7 +139,7 @@ impl Service {
                 url: self.links.checkout_url(&id),
                 unconfirmed: self.unconfirmed_payments(db, &invoice)?,
                 is_for_tests: self.has_test_coins(db, mode, chain)?,
-                version: render_checkout_state(&invoice)?.version,
+                version: self.render_checkout_state(db, &invoice)?.version,
                 invoice,
             })
         })
@@ -151,8 +152,10 @@ impl Service {
     /// `not_found` both for an unknown invoice and for a wrong token.
     pub fn checkout_state(&self, id: &str, token: &str) -> Result<CheckoutState, Error> {
         let id = self.check_token(id, token)?;
-        let invoice = self.read(|db| invoices::by_id(db, &id)?.ok_or_else(invoice_not_found))?;
-        render_checkout_state(&invoice)
+        self.read_snapshot(|db| {
+            let invoice = invoices::by_id(db, &id)?.ok_or_else(invoice_not_found)?;
+            self.render_checkout_state(db, &invoice)
+        })
     }
 
     /// Selects the coin for the customer.
@@ -195,19 +198,38 @@ impl Service {
         self.simulate_payment(now, &customer, &id, case, None).await.map(drop)
     }
 
-    /// Returns the newest unconfirmed payments of an invoice on a real chain, oldest first.
+    /// Returns the newest unconfirmed payments of an invoice, oldest first.
     fn unconfirmed_payments(
         &self,
         db: &Reader<'_>,
         invoice: &Invoice,
     ) -> Result<Vec<(Payment, OnChain)>, Error> {
-        if self.is_simulated(invoice.mode) {
-            return Ok(Vec::new());
-        }
         let mut seen = payments::newest_unconfirmed(db, invoice.seq, UNCONFIRMED_MAX)?;
         seen.reverse();
         let on_chain = self.on_chain_reader().read_states(db, &seen)?;
         Ok(seen.into_iter().zip(on_chain).collect())
+    }
+
+    /// Returns the checkout state of an invoice. Listeners receive this state after each change.
+    ///
+    /// In a sandbox each confirmation of a payment is such a change, because it is set by a request. On a real chain a
+    /// new block writes nothing, and pages ask for the confirmations.
+    fn render_checkout_state(
+        &self,
+        db: &Reader<'_>,
+        invoice: &Invoice,
+    ) -> Result<CheckoutState, Error> {
+        let json = render::checkout_state(invoice)?;
+        let mut version = render::content_version(&json);
+        if self.is_simulated(invoice.mode) {
+            for (_, on_chain) in self.unconfirmed_payments(db, invoice)? {
+                if let Some(count) = on_chain.confirmations.filter(|count| *count > 0) {
+                    let seen = format!("{version} {count}");
+                    version = render::content_version(&to_raw_value(&seen)?);
+                }
+            }
+        }
+        Ok(CheckoutState { invoice: invoice.id.clone(), version, json })
     }
 
     /// Returns `true` if this token opens the checkout of this invoice.
@@ -231,12 +253,6 @@ impl Service {
             .filter(|id| self.links.is_checkout_token(id, token))
             .ok_or_else(invoice_not_found)
     }
-}
-
-/// Returns the checkout state of an invoice. Listeners receive this state after each change.
-pub(super) fn render_checkout_state(invoice: &Invoice) -> Result<CheckoutState, Error> {
-    let json = render::checkout_state(invoice)?;
-    Ok(CheckoutState { invoice: invoice.id.clone(), version: render::content_version(&json), json })
 }
 
 /// Returns the remaining amount of an invoice that is partly paid, at the rate and precision of its quote.

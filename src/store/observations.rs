@@ -64,6 +64,10 @@ commands! {
     pub fn set_earlier_seen_at(tx, seq: i64, seen_at: Time) =
         "update observations set seen_at = :seen_at where seq = :seq and seen_at > :seen_at";
 
+    /// Removes a seen observation from its block.
+    pub fn remove_from_block(tx, seq: i64) =
+        "update observations set block_height = null, block_hash = null where seq = :seq and state = 'seen'";
+
     /// Stores the block that contains an observation.
     pub fn put_in_block(tx, seq: i64, block: &Block) =
         "update observations set block_height = :height, block_hash = :hash, vanished_at = null, \

@@ -32,7 +32,7 @@ const PAYMENTS_SEEN: Component = Component::Other {
             }
         ]
     }),
-    example: r#"{"id":"01a1fd71-e3f0-740f-bd59-25d40e11c67b","txid":"040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2","state":"seen"}"#,
+    example: r#"{"id":"01a1fd71-e3f0-740f-bd59-25d40e11c67b","txid":"040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2","state":"seen","confirmations":0,"confirmationsNeeded":3}"#,
     parts: &[&SandboxPaymentSeenView::COMPONENT],
 };
 
@@ -62,7 +62,7 @@ const MOVE_PAYMENT: Operation = Operation {
     method: "POST",
     path: "/sandbox/payments/{id}",
     tag: Tag::SandboxMoney,
-    summary: "Confirms, drops, orphans or replaces a payment, or shows a dropped one again.",
+    summary: "Confirms, drops, orphans or replaces a payment, shows a dropped one again, or gives it confirmations.",
     body: Body::required(&SandboxPaymentState::COMPONENT),
     answers: &[Answer::ok("The payment.", &SandboxPaymentSeenView::COMPONENT)],
     refusals: &[RefusalCode::InvalidTransition],

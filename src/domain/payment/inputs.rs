@@ -1,6 +1,8 @@
 //! Request bodies for payments on simulated chains.
 
-use crate::domain::fields::rule::{DescribedRule, FlagRule, ListRule, choice, described, integer};
+use crate::domain::fields::rule::{
+    DescribedRule, FlagRule, ListRule, OrNull, choice, described, integer,
+};
 use crate::domain::fields::text_rule::{TextRule, text};
 use crate::domain::fields::{Fields, Keywords, Rule, Schema, input, schema, schema_from_keywords};
 use crate::domain::observation::OUTPUTS_MAX;
@@ -11,6 +13,9 @@ use serde_json::{Number, Value, json};
 /// Highest accepted position of an output or a log in its transaction.
 const POSITION_MAX: i64 = 0x7fff_ffff;
 
+/// Largest number of confirmations of a payment on a simulated chain.
+const CONFIRMATIONS_MAX: i64 = 100_000;
+
 text_enum! {
     /// Step of a payment on its simulated chain.
     pub enum SandboxPaymentStep {
@@ -20,7 +25,7 @@ text_enum! {
         Confirmed = "confirmed",
         /// The payment disappears from its chain.
         Dropped = "dropped",
-        /// A reorg removes the payment's block, and the payment is seen again.
+        /// A reorg removes the payment's block: the payment is seen again, without confirmations.
         Orphaned = "orphaned",
         /// Another transaction replaces the payment's transaction.
         Replaced = "replaced",
@@ -88,11 +93,18 @@ input! {
 }
 
 input! {
-    /// Change of a payment on its simulated chain.
-    pub SandboxPaymentState, checked state, amount, txid; unknown refused {
+    /// Change of a payment on its simulated chain: exactly one of state and confirmations; null means absent.
+    pub SandboxPaymentState, checked state, confirmations, amount, txid; unknown refused, besides {
+        "oneOf": [
+            { "required": ["state"], "properties": { "state": { "type": "string" } } },
+            { "required": ["confirmations"], "properties": { "confirmations": { "type": "integer" } } }
+        ]
+    } {
         /// confirmed, dropped, orphaned (its block was reorganised away, so it is seen again), replaced (dropped, and
         /// another one in its place), or seen (a dropped one returns).
-        required state: SandboxPaymentStep = choice().required_or("must be one of seen, confirmed, dropped, orphaned, replaced"), "confirmed";
+        optional state: SandboxPaymentStep = OrNull(choice()), "confirmed";
+        /// Number of confirmations of a seen payment, not fewer than it has. As many as it needs confirm it.
+        optional confirmations: i64 = OrNull(integer(0..=CONFIRMATIONS_MAX));
         /// Amount of the payment that replaces this one, in whole coins; default: the same.
         optional amount: String = CoinAmountRule;
         /// Transaction id of the replacement; default: a new one.

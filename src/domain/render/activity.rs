@@ -1,16 +1,30 @@
 //! JSON of the activity in a sandbox: calls, events and delivery attempts.
 
 use crate::domain::fields::{Component, Schema, schema, view};
+use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+text_enum! {
+    /// Beginning of a sandbox's run.
+    pub enum RunCause {
+        /// The sandbox was started.
+        Start = "start",
+        /// The sandbox was reset.
+        Reset = "reset",
+        /// A snapshot was restored.
+        Restore = "restore",
+    }
+}
+
 /// One item of the activity in a sandbox.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum ActivityView<'a> {
+    Run(RunView),
     Call(CallView<'a>),
     Event(EventActivityView<'a>),
     Delivery(AttemptView<'a>),
@@ -21,14 +35,20 @@ impl<'a> ActivityView<'a> {
     /// Component of the OpenAPI document.
     pub(crate) const COMPONENT: Component = Component::OneOf {
         name: "SandboxActivity",
-        about: "A call, an event, an attempt to deliver, or a gap.",
+        about: "A run, a call, an event, an attempt to deliver, or a gap.",
         choices: &[
+            &Component::Inline(&RunView::OBJECT),
             &Component::Inline(&CallView::OBJECT),
             &Component::Inline(&EventActivityView::OBJECT),
             &Component::Inline(&AttemptView::OBJECT),
             &Component::Inline(&MissedView::OBJECT),
         ],
     };
+
+    /// Returns the item of a run with this id.
+    pub(crate) fn from_run(run: String, cause: RunCause) -> ActivityView<'a> {
+        ActivityView::Run(RunView { kind: "run", run, cause })
+    }
 
     /// Returns the item of an event with this JSON.
     pub(crate) fn from_event(event: &'a RawValue) -> ActivityView<'a> {
@@ -43,6 +63,7 @@ impl<'a> ActivityView<'a> {
     /// Returns the value of the field `kind`.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
+            ActivityView::Run(view) => view.kind,
             ActivityView::Call(view) => view.kind,
             ActivityView::Event(view) => view.kind,
             ActivityView::Delivery(view) => view.kind,
@@ -56,6 +77,17 @@ const HTTP_STATUS: Schema = schema!({ "type": "integer", "minimum": 100, "maximu
 
 /// Schema of a positive whole number.
 const POSITIVE: Schema = schema!({ "type": "integer", "minimum": 1 });
+
+view! {
+    /// The run of the sandbox, first in each stream, and again when the sandbox is reset or a snapshot is restored.
+    pub(crate) RunView {
+        kind: &'static str [schema!({ "type": "string", "const": "run" })] = "run";
+        /// Id of the run. Another id means that all earlier activity and data are gone.
+        run: String [schema!({ "type": "string", "pattern": "^run_[0-9a-f]{16}$" })] = "run_5b24d10800000000";
+        /// Beginning of the run.
+        cause: RunCause = "start";
+    }
+}
 
 view! {
     /// An answered call. Calls that load files of pages are left out.
@@ -77,6 +109,9 @@ view! {
         ms: i64 [Schema::COUNT] = 1;
         /// Key of the call: a known key of the sandbox, or the last four characters.
         key: Option<&'a str> = "sk_test_sandbox";
+        /// Headers that a command needs to repeat the call: key or cookie, Idempotency-Key, Content-Type. Secrets other
+        /// than the sandbox's own keys are hidden.
+        headers: BTreeMap<&'static str, Cow<'a, str>> = { "X-API-Key": "sk_test_sandbox" };
         /// Body of the request, without passwords and private keys.
         sent: BodyView<'a> = { "text": "", "cut": false };
         /// Body of the answer.

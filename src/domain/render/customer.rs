@@ -140,7 +140,7 @@ view! {
         /// Time of its confirmation, in UTC; null while it is not confirmed.
         confirmed_at: Option<Time> = "2026-11-21T09:31:12.400Z";
         /// Confirmations, 1 for a transaction in the newest block, 0 for one in no block; null once it is confirmed
-        /// or gone, and on simulated chains.
+        /// or gone, and in test mode outside a sandbox.
         confirmations: Option<u32> = null;
         /// Number of confirmations that the payment needs, or final if its block must be final; null if confirmations is null.
         confirmations_needed: Option<Depth> = null;

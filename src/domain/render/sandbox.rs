@@ -4,6 +4,7 @@
 
 use crate::domain::account::{AccountStatus, WebhookEndpoint};
 use crate::domain::asset::{Chain, Mode};
+use crate::domain::chain::Depth;
 use crate::domain::event::{EventType, WebhookFormat};
 use crate::domain::fields::{Schema, ViewField, schema, view};
 use crate::domain::money::Cents;
@@ -164,6 +165,10 @@ view! {
         txid: &'a str = "040ffd5925d40e11c67b7238a7fc9957850b8b9a46e9729fab88c24d6a98aff2";
         /// Present state of the payment or deposit; own for our own money, unmatched for money without a recipient.
         state: &'static str [Schema::Choice(&SHOWN_STATES)] = "seen";
+        /// Confirmations, 0 for a payment in no block; null once it is confirmed or gone.
+        confirmations: Option<u32> = 0;
+        /// Confirmations that it needs, or final for a final block; null if confirmations is null.
+        confirmations_needed: Option<Depth> = 3;
     }
 }
 

@@ -19,6 +19,9 @@ use hyper::{HeaderMap, Uri};
 /// Header of calls that `/sandbox/stream` must not report. The sandbox's page sends this header.
 const UNREPORTED_HEADER: &str = "x-coffer-untold";
 
+/// Text in place of a credential.
+const HIDDEN: &str = "(hidden)";
+
 /// Number of last characters of an unknown key that are shown.
 const KEY_END_CHARS: usize = 4;
 
@@ -29,6 +32,7 @@ pub(super) struct CallNotice {
     target: String,
     operation: Option<&'static str>,
     key: Option<String>,
+    headers: Vec<(&'static str, String)>,
     body: Bytes,
 }
 
@@ -59,6 +63,7 @@ impl CallNotice {
             target: uri.path_and_query().map_or(path, PathAndQuery::as_str).to_owned(),
             operation: route.filter(|route| route.is_documented()).map(|route| route.operation),
             key: masked_key(&parts.headers),
+            headers: shown_headers(&parts.headers),
             body: body.as_ref().cloned().unwrap_or_default(),
         })
     }
@@ -78,6 +83,7 @@ impl CallNotice {
             status: reply.status.as_u16(),
             ms: self.stopwatch.elapsed_ms(),
             key: self.key,
+            headers: self.headers,
             sent: RecordedBody::from_bytes(&self.body),
             answered: RecordedBody::from_bytes(&answered),
         }));
@@ -89,6 +95,23 @@ impl CallNotice {
 fn is_unreported(route: &'static Route) -> bool {
     let is_stream = route.path == "/sandbox/stream";
     route.form.page.is_some() || route.takes_any_host || is_stream
+}
+
+/// Returns the headers of a call that a command needs to repeat the call. Credentials are hidden as in [`masked_key`].
+fn shown_headers(headers: &HeaderMap) -> Vec<(&'static str, String)> {
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let key = masked_key(headers);
+    let credential = if headers.contains_key("x-api-key") {
+        Some(("X-API-Key", key.unwrap_or_else(|| HIDDEN.to_owned())))
+    } else if headers.contains_key("authorization") {
+        let bearer = key.map(|key| format!("Bearer {key}"));
+        Some(("Authorization", bearer.unwrap_or_else(|| HIDDEN.to_owned())))
+    } else {
+        headers.contains_key("cookie").then(|| ("Cookie", HIDDEN.to_owned()))
+    };
+    let plain = [("Idempotency-Key", "idempotency-key"), ("Content-Type", "content-type")];
+    let plain = plain.into_iter().filter_map(|(shown, name)| Some((shown, text(name)?.to_owned())));
+    credential.into_iter().chain(plain).collect()
 }
 
 /// Returns the key of a call for display: a well-known key in full, another key by its last characters.

@@ -5,7 +5,7 @@
 
 use super::masked;
 use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
-use crate::http::event_stream::{EventSource, event, reply};
+use crate::http::event_stream::{EventSource, event, event_without_id, reply};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
@@ -13,7 +13,7 @@ use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::Error;
 use crate::service::activity::{
-    ActivityEntry, Call as Answered, ListenerItem, RecordedAttempt, RecordedBody,
+    ActivityEntry, Call as Answered, ListenerItem, RecordedAttempt, RecordedBody, Run,
 };
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -39,7 +39,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         }],
         answers: &[RouteAnswer {
             status: 200,
-            about: "Events named by their `kind`, with increasing numbers as ids. A call with the header `X-Coffer-Untold` is left out.",
+            about: "Events named by their `kind`, with increasing numbers as ids. The first is the `run`, which has no id. A call with the header `X-Coffer-Untold` is left out.",
             content: Content::Events(&ActivityView::COMPONENT),
         }],
         handler: Handler::Sandbox(|call, sandbox| Box::pin(stream(call, sandbox))),
@@ -53,6 +53,8 @@ struct ActivityListener {
     news: watch::Receiver<()>,
     /// Number of the last item that the listener received.
     last: u64,
+    /// Number of the run that the listener knows.
+    run: Option<u64>,
 }
 
 async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
@@ -63,8 +65,8 @@ async fn stream(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     let news = sandbox.subscribe(activity.map(Arc::as_ref));
     let oldest = activity.map_or(0, |activity| activity.number_before_oldest());
     let last = resumed.and_then(|last| last.parse().ok());
-    let listener =
-        ActivityListener { front: Arc::clone(&call.front), news, last: last.unwrap_or(oldest) };
+    let front = Arc::clone(&call.front);
+    let listener = ActivityListener { front, news, last: last.unwrap_or(oldest), run: None };
     Ok(reply(&call.front, listener))
 }
 
@@ -72,8 +74,15 @@ impl EventSource for ActivityListener {
     async fn next(&mut self) -> Option<String> {
         loop {
             self.news.borrow_and_update();
-            let heard = self.front.service.activity()?.item_after(self.last);
+            let heard = self.front.service.activity()?.item_after(self.last, self.run);
             let to_event = match heard {
+                Some(ListenerItem::Run(run, before_oldest)) => {
+                    // The entries of the run before are gone, which is no gap.
+                    if self.run.replace(run.number).is_some() {
+                        self.last = before_oldest;
+                    }
+                    run_text(&self.front, run)
+                }
                 Some(ListenerItem::Happened(number, happened)) => {
                     self.last = number;
                     to_event(&self.front, number, &happened)
@@ -114,6 +123,11 @@ fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Opti
     }
 }
 
+fn run_text(front: &Front, run: Run) -> Result<Option<String>, Error> {
+    let view = ActivityView::from_run(front.run_id(run.number), run.cause);
+    Ok(Some(event_without_id(view.kind(), &serde_json::to_string(&view)?)))
+}
+
 fn event_text(number: u64, activity: &ActivityView<'_>) -> Result<Option<String>, Error> {
     let data = serde_json::to_string(activity)?;
     Ok(Some(event(activity.kind(), &number.to_string(), &data)))
@@ -130,6 +144,11 @@ fn call_view(call: &Answered) -> CallView<'_> {
         status: call.status,
         ms: call.ms,
         key: call.key.as_deref(),
+        headers: call
+            .headers
+            .iter()
+            .map(|(name, value)| (*name, masked::mask_header(value)))
+            .collect(),
         sent: body_view(&call.sent),
         answered: body_view(&call.answered),
     }

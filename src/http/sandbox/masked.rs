@@ -54,6 +54,14 @@ pub(super) fn mask_body(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns the value of a header, hidden if it may contain a secret. Public keys of a sandbox stay readable.
+pub(super) fn mask_header(text: &str) -> Cow<'_, str> {
+    match has_key(text) || WalletSecret::find_in_text(text).is_some() {
+        true => Cow::Borrowed(HIDDEN),
+        false => Cow::Borrowed(text),
+    }
+}
+
 /// Returns a path and its query with their secrets hidden.
 pub(super) fn mask_target(text: &str) -> Cow<'_, str> {
     let (path, query) = text.split_once('?').unwrap_or((text, ""));

@@ -1,6 +1,7 @@
 //! `/sandbox`: shows, resets, saves and restores the whole state of a sandbox.
 
 use crate::domain::refusal::Refusal;
+use crate::domain::render::activity::RunCause;
 use crate::domain::render::sandbox::SandboxStateView;
 use crate::http::front::sandbox::Sandbox;
 use crate::http::reply::Reply;
@@ -88,6 +89,7 @@ async fn reset_sandbox(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error
     sandbox.control.reset().await?;
     sandbox.faults.clear();
     call.front.throttle.clear();
+    begin_run(&call, RunCause::Reset);
     state_reply(&call, &sandbox)
 }
 
@@ -98,7 +100,15 @@ async fn save_snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error
 
 async fn restore_snapshot(call: Call, sandbox: Arc<Sandbox>) -> Result<Reply, Error> {
     sandbox.control.restore(snapshot_name(&call)?).await?;
+    begin_run(&call, RunCause::Restore);
     state_reply(&call, &sandbox)
+}
+
+/// Tells the listeners of the activity that the state is another one.
+fn begin_run(call: &Call, cause: RunCause) {
+    if let Some(activity) = call.front.service.activity() {
+        activity.begin_run(cause);
+    }
 }
 
 /// Returns the snapshot's name from the path. Checks the name, because the server uses it in a file name.

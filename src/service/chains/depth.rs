@@ -5,14 +5,17 @@
 
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::{ConfirmationTiers, OnChain, block_confirmations};
+use crate::domain::confirmations::{
+    ConfirmationTiers, OnChain, SIMULATED_HEIGHT, block_confirmations,
+};
 use crate::domain::deposit::Deposit;
 use crate::domain::money::Cents;
+use crate::domain::observation::StoredObservation;
 use crate::domain::payment::{Payment, PaymentState};
 use crate::service::{Error, Service};
 use crate::store::chain_cursors::{self, ChainCursor};
 use crate::store::observations_on_chain::{self, Payer};
-use crate::store::{Reader, confirmation_tiers, observations};
+use crate::store::{FileKind, Reader, confirmation_tiers, observations};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -57,7 +60,8 @@ pub(in crate::service) struct ConfirmablePayment<'a> {
     txid: &'a str,
     state: PaymentState,
     observation: i64,
-    payer: Payer,
+    /// `None` if the money belongs to no invoice and no customer.
+    payer: Option<Payer>,
 }
 
 impl<'a> From<&'a Payment> for ConfirmablePayment<'a> {
@@ -68,7 +72,7 @@ impl<'a> From<&'a Payment> for ConfirmablePayment<'a> {
             txid: &of.txid,
             state: of.state,
             observation: of.observation,
-            payer: Payer::Invoice(of.invoice),
+            payer: Some(Payer::Invoice(of.invoice)),
         }
     }
 }
@@ -81,7 +85,20 @@ impl<'a> From<&'a Deposit> for ConfirmablePayment<'a> {
             txid: &of.txid,
             state: of.status.payment_state(),
             observation: of.observation,
-            payer: Payer::Customer(of.customer),
+            payer: Some(Payer::Customer(of.customer)),
+        }
+    }
+}
+
+impl<'a> From<(&'a StoredObservation, Option<Payer>)> for ConfirmablePayment<'a> {
+    fn from((of, payer): (&'a StoredObservation, Option<Payer>)) -> ConfirmablePayment<'a> {
+        ConfirmablePayment {
+            mode: of.seen.mode,
+            asset: of.seen.asset,
+            txid: &of.seen.txid,
+            state: of.state,
+            observation: of.seq,
+            payer,
         }
     }
 }
@@ -113,17 +130,39 @@ impl OnChainReader<'_> {
         payments.iter().map(|one| self.read_state(db, one)).collect()
     }
 
-    /// Returns the state of a payment or deposit on its chain. All fields of the state are `None` if the chain is
-    /// simulated or has no cursor.
+    /// Returns the state of a payment or deposit on its chain. All fields of the state are `None` if the chain has no
+    /// cursor, and in test mode outside a sandbox.
     pub(in crate::service) fn read_state<'s>(
         &mut self,
         db: &Reader<'_>,
         shown: impl Into<ConfirmablePayment<'s>>,
     ) -> Result<OnChain, Error> {
         let shown = shown.into();
+        let Some((height, explorer_url)) = self.newest_block(db, &shown)? else {
+            return Ok(OnChain::default());
+        };
+        if shown.state != PaymentState::Seen {
+            return Ok(OnChain { explorer_url, ..OnChain::default() });
+        }
+        let block = observations::by_seq(db, shown.observation)?.seen.block;
+        let needed = self.needs.needed_confirmations(db, shown.asset, shown.payer)?;
+        Ok(OnChain {
+            confirmations: Some(block.map_or(0, |block| block_confirmations(block.height, height))),
+            confirmations_needed: Some(needed),
+            explorer_url,
+        })
+    }
+
+    /// Returns the height of the newest block of a payment's chain, and the explorer's page of the payment.
+    fn newest_block(
+        &mut self,
+        db: &Reader<'_>,
+        shown: &ConfirmablePayment<'_>,
+    ) -> Result<Option<(u32, Option<String>)>, Error> {
         let chain = shown.asset.chain;
         if self.service.is_simulated(shown.mode) {
-            return Ok(OnChain::default());
+            let is_sandbox = self.service.kind == FileKind::Sandbox;
+            return Ok(is_sandbox.then_some((SIMULATED_HEIGHT, None)));
         }
         let cursor = match self.cursors.get(&chain) {
             Some(known) => known.as_ref(),
@@ -132,21 +171,10 @@ impl OnChainReader<'_> {
                 self.cursors.entry(chain).or_insert(read).as_ref()
             }
         };
-        let Some(cursor) = cursor else {
-            return Ok(OnChain::default());
-        };
-        let explorer_url = chain.explorer_url(&cursor.network, shown.txid);
-        if shown.state != PaymentState::Seen {
-            return Ok(OnChain { explorer_url, ..OnChain::default() });
-        }
-        let block = observations::by_seq(db, shown.observation)?.seen.block;
-        let height = cursor.reached.block.height;
-        let needed = self.needs.needed_confirmations(db, shown.asset, Some(shown.payer))?;
-        Ok(OnChain {
-            confirmations: Some(block.map_or(0, |block| block_confirmations(block.height, height))),
-            confirmations_needed: Some(needed),
-            explorer_url,
-        })
+        Ok(cursor.map(|cursor| {
+            let url = chain.explorer_url(&cursor.network, shown.txid);
+            (cursor.reached.block.height, url)
+        }))
     }
 }
 

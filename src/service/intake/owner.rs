@@ -48,7 +48,7 @@ impl ObservationOwner {
     }
 
     /// Returns the `seq` of the observation.
-    pub(super) fn observation_seq(&self) -> i64 {
+    pub(in crate::service) fn observation_seq(&self) -> i64 {
         match self {
             ObservationOwner::Payment(both) => both.1.observation,
             ObservationOwner::Deposit(deposit) => deposit.observation,

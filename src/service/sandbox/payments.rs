@@ -2,6 +2,7 @@
 //!
 //! Invariant: a simulated transaction goes through the same code as a transaction on a real chain.
 
+mod depth;
 mod fields;
 
 use super::target::{PaymentTarget, parse_amount};
@@ -17,10 +18,10 @@ use crate::domain::payment::inputs::{
     SandboxOutput, SandboxPayment, SandboxPaymentState, SandboxPaymentStep as Step,
 };
 use crate::domain::refusal::{Refusal, RefusalCode};
-use crate::domain::render::sandbox::{OWN, SandboxPaymentSeenView, SandboxTransaction, UNMATCHED};
+use crate::domain::render::sandbox::SandboxTransaction;
 use crate::domain::time::Time;
 use crate::domain::unmatched::UnmatchedResolution;
-use crate::service::intake::{self, IntakeOutcome, ObservationOwner};
+use crate::service::intake::{IntakeOutcome, ObservationChange};
 use crate::service::{Error, Json, Service};
 use crate::store::{
     Reader, Tx, deposits, observations, own_transfers, payments, unmatched_payments,
@@ -79,7 +80,7 @@ impl Service {
         let nothing = || Refusal::field("amount", "must be more than zero");
         let outcome = outcome.ok_or_else(nothing)?;
         let is_new = outcome.is_new;
-        Ok((is_new, render_owned_payment(&outcome.into_booked_owner()?)?))
+        Ok((is_new, self.render_owned_payment(tx, &outcome.into_booked_owner()?)?))
     }
 
     /// Adds several outputs of one transaction to a chain, in their order. As on a real chain, an output of zero is
@@ -148,7 +149,7 @@ impl Service {
             };
             if let Some(outcome) = put().map_err(inside)? {
                 any_new |= outcome.is_new;
-                shown.push(render_owned_payment(&outcome.owned)?);
+                shown.push(self.render_owned_payment(tx, &outcome.owned)?);
             }
         }
         Ok((any_new, to_raw_value(&SandboxTransaction { data: shown })?))
@@ -202,10 +203,12 @@ impl Service {
         let moved = self.write(move |service, tx| {
             let fields = Fields::new(&body);
             fields.refuse_unknown(SandboxPaymentState::NAMES)?;
-            let step = SandboxPaymentState::state(fields)?;
+            let change = RequestedChange::read(fields)?;
             let id = id::parse(&id).ok_or_else(|| Refusal::not_found("payment"))?;
             for name in ["amount", "txid"] {
-                if step != Step::Replaced && fields.get(name).is_some() {
+                if !matches!(change, RequestedChange::Step(Step::Replaced))
+                    && fields.get(name).is_some()
+                {
                     return Err(
                         Refusal::field(name, "is allowed only with state \"replaced\"").into()
                     );
@@ -213,39 +216,91 @@ impl Service {
             }
             let observed =
                 find_observation(tx, &id)?.ok_or_else(|| Refusal::not_found("payment"))?;
-            let place = observed.seen.key();
-            let replacing;
-            let step = match (step, observed.state) {
-                (Step::Confirmed, _) => intake::ObservationChange::Confirmed,
-                (Step::Dropped, _) => intake::ObservationChange::Dropped,
-                (Step::Seen, PaymentState::Dropped) | (Step::Orphaned, PaymentState::Confirmed) => {
-                    intake::ObservationChange::Seen
+            let outcome = match change {
+                RequestedChange::Step(step) => {
+                    service.apply_payment_step(tx, now, observed, step, fields)?
                 }
-                (Step::Replaced, PaymentState::Seen) => {
-                    replacing = replacement_observation(tx, now, observed, fields)?;
-                    intake::ObservationChange::ReplacedBy(&replacing)
-                }
-                (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
-                    let message = format!("a payment that is {state} cannot be {step}");
-                    return Err(Refusal::for_param(
-                        RefusalCode::InvalidTransition,
-                        "state",
-                        message,
-                    )
-                    .into());
+                RequestedChange::Confirmations(count) => {
+                    service.set_confirmations(tx, now, observed, count)?
                 }
             };
-            let outcome = service.change_observation(tx, now, &place, step)?;
             if outcome.is_new {
-                return render_owned_payment(&outcome.into_booked_owner()?).map(Ok);
+                return service.render_owned_payment(tx, &outcome.into_booked_owner()?).map(Ok);
             }
             // The database transaction is committed, although the request is refused.
             match outcome.refusal {
                 Some(refusal) => Ok(Err(refusal)),
-                None => render_owned_payment(&outcome.owned).map(Ok),
+                None => service.render_owned_payment(tx, &outcome.owned).map(Ok),
             }
         });
         Ok(moved.await??)
+    }
+
+    /// Moves a payment to another state on its simulated chain.
+    ///
+    /// # Errors
+    /// `invalid_request`, `invalid_transition`.
+    fn apply_payment_step(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        observed: StoredObservation,
+        step: Step,
+        fields: Fields<'_>,
+    ) -> Result<IntakeOutcome, Error> {
+        let place = observed.seen.key();
+        let replacing;
+        let change = match (step, observed.state) {
+            (Step::Confirmed, _) => ObservationChange::Confirmed,
+            (Step::Dropped, _) => ObservationChange::Dropped,
+            (Step::Seen, PaymentState::Dropped) | (Step::Orphaned, PaymentState::Confirmed) => {
+                ObservationChange::Seen
+            }
+            (Step::Orphaned, PaymentState::Seen) if observed.seen.block.is_some() => {
+                return self.remove_payment_from_block(tx, now, observed);
+            }
+            (Step::Replaced, PaymentState::Seen) => {
+                replacing = replacement_observation(tx, now, observed, fields)?;
+                ObservationChange::ReplacedBy(&replacing)
+            }
+            (Step::Seen | Step::Orphaned | Step::Replaced, state) => {
+                let message = format!("a payment that is {state} cannot be {step}");
+                let code = RefusalCode::InvalidTransition;
+                return Err(Refusal::for_param(code, "state", message).into());
+            }
+        };
+        self.change_observation(tx, now, &place, change)
+    }
+}
+
+/// A change of a payment, as a request describes it.
+enum RequestedChange {
+    Step(Step),
+    /// Number of confirmations.
+    Confirmations(u32),
+}
+
+impl RequestedChange {
+    /// Reads the change from a request.
+    ///
+    /// # Errors
+    /// `invalid_request` unless exactly one of state and confirmations is given.
+    fn read(fields: Fields<'_>) -> Result<RequestedChange, Refusal> {
+        let step = SandboxPaymentState::state(fields)?;
+        let count = SandboxPaymentState::confirmations(fields)?;
+        match (step, count) {
+            (Some(step), None) => Ok(RequestedChange::Step(step)),
+            (None, Some(count)) => {
+                Ok(RequestedChange::Confirmations(u32::try_from(count).unwrap_or(u32::MAX)))
+            }
+            (None, None) => {
+                let problem = "must be one of seen, confirmed, dropped, orphaned, replaced; or give confirmations";
+                Err(Refusal::field("state", problem))
+            }
+            (Some(_), Some(_)) => {
+                Err(Refusal::field("confirmations", "is allowed only without state"))
+            }
+        }
     }
 }
 
@@ -301,22 +356,4 @@ fn find_observation(db: &Reader<'_>, id: &str) -> Result<Option<StoredObservatio
 /// Returns `true` if the output has the target's address and coin.
 fn pays_target(known: &StoredObservation, target: &PaymentTarget) -> bool {
     known.seen.address == target.address && known.seen.asset == target.asset
-}
-
-/// Returns a payment as JSON for the response.
-fn render_owned_payment(owned: &ObservationOwner) -> Result<Json, Error> {
-    let (id, txid, state) = match owned {
-        ObservationOwner::Payment(both) => (&both.1.id, &both.1.txid, both.1.state.as_str()),
-        ObservationOwner::Deposit(deposit) => {
-            (&deposit.id, &deposit.txid, deposit.status.payment_state().as_str())
-        }
-        ObservationOwner::Own(transfer) => (&transfer.id, &transfer.txid, OWN),
-        ObservationOwner::Unmatched(unmatched) => (&unmatched.id, &unmatched.txid, UNMATCHED),
-        ObservationOwner::Sent(_) => {
-            let message =
-                "this address is the destination of a payout or refund: move it with action chain";
-            return Err(Refusal::field("address", message).into());
-        }
-    };
-    Ok(to_raw_value(&SandboxPaymentSeenView { id, txid, state })?)
 }

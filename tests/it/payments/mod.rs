@@ -2,6 +2,7 @@
 
 mod assigning;
 mod chain_durability;
+mod confirmations;
 mod effects;
 mod first_payment;
 mod lagging;

@@ -85,7 +85,7 @@ fn unmatched_payment_is_stored_and_books_nothing() {
     // An unmatched payment accepts all states, without an effect on a balance.
     for state in ["confirmed", "orphaned", "dropped", "seen"] {
         let moved = shop.set_payment_state(strange["id"].as_str().unwrap(), state);
-        assert_eq!(moved, strange);
+        assert_eq!([&moved["id"], &moved["state"]], [&strange["id"], &strange["state"]]);
     }
     let path = format!("{PATH}/{}", strange["id"].as_str().unwrap());
     shop.post(&path, None, json!({ "state": "orphaned" })).assert_error(

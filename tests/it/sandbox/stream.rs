@@ -9,13 +9,22 @@ use serde_json::{Value, json};
 
 const STREAM_PATH: &str = "/sandbox/stream";
 
-/// Opens a stream that starts at the oldest stored entry.
+/// Opens a stream, which begins with the run. Returns the stream and the id of the run.
 #[track_caller]
-fn open_stream(shop: &Shop, headers: &str) -> EventStream {
-    let stream = EventStream::open(shop, STREAM_PATH, headers);
+fn open_stream_and_run(shop: &Shop, path: &str, headers: &str) -> (EventStream, String) {
+    let mut stream = EventStream::open(shop, path, headers);
     assert!(stream.head.starts_with("HTTP/1.0 200 "), "{}", stream.head);
     assert!(stream.head.contains("content-type: text/event-stream"));
-    stream
+    let first = stream.next().unwrap();
+    assert_eq!((first.name.as_str(), first.id.as_str()), ("run", ""));
+    let run = first.data["run"].as_str().unwrap().to_owned();
+    (stream, run)
+}
+
+/// Opens a stream that starts at the oldest stored entry, and reads the run.
+#[track_caller]
+fn open_stream(shop: &Shop, headers: &str) -> EventStream {
+    open_stream_and_run(shop, STREAM_PATH, headers).0
 }
 
 fn is_call_to(told: &StreamEvent, target: &str) -> bool {
@@ -159,7 +168,8 @@ fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     assert!(is_call_to(&next, "/v1/ledger"), "{next:?}");
     let number = |told: &StreamEvent| told.id.parse::<u64>().unwrap();
     assert_eq!(number(&next), number(&seen) + 1);
-    let mut by_query = EventStream::open(&shop, &format!("{STREAM_PATH}?since={}", seen.id), "");
+    let since = format!("{STREAM_PATH}?since={}", seen.id);
+    let (mut by_query, _) = open_stream_and_run(&shop, &since, "");
     assert!(is_call_to(&by_query.next().unwrap(), "/v1/ledger"));
     // A client reconnects after more entries than the stream stores. It receives the number of missed entries.
     for _ in 0..600 {
@@ -174,6 +184,51 @@ fn reconnecting_client_resumes_or_gets_count_of_missed_entries() {
     for strange in ["99999999999999999999", "x", "-1", "18446744073709551615"] {
         let mut stream = open_stream(&shop, &format!("Last-Event-ID: {strange}\r\n"));
         assert!(is_call_to(&stream.next().unwrap(), "/v1/merchant"), "{strange}");
+    }
+}
+
+#[test]
+fn another_run_begins_without_the_activity_before() {
+    let shop = Shop::open();
+    let (mut stream, first) = open_stream_and_run(&shop, STREAM_PATH, "");
+    let (_, same) = open_stream_and_run(&shop, STREAM_PATH, "");
+    assert_eq!(same, first);
+    shop.get("/v1/balances", Some(TEST)).expect(200);
+    shop.post("/sandbox/snapshots/a", None, json!({})).expect(200);
+    for (path, cause) in [("/sandbox/reset", "reset"), ("/sandbox/snapshots/a/restore", "restore")]
+    {
+        shop.post(path, None, json!({})).expect(200);
+        let next = stream.next_matching(|told| told.name == "run");
+        assert_eq!(next.data["cause"], cause);
+        assert!(is_call_to(&stream.next().unwrap(), path));
+        let (mut later, run) = open_stream_and_run(&shop, STREAM_PATH, "");
+        assert_eq!(next.data["run"], run);
+        assert_ne!(run, first);
+        assert!(is_call_to(&later.next().unwrap(), path));
+    }
+    let (_, other) = open_stream_and_run(&Shop::open(), STREAM_PATH, "");
+    assert_ne!(other, first);
+}
+
+#[test]
+fn calls_have_the_headers_of_a_command() {
+    let shop = Shop::open();
+    let mut stream = open_stream(&shop, "");
+    let phrase = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+    for (sent, shown) in [
+        (vec![("x-api-key", TEST)], json!({ "X-API-Key": TEST })),
+        (
+            vec![("authorization", "Bearer sk_test_sandbox"), ("idempotency-key", "a 'b'")],
+            json!({ "Authorization": "Bearer sk_test_sandbox", "Idempotency-Key": "a 'b'" }),
+        ),
+        (vec![("x-api-key", "sk_live_0123456789secret")], json!({ "X-API-Key": "…cret" })),
+        (vec![("cookie", "coffer_session=x1x")], json!({ "Cookie": "(hidden)" })),
+        (vec![("idempotency-key", phrase)], json!({ "Idempotency-Key": "(hidden)" })),
+        (vec![("content-type", "application/json")], json!({ "Content-Type": "application/json" })),
+    ] {
+        shop.send("GET", "/v1/merchant", &sent, "");
+        let call = stream.next_matching(|told| is_call_to(told, "/v1/merchant"));
+        assert_eq!(call.data["headers"], shown);
     }
 }
 

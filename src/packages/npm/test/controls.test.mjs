@@ -49,6 +49,15 @@ test('a payment is lost, comes back, is replaced and reorganised away', async ()
   assert.equal(await status(), 'underpaid');
 });
 
+test('a payment gets its confirmations one after the other', async () => {
+  const invoice = await coffer.createInvoice({ ...ORDER, asset: 'LTC' });
+  const payment = await coffer.payments.exact(invoice, { confirm: false });
+  assert.deepEqual([payment.confirmations, payment.confirmationsNeeded], [0, 3]);
+  assert.equal((await coffer.payments.setConfirmations(payment, 2)).confirmations, 2);
+  assert.equal((await coffer.payments.setConfirmations(payment, 3)).state, 'confirmed');
+  assert.equal((await coffer.getInvoice(invoice)).status, 'confirmed');
+});
+
 test('the clock is read, moved, stopped and let go', async () => {
   const frozen = await coffer.clock.freeze();
   assert.deepEqual(await coffer.clock.get(), frozen);

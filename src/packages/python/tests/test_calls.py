@@ -28,7 +28,7 @@ from coffer_sandbox import (
 )
 from coffer_sandbox._models import Model, camel
 
-# Fields that are only in `raw`: constants, and chain data that no sandbox has.
+# Fields that are only in `raw`: constants, and data of the chain.
 LEFT_OUT = {"object", "confirmations", "confirmationsNeeded", "explorerUrl", "warnings"}
 
 
@@ -92,6 +92,15 @@ def test_payments_move_through_all_states(coffer: Coffer) -> None:
     assert coffer.invoice(invoice).amount_received == Decimal("0.1")
     with pytest.raises(ApiError):
         coffer.send(invoice, "-1")
+
+
+def test_a_payment_gets_its_confirmations_one_after_the_other(coffer: Coffer) -> None:
+    invoice = coffer.create_invoice("20.00", asset="LTC")
+    payment = coffer.send(invoice)
+    assert (payment.confirmations, payment.confirmations_needed) == (0, 3)
+    assert payment.set_confirmations(2).confirmations == 2 and not coffer.invoice(invoice).paid
+    assert payment.set_confirmations(3).state == "confirmed" and coffer.invoice(invoice).paid
+    assert (payment.confirmations, payment.confirmations_needed) == (None, None)
 
 
 def test_every_way_to_pay(coffer: Coffer) -> None:

@@ -87,6 +87,17 @@ class Payments {
     return this.#pay(read, undefined, options);
   }
 
+  /**
+   * Gives a seen payment this number of confirmations. It is confirmed by as many as it needs.
+   *
+   * @param {Id} payment
+   * @param {number} count not fewer than it has
+   * @returns {Promise<Payment>}
+   */
+  async setConfirmations(payment, count) {
+    return this.#move(payment, { confirmations: count });
+  }
+
   /** @param {Id} payment @returns {Promise<Payment>} */
   async confirm(payment) {
     return this.#move(payment, { state: 'confirmed' });

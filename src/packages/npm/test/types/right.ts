@@ -25,6 +25,7 @@ export async function use(): Promise<string[]> {
   const listed: string[] = (await disposed.request('GET', '/v1/invoices', { query: { limit: 3 } })).data.map(({ id }) => id);
   const nothing: null = await disposed.request('DELETE', '/sandbox/faults');
   const payment = await disposed.payments.exact(invoice, { confirm: false });
+  const needed: number | string | null = (await disposed.payments.setConfirmations(payment, 1)).confirmationsNeeded;
   await disposed.payments.replace(payment, { amount: '0.1' });
   await disposed.account({ maxInvoiceAmount: '10.00', endpoints: [{ url: receiver.url, format: 'legacy' }] });
   const fits: boolean = verifySignature(new Uint8Array(), undefined, disposed.webhookSecret, { toleranceSeconds: 60 });
@@ -34,5 +35,5 @@ export async function use(): Promise<string[]> {
     if (error instanceof CofferError) return [error.code, error.field ?? '', String(error.status)];
     if (error instanceof SandboxError) return [error.log];
   }
-  return [String([warnings, paid, late, order, sent, address, status, listed, nothing, fits, legacy, price, kept])];
+  return [String([warnings, paid, late, order, sent, address, status, listed, nothing, fits, legacy, price, kept, needed])];
 }

@@ -73,9 +73,17 @@ class Payment:
         self.txid: str = answer["txid"]
         self.state: str = answer["state"]
         """The last known state: `seen`, `confirmed`, `dropped`, `own` or `unmatched`."""
+        self.confirmations: Optional[int] = answer["confirmations"]
+        """The last known number of confirmations, or None once it is confirmed or dropped."""
+        self.confirmations_needed: Union[int, str, None] = answer["confirmationsNeeded"]
+        """The number that it needs, or `final` if its block must be final."""
 
     def __repr__(self) -> str:
         return f"Payment(id={self.id!r}, txid={self.txid!r}, state={self.state!r})"
+
+    def set_confirmations(self, count: int) -> "Payment":
+        """Gives it this number of confirmations, not fewer than it has. It is confirmed by as many as it needs."""
+        return self._become({"confirmations": count})
 
     def confirm(self) -> "Payment":
         """Confirms it: its block is deep enough."""
@@ -99,11 +107,13 @@ class Payment:
         if amount is not None:
             body["amount"] = to_amount("amount", amount)
         other = Payment(self._coffer, self._move(body))
-        self.state = "dropped"
+        self.state, self.confirmations, self.confirmations_needed = "dropped", None, None
         return other
 
     def _become(self, body: Mapping[str, object]) -> "Payment":
-        self.state = self._move(body)["state"]
+        answer = self._move(body)
+        self.state = answer["state"]
+        self.confirmations, self.confirmations_needed = answer["confirmations"], answer["confirmationsNeeded"]
         return self
 
     def _move(self, body: Mapping[str, object]) -> Mapping[str, Any]:
