@@ -26,11 +26,14 @@ pub enum NoRateReason {
     Alone(FigureSource),
     /// The prices of these sources contradict each other.
     Apart(Vec<(FigureSource, Rate)>),
+    /// A fault of the sandbox makes its fixed rates stale.
+    Simulated,
 }
 
 impl fmt::Display for NoRateReason {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            NoRateReason::Simulated => out.write_str("a fault of the sandbox makes rates stale"),
             NoRateReason::NoPrices => out.write_str("no source has reported a rate"),
             NoRateReason::Stale(sources) => {
                 write!(out, "rates of {} are older than 3 minutes", join_names(sources))

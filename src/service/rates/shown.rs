@@ -3,7 +3,7 @@
 //! Invariant: rates are computed the same way as in live mode.
 
 use super::coin_market;
-use crate::domain::asset::coin_symbols;
+use crate::domain::asset::{ASSETS, Mode, coin_symbols};
 use crate::domain::money::Currency;
 use crate::domain::rate::{CoinMarket, NoRateReason, rate_from_file};
 use crate::domain::render;
@@ -28,10 +28,14 @@ impl CoinRateState {
     }
 }
 
+/// Returns every coin in every currency.
+fn coins_in_currencies() -> impl Iterator<Item = (&'static str, Currency)> {
+    coin_symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)))
+}
+
 /// Returns the rates of every coin in every currency.
 fn all_coin_rates(db: &Reader<'_>, now: Time) -> Result<Vec<CoinRateState>, Error> {
-    let each =
-        coin_symbols().flat_map(|coin| Currency::ALL.iter().map(move |currency| (coin, *currency)));
+    let each = coins_in_currencies();
     each.map(|(coin, currency)| {
         let market = coin_market(db, coin, currency, now)?;
         Ok(CoinRateState { coin, currency, market })
@@ -40,9 +44,13 @@ fn all_coin_rates(db: &Reader<'_>, now: Time) -> Result<Vec<CoinRateState>, Erro
 }
 
 impl Service {
-    /// Returns the rates of every coin in every currency, and all sources.
+    /// Returns the rates of every coin in every currency, and all sources. In a sandbox the rates are fixed, and no source
+    /// is asked.
     pub fn rates(&self, now: Time) -> Result<Json, Error> {
         let (needed, coins, sources) = self.read_snapshot(|db| {
+            if self.kind == FileKind::Sandbox {
+                return Ok((false, self.simulated_coin_rates(db, now)?, Vec::new()));
+            }
             let needed = keys::takes_live_payments(db, now)?;
             Ok((needed, all_coin_rates(db, now)?, rate_sources::all(db)?))
         })?;
@@ -55,6 +63,26 @@ impl Service {
         });
         let coins: Vec<_> = coins.collect();
         Ok(render::rates::rates(now, needed, &coins, &sources)?)
+    }
+
+    /// Returns the fixed rates of live mode in a sandbox. A fault of the sandbox may make them stale.
+    fn simulated_coin_rates(
+        &self,
+        db: &Reader<'_>,
+        now: Time,
+    ) -> Result<Vec<CoinRateState>, Error> {
+        let each = coins_in_currencies().filter_map(|(coin, currency)| {
+            let asset = ASSETS.iter().find(|asset| asset.symbol == coin)?;
+            Some((asset, currency))
+        });
+        each.map(|(asset, currency)| {
+            let mut market = self.coin_market(db, Mode::Live, asset, currency, now)?;
+            if !market.known.as_ref().is_some_and(|known| known.is_fresh(now)) {
+                market.now = Err(NoRateReason::Simulated);
+            }
+            Ok(CoinRateState { coin: asset.symbol, currency, market })
+        })
+        .collect()
     }
 
     /// Returns each coin and currency without a current rate, with the reason. Omits coins that are switched off, and

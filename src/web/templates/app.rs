@@ -8,6 +8,8 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "app.html", config = "src/web/askama.toml")]
 pub struct AppPage<'a> {
+    /// `true` in a sandbox, where no money is real.
+    pub is_sandbox: bool,
     /// Title of the page.
     pub title: &'a str,
     /// Relative path to the root of the server, for example `../`.
@@ -27,9 +29,15 @@ mod tests {
     #[test]
     fn app_page_escapes_every_field() {
         let hostile = "{{x}}\"'><b>&";
-        let page =
-            AppPage { title: hostile, root: hostile, script: hostile, without_script: hostile };
+        let page = AppPage {
+            is_sandbox: true,
+            title: hostile,
+            root: hostile,
+            script: hostile,
+            without_script: hostile,
+        };
         let page = page.render().unwrap();
+        assert!(page.contains("<html lang=\"en\" data-sandbox>"), "{page}");
         let escaped = "{{x}}&#34;&#39;&#62;&#60;b&#62;&#38;";
         assert_eq!(page.matches(escaped).count(), 7, "{page}");
         assert!(!page.replace(escaped, "").contains(['{', '\'', '&']));

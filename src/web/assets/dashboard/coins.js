@@ -51,14 +51,14 @@ export async function show(context) {
         {
           name: 'Costs',
           cell: (one) =>
-            !told.needed || costs(one).length === 0
+            !(told.needed || isFixed(told)) || costs(one).length === 0
               ? 'Not needed'
               : costs(one).map((rate) =>
                   h(
                     'div',
                     null,
                     rate.rate
-                      ? `${money(rate.rate.rate, rate.currency)}, ${rate.rate.ageSeconds} s old`
+                      ? `${money(rate.rate.rate, rate.currency)}, ${age(rate.rate)}`
                       : h('span', { class: 'bad' }, `${rate.currency}: ${rate.problem ?? 'no rate'}`),
                   ),
                 ),
@@ -103,6 +103,16 @@ export async function show(context) {
     ).element,
     sources(told),
   );
+}
+
+/** Returns true if the rates are fixed, as in a sandbox. @param {Schemas["Rates"]} told */
+function isFixed(told) {
+  return told.data.some((one) => one.newest?.source === 'fixed');
+}
+
+/** Returns the age of a rate. A fixed rate has none. @param {{ source: string, ageSeconds: number }} rate */
+function age({ source, ageSeconds }) {
+  return source === 'fixed' ? 'fixed' : `${ageSeconds} s old`;
 }
 
 /** @param {Schemas["ConfirmationTiers"] | undefined} list */
@@ -158,6 +168,7 @@ async function setNetworkFee(context, coin, now) {
 
 /** @param {Schemas["Rates"]} told */
 function sources(told) {
+  if (isFixed(told)) return h('p', { class: 'quiet' }, 'Rates are fixed in a sandbox. No source of rates is asked.');
   if (told.sources.length === 0)
     return h('p', { class: 'quiet' }, 'No source of rates is asked: none is set, or none is needed.');
   return h(

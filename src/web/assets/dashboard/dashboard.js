@@ -164,7 +164,7 @@ function frame() {
       modes,
       h('a', { class: 'button small own', href: '#/me' }, user.email),
       h('button', { type: 'button', class: 'small own', onclick: signOut }, 'Sign out'),
-      h('p', { class: 'test-band', id: 'test-band', hidden: true }, 'Test mode: nothing here is real money.'),
+      h('p', { class: 'test-band', id: 'test-band', hidden: true }),
     ),
     h('div', { class: 'shell' }, side, content),
     said,
@@ -206,7 +206,14 @@ function updateNavigation(now) {
     button.setAttribute('aria-pressed', String(button.getAttribute('data-mode') === mode()));
   }
   const band = document.getElementById('test-band');
-  if (band) band.hidden = mode() !== 'test';
+  if (band) {
+    const isSandbox = document.documentElement.hasAttribute('data-sandbox');
+    const isTest = mode() === 'test';
+    band.hidden = !isTest && !isSandbox;
+    band.textContent = isTest
+      ? 'Test mode: nothing here is real money.'
+      : 'Sandbox: live mode is simulated too. Nothing here is real money.';
+  }
 }
 
 /**
