@@ -20,8 +20,8 @@ const axe = readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8');
 const types = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
 
 /** Starts a sandbox. Returns the API of the npm package and short functions for requests by method and path. */
-export async function startCoffer() {
-  const coffer = await start({ log: 'warn', onLog: console.error });
+export async function startCoffer(options = {}) {
+  const coffer = await start({ log: 'warn', onLog: console.error, ...options });
   return {
     ...coffer,
     /** Returns the JSON of a response in test mode. */

@@ -64,9 +64,8 @@ function chunk(name, bytes) {
 const [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]);
 await coffer.control('PATCH', '/account', { endpoints: [{ url: `${coffer.url}/sandbox/inbox/shop` }] });
 const page = await openPage(browser, coffer.url, { viewport: size });
-await page.getByRole('heading', { name: 'Your first payment' }).waitFor();
-const invoice = await coffer.test('POST', '/v1/invoices', { amount: '20.00', currency: 'EUR', asset: 'LTC' });
-await coffer.test('POST', `/v1/invoices/${invoice.id}/simulate`);
+await page.getByRole('button', { name: 'Run a payment' }).click();
+await page.locator('.steps.run li.good', { hasText: 'Paid' }).waitFor();
 await page.getByText('invoice.confirmed →').first().waitFor();
 writeFileSync('src/web/sandbox/page.png', encode(await decode(await page.screenshot())));
 await browser.close();

@@ -9,6 +9,23 @@ const UNLISTED = { 'X-Coffer-Untold': '1' };
 
 export const keys = /** @type {const} */ ({ test: 'sk_test_sandbox', live: 'sk_live_sandbox' });
 
+/** Functions that the page sets: `lost` is called when a request gets no response. */
+export const connection = { lost: () => {} };
+
+/** The sandbox did not respond. The page says so in one place, so no other message is shown. */
+export class Unreachable extends Error {}
+
+/** An error response of the sandbox. */
+export class Refused extends Error {
+  /** @param {number} status @param {{ message?: string, param?: string } | null} body */
+  constructor(status, body) {
+    super(body?.message ?? `The sandbox responded with status ${status}.`);
+    this.status = status;
+    /** Name of the wrong field, if there is one. */
+    this.param = body?.param ?? null;
+  }
+}
+
 /**
  * @template T
  * @param {string} method
@@ -17,19 +34,33 @@ export const keys = /** @type {const} */ ({ test: 'sk_test_sandbox', live: 'sk_l
  * @returns {Promise<T>}
  */
 export async function request(method, path, { body, key, isOwn = false } = {}) {
-  const response = await fetch(new URL(path, root), {
-    method,
-    headers: { ...(isOwn ? UNLISTED : {}), ...(key ? { 'X-API-Key': key } : {}) },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  });
-  const text = await response.text();
-  const json = text === '' ? null : JSON.parse(text);
-  if (!response.ok) throw new Error(json?.message ?? `the sandbox answered ${response.status}`);
+  let status = 0;
+  let text = '';
+  try {
+    const response = await fetch(new URL(path, root), {
+      method,
+      headers: { ...(isOwn ? UNLISTED : {}), ...(key ? { 'X-API-Key': key } : {}) },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    ({ status } = response);
+    text = await response.text();
+  } catch {
+    connection.lost();
+    throw new Unreachable();
+  }
+  let json = null;
+  try {
+    json = text === '' ? null : JSON.parse(text);
+  } catch {
+    // The response of another server at this address.
+    throw new Refused(status, null);
+  }
+  if (status < 200 || status > 299) throw new Refused(status, json);
   return json;
 }
 
 /**
- * Runs `work` while the button is disabled, and shows its errors.
+ * Runs `work` while the button is busy, and shows its errors.
  * @param {HTMLButtonElement} button
  * @param {() => Promise<unknown>} work
  */
@@ -39,8 +70,7 @@ export async function runDisabled(button, work) {
   try {
     await work();
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    toast(`That did not work: ${text}.`);
+    if (!(error instanceof Unreachable)) toast(error instanceof Error ? error.message : String(error));
   } finally {
     button.removeAttribute('aria-busy');
   }

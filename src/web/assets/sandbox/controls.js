@@ -42,18 +42,18 @@ export function clock() {
   const freeze = h(
     'button',
     { type: 'button', class: 'small', onclick: () => set({ frozen: freeze.dataset.frozen !== 'true' }) },
-    'Stop the clock',
+    'Stop clock',
   );
   /** @param {object} body */
   const set = (body) =>
     runDisabled(freeze, async () => {
       state.is(await request('POST', 'sandbox/clock', { body }).then(() => request('GET', 'sandbox', { isOwn: true })));
-      toast('The clock is moved, and all that fell due is done.');
+      toast('Clock changed. All work that was due is done.');
     });
   listeners.push(({ time, frozen }) => {
-    fill(shown, 'It is ', exactTime(time), frozen ? ', and it stands still.' : ' here.');
+    fill(shown, exactTime(time), frozen ? ', stopped' : '');
     freeze.dataset.frozen = String(frozen);
-    freeze.textContent = frozen ? 'Let it run' : 'Stop the clock';
+    freeze.textContent = frozen ? 'Start clock' : 'Stop clock';
     const now = document.getElementById('now');
     if (now)
       fill(
@@ -63,14 +63,14 @@ export function clock() {
       );
   });
   const steps = /** @type {const} */ ([
-    ['1m', 'a minute'],
+    ['1m', '1 minute'],
     ['20m', '20 minutes'],
-    ['1h', 'an hour'],
-    ['1d', 'a day'],
+    ['1h', '1 hour'],
+    ['1d', '1 day'],
   ]);
   return card(
     'Clock',
-    'Deadlines and retries that fall due on the way are done, each at its own time.',
+    'Deadlines and retries on the way happen in order, each at its own time.',
     shown,
     h(
       'div',
@@ -96,19 +96,19 @@ export function webhooks() {
   const here = h(
     'button',
     { type: 'button', class: 'small', onclick: () => runDisabled(here, () => to(inbox)) },
-    'Receive them here',
+    'Receive webhooks here',
   );
-  const send = h('button', { class: 'small' }, 'Send them there');
+  const send = h('button', { class: 'small' }, 'Set endpoint');
   /** @param {string} url */
   const to = async (url) => {
     state.is(await request('PATCH', 'sandbox/account', { body: { endpoints: [{ url }] } }));
-    toast('Webhooks are sent there from now on.');
+    toast('Endpoint set. Later webhooks go there.');
   };
   listeners.push(({ account }) => {
     fill(
       list,
       account.endpoints.length === 0
-        ? h('li', { class: 'quiet' }, 'Nowhere: there is no endpoint yet.')
+        ? h('li', { class: 'quiet' }, 'No endpoint yet. Receive webhooks here, or enter the URL of your receiver.')
         : account.endpoints.map(({ url, secret }) =>
             h(
               'li',
@@ -121,7 +121,7 @@ export function webhooks() {
   });
   return card(
     'Webhooks',
-    'Where the sandbox sends them, and the secret that signs them.',
+    'Endpoint of the account, and the secret that signs its webhooks.',
     list,
     h('div', { class: 'row' }, here),
     h(
@@ -133,7 +133,7 @@ export function webhooks() {
           void runDisabled(send, () => to(field.value));
         },
       },
-      h('div', { class: 'field' }, h('label', { for: 'endpoint' }, 'Or a receiver of your own'), field),
+      h('div', { class: 'field' }, h('label', { for: 'endpoint' }, 'URL of your receiver'), field),
       h('div', { class: 'row' }, send),
     ),
   );
@@ -154,11 +154,11 @@ export function faults() {
     routes.map((name) => h('option', { value: name }, name)),
   );
   const kinds = /** @type {const} */ ({
-    500: 'answer 500',
-    503: 'answer 503',
-    429: 'answer 429',
-    drop: 'do the work, answer nothing',
-    slow: 'wait 3 seconds',
+    500: 'status 500',
+    503: 'status 503',
+    429: 'status 429',
+    drop: 'no response, work done',
+    slow: 'response after 3 s',
   });
   const kind = h(
     'select',
@@ -169,10 +169,8 @@ export function faults() {
   listeners.push(({ faults: { calls } }) => {
     now.textContent =
       calls.length === 0
-        ? 'No call fails.'
-        : calls
-            .map((fault) => `The next ${fault.times === 1 ? 'one' : fault.times} of ${fault.route ?? 'any call'} will.`)
-            .join(' ');
+        ? 'No faults.'
+        : calls.map(({ route: of, times }) => `${of ?? 'Any call'}: the next ${times === 1 ? 'one' : times} will fail.`).join(' ');
   });
   const add = h(
     'button',
@@ -189,7 +187,7 @@ export function faults() {
           state.refresh();
         }),
     },
-    'Fail the next call',
+    'Fail next call',
   );
   const end = h(
     'button',
@@ -206,12 +204,12 @@ export function faults() {
   );
   return card(
     'Faults',
-    'What your program does when a call goes wrong.',
+    'Test what your program does when a call fails.',
     h(
       'div',
       { class: 'make' },
-      h('div', { class: 'field' }, h('label', { for: 'fault-route' }, 'Which call'), route),
-      h('div', { class: 'field' }, h('label', { for: 'fault-kind' }, 'How it fails'), kind),
+      h('div', { class: 'field' }, h('label', { for: 'fault-route' }, 'Call'), route),
+      h('div', { class: 'field' }, h('label', { for: 'fault-kind' }, 'Fault'), kind),
     ),
     h('div', { class: 'row' }, add, end),
     now,
@@ -238,16 +236,14 @@ export function reset() {
               'div',
               { class: 'ends' },
               h('button', { type: 'button', onclick: () => close(false) }, 'Keep everything'),
-              h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, 'Reset'),
+              h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, 'Reset sandbox'),
             ),
           ]);
           if (!is) return;
           state.is(await request('POST', 'sandbox/reset'));
-          dispatchEvent(new Event('sandbox-reset'));
-          toast('The sandbox is as it was at its start.');
         }),
     },
-    'Reset the sandbox',
+    'Reset sandbox',
   );
-  return card('Start over', 'Back to the beginning, with the keys as they are.', h('div', { class: 'row' }, button));
+  return card('Reset', 'Back to the seeded account and real time. The keys stay the same.', h('div', { class: 'row' }, button));
 }

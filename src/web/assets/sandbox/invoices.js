@@ -1,4 +1,4 @@
-// The latest invoices with their actions: pay in several ways, drop a payment, or restore it.
+// The latest invoices with their actions: pay in several ways, confirm step by step, drop a payment, or restore it.
 //
 // Invariant: amounts are computed exactly, on their digits.
 
@@ -7,9 +7,10 @@ import { request, runDisabled, keys } from './ask.js';
 import { state } from './controls.js';
 
 /** @typedef {import("openapi").components["schemas"]["Invoice"]} Invoice */
+/** @typedef {import("controls").components["schemas"]["SandboxPaymentSeen"]} Payment */
 
 const SHOWN_MAX = 20;
-/** Payments made on this page by invoice, the newest last. @type {Map<string, string[]>} */
+/** The newest payment that was made on this page, by invoice. @type {Map<string, Payment>} */
 const payments = new Map();
 
 export function invoices() {
@@ -31,7 +32,7 @@ export function invoices() {
     { id: 'mode' },
     ['test', 'live'].map((name) => h('option', { value: name }, name)),
   );
-  const make = h('button', { class: 'primary' }, 'Make an invoice');
+  const make = h('button', { class: 'primary' }, 'Create invoice');
   const fields = [
     ['Amount', amount],
     ['Currency', currency],
@@ -90,7 +91,7 @@ export function invoices() {
     fill(
       list,
       found.length === 0
-        ? h('li', { class: 'quiet' }, 'There is none yet.')
+        ? h('li', { class: 'quiet' }, 'No invoices yet. Create one, or run a payment.')
         : found.slice(0, SHOWN_MAX).map((invoice) => invoiceEntry(invoice, refresh)),
     );
     if (focused)
@@ -114,11 +115,7 @@ export function invoices() {
       });
     return reading;
   }
-  addEventListener('sandbox-reset', () => {
-    payments.clear();
-    void refresh();
-  });
-  return { element, refresh };
+  return { element, refresh, forget: () => payments.clear() };
 }
 
 /** @param {boolean} isLive */
@@ -133,25 +130,38 @@ function secretKey(isLive) {
  */
 function invoiceEntry(invoice, refresh) {
   const { id, status } = invoice;
-  const made = payments.get(id) ?? [];
+  const made = payments.get(id);
   const isOpen = status === 'created' || status === 'awaiting_payment';
-  /** @type {[string, () => Promise<void>][]} */
+  /** @type {[string, () => Promise<unknown>][]} */
   const acts = [];
   if (isOpen) {
     acts.push(
-      ['Pay exact', () => pay(invoice, 1n, 1n)],
-      ['Pay under', () => pay(invoice, 1n, 2n)],
-      ['Pay over', () => pay(invoice, 2n, 1n)],
+      ['Pay exactly', () => pay(invoice, 1n, 1n)],
+      ['Pay half', () => pay(invoice, 1n, 2n)],
+      ['Pay double', () => pay(invoice, 2n, 1n)],
       ['Pay late', () => payLate(invoice)],
+      ['Pay without confirming', () => send(invoice)],
     );
   } else if (status === 'underpaid') acts.push(['Pay the rest', () => pay(invoice, 1n, 1n)]);
   else if (status === 'expired' && invoice.asset) acts.push(['Pay late', () => pay(invoice, 1n, 1n)]);
-  if (made.length > 0)
+  if (made && status === 'detected') {
     acts.push(
-      ['Drop the payment', () => changePayment(invoice, 'dropped')],
-      ['Reorganise', () => changePayment(invoice, 'orphaned')],
+      ['Add confirmation', () => changePayment(made, { confirmations: (made.confirmations ?? 0) + 1 })],
+      ['Confirm payment', () => changePayment(made, { state: 'confirmed' })],
     );
-  if (made.length > 0 && status === 'detected') acts.push(['Confirm', () => changePayment(invoice, 'confirmed')]);
+  }
+  if (made?.state === 'dropped') acts.push(['Restore payment', () => changePayment(made, { state: 'seen' })]);
+  else if (made) {
+    acts.push(['Drop payment', () => changePayment(made, { state: 'dropped' })]);
+    if (made.state === 'confirmed' || made.confirmations)
+      acts.push(['Orphan payment', () => changePayment(made, { state: 'orphaned' })]);
+  }
+  const depth = status === 'detected' ? made?.confirmations : null;
+
+  /** Changes the state of a payment of this invoice. @param {Payment} payment @param {object} body */
+  async function changePayment(payment, body) {
+    payments.set(id, await request('POST', `sandbox/payments/${payment.id}`, { body }));
+  }
   return h(
     'li',
     null,
@@ -164,6 +174,8 @@ function invoiceEntry(invoice, refresh) {
         money(invoice.amount, invoice.currency),
         invoice.amountExpected &&
           h('span', { class: 'quiet' }, ` ${invoice.amountExpected} ${invoice.assetSymbol ?? ''}`),
+        typeof depth === 'number' &&
+          h('span', { class: 'quiet' }, `, ${depth} of ${made?.confirmationsNeeded} confirmations`),
       ),
       h('span', { class: 'row' }, invoice.livemode && badge('live', 'info'), badge(status)),
     ),
@@ -213,12 +225,20 @@ async function withCoin(invoice) {
  */
 async function pay(invoice, times, parts) {
   const due = await withCoin(invoice);
-  const amount = times === parts ? {} : { amount: scaled(due.amountExpected ?? '0', times, parts) };
-  const seen = /** @type {{ id: string }} */ (
-    await request('POST', 'sandbox/payments', { body: { invoice: due.id, ...amount } })
-  );
-  payments.set(due.id, [...(payments.get(due.id) ?? []), seen.id]);
-  await request('POST', `sandbox/payments/${seen.id}`, { body: { state: 'confirmed' } });
+  const { id } = await send(due, times === parts ? {} : { amount: scaled(due.amountExpected ?? '0', times, parts) });
+  payments.set(due.id, await request('POST', `sandbox/payments/${id}`, { body: { state: 'confirmed' } }));
+}
+
+/**
+ * Pays an invoice without confirming the payment.
+ * @param {Invoice} invoice
+ * @param {object} [amount] by default the amount due
+ */
+async function send(invoice, amount = {}) {
+  const body = { invoice: invoice.id, ...amount };
+  const seen = /** @type {Payment} */ (await request('POST', 'sandbox/payments', { body }));
+  payments.set(invoice.id, seen);
+  return seen;
 }
 
 /** Pays an invoice after its deadline. @param {Invoice} invoice */
@@ -230,12 +250,6 @@ async function payLate(invoice) {
   state.refresh();
   toast('The clock was moved past the deadline first.');
   await pay(due, 1n, 1n);
-}
-
-/** Changes the state of the newest payment that was made on this page. @param {Invoice} invoice @param {string} next */
-async function changePayment(invoice, next) {
-  const newest = payments.get(invoice.id)?.at(-1);
-  if (newest) await request('POST', `sandbox/payments/${newest}`, { body: { state: next } });
 }
 
 /**

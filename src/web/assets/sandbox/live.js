@@ -1,36 +1,40 @@
-// The live activity of the sandbox: requests, events and webhooks.
+// The activity list of the sandbox: calls, events and webhooks.
 //
 // Invariant: the list has a maximum length, and received data is shown as text.
 
-import { badge, fill, h, root } from '../shared/dom.js';
-import { formatJson, parse, source } from '../shared/json.js';
+import { badge, copyButton, fill, h, root, toast } from '../shared/dom.js';
+import { formatJson, source } from '../shared/json.js';
+import { curlCommand } from './curl.js';
 import { verify } from './signature.js';
 
-/** @typedef {import("controls").components["schemas"]["SandboxActivity"]} Activity */
+/** @typedef {import('./stream.js').Activity} Activity */
 
 const ENTRIES_MAX = 300;
 const kinds = /** @type {const} */ ({ all: 'All', call: 'Calls', event: 'Events', delivery: 'Webhooks' });
 
+/** Messages at the beginning of a run. */
+const beginnings = /** @type {const} */ ({
+  start: 'The sandbox was started again. What it did before is gone.',
+  reset: 'The sandbox was reset. What it did before is gone.',
+  restore: 'A snapshot was restored. What the sandbox did before is gone.',
+});
+
 /**
- * Fills the activity list and listens for entries.
+ * Fills the place of the activity list. The list keeps the newest activity, and as many calls by the operator pages,
+ * which are hidden until they are asked for.
  * @param {HTMLElement} place
- * @param {(kind: Activity['kind']) => void} happened called for each entry
  */
-export function showActivity(place, happened) {
+export function activityList(place) {
   const list = h('ol', { class: 'list', tabindex: '0', 'aria-labelledby': 'live-name' });
   const connected = h('span', { class: 'quiet', role: 'status' }, 'Connecting…');
-  const empty = h(
-    'p',
-    { class: 'empty' },
-    'Nothing has happened yet. Make an invoice, or paste the four lines into a terminal.',
-  );
+  const empty = h('p', { class: 'empty' }, 'No activity yet. Run a payment, or call the API from a terminal.');
   let shown = 'all';
   /** @type {Activity[]} */
   let waiting = [];
   let isPaused = false;
   const segments = h(
     'div',
-    { class: 'segments', role: 'group', 'aria-label': 'What is shown' },
+    { class: 'segments', role: 'group', 'aria-label': 'Kind of activity' },
     Object.entries(kinds).map(([kind, name]) => {
       const button = h(
         'button',
@@ -41,8 +45,7 @@ export function showActivity(place, happened) {
             shown = kind;
             for (const other of segments.querySelectorAll('button'))
               other.setAttribute('aria-pressed', String(other === button));
-            for (const entry of list.children) show(/** @type {HTMLElement} */ (entry));
-            none();
+            filter();
           },
         },
         name,
@@ -59,69 +62,92 @@ export function showActivity(place, happened) {
       onclick: () => {
         isPaused = !isPaused;
         pause.setAttribute('aria-pressed', String(isPaused));
-        pause.textContent = isPaused ? 'Go on' : 'Pause';
-        if (!isPaused) for (const activity of waiting.splice(0)) add(activity);
+        if (!isPaused) for (const activity of waiting.splice(0)) insert(activity);
       },
     },
     'Pause',
   );
-  const clear = h(
-    'button',
-    {
-      type: 'button',
-      class: 'small',
-      onclick: () => {
-        fill(list);
-        waiting = [];
-        none();
-      },
-    },
-    'Clear',
-  );
+  const operators = h('input', { type: 'checkbox', id: 'operators', onchange: filter });
   fill(
     place,
-    h('div', { class: 'row between' }, h('h2', { id: 'live-name' }, 'What happens'), connected),
-    h('div', { class: 'row between' }, segments, h('div', { class: 'row' }, pause, clear)),
+    h('div', { class: 'row between' }, h('h2', { id: 'live-name' }, 'Activity'), connected),
+    h(
+      'div',
+      { class: 'row between' },
+      segments,
+      h('div', { class: 'row' }, pause, h('button', { type: 'button', class: 'small', onclick: clear }, 'Clear')),
+    ),
+    h('div', { class: 'check quiet' }, operators, h('label', { for: 'operators' }, 'Show calls by the operator pages')),
     h('div', { class: 'list-place' }, empty, list),
   );
   place.hidden = false;
 
-  /** @param {HTMLElement} entry */
-  function show(entry) {
-    entry.hidden = shown !== 'all' && entry.dataset.kind !== shown && entry.dataset.kind !== 'missed';
+  /** Shows the entries of the chosen kind. */
+  function filter() {
+    for (const entry of list.children) show(/** @type {HTMLElement} */ (entry));
+    showEmpty();
   }
 
-  function none() {
+  /** @param {HTMLElement} entry */
+  function show(entry) {
+    const { kind, operator } = entry.dataset;
+    const isOther = shown !== 'all' && kind !== shown && kind !== 'missed' && kind !== 'run';
+    entry.hidden = isOther || (operator !== undefined && !operators.checked);
+  }
+
+  /** Shows the empty state if no entry is shown. */
+  function showEmpty() {
     const is = [...list.children].every((entry) => /** @type {HTMLElement} */ (entry).hidden);
     empty.hidden = !is;
     list.hidden = is;
   }
 
-  /** @param {Activity} activity */
-  function add(activity) {
-    const entry = activityEntry(activity);
-    show(entry);
-    list.prepend(entry);
-    while (list.children.length > ENTRIES_MAX) list.lastElementChild?.remove();
-    none();
+  function clear() {
+    fill(list);
+    waiting = [];
+    showEmpty();
   }
 
-  const stream = new EventSource(new URL('sandbox/stream', root));
-  stream.addEventListener('open', () => {
-    connected.textContent = 'Live';
-  });
-  stream.addEventListener('error', () => {
-    connected.textContent = 'The sandbox does not answer; trying again…';
-  });
-  for (const kind of ['call', 'event', 'delivery', 'missed']) {
-    stream.addEventListener(kind, (message) => {
-      const activity = /** @type {Activity} */ (parse(/** @type {MessageEvent} */ (message).data));
-      happened(activity.kind);
-      if (!isPaused) add(activity);
-      else if (waiting.length < ENTRIES_MAX) waiting.push(activity);
-    });
+  /** @param {HTMLElement} entry */
+  function prepend(entry) {
+    show(entry);
+    list.prepend(entry);
+    const isOperator = 'operator' in entry.dataset;
+    const same = [...list.children].filter(
+      (other) => 'operator' in /** @type {HTMLElement} */ (other).dataset === isOperator,
+    );
+    for (const old of same.slice(ENTRIES_MAX)) old.remove();
+    showEmpty();
   }
-  none();
+
+  /** @param {Activity} activity */
+  function insert(activity) {
+    prepend(activityEntry(activity));
+  }
+  showEmpty();
+  return {
+    /** Adds an activity, or keeps it while the list is paused. @param {Activity} activity */
+    add(activity) {
+      if (!isPaused) insert(activity);
+      else if (waiting.length < ENTRIES_MAX) waiting.push(activity);
+    },
+    /** Removes the activity of an earlier run, and says why. @param {keyof typeof beginnings} cause */
+    begin(cause) {
+      clear();
+      prepend(h('li', { class: 'kind-missed', 'data-kind': 'run' }, beginnings[cause]));
+      toast(beginnings[cause]);
+    },
+    /** @param {boolean} is */
+    setConnected(is) {
+      const text = is ? 'Live' : '';
+      if (connected.textContent !== text) connected.textContent = text;
+    },
+  };
+}
+
+/** Returns true for a call by the operator pages. @param {Activity} activity */
+function isByOperatorPages(activity) {
+  return activity.kind === 'call' && /^\/dashboard(?:[/?]|$)/.test(activity.target);
 }
 
 /** Creates an entry of the activity list. @param {Activity} activity */
@@ -130,7 +156,7 @@ function activityEntry(activity) {
     return h(
       'li',
       { class: 'kind-missed', 'data-kind': 'missed' },
-      `${activity.count} entries before this are not kept any more.`,
+      `${activity.count} earlier entries are not kept.`,
     );
   }
   const [summary, inside] = parts(activity);
@@ -139,7 +165,15 @@ function activityEntry(activity) {
   details.addEventListener('toggle', () => {
     if (details.open && details.children.length === 1) details.append(h('div', { class: 'inside' }, inside()));
   });
-  return h('li', { class: `kind-${activity.kind}`, 'data-kind': activity.kind }, details);
+  return h(
+    'li',
+    {
+      class: `kind-${activity.kind}`,
+      'data-kind': activity.kind,
+      'data-operator': isByOperatorPages(activity),
+    },
+    details,
+  );
 }
 
 /**
@@ -167,8 +201,9 @@ function parts(activity) {
             ],
             activity.key && [', with ', h('code', null, activity.key)],
           ),
-          body('Sent', activity.sent),
-          body('Answered', activity.answered),
+          h('div', { class: 'row' }, curlButton(activity)),
+          body('Request', activity.sent),
+          body('Response', activity.answered),
         ],
       ];
     case 'event': {
@@ -188,11 +223,12 @@ function parts(activity) {
         [
           h('span', { class: 'badge good' }, 'webhook'),
           h('span', { class: 'what' }, `${type(activity.sent.text)} → ${activity.url}`),
-          badge(activity.status === null ? 'no answer' : String(activity.status), tone(activity.status ?? 0)),
+          badge(activity.status === null ? 'no response' : String(activity.status), tone(activity.status ?? 0)),
           h('span', { class: 'number' }, `attempt ${activity.number}, ${activity.ms} ms, ${time(activity.at)}`),
         ],
         () => {
-          void verify(activity).then(([isGood, text]) => {
+          const unchecked = () => /** @type {[boolean, string]} */ ([false, 'The sandbox does not respond.']);
+          void verify(activity).catch(unchecked).then(([isGood, text]) => {
             verdict.className = `verdict note ${isGood ? 'good' : 'warn'}`;
             verdict.textContent = text;
           });
@@ -202,8 +238,8 @@ function parts(activity) {
             h('h3', null, 'Headers'),
             h('pre', { tabindex: '0' }, headers.join('\n')),
             body('Body', activity.sent),
-            activity.error && h('p', { class: 'wrong' }, `There was no answer: ${activity.error}`),
-            activity.answer && body('Answered', { text: activity.answer, cut: false }),
+            activity.error && h('p', { class: 'wrong' }, `No response: ${activity.error}`),
+            activity.answer && body('Response', { text: activity.answer, cut: false }),
           ];
         },
       ];
@@ -211,10 +247,20 @@ function parts(activity) {
   }
 }
 
+/** Creates the button that copies the command of a call. @param {Extract<Activity, { kind: 'call' }>} call */
+function curlButton(call) {
+  const command = curlCommand(call);
+  if (command === null) return h('span', { class: 'quiet' }, 'No command: the body is too long, or may hold a secret.');
+  const button = copyButton(command, 'curl command');
+  button.removeAttribute('aria-label');
+  button.textContent = 'Copy as curl';
+  return button;
+}
+
 /** @param {string} name @param {{ text: string, cut: boolean }} part */
 function body(name, { text, cut }) {
   if (text === '') return null;
-  return [h('h3', null, cut ? `${name}, the start of it` : name), h('pre', { tabindex: '0' }, formatJson(text))];
+  return [h('h3', null, cut ? `${name}, first 32 KiB` : name), h('pre', { tabindex: '0' }, formatJson(text))];
 }
 
 /** Returns the type of the event in a webhook body. @param {string} text */

@@ -12,7 +12,7 @@ const LEGACY_SECRET = 'legacy_sandbox';
  * @returns {Promise<[boolean, string]>}
  */
 export async function verify({ url, headers, sent }) {
-  if (sent.cut) return [false, 'The body is longer than what is kept of it, so its signature is not checked here.'];
+  if (sent.cut) return [false, 'The body is too long to check its signature here.'];
   if (!crypto.subtle) return [false, 'This browser checks signatures on https and localhost only.'];
   const header = headers['X-Service-Signature'] ?? '';
   const [, at = '', ...signatures] =
@@ -25,5 +25,5 @@ export async function verify({ url, headers, sent }) {
     const signed = toHex(await hmac(new TextEncoder().encode(secret), `${at}.${sent.text}`));
     if (signatures.includes(signed)) return [true, `The signature verifies with ${secret}.`];
   }
-  return [false, 'The signature is of no secret that this sandbox has now; the endpoint may have been replaced.'];
+  return [false, 'No secret of this sandbox verifies the signature. The endpoint may have been replaced.'];
 }
