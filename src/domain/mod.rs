@@ -31,6 +31,7 @@ pub mod network_fee;
 pub mod observation;
 pub mod payment;
 pub mod payment_uri;
+pub mod picture;
 pub mod progress;
 pub mod qr;
 pub mod quote;
