@@ -29,6 +29,7 @@ delete from wallets;
 delete from pool_addresses;
 delete from customers;
 delete from invoices;
+delete from payment_link_pictures;
 delete from payment_links;
 delete from servers;
 delete from reseller_tokens;

@@ -28,6 +28,8 @@ pub struct Operation {
     pub query: &'static [Param],
     /// Body of a request, `None` for an operation without a body.
     pub body: Option<Body>,
+    /// Limits of a body that is a file, `None` for an operation that takes no file.
+    pub upload: Option<Upload>,
     /// Successful answers, for the documents.
     pub answers: &'static [Answer],
     /// Additional error codes. Codes for the kind of caller, the body and the path are derived from the operation.
@@ -165,6 +167,15 @@ impl Body {
     }
 }
 
+/// Declaration of a request's body that is a file instead of JSON.
+#[derive(Clone, Copy)]
+pub struct Upload {
+    /// Largest size of the file, in bytes.
+    pub bytes_max: usize,
+    /// Media types of the file, for the documents. The operation reads the kind of the file from its content.
+    pub media_types: &'static [&'static str],
+}
+
 /// Declaration of a successful answer.
 #[derive(Clone, Copy)]
 pub struct Answer {
@@ -207,6 +218,7 @@ pub const PLAIN: Operation = Operation {
     summary: "",
     query: &[],
     body: None,
+    upload: None,
     answers: &[],
     refusals: &[],
     recent_password: RecentPassword::Never,

@@ -86,6 +86,11 @@ impl LinkBuilder {
     pub fn payment_link_url(&self, id: &str) -> String {
         format!("{}/l/{id}", self.public_url)
     }
+
+    /// Returns the URL of a payment link's picture. The URL contains the hash of the picture.
+    pub fn link_picture_url(&self, id: &str, hash: &str) -> String {
+        format!("{}/l/{id}/picture/{hash}", self.public_url)
+    }
 }
 
 /// Number of hash bytes in the version of a resource.

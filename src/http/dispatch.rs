@@ -4,6 +4,7 @@
 //! Invariant: every answer carries the id of its request. An error is logged once, by this module.
 
 mod admission;
+mod body;
 mod call_notice;
 mod simulated;
 
@@ -23,9 +24,8 @@ use crate::clock::Clock;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
 use admission::admit;
+use body::receive_body;
 use call_notice::CallNotice;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::body::Body;
 use hyper::body::Bytes;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONNECTION, DATE, HeaderName, HeaderValue, STRICT_TRANSPORT_SECURITY,
@@ -37,7 +37,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Maximum size of the headers together with the request line, in bytes.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
@@ -115,9 +114,10 @@ impl Dispatcher {
         let (mut parts, body) = request.into_parts();
         let (method, uri) = (parts.method.clone(), mem::take(&mut parts.uri));
         let path = uri.path();
-        let body = read_body(body, front.body_timeout).await;
-        let is_whole = body.is_ok();
         let found = self.router.find(&method, path);
+        // The permit of a large body is held until the request is answered.
+        let (body, _permit) = receive_body(front, &found, &parts, body).await;
+        let is_whole = body.is_ok();
         let (number, form) = match &found {
             RouteMatch::Route(number, route, _) => (Some(*number), route.form),
             RouteMatch::OtherMethods(_) | RouteMatch::Nothing => {
@@ -325,45 +325,4 @@ fn header_bytes(headers: &HeaderMap) -> usize {
     headers.iter().fold(0, |sum: usize, (name, value)| {
         sum.saturating_add(name.as_str().len()).saturating_add(value.len()).saturating_add(4)
     })
-}
-
-/// Reads the whole body, within the size limit and this time limit.
-async fn read_body(body: IncomingBody, timeout: Duration) -> Result<Bytes, Refusal> {
-    let too_large = || {
-        Refusal::new(
-            RefusalCode::PayloadTooLarge,
-            format!("the body must be at most {BODY_BYTES_MAX} bytes"),
-        )
-    };
-    if body.is_end_stream() {
-        return Ok(Bytes::new());
-    }
-    if body.size_hint().lower() > u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX) {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(timeout, collect_body(Limited::new(body, BODY_BYTES_MAX))).await {
-        Ok(Ok(whole)) => Ok(whole.into()),
-        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
-        Ok(Err(error)) => {
-            Err(Refusal::new(RefusalCode::InvalidRequest, format!("the body ended early: {error}")))
-        }
-        Err(_) => Err(Refusal::new(
-            RefusalCode::RequestTimeout,
-            format!("the body took longer than {} ms to arrive", timeout.as_millis()),
-        )),
-    }
-}
-
-/// Returns the bytes of a body, copied into one buffer. Without the copy, a few bytes of a body could keep a large
-/// read buffer allocated.
-async fn collect_body(
-    mut body: Limited<IncomingBody>,
-) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
-    let mut whole = Vec::new();
-    while let Some(piece) = body.frame().await {
-        if let Ok(bytes) = piece?.into_data() {
-            whole.extend_from_slice(&bytes);
-        }
-    }
-    Ok(whole)
 }

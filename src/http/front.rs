@@ -10,7 +10,7 @@ use super::client::TrustedProxyCheck;
 use super::hashing::HashingQueue;
 use super::large_answers::LargeAnswers;
 use super::limit::{CREATION_BURST, Limiter};
-use super::long_reads::LongReads;
+use super::long_reads::{LongReads, PermitPool};
 use super::metrics::{Metrics, MetricsToken};
 use super::node_trials::NodeTrials;
 use super::subscribers::Subscribers;
@@ -36,6 +36,9 @@ pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Pages of the API reference by name, each compressed with gzip.
 pub(super) type ReferencePages = BTreeMap<String, Bytes>;
 
+/// Maximum number of files that one caller may send at once.
+const CALLER_UPLOADS_MAX: usize = 4;
+
 /// Number of invoices that a client may create through payment links in a burst.
 const LINK_BURST: u32 = 10;
 
@@ -55,6 +58,8 @@ pub struct Front {
     pub(super) hashing: HashingQueue,
     pub(super) long_reads: LongReads,
     pub(super) large_answers: LargeAnswers,
+    /// Permits for files that callers are sending.
+    pub(super) uploads: PermitPool,
     pub(super) subscribers: Arc<Subscribers>,
     pub(super) public_url: String,
     pub(super) body_timeout: Duration,
@@ -171,6 +176,7 @@ impl Front {
             hashing: HashingQueue::new(settings.password_limits.waiting_max),
             long_reads: LongReads::default(),
             large_answers: LargeAnswers::default(),
+            uploads: PermitPool::new(CALLER_UPLOADS_MAX, CALLER_UPLOADS_MAX),
             subscribers: settings.subscribers,
             public_url: settings.public_url,
             body_timeout: Duration::from_millis(settings.body_timeout_ms),

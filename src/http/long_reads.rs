@@ -157,7 +157,7 @@ impl PermitPool {
         if taken.permits >= self.permits_max {
             let max = self.permits_max;
             let message = format!(
-                "{max} of your long reads or large responses are in progress already; try again when they have ended"
+                "{max} of your long reads, large responses or uploads are in progress already; try again when they have ended"
             );
             return Err(Refusal::new(RefusalCode::Overloaded, message));
         }

@@ -140,6 +140,11 @@ fn operation_object(route: &Route, subject: DocumentKind) -> Value {
             json!({ "required": body.is_required, "content": content }),
         );
     }
+    if let Some(upload) = &route.upload {
+        let media = upload.media_types.iter().map(|media| ((*media).to_owned(), json!({})));
+        let content: Map<String, Value> = media.collect();
+        fields.insert("requestBody".to_owned(), json!({ "required": true, "content": content }));
+    }
     operation
 }
 

@@ -104,9 +104,13 @@ impl DocumentedServer<'_> {
     fn operation_doc(&self, path: &str, method: &str, operation: &Value) -> OperationDoc {
         let method = method.to_ascii_uppercase();
         let (caller, key) = required_credentials(operation);
-        let body = operation.get("requestBody").map(|body| self.body_doc(body));
+        let sent = operation.get("requestBody");
+        // A body that is not JSON is a file. The summary of its operation describes it.
+        let json = sent.filter(|sent| sent.pointer("/content/application~1json").is_some());
+        let is_file = sent.is_some() && json.is_none();
+        let body = json.map(|body| self.body_doc(body));
         let example = body.as_ref().map(|body| body.example.as_str());
-        let curl = command::curl_command(self, (&method, path), key, example);
+        let curl = command::curl_command(self, (&method, path), key, (example, is_file));
         let mut answers = Vec::new();
         let mut refusals = Vec::new();
         for (status, response) in entries(operation, "responses") {

@@ -9,8 +9,8 @@ use super::front::{Boxed, OperationInfo};
 use super::policy::PagePolicy;
 use super::reply::Reply;
 use super::request::{Call, Param};
-pub(super) use crate::api::operation::Body;
 pub use crate::api::operation::RecentPassword;
+pub(super) use crate::api::operation::{Body, Upload};
 use crate::api::operation::{Operation as Declared, OperationFn};
 pub(super) use crate::api::tag::Tag;
 use crate::domain::refusal::{Refusal, RefusalCode};
@@ -60,6 +60,8 @@ pub struct Route {
     /// Parameters of the query.
     pub(super) query: &'static [Param],
     pub(super) body: Option<Body>,
+    /// Limits of a body that is a file, `None` for a route that takes no file.
+    pub(super) upload: Option<Upload>,
     /// Properties of all answers of the route, errors included.
     pub(super) form: AnswerPolicy,
     /// Successful answers. Empty for a page or file for browsers, which the documents omit.
@@ -163,6 +165,7 @@ impl Route {
             tag: Some(operation.tag),
             query: operation.query,
             body: operation.body,
+            upload: operation.upload,
             refusals: operation.refusals,
             recent_password: operation.recent_password,
             is_rate_limited: operation.is_rate_limited,
@@ -237,6 +240,7 @@ pub(super) const PLAIN: Route = Route {
     tag: None,
     query: &[],
     body: None,
+    upload: None,
     form: UNRESTRICTED,
     answers: &[],
     refusals: &[],

@@ -1,18 +1,20 @@
 //! Payment links as visitors use them: reads a link, and creates an invoice for its visitor.
 //!
 //! Invariant: an invoice from a link passes the same checks as any other invoice, and stores the id of the link. The
-//! invoice takes no address before its payer selects a coin. A link has a limited number of open invoices.
+//! invoice takes no address before its payer selects a coin. A link has a limited number of open invoices, and creates
+//! none after its expiry or when its paid uses have reached their limit.
 
 use super::invoices::{check_may_create, new_invoice};
 use super::{Error, Service};
 use crate::domain::account::Account;
 use crate::domain::event::EventType;
 use crate::domain::invoice::draft::CreateInvoice;
-use crate::domain::link::{OPEN_INVOICES_MAX, PaymentLink};
+use crate::domain::link::{LinkState, LinkUses, OPEN_INVOICES_MAX, PaymentLink};
 use crate::domain::money::Cents;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::time::{SECOND_MS, Time};
 use crate::domain::{id, render};
+use crate::store::payment_links::StoredPicture;
 use crate::store::{Reader, accounts, invoices, payment_links};
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -23,10 +25,20 @@ pub struct PublicLink {
     pub account: Account,
     /// Payment link that the page shows.
     pub link: PaymentLink,
+    /// State of the link.
+    pub state: LinkState,
     /// URL of the page of the link.
     pub url: String,
     /// `true` if payments are in test coins without value.
     pub is_for_tests: bool,
+}
+
+/// Result of a request to create an invoice through a link.
+pub enum LinkOutcome {
+    /// The invoice was created.
+    Created(LinkInvoice),
+    /// The link creates no invoices in this state.
+    Closed(LinkState),
 }
 
 /// An invoice that a link created, with access to its checkout.
@@ -43,10 +55,11 @@ impl Service {
     /// # Errors
     ///
     /// `not_found` if the link does not exist or is switched off.
-    pub fn public_link(&self, id: &str) -> Result<PublicLink, Error> {
+    pub fn public_link(&self, now: Time, id: &str) -> Result<PublicLink, Error> {
         self.read_snapshot(|db| {
             let link = find_enabled(db, id)?;
             Ok(PublicLink {
+                state: current_state(db, &link, now)?,
                 url: self.links.payment_link_url(&link.id),
                 is_for_tests: self.has_test_coins(db, link.mode, None)?,
                 account: accounts::by_seq(db, link.account)?,
@@ -65,6 +78,19 @@ impl Service {
         found.ok().flatten()
     }
 
+    /// Returns the picture of a link, also if the link is switched off.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` if the link has no picture with this hash.
+    pub fn link_picture(&self, id: &str, hash: &str) -> Result<StoredPicture, Error> {
+        let found = match id::parse(id) {
+            Some(id) => self.read(|db| Ok(payment_links::picture(db, &id, hash)?))?,
+            None => None,
+        };
+        found.ok_or_else(|| Refusal::not_found("picture").into())
+    }
+
     /// Creates the invoice of a link. `amount` is the payer's choice, used if the link has no price.
     ///
     /// # Errors
@@ -76,10 +102,14 @@ impl Service {
         now: Time,
         id: &str,
         amount: Option<Cents>,
-    ) -> Result<LinkInvoice, Error> {
+    ) -> Result<LinkOutcome, Error> {
         let id = id.to_owned();
         self.write(move |service, tx| {
             let link = find_enabled(tx, &id)?;
+            let state = current_state(tx, &link, now)?;
+            if state != LinkState::Open {
+                return Ok(LinkOutcome::Closed(state));
+            }
             let account = accounts::by_seq(tx, link.account)?;
             check_may_create(tx, &account, link.mode)?;
             check_open_invoices(tx, &link, now)?;
@@ -91,13 +121,22 @@ impl Service {
                 .ok_or_else(|| Error::Failed("an invoice was not written".to_owned()))?;
             let object = render::invoice(&invoice, &service.links, &[])?;
             service.record_invoice_event(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
-            Ok(LinkInvoice {
+            Ok(LinkOutcome::Created(LinkInvoice {
                 token: service.links.checkout_token(&invoice.id),
                 invoice_id: invoice.id,
-            })
+            }))
         })
         .await
     }
+}
+
+/// Returns the state of a link. Counts its uses only if they have a limit, and not beyond the limit.
+fn current_state(db: &Reader<'_>, link: &PaymentLink, now: Time) -> Result<LinkState, Error> {
+    let uses = match link.paid_uses_max {
+        Some(most) => payment_links::count_uses(db, &link.id, Some(most))?,
+        None => LinkUses::default(),
+    };
+    Ok(link.state(uses, now))
 }
 
 /// Checks that the link may have one more open invoice.
@@ -128,7 +167,7 @@ fn invoice_draft(link: &PaymentLink, amount: Option<Cents>) -> Result<CreateInvo
         order_id: None,
         description: Some(description),
         asset: None,
-        redirect_url: None,
+        redirect_url: link.redirect_url.clone(),
         cancel_url: None,
         webhook_url: None,
         metadata: RawValue::from_string("{}".to_owned())?,

@@ -17,7 +17,7 @@ pub use checkout::{
     CoinChoicePage, CoinOption, CoinOptions, HiddenFields, LiveCheckout, OutcomeKind, OutcomePage,
     PageUpdates, PaymentPage, SimulationButtons, TimeLeft, UnconfirmedPayment,
 };
-pub use link::{LinkPage, LinkQrPage, LinkSvg, Price};
+pub use link::{ClosedLinkPage, LinkPage, LinkPicture, LinkQrPage, LinkSvg, Price};
 
 /// A complete page: a body inside a frame.
 #[derive(Template)]

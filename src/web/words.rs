@@ -42,9 +42,9 @@ texts! {
     confirmations confirmations_final wait_minutes wait_soon paid_title paid_note over_note short_title short_note late_title
     late_note expired_title expired_note reading_note seen_late_note cancelled_title cancelled_note failed_title failed_note sent_title sent_note
     try_title try_note try_exact try_under try_over try_late try_clock link_amount link_example link_go link_wrong link_most
-    link_qr link_scan link_save link_print link_open error_title error_note error_coin error_shop error_missing_title
-    error_missing_note error_busy_title error_busy_note error_later_title error_later_note error_broken_title
-    error_broken_note error_back error_help
+    link_expired_title link_expired_note link_used_title link_used_note link_scan link_save link_print link_open
+    error_title error_note error_coin error_shop error_missing_title error_missing_note error_busy_title error_busy_note
+    error_later_title error_later_note error_broken_title error_broken_note error_back error_help
 }
 
 impl Words {

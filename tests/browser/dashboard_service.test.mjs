@@ -68,24 +68,6 @@ async function revoked(page, key) {
   assert.equal(status, 204);
 }
 
-test('a payment link, with a hostile name, is made, changed and switched off', async () => {
-  const page = await signIn(browser, coffer);
-  await goTo(page, '/links');
-  await page.getByRole('button', { name: 'Make a link…' }).first().click();
-  await page.getByLabel('Name').fill(HOSTILE);
-  await page.getByLabel('Price').fill('abc');
-  await page.getByRole('button', { name: 'Make it' }).click();
-  await page.locator('.wrong:visible').waitFor();
-  await page.getByLabel('Price').fill('12.50');
-  await page.getByRole('button', { name: 'Make it' }).click();
-  await page.getByText(HOSTILE, { exact: true }).waitFor();
-  await checkPageInAllModes(page, 'links');
-  await page.getByRole('button', { name: 'Switch off' }).click();
-  await page.getByRole('button', { name: 'Switch on' }).waitFor();
-  assert.equal(await page.locator('img[src="x"]').count(), 0);
-  await closePage(page, ['400', '401']);
-});
-
 test('the books: ledger, customers, keys and settings with data', async () => {
   await createPaidInvoice(coffer, '1200.00', { orderId: 'order-1' });
   await coffer.test('POST', '/v1/customers/ada/addresses');

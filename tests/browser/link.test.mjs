@@ -1,4 +1,5 @@
-// Payment links in a real browser: the page, the created invoice, and the printable QR code.
+// Payment links in a real browser, as payers see them: the page, its limits, the created invoice, and the printable QR
+// code, which is for merchants.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -55,10 +56,17 @@ test('payer enters an open price, and an invalid one shows an error', async () =
   await closePage(page, ['400 (Bad Request)']);
 });
 
-test('print contains only the QR code', async () => {
+test('the QR code to print is not offered to the payer', async () => {
   const { url } = await link({ name: 'A coffee', amount: '3.50' });
   const page = await openPage(browser, url);
-  await page.getByRole('link', { name: 'QR code to print' }).click();
+  await page.getByRole('button', { name: 'Go to payment' }).waitFor();
+  assert.equal(await page.locator('main a').count(), 0);
+  await closePage(page);
+});
+
+test('print contains only the QR code', async () => {
+  const { url } = await link({ name: 'A coffee', amount: '3.50' });
+  const page = await openPage(browser, `${url}/qr`);
   await page.getByRole('img', { name: /^Scan to pay/ }).waitFor();
   await page.evaluate(() => { window.print = () => { document.title = 'printed'; }; });
   await page.getByRole('button', { name: 'Print this page' }).click();
@@ -76,4 +84,55 @@ test('print contains only the QR code', async () => {
   await page.getByRole('link', { name: 'Open the page' }).click();
   await page.getByRole('button', { name: 'Go to payment' }).waitFor();
   await closePage(page);
+});
+
+const HOUR_MS = 3600 * 1000;
+
+test('an expired link says so, and takes no payment from a page that was open before', async () => {
+  const { time } = await coffer.control('GET', '');
+  const { url } = await link({
+    name: 'A coffee', amount: '3.50', expiresAt: new Date(Date.parse(time) + HOUR_MS).toISOString(),
+  });
+  const page = await openPage(browser, url, PHONE);
+  await page.getByText(/^Pay until \d{4}-\d\d-\d\d \d\d:\d\d UTC$/).waitFor();
+  await checkPage(page, 'link_until');
+  await coffer.control('POST', '/clock', { advance: '1h' });
+  await page.getByRole('button', { name: 'Go to payment' }).click();
+  await heading(page, 'This link has expired');
+  await page.reload();
+  await page.goto(url);
+  await heading(page, 'This link has expired');
+  assert.equal(await page.getByRole('button').count(), 0);
+  await checkPage(page, 'link_expired');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await checkPage(page, 'link_expired_dark');
+  await page.getByRole('link', { name: 'Deutsch' }).click();
+  await heading(page, 'Dieser Link ist abgelaufen');
+  await closePage(page, ['409 (Conflict)']);
+});
+
+test('two payers pay the last use at once: both are paid, and the link is used up', async () => {
+  const { id, url } = await link({
+    name: 'A ticket', amount: '3.50', paidUsesMax: 1, redirectUrl: 'https://shop.example/thanks',
+  });
+  const pages = await Promise.all([openPage(browser, url), openPage(browser, url)]);
+  await Promise.all(pages.map(async (page) => {
+    await page.getByRole('button', { name: 'Go to payment' }).click();
+    await page.getByRole('button', { name: /LTC/ }).click();
+    await page.getByRole('button', { name: 'Pay exactly' }).waitFor();
+  }));
+  await Promise.all(pages.map((page) => page.getByRole('button', { name: 'Pay exactly' }).click()));
+  for (const page of pages) {
+    await heading(page, 'Paid');
+    assert.equal(await page.locator('a[href="https://shop.example/thanks"]').count(), 1);
+    await closePage(page);
+  }
+  const page = await openPage(browser, url);
+  await heading(page, 'This link is used up');
+  await checkPage(page, 'link_used_up');
+  await closePage(page);
+  const { id: account } = await coffer.test('GET', '/v1/merchant');
+  const path = `${coffer.url}/dashboard/api/accounts/${account}/payment-links/${id}?mode=test`;
+  const { paidUses, state } = await (await fetch(path, { headers: { cookie } })).json();
+  assert.deepEqual({ paidUses, state }, { paidUses: 2, state: 'used_up' });
 });

@@ -1,15 +1,19 @@
 //! Invoices of an account, for users of the dashboard: `/dashboard/api/accounts/{account}/invoices`.
 
-use crate::api::operation::{Answer, Context, Job, Operation, OperationFn, Outcome, PLAIN};
+use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
+use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::refusal::RefusalCode;
-use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
+use crate::domain::render::{
+    CreatedInvoiceView, InvoiceDetailView, InvoiceView, TimelineEntryView,
+};
 use crate::domain::status::InvoiceStatus;
 use crate::service::operator::invoices::InvoiceSearch;
 use crate::service::{Error, Member};
+use std::sync::Arc;
 
 /// Default of the parameter `limit`.
 const LIMIT_DEFAULT: u32 = 50;
@@ -39,7 +43,7 @@ const TIMELINE: Component = Component::Exemplified {
     differs: r#"{"data": [{"at": "2026-11-21T09:31:12.400Z", "kind": "payment", "text": "payment of 0.25 LTC confirmed: worth 20.00 EUR at 80, in time", "status": null, "sums": null, "coin": null, "payment": {"id": "01a1fd71-0a11-7c40-9d3e-5a2b6c7d8e90", "asset": "LTC", "amount": "0.25", "rate": "80", "pricedBy": {"source": "fixed", "at": "2026-11-21T09:30:20.000Z", "spreadBps": 0, "figures": []}, "value": "20.00", "onTime": true, "txid": "5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b5e3b", "step": "confirmed", "confirmations": null, "confirmationsNeeded": null, "explorerUrl": null}, "booking": null, "refund": null}, {"at": "2026-11-21T09:31:12.400Z", "kind": "status", "text": "confirmed: confirmed 20.00 of 20.00 EUR due, tolerance 0.10", "status": "confirmed", "sums": {"due": "20.00", "paidFrom": "19.90", "paidUpTo": "20.10", "confirmedOnTime": "20.00", "unconfirmedOnTime": "0.00", "confirmedLate": "0.00"}, "coin": null, "payment": null, "booking": null, "refund": null}]}"#,
 };
 
-pub const OPERATIONS: [&Operation; 4] = [&SEARCH, &GET, &GET_TIMELINE, &CANCEL];
+pub const OPERATIONS: [&Operation; 5] = [&SEARCH, &GET, &GET_TIMELINE, &CANCEL, &CREATE];
 
 const SEARCH: Operation = Operation {
     id: "searchInvoices",
@@ -104,6 +108,33 @@ const CANCEL: Operation = Operation {
     ..PLAIN
 };
 
+const CREATE: Operation = Operation {
+    id: "createAccountInvoice",
+    method: "POST",
+    path: "/dashboard/api/accounts/{account}/invoices",
+    tag: Tag::OperatorInvoices,
+    summary: "Creates an invoice by hand, by the rules of createInvoice. A known orderId answers 200 with the existing invoice.",
+    query: &[MODE],
+    body: Body::required(&CreateInvoice::COMPONENT),
+    answers: &[
+        Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
+        Answer::ok(
+            "The existing invoice with this orderId, unchanged.",
+            &CreatedInvoiceView::COMPONENT,
+        ),
+    ],
+    refusals: &[
+        RefusalCode::AmountTooLarge,
+        RefusalCode::AccountNotApproved,
+        RefusalCode::AccountSuspended,
+        RefusalCode::IdempotencyConflict,
+        RefusalCode::Maintenance,
+    ],
+    is_idempotent: true,
+    run: OperationFn::Session(create),
+    ..PLAIN
+};
+
 fn search(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let (scope, query) = (context.scope(member)?, context.query);
     let search = InvoiceSearch {
@@ -139,5 +170,15 @@ fn cancel(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     Job::write(move |service, tx| {
         let cancelled = service.cancel_owned_invoice(tx, now, &scope, &actor, &id)?;
         Ok(Outcome::resource(cancelled))
+    })
+}
+
+fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let (scope, body) = (context.scope(member)?, context.body_fields()?);
+    let client_key = context.idempotency_key.clone()?;
+    let (service, now, actor) = (Arc::clone(context.service), context.now, member.actor());
+    Job::wait(async move {
+        let created = service.create_invoice_by_hand(now, &scope, actor, body, client_key);
+        Ok(Outcome::from_create(created.await?))
     })
 }

@@ -1,13 +1,16 @@
 //! Payment links of an account: `/dashboard/api/accounts/{account}/payment-links`.
 
-use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
+use crate::api::operation::{
+    Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN, Upload,
+};
 use crate::api::params::MODE;
 use crate::api::query::{Param, ParamKind};
 use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::link::{ChangePaymentLink, CreatePaymentLink, PaymentLink};
+use crate::domain::picture::{PICTURE_BYTES_MAX, Picture, PictureFormat};
 use crate::domain::refusal::RefusalCode;
-use crate::domain::render::PaymentLinkView;
+use crate::domain::render::{InvoiceView, PaymentLinkView};
 use crate::service::operator::links::owned_link;
 use crate::service::{Error, Member};
 
@@ -26,12 +29,24 @@ const PAYMENT_LINK_PAGE: Component = Component::Exemplified {
             "object": "payment_link", "id": "019d9f7b-6a00-7000-8000-000000000002", "name": "A coffee",
             "amount": null, "currency": "EUR", "description": null, "active": true, "livemode": true,
             "url": "https://pay.example.com/l/019d9f7b-6a00-7000-8000-000000000002",
-            "createdAt": "2026-11-21T09:30:00.000Z"
+            "createdAt": "2026-11-21T09:30:00.000Z", "state": "open", "expiresAt": null, "paidUsesMax": null,
+            "paidUses": 3, "unconfirmedUses": 0, "redirectUrl": null, "pictureUrl": null
         }]
     }"#,
 };
 
-pub const OPERATIONS: [&Operation; 4] = [&CREATE, &LIST, &GET, &CHANGE];
+const PAID_INVOICES: Component = Component::List {
+    name: "PaidInvoices",
+    item: &InvoiceView::COMPONENT,
+    about: "Paid invoices of a payment link.",
+    about_data: "At most 100 invoices, the one that was paid last first.",
+};
+
+/// Largest number of paid invoices in one answer.
+const PAID_INVOICES_MAX: u32 = 100;
+
+pub const OPERATIONS: [&Operation; 7] =
+    [&CREATE, &LIST, &GET, &CHANGE, &LIST_PAID_INVOICES, &SET_PICTURE, &REMOVE_PICTURE];
 
 const CREATE: Operation = Operation {
     id: "createPaymentLink",
@@ -91,6 +106,49 @@ const CHANGE: Operation = Operation {
     ..PLAIN
 };
 
+const LIST_PAID_INVOICES: Operation = Operation {
+    id: "listPaidInvoicesOfLink",
+    path: "/dashboard/api/accounts/{account}/payment-links/{id}/paid-invoices",
+    tag: Tag::OperatorInvoices,
+    summary: "Returns the invoices of a payment link that are paid, the one that was paid last first. Beyond paidUsesMax are the first paidUses - paidUsesMax of them.",
+    query: &[MODE],
+    answers: &[Answer::ok("The invoices.", &PAID_INVOICES)],
+    run: OperationFn::Session(list_paid_invoices),
+    ..PLAIN
+};
+
+const SET_PICTURE: Operation = Operation {
+    id: "setPaymentLinkPicture",
+    method: "PUT",
+    path: "/dashboard/api/accounts/{account}/payment-links/{id}/picture",
+    tag: Tag::OperatorInvoices,
+    summary: "Sets the picture of a payment link. The body is the file: a still PNG, JPEG or WebP of at most 102400 bytes and 2048 pixels on each side. Comments and locations in it are removed.",
+    query: &[MODE],
+    upload: Some(Upload {
+        bytes_max: PICTURE_BYTES_MAX,
+        media_types: &[
+            PictureFormat::Png.media_type(),
+            PictureFormat::Jpeg.media_type(),
+            PictureFormat::Webp.media_type(),
+        ],
+    }),
+    answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
+    run: OperationFn::Session(set_picture),
+    ..PLAIN
+};
+
+const REMOVE_PICTURE: Operation = Operation {
+    id: "removePaymentLinkPicture",
+    method: "DELETE",
+    path: "/dashboard/api/accounts/{account}/payment-links/{id}/picture",
+    tag: Tag::OperatorInvoices,
+    summary: "Removes the picture of a payment link, if it has one.",
+    query: &[MODE],
+    answers: &[Answer::ok("The link.", &PaymentLinkView::COMPONENT)],
+    run: OperationFn::Session(remove_picture),
+    ..PLAIN
+};
+
 fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
     let body = CreatePaymentLink::read(&context.body_fields()?)?;
@@ -104,15 +162,19 @@ fn create(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
 
 fn list(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let (before, limit) = (context.query.text("before"), context.query.limit(LIMIT_DEFAULT));
-    let page = context.service.links(&scope, before, limit)?;
-    Ok(Job::Done(Outcome::from_page(page)))
+    let before = context.query.text("before").map(str::to_owned);
+    let (now, limit) = (context.now, context.query.limit(LIMIT_DEFAULT));
+    // A link may have very many uses to count.
+    Job::read(move |service| {
+        let page = service.links(&scope, now, before.as_deref(), limit)?;
+        Ok(Outcome::from_page(page))
+    })
 }
 
 fn get(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let scope = context.scope(member)?;
-    let link = context.service.link(&scope, context.second_param())?;
-    Ok(Job::Done(Outcome::resource(link)))
+    let (now, id) = (context.now, context.second_param().to_owned());
+    Job::read(move |service| Ok(Outcome::resource(service.link(&scope, now, &id)?)))
 }
 
 fn change_payment_link(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
@@ -122,8 +184,35 @@ fn change_payment_link(context: &Context<'_>, member: &Member) -> Result<Job, Er
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {
         let mut link = owned_link(tx, &scope, &id)?;
-        link.apply(change?);
+        link.apply(change?, now)?;
         let changed = service.change_link(tx, now, &actor, &link)?;
         Ok(Outcome::resource(changed))
+    })
+}
+
+fn list_paid_invoices(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let id = context.second_param();
+    Job::list(&context.service.paid_link_invoices(&scope, id, PAID_INVOICES_MAX)?)
+}
+
+fn set_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    // An error in the picture is returned only if the payment link exists, so this result is checked later.
+    let picture = Picture::read(context.body);
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
+    Job::write(move |service, tx| {
+        owned_link(tx, &scope, &id)?;
+        let link = service.set_link_picture(tx, now, (&scope, &actor), &id, &picture?)?;
+        Ok(Outcome::resource(link))
+    })
+}
+
+fn remove_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
+    let scope = context.scope(member)?;
+    let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
+    Job::write(move |service, tx| {
+        let link = service.remove_link_picture(tx, now, (&scope, &actor), &id)?;
+        Ok(Outcome::resource(link))
     })
 }

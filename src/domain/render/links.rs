@@ -2,7 +2,7 @@
 
 use super::{LinkBuilder, Rendered};
 use crate::domain::fields::{Schema, schema, view};
-use crate::domain::link::PaymentLink;
+use crate::domain::link::{LinkState, LinkUses, PaymentLink};
 use crate::domain::money::{Cents, Currency};
 use crate::domain::time::Time;
 use serde_json::value::to_raw_value;
@@ -24,11 +24,30 @@ view! {
         livemode: bool = true;
         url: String [Schema::URL] = "https://pay.example.com/l/019d9f7b-6a00-7000-8000-000000000002";
         created_at: Time = "2026-11-21T09:30:00.000Z";
+        /// Whether its page makes invoices: open, off, expired, or used_up.
+        state: LinkState = "open";
+        /// Time from which it makes no invoice; null without one.
+        expires_at: Option<Time> = "2026-12-24T18:00:00.000Z";
+        /// Number of paid uses after which it makes no invoice; null without a limit.
+        paid_uses_max: Option<i64> [Schema::Nullable(&Schema::COUNT)] = 100;
+        /// Number of its invoices that are paid. It may be more than paidUsesMax, where several were open at once.
+        paid_uses: i64 [Schema::COUNT] = 12;
+        /// Number of its invoices with a payment that is not confirmed yet. They count as used while they are.
+        unconfirmed_uses: i64 [Schema::COUNT] = 1;
+        /// URL for the payer after payment; null for the success URL of the checkout settings.
+        redirect_url: Option<&'a str> [Schema::Nullable(&Schema::URL)] = "https://shop.example.com/thanks";
+        /// URL of its picture, whose content never changes; null without one.
+        picture_url: Option<String> [Schema::Nullable(&Schema::URL)] = null;
     }
 }
 
-/// Returns the JSON of a payment link.
-pub fn payment_link(link: &PaymentLink, links: &LinkBuilder) -> Rendered {
+/// Returns the JSON of a payment link with its uses at this time.
+pub fn payment_link(
+    link: &PaymentLink,
+    uses: LinkUses,
+    now: Time,
+    links: &LinkBuilder,
+) -> Rendered {
     to_raw_value(&PaymentLinkView {
         object: "payment_link",
         id: &link.id,
@@ -40,5 +59,15 @@ pub fn payment_link(link: &PaymentLink, links: &LinkBuilder) -> Rendered {
         livemode: link.mode.is_live(),
         url: links.payment_link_url(&link.id),
         created_at: link.created_at,
+        state: link.state(uses, now),
+        expires_at: link.expires_at,
+        paid_uses_max: link.paid_uses_max,
+        paid_uses: uses.paid,
+        unconfirmed_uses: uses.unconfirmed,
+        redirect_url: link.redirect_url.as_deref(),
+        picture_url: link
+            .picture
+            .as_ref()
+            .map(|found| links.link_picture_url(&link.id, &found.hash)),
     })
 }

@@ -34,6 +34,8 @@ pub(super) struct CallNotice {
     key: Option<String>,
     headers: Vec<(&'static str, String)>,
     body: Bytes,
+    /// `true` if the body is a file, of which the listeners get only the length.
+    is_file: bool,
 }
 
 impl CallNotice {
@@ -65,6 +67,7 @@ impl CallNotice {
             key: masked_key(&parts.headers),
             headers: shown_headers(&parts.headers),
             body: body.as_ref().cloned().unwrap_or_default(),
+            is_file: route.is_some_and(|route| route.upload.is_some()),
         })
     }
 
@@ -74,6 +77,11 @@ impl CallNotice {
             return;
         };
         let answered = reply.body.whole_bytes().unwrap_or_default();
+        let sent = if self.is_file {
+            RecordedBody { bytes: Vec::new(), length: self.body.len() }
+        } else {
+            RecordedBody::from_bytes(&self.body)
+        };
         activity.add(ActivityEntry::Call(Call {
             request_id: id.to_string(),
             at: front.now(),
@@ -84,7 +92,7 @@ impl CallNotice {
             ms: self.stopwatch.elapsed_ms(),
             key: self.key,
             headers: self.headers,
-            sent: RecordedBody::from_bytes(&self.body),
+            sent,
             answered: RecordedBody::from_bytes(&answered),
         }));
     }

@@ -137,6 +137,9 @@ fn example_message(route: &Route, code: RefusalCode) -> (&'static str, Option<&'
         RefusalCode::NotTestInvoice => ("only a test invoice can be simulated", None),
         RefusalCode::MethodNotAllowed => ("DELETE is not a method of this path; see Allow", None),
         RefusalCode::RequestTimeout => ("the body took longer than 10000 ms to arrive", None),
+        RefusalCode::PayloadTooLarge if route.upload.is_some() => {
+            ("the body must be at most 102400 bytes", None)
+        }
         RefusalCode::PayloadTooLarge => ("the body must be at most 65536 bytes", None),
         RefusalCode::HeadersTooLarge => ("the header must be at most 16384 bytes", None),
         RefusalCode::IdempotencyConflict => {

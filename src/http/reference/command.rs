@@ -5,12 +5,13 @@
 use super::DocumentedServer;
 use serde_json::Value;
 
-/// Returns the curl command of an operation. `example` is the body to send.
+/// Returns the curl command of an operation. `example` is the JSON body to send. An operation whose body is a file gets
+/// a placeholder for its path.
 pub(super) fn curl_command(
     server: &DocumentedServer<'_>,
     (method, path): (&str, &str),
     key: &str,
-    example: Option<&str>,
+    (example, is_file): (Option<&str>, bool),
 ) -> String {
     let mut url = String::new();
     for (at, segment) in path.split('/').enumerate() {
@@ -33,6 +34,9 @@ pub(super) fn curl_command(
     command.push_str(credentials_option(key, server.is_sandbox));
     if let Some(body) = example {
         command.push_str(&format!(" -d '{}'", on_one_line(body).replace('\'', r"'\''")));
+    }
+    if is_file {
+        command.push_str(" --data-binary \"@$FILE\"");
     }
     command
 }

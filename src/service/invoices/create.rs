@@ -16,19 +16,21 @@ use crate::domain::timeline::InvoiceChange;
 use crate::domain::{id, render};
 use crate::service::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use crate::service::settle::compute_invoice;
-use crate::service::{Error, Json, Scope, Service};
+use crate::service::{Error, Json, Scope, Service, audit_log};
 use crate::store::addresses::AddressOwner;
 use crate::store::{
     Reader, Tx, accounts, addresses, chains, file, invoice_steps, invoices, quotes,
 };
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 /// An invoice to create, prepared before the transaction.
 struct PreparedInvoice {
     /// Account whose settings were used.
     account: Arc<Account>,
+    /// Email of the user who creates the invoice by hand; `None` for the account's own request.
+    actor: Option<String>,
     draft: CreateInvoice,
     /// Warnings about the request body.
     warnings: Vec<String>,
@@ -49,18 +51,44 @@ impl Service {
         body: Map<String, Value>,
         client_key: Option<String>,
     ) -> Result<(CreateOutcome, String), Error> {
+        self.create_invoice_as(now, scope, ("createInvoice", None), body, client_key).await
+    }
+
+    /// Creates an invoice for a signed-in user, and records the creation in the audit log.
+    ///
+    /// # Errors
+    ///
+    /// Documented at `POST /v1/invoices`.
+    pub async fn create_invoice_by_hand(
+        self: &Arc<Self>,
+        now: Time,
+        scope: &Scope,
+        actor: String,
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(CreateOutcome, String), Error> {
+        let by = ("createAccountInvoice", Some(actor));
+        self.create_invoice_as(now, scope, by, body, client_key).await
+    }
+
+    /// Creates an invoice. `route` is the operation of the idempotency key, and `actor` the user who creates the
+    /// invoice by hand.
+    async fn create_invoice_as(
+        self: &Arc<Self>,
+        now: Time,
+        scope: &Scope,
+        (route, actor): (&'static str, Option<String>),
+        body: Map<String, Value>,
+        client_key: Option<String>,
+    ) -> Result<(CreateOutcome, String), Error> {
         let (account, mode) = (scope.account(), scope.mode());
-        let slot = client_key.map(|client_key| IdempotencySlot {
-            account,
-            mode,
-            route: "createInvoice",
-            client_key,
-        });
+        let slot =
+            client_key.map(|client_key| IdempotencySlot { account, mode, route, client_key });
         let draft = CreateInvoice::read(&body).and_then(|draft| self.check_webhook_url(draft));
         let drawn = match draft {
             Ok(draft) => {
                 let draft = (draft, draft::unknown_field_warnings(&body));
-                self.prepare_invoice(now, self.cached_account(account)?, mode, draft)?
+                self.prepare_invoice(now, self.cached_account(account)?, mode, actor, draft)?
             }
             Err(refusal) => {
                 let check = |db: &Reader<'_>| {
@@ -98,6 +126,7 @@ impl Service {
         now: Time,
         account: Arc<Account>,
         mode: Mode,
+        actor: Option<String>,
         (draft, warnings): (CreateInvoice, Vec<String>),
     ) -> Result<PreparedInvoice, Error> {
         let invoice = match account.check_price(draft.amount) {
@@ -111,7 +140,7 @@ impl Service {
                 Ok((invoice, object))
             }
         };
-        Ok(PreparedInvoice { account, draft, warnings, invoice })
+        Ok(PreparedInvoice { account, actor, draft, warnings, invoice })
     }
 
     /// Makes the checks in their documented order, then creates the invoice.
@@ -129,7 +158,7 @@ impl Service {
             None
         } else {
             let draft = (drawn.draft.clone(), drawn.warnings.clone());
-            Some(self.prepare_invoice(now, Arc::new(account), mode, draft)?)
+            Some(self.prepare_invoice(now, Arc::new(account), mode, drawn.actor.clone(), draft)?)
         };
         let drawn = again.as_ref().unwrap_or(drawn);
         let (invoice, object) = match &drawn.invoice {
@@ -147,7 +176,7 @@ impl Service {
             let made = self.response_for_existing_order_id(tx, mode, drawn)?;
             return made.ok_or_else(invoice_not_written_error);
         }
-        self.record_invoice_event(tx, now, invoice, object, EventType::InvoiceCreated)?;
+        self.record_creation(tx, now, drawn, invoice, object)?;
         let mut warnings = drawn.warnings.clone();
         warnings.extend(self.offer_warning(tx, invoice.mode, now, invoice.currency)?);
         let answer = self.render_with_warnings(invoice, object, &warnings)?;
@@ -196,9 +225,29 @@ impl Service {
             invoice_steps::insert(tx, seq, now, InvoiceChange::Status(invoice.status))?;
         }
         let object = render::invoice(&invoice, &self.links, &[])?;
-        self.record_invoice_event(tx, now, &invoice, &object, EventType::InvoiceCreated)?;
+        self.record_creation(tx, now, drawn, &invoice, &object)?;
         let answer = self.render_with_warnings(&invoice, &object, &warnings)?;
         Ok((CreateOutcome::Created, answer))
+    }
+
+    /// Records the event of a new invoice. An invoice that a user creates by hand is also recorded in the audit log.
+    fn record_creation(
+        &self,
+        tx: &Tx<'_>,
+        now: Time,
+        drawn: &PreparedInvoice,
+        invoice: &Invoice,
+        object: &RawValue,
+    ) -> Result<(), Error> {
+        if let Some(actor) = &drawn.actor {
+            let detail = json!({
+                "amount": invoice.amount, "currency": invoice.currency, "orderId": invoice.order_id,
+                "mode": invoice.mode,
+            });
+            let (account, id) = (Some(invoice.account), Some(invoice.id.as_str()));
+            audit_log::record(tx, now, actor, "invoice.create", account, id, &detail)?;
+        }
+        self.record_invoice_event(tx, now, invoice, object, EventType::InvoiceCreated)
     }
 
     /// Returns the response for a new invoice: the object of its event, with warnings if there are any.

@@ -1,5 +1,6 @@
 //! Fields of a payment link's page, and of its QR code for printing.
 
+use super::Moment;
 use crate::domain::qr::Qr;
 use crate::web::words::Words;
 use askama::Template;
@@ -18,6 +19,10 @@ pub struct LinkPage<'a> {
     pub name: &'a str,
     /// Description of the purchase.
     pub description: Option<&'a str>,
+    /// Picture of the payment link.
+    pub picture: Option<LinkPicture>,
+    /// Time from which the payment link creates no invoice.
+    pub until: Option<Moment>,
     /// Error in the submitted form.
     pub problem: Option<&'a str>,
     /// Label of the field for the amount.
@@ -26,6 +31,30 @@ pub struct LinkPage<'a> {
     pub example: String,
     /// Price of the payment link.
     pub price: Price<'a>,
+}
+
+/// The body of the page of a payment link that creates no invoices: a message to the payer.
+#[derive(Template)]
+#[template(path = "link/closed.html", config = "src/web/askama.toml")]
+pub struct ClosedLinkPage<'a> {
+    /// Heading, which names the state of the payment link.
+    pub heading: &'a str,
+    /// Advice for the payer.
+    pub message: &'a str,
+    /// Name of the payment link.
+    pub description: Option<&'a str>,
+    /// Picture of the payment link.
+    pub picture: Option<LinkPicture>,
+}
+
+/// The picture of a payment link.
+pub struct LinkPicture {
+    /// URL of the picture, relative to the page.
+    pub url: String,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
 }
 
 /// The price of a payment link.

@@ -1,10 +1,10 @@
 //! Tests that pages show inserted values as text, never as markup.
 
 use super::{
-    CoinChoicePage, CoinOption, CoinOptions, ErrorPage, ExitLink, Frame, HiddenFields,
-    LanguageLink, LinkPage, LinkQrPage, LiveCheckout, Moment, OutcomeKind, OutcomePage, Page,
-    PageUpdates, PaymentPage, Price, SetupForm, Shop, SimulationButtons, TimeLeft,
-    UnconfirmedPayment,
+    ClosedLinkPage, CoinChoicePage, CoinOption, CoinOptions, ErrorPage, ExitLink, Frame,
+    HiddenFields, LanguageLink, LinkPage, LinkPicture, LinkQrPage, LiveCheckout, Moment,
+    OutcomeKind, OutcomePage, Page, PageUpdates, PaymentPage, Price, SetupForm, Shop,
+    SimulationButtons, TimeLeft, UnconfirmedPayment,
 };
 use crate::domain::language::Language;
 use crate::domain::qr::Qr;
@@ -39,6 +39,10 @@ fn hidden_fields() -> HiddenFields {
 
 fn time_left() -> Option<TimeLeft> {
     Some(TimeLeft { seconds: 10, text: hostile_text() })
+}
+
+fn link_picture() -> Option<LinkPicture> {
+    Some(LinkPicture { url: hostile_text(), width: 1, height: 1 })
 }
 
 fn coin_options() -> CoinOptions<'static> {
@@ -200,14 +204,23 @@ fn other_pages_escape_every_field() {
         id: HOSTILE,
         name: HOSTILE,
         description: Some(HOSTILE),
+        picture: link_picture(),
+        until: Some(Moment { moment: hostile_text(), text: hostile_text() }),
         problem: Some(HOSTILE),
         amount_label: hostile_text(),
         example: hostile_text(),
         price: Price::Named(HOSTILE),
     };
-    assert_escaped(link(), 10);
+    assert_escaped(link(), 11);
     let price = Price::Fixed(hostile_text());
-    assert_escaped(LinkPage { price, ..link() }, 8);
+    assert_escaped(LinkPage { price, ..link() }, 9);
+    let closed = ClosedLinkPage {
+        heading: HOSTILE,
+        message: HOSTILE,
+        description: Some(HOSTILE),
+        picture: link_picture(),
+    };
+    assert_escaped(closed, 4);
     let code = LinkQrPage {
         words: words(),
         lang: Some(HOSTILE),

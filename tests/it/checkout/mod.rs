@@ -5,6 +5,7 @@ mod error_pages;
 mod events;
 mod files;
 mod late_and_short;
+mod link_limits;
 mod pages;
 mod payment_links;
 mod public;

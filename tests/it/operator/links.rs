@@ -25,6 +25,13 @@ fn link_is_created_and_read() {
         "livemode": false,
         "url": format!("{}/l/{id}", shop.url()),
         "createdAt": shop.now(),
+        "state": "open",
+        "expiresAt": null,
+        "paidUsesMax": null,
+        "paidUses": 0,
+        "unconfirmedUses": 0,
+        "redirectUrl": null,
+        "pictureUrl": null,
     });
     assert_eq!(link.to_string(), expected.to_string(), "in this order");
     assert_eq!(interface.get("test", id).expect(200).json(), link);
@@ -67,6 +74,7 @@ fn changed_link_is_logged() {
     expected["amount"] = Value::Null;
     expected["description"] = json!("Hot");
     expected["active"] = json!(false);
+    expected["state"] = json!("off");
     assert_eq!(changed, expected);
     assert_eq!(interface.update(&link, json!({})).expect(200).json(), changed);
     let bare = json!({ "description": null, "amount": "4", "active": null });

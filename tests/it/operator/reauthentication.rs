@@ -65,19 +65,22 @@ const SENSITIVE_FIELDS: [(&str, &[&str]); 2] = [
     ("setSettings", &["confirmations", "networkFees"]),
 ];
 /// Writes that never require a recent password: they move no money, raise no limit and return no secret.
-const HARMLESS_WRITES: [&str; 14] = [
+const HARMLESS_WRITES: [&str; 17] = [
     "cancelInvoice",
     "changeOwnPassword",
     "changePaymentLink",
     "checkWallet",
     "confirmPassword",
     "createAccount",
+    "createAccountInvoice",
     "createPaymentLink",
     "decideOnAccount",
     "decideServer",
     "removeEndpoint",
+    "removePaymentLinkPicture",
     "resendDelivery",
     "resendSince",
+    "setPaymentLinkPicture",
     "signOut",
     "switchCoin",
 ];

@@ -65,6 +65,31 @@ impl LinkClient<'_> {
         self.send("PATCH", &format!("{path}?mode=test"), &body.to_string())
     }
 
+    /// Sends the form of the link's public page.
+    #[track_caller]
+    pub fn submit(&self, link: &Value) -> Response {
+        self.shop.submit(&format!("/l/{}", link["id"].as_str().unwrap()), &[], "")
+    }
+
+    /// Creates an invoice on the link's public page, and returns its id.
+    #[track_caller]
+    pub fn create_invoice(&self, link: &Value) -> String {
+        let answer = self.submit(link).expect(303);
+        answer.headers["location"].split(['/', '?']).nth(2).unwrap().to_owned()
+    }
+
+    /// Returns the link with its present uses.
+    #[track_caller]
+    pub fn read(&self, link: &Value) -> Value {
+        self.get("test", link["id"].as_str().unwrap()).expect(200).json()
+    }
+
+    /// Returns the path of an operation on a link, in a mode.
+    pub fn path_below(&self, link: &Value, rest: &str, mode: &str) -> String {
+        let path = self.link_path(link["id"].as_str().unwrap());
+        format!("{path}/{rest}?mode={mode}")
+    }
+
     fn link_path(&self, id: &str) -> String {
         format!("/dashboard/api/accounts/{}/payment-links/{id}", self.account)
     }

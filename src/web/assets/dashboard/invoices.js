@@ -62,6 +62,7 @@ async function list(context) {
       text ? ['Results for “', h('strong', null, text), '”, in ', mode, ' mode'] : null,
       text ? h('a', { class: 'button small', href: '#/invoices' }, 'Clear search') : null,
       download(`${context.path('exports/invoices.csv')}${queryText(asked)}`, 'Export CSV', 'invoices.csv'),
+      h('a', { class: 'button small primary', href: '#/new-invoice' }, 'New invoice'),
     ),
     filters(
       '/invoices',
@@ -82,8 +83,8 @@ async function list(context) {
 const none = () =>
   empty(
     'No invoices yet',
-    'Invoices appear here when your shop calls POST /v1/invoices, or when a customer opens a payment link.',
-    h('a', { class: 'button primary', href: '#/start' }, 'Create test invoice'),
+    'Create one by hand, call POST /v1/invoices from your shop, or give customers a payment link.',
+    h('a', { class: 'button primary', href: '#/new-invoice' }, 'New invoice'),
     h('a', { class: 'button', href: '#/links' }, 'Create payment link'),
   );
 

@@ -1,127 +1,177 @@
-// Payment links: pages on which anyone can create an invoice and pay it.
+// Payment links: the list, and the dialog that creates or edits one. Each link has its own page (`link`).
 
-import { form, operator } from '../shared/api.js';
-import { ask, badge, copyButton, empty, h, money, toast, localTime } from '../shared/dom.js';
-import { actionButton, head, pagedList } from './list.js';
-import { changedFields } from './values.js';
+import { ApiError, form, operator } from '../shared/api.js';
+import { ask, badge, copyButton, empty, h, localTime, money, to, toast } from '../shared/dom.js';
+import { detail } from './link.js';
+import { head, pagedList } from './list.js';
+import { changedFields, wholeNumber } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["PaymentLink"]} Link */
 
 /** @param {Context} context */
-export async function show(context) {
-  const { mode } = context;
+export function show(context) {
   const [id] = context.parts;
+  return id ? detail(context, id) : list(context);
+}
+
+/** @param {Context} context */
+async function list(context) {
+  const { mode } = context;
   const add = () =>
-    h('button', { type: 'button', class: 'primary', onclick: () => edit(context, null) }, 'Make a link…');
+    h('button', { type: 'button', class: 'primary', onclick: () => create(context) }, 'Create payment link…');
   const found = await pagedList({
     label: 'Payment links',
-    load: async (before) =>
-      id
-        ? { data: [await operator('GET', context.path(`payment-links/${id}`), undefined, { mode })] }
-        : operator('GET', context.path('payment-links'), undefined, { mode, before, limit: 50 }),
+    load: (before) => operator('GET', context.path('payment-links'), undefined, { mode, before, limit: 50 }),
     none: empty(
-      'No payment link yet',
-      'A payment link is a page that you send to a customer, or print for the counter. It needs no shop and no code.',
+      'No payment links yet',
+      'A payment link is a page on which anybody can pay you. Create one, then send its URL, print its QR code, or put ' +
+        'it on your website.',
       add(),
     ),
+    href: (one) => to(`/links/${one.id}`),
     columns: /** @type {import("../shared/dom.js").Column<Link>[]} */ ([
-      {
-        name: 'Link',
-        cell: (one) =>
-          h(
-            'div',
-            null,
-            h('strong', null, one.name),
-            one.description ? h('div', { class: 'quiet' }, one.description) : null,
-          ),
-      },
-      {
-        name: 'Price',
-        end: true,
-        cell: (one) => (one.amount ? money(one.amount, one.currency) : `Named by the payer, in ${one.currency}`),
-      },
-      { name: 'Is', cell: (one) => (one.active ? badge('on', 'good') : badge('off')) },
-      {
-        name: 'Address',
-        cell: (one) =>
-          h(
-            'div',
-            { class: 'row' },
-            h('a', { href: one.url, target: '_blank', rel: 'noopener' }, 'Open it'),
-            copyButton(one.url, 'link'),
-          ),
-      },
-      { name: 'Made', cell: (one) => localTime(one.createdAt) },
-      {
-        name: '',
-        cell: (one) =>
-          h(
-            'div',
-            { class: 'row' },
-            h('button', { type: 'button', class: 'small', onclick: () => edit(context, one) }, 'Change…'),
-            actionButton(
-              context,
-              one.active ? 'Switch off' : 'Switch on',
-              one.active ? 'It is off: its page makes no invoice.' : 'It is on.',
-              () => operator('PATCH', context.path(`payment-links/${one.id}`), { active: !one.active }, { mode }),
-              'small',
-            ),
-          ),
-      },
+      { name: 'Name', cell: (one) => one.name, wide: true },
+      { name: 'Status', cell: (one) => stateBadge(one.state) },
+      { name: 'Price', end: true, cell: price },
+      { name: 'Paid uses', end: true, cell: usesText },
+      { name: 'Created', cell: (one) => localTime(one.createdAt) },
+      { name: '', cell: (one) => copyButton(one.url, 'URL') },
     ]),
   });
   return h(
     'div',
     { class: 'page' },
-    id ? h('p', { class: 'crumb' }, h('a', { href: '#/links' }, 'All payment links')) : null,
-    head('Payment links', 'Pages on which a customer pays, without a shop.', id ? null : add()),
+    head('Payment links', 'Pages on which customers pay without a shop.', add()),
     found,
   );
 }
 
-/** @param {Context} context @param {Link | null} link */
-async function edit(context, link) {
-  const made = await ask(
-    link ? 'Change the link' : 'Make a payment link',
-    (/** @type {(answer: any) => void} */ close) =>
-      form({
-        fields: [
-          { name: 'name', label: 'Name', required: true, value: link?.name, hint: 'The customer reads it.' },
-          {
-            name: 'amount',
-            label: 'Price',
-            inputmode: 'decimal',
-            value: link?.amount,
-            hint: 'Empty: the payer names it.',
-          },
-          ...(link
-            ? []
-            : [
-                {
-                  name: 'currency',
-                  label: 'Currency',
-                  type: 'select',
-                  options: /** @type {[string, string][]} */ ([
-                    ['EUR', 'EUR'],
-                    ['USD', 'USD'],
-                  ]),
-                },
-              ]),
-          { name: 'description', label: 'What it is for', value: link?.description },
-        ],
-        submit: link ? 'Save' : 'Make it',
-        cancel: () => close(null),
-        send: async (values) => {
-          const body = { ...values, amount: values.amount || null, description: values.description || null };
-          const path = context.path(link ? `payment-links/${link.id}` : 'payment-links');
-          const sent = link ? changedFields(link, body) : body;
-          close(await operator(link ? 'PATCH' : 'POST', path, sent, { mode: context.mode }));
-        },
-      }),
+/** Returns the price of a link, or that the customer enters it. @param {Link} link */
+export const price = (link) => (link.amount ? money(link.amount, link.currency) : `Any amount in ${link.currency}`);
+
+/** Returns the number of paid uses, with their limit. @param {Link} link */
+export const usesText = (link) =>
+  link.paidUsesMax === null ? String(link.paidUses) : `${link.paidUses} of ${link.paidUsesMax}`;
+
+/** Tones of the states of a link. @type {Record<Link["state"], string>} */
+const tones = { open: 'good', off: '', expired: 'warn', used_up: 'warn' };
+
+/** Creates the badge of a link's state. @param {Link["state"]} state */
+export const stateBadge = (state) => badge(state, tones[state]);
+
+/** Asks for a new link, and opens its page. @param {Context} context */
+async function create(context) {
+  const made = await ask('Create payment link', (/** @type {(made: Link | null) => void} */ close) =>
+    linkForm(null, 'Create payment link', close, (body) =>
+      operator('POST', context.path('payment-links'), body, { mode: context.mode }),
+    ),
   );
   if (!made) return;
-  toast(link ? 'The link is changed.' : `The link is made, in ${context.mode} mode.`);
-  await context.reload();
+  toast(`The payment link is created, in ${context.mode} mode.`);
+  location.hash = to(`/links/${made.id}`);
+}
+
+/** Asks for changes of a link. Sends only changed fields. @param {Context} context @param {Link} link */
+export async function edit(context, link) {
+  const made = await ask('Edit payment link', (/** @type {(made: Link | null) => void} */ close) =>
+    linkForm(link, 'Save payment link', close, (body) =>
+      operator('PATCH', context.path(`payment-links/${link.id}`), changedFields(link, body), { mode: context.mode }),
+    ),
+  );
+  if (!made) return;
+  toast('The payment link is saved.');
+  context.reload();
+}
+
+/**
+ * Creates the form of a link.
+ * @param {Link | null} link
+ * @param {string} submit
+ * @param {(made: Link | null) => void} close
+ * @param {(body: Record<string, unknown>) => Promise<Link>} send
+ */
+function linkForm(link, submit, close, send) {
+  const end = localText(link?.expiresAt ?? null);
+  const element = form({
+    fields: [
+      { name: 'name', label: 'Name', required: true, value: link?.name, hint: 'Customers see it.' },
+      {
+        name: 'amount',
+        label: 'Price',
+        inputmode: 'decimal',
+        value: link?.amount,
+        hint: 'Leave it empty to let customers enter the amount.',
+      },
+      ...(link
+        ? []
+        : [
+            {
+              name: 'currency',
+              label: 'Currency',
+              type: 'select',
+              options: /** @type {[string, string][]} */ ([
+                ['EUR', 'EUR'],
+                ['USD', 'USD'],
+              ]),
+            },
+          ]),
+      { name: 'description', label: 'Description', value: link?.description },
+      {
+        name: 'expiresAt',
+        label: 'Expires',
+        type: 'datetime-local',
+        value: end,
+        hint: 'In your local time. From then on the link creates no invoices. Leave it empty for no end.',
+      },
+      {
+        name: 'paidUsesMax',
+        label: 'Limit of paid uses',
+        inputmode: 'numeric',
+        value: link?.paidUsesMax ? String(link.paidUsesMax) : null,
+        hint: 'After so many payments the link creates no invoices. Leave it empty for no limit.',
+      },
+      {
+        name: 'redirectUrl',
+        label: 'Redirect URL',
+        type: 'url',
+        value: link?.redirectUrl,
+        placeholder: 'https://',
+        hint: 'Where customers go after payment. Leave it empty to use the success URL of Settings.',
+      },
+    ],
+    submit,
+    cancel: () => close(null),
+    send: async (values) => {
+      const input = element.querySelector('[name="expiresAt"]');
+      if (input instanceof HTMLInputElement && input.validity.badInput)
+        throw new ApiError(400, { message: 'Enter a whole date and time, or none.', param: 'expiresAt' });
+      const body = {
+        ...values,
+        amount: values.amount || null,
+        description: values.description || null,
+        // A time that was not edited keeps its seconds.
+        expiresAt: values.expiresAt === end ? (link?.expiresAt ?? null) : utcText(values.expiresAt),
+        paidUsesMax: wholeNumber(values, 'paidUsesMax'),
+        redirectUrl: values.redirectUrl || null,
+      };
+      close(await send(body));
+    },
+  });
+  return element;
+}
+
+/** Returns a time as the value of a field in local time: `2026-12-24T18:00`. @param {string | null} moment */
+function localText(moment) {
+  if (moment === null) return '';
+  const at = new Date(moment);
+  const two = (/** @type {number} */ number) => String(number).padStart(2, '0');
+  const day = [String(at.getFullYear()).padStart(4, '0'), two(at.getMonth() + 1), two(at.getDate())].join('-');
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+}
+
+/** Returns the value of a field in local time as a time in UTC, or null if it is empty. @param {string} local */
+function utcText(local) {
+  return local === '' ? null : new Date(local).toISOString();
 }

@@ -22,6 +22,13 @@ export const pages = [
     under: 'invoices',
     load: () => import('./unmatched.js'),
   },
+  {
+    name: 'new-invoice',
+    text: 'New invoice',
+    for: 'account',
+    under: 'invoices',
+    load: () => import('./new_invoice.js'),
+  },
   { name: 'links', text: 'Payment links', for: 'account', load: () => import('./links.js') },
   { name: 'customers', text: 'Customers', for: 'account', load: () => import('./customers.js') },
   { name: 'payouts', text: 'Payouts', for: 'account', load: () => import('./payouts.js') },

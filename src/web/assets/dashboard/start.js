@@ -80,7 +80,7 @@ function accountState(context) {
       'p',
       null,
       account
-        ? `${account.name} is ${account.status}: it can take test payments only.`
+        ? `${account.name} is ${account.status}: it cannot create invoices before an operator approves it.`
         : 'An account is a shop: its prices, keys and books.',
     ),
     h('div', { class: 'row' }, account ? approval : isOperator ? add() : null),
@@ -235,8 +235,7 @@ async function result(context, invoice) {
     h(
       'p',
       null,
-      'This is what your shop is told by a webhook. Give out the goods when it says paid, and never because a ' +
-        'customer came back.',
+      'Your shop receives this webhook. Deliver when it says paid, not because a customer came back.',
     ),
     paid
       ? h(

@@ -36,17 +36,18 @@ export const hooks = { email: /** @type {string | null} */ (null), signedOut: ()
  * Sends a request. `path` is relative to the root of the server, without a slash at its start.
  * @param {string} method
  * @param {string} path
- * @param {unknown} [body] sent as JSON
+ * @param {unknown} [body] a file, or a value that is sent as JSON
  * @param {Record<string, string>} [headers]
  * @returns {Promise<any>} the JSON response, or null if the response is empty
  */
 export async function request(method, path, body, headers = {}) {
   let answer;
+  const type = body instanceof Blob ? body.type : 'application/json';
   try {
     answer = await fetch(new URL(path, root), {
       method,
-      headers: body === undefined ? headers : { 'Content-Type': 'application/json', ...headers },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      headers: body === undefined ? headers : { 'Content-Type': type, ...headers },
+      body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
       cache: 'no-store',
     });
   } catch {

@@ -1,0 +1,96 @@
+//! Receives the body of a request, up to the size limit of its route.
+//!
+//! Invariant: a body over 64 KiB is received only for a route that takes a file, and only from a signed-in user. Each
+//! user may send a limited number of such bodies at once.
+
+use crate::domain::refusal::{Refusal, RefusalCode};
+use crate::http::auth;
+use crate::http::connection::IncomingBody;
+use crate::http::front::Front;
+use crate::http::long_reads::Permit;
+use crate::http::router::RouteMatch;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes};
+use hyper::http::request::Parts;
+use std::time::Duration;
+
+/// Largest size of a body, except of files.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
+/// Receives the body of a request. Also returns the permit of a body over 64 KiB, which is held while the body is in
+/// memory.
+pub(super) async fn receive_body(
+    front: &Front,
+    found: &RouteMatch,
+    parts: &Parts,
+    body: IncomingBody,
+) -> (Result<Bytes, Refusal>, Option<Permit>) {
+    if body.is_end_stream() {
+        return (Ok(Bytes::new()), None);
+    }
+    let upload = match found {
+        RouteMatch::Route(_, route, _) => route.upload,
+        RouteMatch::OtherMethods(_) | RouteMatch::Nothing => None,
+    };
+    let usual = u64::try_from(BODY_BYTES_MAX).unwrap_or(u64::MAX);
+    let is_large = body.size_hint().upper().is_none_or(|bytes| bytes > usual);
+    let (bytes_max, permit) = match upload.filter(|_| is_large) {
+        None => (BODY_BYTES_MAX, None),
+        Some(upload) => match take_permit(front, parts) {
+            Ok(Some(permit)) => (upload.bytes_max, Some(permit)),
+            Ok(None) => (BODY_BYTES_MAX, None),
+            Err(refusal) => return (Err(refusal), None),
+        },
+    };
+    (read_body(body, bytes_max, front.body_timeout).await, permit)
+}
+
+/// Takes one of the permits of the signed-in user. Returns `None` if nobody is signed in: the request is refused after
+/// its body was received up to the usual limit.
+///
+/// # Errors
+/// `overloaded` if the user is sending too many files.
+fn take_permit(front: &Front, parts: &Parts) -> Result<Option<Permit>, Refusal> {
+    let member = auth::authenticate_member(front, &parts.method, &parts.headers).ok();
+    member.map(|member| front.uploads.take(member.quota_owner())).transpose()
+}
+
+/// Reads the whole body, within this size limit and this time limit.
+async fn read_body(
+    body: IncomingBody,
+    bytes_max: usize,
+    timeout: Duration,
+) -> Result<Bytes, Refusal> {
+    let too_large = || {
+        let message = format!("the body must be at most {bytes_max} bytes");
+        Refusal::new(RefusalCode::PayloadTooLarge, message)
+    };
+    if body.size_hint().lower() > u64::try_from(bytes_max).unwrap_or(u64::MAX) {
+        return Err(too_large());
+    }
+    match tokio::time::timeout(timeout, collect_body(Limited::new(body, bytes_max))).await {
+        Ok(Ok(whole)) => Ok(whole.into()),
+        Ok(Err(error)) if error.downcast_ref::<LengthLimitError>().is_some() => Err(too_large()),
+        Ok(Err(error)) => {
+            Err(Refusal::new(RefusalCode::InvalidRequest, format!("the body ended early: {error}")))
+        }
+        Err(_) => Err(Refusal::new(
+            RefusalCode::RequestTimeout,
+            format!("the body took longer than {} ms to arrive", timeout.as_millis()),
+        )),
+    }
+}
+
+/// Returns the bytes of a body, copied into one buffer. Without the copy, a few bytes of a body could keep a large
+/// read buffer allocated.
+async fn collect_body(
+    mut body: Limited<IncomingBody>,
+) -> Result<Vec<u8>, Box<dyn std::error::Error + Send + Sync>> {
+    let mut whole = Vec::new();
+    while let Some(piece) = body.frame().await {
+        if let Ok(bytes) = piece?.into_data() {
+            whole.extend_from_slice(&bytes);
+        }
+    }
+    Ok(whole)
+}
