@@ -5,5 +5,5 @@ update accounts set name = :name, status = :status, fee_bps = :fee_bps,
   legacy_secret = :legacy_secret, branding_color = :branding_color, branding_logo_url = :branding_logo_url,
   checkout_lang = :checkout_lang, allowed_origins = :allowed_origins,
   server_quota = :server_quota, rate_spread_bps = :rate_spread_bps,
-  signer_max = :signer_max
+  signer_max = :signer_max, favorite_coins = :favorite_coins, address_lines = :address_lines
 where seq = :seq

@@ -3,6 +3,7 @@
 //! Invariant: only an active account can create invoices.
 
 pub mod change;
+mod checkout_rules;
 pub mod sandbox;
 
 use super::asset::{Asset, Mode};
@@ -153,6 +154,10 @@ pub struct Account {
     pub server_quota: i64,
     /// Origins whose pages may use the account's public keys, like `https://shop.example`; empty for all.
     pub allowed_origins: Vec<String>,
+    /// Coins that the checkout lists first, in this order.
+    pub favorite_coins: Vec<&'static Asset>,
+    /// Lines below the merchant's name on receipts, for example an address.
+    pub address_lines: Vec<String>,
 }
 
 /// Appearance of an account's checkout.
@@ -218,6 +223,8 @@ impl Account {
             checkout_lang: AUTO.to_owned(),
             server_quota: 0,
             allowed_origins: Vec::new(),
+            favorite_coins: Vec::new(),
+            address_lines: Vec::new(),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::statement::{commands, rows, values};
 use super::states::ValueKind;
 use super::{Reader, StoreError, Tx};
 use crate::domain::account::{Account, Branding};
+use crate::domain::asset::Asset;
 use crate::domain::time::Time;
 use rusqlite::named_params;
 use rusqlite::types::FromSqlError;
@@ -14,7 +15,7 @@ rows! {
         seq, id, name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,
         payout_min, payout_daily_max, under_bps, over_bps, ttl_seconds, success_url, cancel_url, legacy_secret,
         created_at, branding_color, branding_logo_url, checkout_lang, allowed_origins: String, server_quota,
-        rate_spread_bps, signer_max,
+        rate_spread_bps, signer_max, favorite_coins: String, address_lines: String,
     ) -> Account {
         Ok(Account {
             seq, id, name, status, fee: fee_bps, settlement_enabled, customers_enabled, payout_asset,
@@ -23,8 +24,9 @@ rows! {
             branding: Branding {
                 color: branding_color, logo_url: branding_logo_url,
             },
-            checkout_lang, allowed_origins: parse_origins(&allowed_origins)?, server_quota,
-            spread: rate_spread_bps, signer_max,
+            checkout_lang, allowed_origins: parse_texts(&allowed_origins)?, server_quota,
+            spread: rate_spread_bps, signer_max, favorite_coins: parse_coins(&favorite_coins)?,
+            address_lines: parse_texts(&address_lines)?,
         })
     }
 
@@ -55,8 +57,9 @@ commands! {
         ttl_seconds: account.ttl_seconds, success_url: account.success_url, cancel_url: account.cancel_url,
         legacy_secret: account.legacy_secret, created_at: account.created_at, branding_color: account.branding.color,
         branding_logo_url: account.branding.logo_url, checkout_lang: account.checkout_lang,
-        allowed_origins: origins_to_json(&account.allowed_origins), server_quota: account.server_quota,
+        allowed_origins: texts_to_json(&account.allowed_origins), server_quota: account.server_quota,
         rate_spread_bps: account.spread, signer_max: account.signer_max,
+        favorite_coins: coins_to_json(&account.favorite_coins), address_lines: texts_to_json(&account.address_lines),
     };
 
     fn update_row(tx, account: &Account) =
@@ -69,8 +72,9 @@ commands! {
             ttl_seconds: account.ttl_seconds, success_url: account.success_url, cancel_url: account.cancel_url,
             legacy_secret: account.legacy_secret, branding_color: account.branding.color,
             branding_logo_url: account.branding.logo_url, checkout_lang: account.checkout_lang,
-            allowed_origins: origins_to_json(&account.allowed_origins), server_quota: account.server_quota,
+            allowed_origins: texts_to_json(&account.allowed_origins), server_quota: account.server_quota,
             rate_spread_bps: account.spread, signer_max: account.signer_max,
+            favorite_coins: coins_to_json(&account.favorite_coins), address_lines: texts_to_json(&account.address_lines),
         };
 
     fn roll_secret(tx, seq: i64, secret: &str, until: Time) =
@@ -82,14 +86,26 @@ commands! {
             where legacy_secret_old_until <= :now";
 }
 
-/// Reads the JSON array of origins in a column.
-fn parse_origins(text: &str) -> rusqlite::Result<Vec<String>> {
+/// Reads the JSON array of texts in a column.
+fn parse_texts(text: &str) -> rusqlite::Result<Vec<String>> {
     Ok(serde_json::from_str(text).map_err(|error| FromSqlError::Other(error.into()))?)
 }
 
-/// Returns origins as a JSON array.
-fn origins_to_json(origins: &[String]) -> String {
-    serde_json::json!(origins).to_string()
+/// Returns texts as a JSON array.
+fn texts_to_json(texts: &[String]) -> String {
+    serde_json::json!(texts).to_string()
+}
+
+/// Reads the JSON array of coin ids in a column. Omits ids of unknown coins.
+fn parse_coins(text: &str) -> rusqlite::Result<Vec<&'static Asset>> {
+    let ids = parse_texts(text)?;
+    Ok(ids.iter().filter_map(|id| Asset::find(id)).collect())
+}
+
+/// Returns the ids of coins as a JSON array.
+fn coins_to_json(coins: &[&Asset]) -> String {
+    let ids: Vec<_> = coins.iter().map(|asset| asset.id).collect();
+    serde_json::json!(ids).to_string()
 }
 
 /// Returns the account with this `seq`, which must exist.

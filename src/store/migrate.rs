@@ -18,7 +18,7 @@ use rusqlite::ErrorCode;
 use rusqlite::config::DbConfig;
 
 /// Every migration, oldest first. The first one creates version 1.
-const MIGRATIONS: [&str; 36] = [
+const MIGRATIONS: [&str; 37] = [
     include_str!("../../sql/migrations/0001_initial.sql"),
     include_str!("../../sql/migrations/0002_out_and_operators.sql"),
     include_str!("../../sql/migrations/0003_repairs.sql"),
@@ -53,6 +53,7 @@ const MIGRATIONS: [&str; 36] = [
     include_str!("../../sql/migrations/0032_invoice_steps.sql"),
     include_str!("../../sql/migrations/0033_pruned_deliveries.sql"),
     include_str!("../../sql/migrations/0034_chain_nodes.sql"),
+    include_str!("../../sql/migrations/0035_checkout_settings.sql"),
     include_str!("../../sql/migrations/0036_link_limits.sql"),
     include_str!("../../sql/migrations/0037_invoice_emails.sql"),
 ];

@@ -2,6 +2,7 @@
 //! the terms.
 
 use super::Account;
+use super::checkout_rules::{AddressLinesRule, FavoriteCoinsRule};
 use crate::domain::asset::Asset;
 use crate::domain::fields::rule::{
     CoinRule, DescribedRule, FlagRule, IntegerRule, described, integer, object,
@@ -25,9 +26,9 @@ const ORIGIN_CHARS_MAX: usize = 300;
 input! {
     /// Changes of an account. Absent fields stay as they are.
     pub ChangeAccount, checked
-        name, ttl_seconds, success_url, cancel_url, branding, checkout_lang, allowed_origins, payout_asset, fee_bps,
-        under_bps, over_bps, rate_spread_bps, customers_enabled, settlement_enabled, server_quota, max_invoice_amount,
-        payout_minimum, payout_daily_limit, signer_limit;
+        name, ttl_seconds, success_url, cancel_url, branding, checkout_lang, allowed_origins, favorite_coins,
+        address_lines, payout_asset, fee_bps, under_bps, over_bps, rate_spread_bps, customers_enabled,
+        settlement_enabled, server_quota, max_invoice_amount, payout_minimum, payout_daily_limit, signer_limit;
     unknown refused {
         /// Name of the merchant.
         optional name: String = name(1..=200), "Corner Shop";
@@ -44,6 +45,10 @@ input! {
         optional checkout_lang: String = LanguageRule;
         /// Origins whose pages may use the public keys; empty for all.
         optional allowed_origins: Vec<String> = OriginsRule;
+        /// Coins that the checkout lists first, in this order; empty for the usual order.
+        optional favorite_coins: Vec<&'static Asset> = FavoriteCoinsRule, ["BTC", "USDC-BASE"];
+        /// Lines below the name on receipts, for example an address; at most 8 lines of 100 characters.
+        optional address_lines: Vec<String> = AddressLinesRule, ["1 Example Street", "10115 Berlin"];
         /// Coin of the payouts.
         optional payout_asset: &'static Asset = CoinRule;
         /// Fee in basis points.
@@ -111,6 +116,8 @@ impl ChangeAccount {
         }
         set_if_some(&mut to.checkout_lang, self.checkout_lang);
         set_if_some(&mut to.allowed_origins, self.allowed_origins);
+        set_if_some(&mut to.favorite_coins, self.favorite_coins);
+        set_if_some(&mut to.address_lines, self.address_lines);
         set_if_some(&mut to.payout_asset, self.payout_asset);
         set_if_some(&mut to.fee, self.fee_bps);
         set_if_some(&mut to.under, self.under_bps);

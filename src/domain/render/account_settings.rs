@@ -53,6 +53,10 @@ view! {
         checkout_lang: &'a str = "en";
         /// Origins whose pages may use the public keys; empty for all.
         allowed_origins: &'a [String] = [];
+        /// Coins that the checkout lists first, in this order; empty for the usual order.
+        favorite_coins: Vec<&'static str> [Schema::List(&Schema::ASSET)] = ["BTC", "USDC-BASE"];
+        /// Lines below the name on receipts, for example an address.
+        address_lines: &'a [String] = ["1 Example Street", "10115 Berlin"];
         /// Coin of the payouts.
         payout_asset: &'static str [Schema::ASSET] = "SOL";
         /// Payout addresses, at most one for each chain.
@@ -126,6 +130,8 @@ pub(crate) fn account_with_settings(
         },
         checkout_lang: &account.checkout_lang,
         allowed_origins: &account.allowed_origins,
+        favorite_coins: account.favorite_coins.iter().map(|asset| asset.id).collect(),
+        address_lines: &account.address_lines,
         payout_asset: account.payout_asset.id,
         payout_addresses,
         created_at: account.created_at,

@@ -124,6 +124,8 @@ macro_rules! hashed {
     };
 }
 
+// The columns `favorite_coins` and `address_lines` are not hashed: they came later, and no money depends on them. A new
+// field would change the recorded hash of every account.
 hashed! {
     ACCOUNTS = read_account(
         "'account ' || id", name, status, fee_bps, settlement_enabled, customers_enabled, payout_asset, invoice_max,

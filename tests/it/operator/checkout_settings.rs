@@ -80,3 +80,33 @@ fn webhook_url_is_the_first_enabled_endpoint_of_the_mode() {
     interface.request("DELETE", &path, &Value::Null).expect(204);
     assert_eq!(shown(), "https://second.example/hook");
 }
+
+#[test]
+fn favorite_coins_and_address_lines_are_kept_in_order() {
+    let interface = OperatorInterface::open();
+    let path = account_path(&interface);
+    let change = |body: &Value| interface.send(&interface.operator, "PATCH", &path, body);
+    let read = || interface.send(&interface.operator, "GET", &path, &Value::Null).json();
+    assert_eq!([&read()["favoriteCoins"], &read()["addressLines"]], [&json!([]); 2]);
+    let coins = json!(["USDC-BASE", "BTC"]);
+    let lines = json!([" 1 Example Street ", "", "<b>10115</b> Berlin"]);
+    let body = json!({ "favoriteCoins": coins, "addressLines": lines });
+    let changed = change(&body).expect(200).json();
+    let kept = json!(["1 Example Street", "<b>10115</b> Berlin"]);
+    for account in [changed, read()] {
+        assert_eq!([&account["favoriteCoins"], &account["addressLines"]], [&coins, &kept]);
+    }
+    for (param, wrong) in [
+        ("favoriteCoins", json!(["BTC", "BTC"])),
+        ("favoriteCoins", json!(["XYZ"])),
+        ("favoriteCoins", json!("BTC")),
+        ("addressLines", json!(["a\nb"])),
+        ("addressLines", json!(["x".repeat(101)])),
+        ("addressLines", json!(vec!["x"; 9])),
+    ] {
+        change(&json!({ param: wrong })).assert_error(400, "invalid_request", Some(param));
+    }
+    assert_eq!([&read()["favoriteCoins"], &read()["addressLines"]], [&coins, &kept]);
+    change(&json!({ "favoriteCoins": [], "addressLines": [] })).expect(200);
+    assert_eq!([&read()["favoriteCoins"], &read()["addressLines"]], [&json!([]); 2]);
+}
