@@ -75,7 +75,9 @@ fn write_assets(root: &Path, out: &Path) -> Result<(), Error> {
     let version = hex(&version.finalize());
     let version = version.get(..VERSION_DIGITS).unwrap_or_default();
     let count = table.lines().count();
-    let style = STANDARD.encode(Sha256::digest(fs::read(root.join(STYLE))?));
+    let style = minify_style(&fs::read_to_string(root.join(STYLE))?);
+    fs::write(out.join("style.css"), &style)?;
+    let style = STANDARD.encode(Sha256::digest(style));
     let text = format!(
         "/// Version of all of them together.\npub const VERSION: &str = {version:?};\n\
          /// Hash by which a policy names the style of every page.\npub const STYLE_HASH: &str = \"sha256-{style}\";\n\
@@ -104,6 +106,28 @@ fn without_comments(script: &[u8]) -> Result<Vec<u8>, Error> {
         out.push('\n');
     }
     if is_inside { Err(Error::other("a comment has no end")) } else { Ok(out.into_bytes()) }
+}
+
+/// Removes comments, line ends and needless spaces from a style sheet, which every page contains uncompressed.
+fn minify_style(text: &str) -> String {
+    let mut style = String::new();
+    let mut rest = text;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        style.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    style.push_str(rest);
+    let style: String = style.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let needless = [
+        (" { ", "{"),
+        ("; }", "}"),
+        (" }", "}"),
+        ("} ", "}"),
+        ("; ", ";"),
+        (": ", ":"),
+        (", ", ","),
+    ];
+    needless.iter().fold(style, |style, (from, to)| style.replace(from, to))
 }
 
 /// Compresses the texts of each language to `OUT_DIR/<language>.txt.gz`.

@@ -3,10 +3,12 @@
 //! Invariant: a payment that is shown with enough confirmations becomes confirmed in the next step along its chain.
 
 mod tiers;
+mod wait;
 
 use super::chain::{Chain, Depth};
 use super::fields::{Schema, view};
 pub use tiers::{ConfirmationTier, ConfirmationTiers};
+pub use wait::WaitRange;
 
 view! {
     /// Progress on the chain; empty for a chain without a node, and in test mode outside a sandbox.
@@ -36,13 +38,14 @@ impl OnChain {
         })
     }
 
-    /// Returns the usual number of seconds until confirmation; `None` once the payment is confirmed or dropped.
-    pub fn wait_seconds(&self, chain: Chain) -> Option<u32> {
+    /// Returns the usual time until confirmation; `None` once the payment is confirmed or dropped.
+    pub fn wait_range(&self, chain: Chain) -> Option<WaitRange> {
         let count = self.confirmations?;
-        let [block, until_final] = chain.row().usual_seconds;
         Some(match self.confirmations_needed? {
-            Depth::Blocks(needed) => needed.saturating_sub(count).max(1).saturating_mul(block),
-            Depth::Final => until_final,
+            Depth::Blocks(needed) => {
+                WaitRange::until_blocks(chain, needed.saturating_sub(count).max(1))
+            }
+            Depth::Final => WaitRange::until_final(chain, count),
         })
     }
 }
@@ -84,7 +87,7 @@ pub fn is_deep_enough(needed: Depth, height: u32, cursor: u32, complete: Option<
 #[cfg(test)]
 mod tests {
     use super::{
-        Chain, Depth, OnChain, SIMULATED_HEIGHT, block_confirmations, is_deep_enough,
+        Chain, Depth, OnChain, SIMULATED_HEIGHT, WaitRange, block_confirmations, is_deep_enough,
         simulated_block_height,
     };
 
@@ -160,23 +163,22 @@ mod tests {
     }
 
     #[test]
-    fn wait_seconds_covers_the_missing_blocks() {
+    fn wait_range_covers_the_missing_blocks() {
         let wait = |confirmations, needed, chain| {
             let on_chain =
                 OnChain { confirmations, confirmations_needed: needed, explorer_url: None };
-            on_chain.wait_seconds(chain)
+            on_chain.wait_range(chain)
         };
         let six = Some(Depth::Blocks(6));
-        assert_eq!(wait(Some(0), six, Chain::Bitcoin), Some(3_600));
-        assert_eq!(wait(Some(5), six, Chain::Bitcoin), Some(600));
-        // The payment has enough confirmations, but is not confirmed yet. The wait is the usual time of one block:
-        // 600 s.
-        assert_eq!(wait(Some(9), six, Chain::Bitcoin), Some(600));
+        let blocks = |count| Some(WaitRange::until_blocks(Chain::Bitcoin, count));
+        assert_eq!(wait(Some(0), six, Chain::Bitcoin), blocks(6));
+        assert_eq!(wait(Some(5), six, Chain::Bitcoin), blocks(1));
+        // The payment has enough confirmations, but is not confirmed yet. The wait is the time of one block.
+        assert_eq!(wait(Some(9), six, Chain::Bitcoin), blocks(1));
         let last = Some(Depth::Final);
-        assert_eq!(wait(Some(3), last, Chain::Ethereum), Some(900));
-        let most = Some(Depth::Blocks(u32::MAX));
-        assert_eq!(wait(Some(0), most, Chain::Bitcoin), Some(u32::MAX));
+        let until_final = Some(WaitRange::until_final(Chain::Ethereum, 3));
+        assert_eq!(wait(Some(3), last, Chain::Ethereum), until_final);
         assert_eq!(wait(None, six, Chain::Bitcoin), None);
-        assert_eq!(OnChain::default().wait_seconds(Chain::Tron), None);
+        assert_eq!(OnChain::default().wait_range(Chain::Tron), None);
     }
 }

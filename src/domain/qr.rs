@@ -39,6 +39,13 @@ impl Qr {
         let size = code.size().saturating_add(QUIET.saturating_mul(2));
         Some(Qr { size, path })
     }
+
+    /// Returns the upper edges of the dark modules as a path of half the length. A page draws the edges as lines that
+    /// are one module wide, half a module lower.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        self.path.split('z').filter_map(|run| run.split_once('v')).map(|(edge, _)| edge).collect()
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +59,8 @@ mod tests {
         assert_eq!(code.size, 25 + 8);
         // The path begins with the finder pattern in the corner. Its first row is seven modules wide.
         assert!(code.path.starts_with("M4 4h7v1h-7z"), "{}", code.path);
+        assert!(code.lines().starts_with("M4 4h7M"), "{}", code.lines());
+        assert_eq!(code.lines().matches('M').count(), code.path.matches('M').count());
         assert!(Qr::encode(&"x".repeat(5_000)).is_none());
     }
 }

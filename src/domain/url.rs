@@ -214,6 +214,11 @@ impl<'a> SiteUrl<'a> {
         self.host
     }
 
+    /// Returns the URL without path, query and fragment: the home page of the site.
+    pub fn home_page(&self) -> &'a str {
+        self.text.strip_suffix(self.rest).unwrap_or(self.text)
+    }
+
     /// Returns the text after host and port: path, query, fragment, or nothing.
     pub fn text_after_authority(&self) -> &'a str {
         self.rest

@@ -34,8 +34,10 @@ pub struct Checkout {
     /// Remaining amount to send, in the invoice's coin. `Some` while the payments are too low and the deadline has
     /// not passed.
     pub rest: Option<Units>,
-    /// The newest unconfirmed payments on a real chain, oldest first.
+    /// The newest unconfirmed payments, oldest first.
     pub unconfirmed: Vec<(Payment, OnChain)>,
+    /// The newest confirmed payments of a paid invoice, oldest first. Empty for an unpaid invoice.
+    pub confirmed: Vec<(Payment, OnChain)>,
     /// Name of the network of the invoice's coin, as the chain's nodes report it. `None` if the chain is not
     /// followed.
     pub network: Option<String>,
@@ -71,6 +73,9 @@ pub struct PayableCoin {
 
 /// Maximum number of unconfirmed payments on the page. A sender can make any number of payments.
 const UNCONFIRMED_MAX: u32 = 5;
+
+/// Maximum number of confirmed payments on a receipt.
+const CONFIRMED_MAX: u32 = 20;
 
 impl Service {
     /// Checks that a page of this origin may use the caller's public key.
@@ -138,6 +143,7 @@ impl Service {
                 is_simulated: self.is_simulated(mode),
                 url: self.links.checkout_url(&id),
                 unconfirmed: self.unconfirmed_payments(db, &invoice)?,
+                confirmed: self.confirmed_payments(db, &invoice)?,
                 is_for_tests: self.has_test_coins(db, mode, chain)?,
                 version: self.render_checkout_state(db, &invoice)?.version,
                 invoice,
@@ -204,10 +210,30 @@ impl Service {
         db: &Reader<'_>,
         invoice: &Invoice,
     ) -> Result<Vec<(Payment, OnChain)>, Error> {
-        let mut seen = payments::newest_unconfirmed(db, invoice.seq, UNCONFIRMED_MAX)?;
-        seen.reverse();
-        let on_chain = self.on_chain_reader().read_states(db, &seen)?;
-        Ok(seen.into_iter().zip(on_chain).collect())
+        self.with_states(db, payments::newest_unconfirmed(db, invoice.seq, UNCONFIRMED_MAX)?)
+    }
+
+    /// Returns the newest confirmed payments of a paid invoice, oldest first.
+    fn confirmed_payments(
+        &self,
+        db: &Reader<'_>,
+        invoice: &Invoice,
+    ) -> Result<Vec<(Payment, OnChain)>, Error> {
+        if !invoice.status.is_paid() {
+            return Ok(Vec::new());
+        }
+        self.with_states(db, payments::newest_confirmed(db, invoice.seq, CONFIRMED_MAX)?)
+    }
+
+    /// Returns payments in the reverse order, each with its state on its chain.
+    fn with_states(
+        &self,
+        db: &Reader<'_>,
+        mut payments: Vec<Payment>,
+    ) -> Result<Vec<(Payment, OnChain)>, Error> {
+        payments.reverse();
+        let on_chain = self.on_chain_reader().read_states(db, &payments)?;
+        Ok(payments.into_iter().zip(on_chain).collect())
     }
 
     /// Returns the checkout state of an invoice. Listeners receive this state after each change.

@@ -36,6 +36,11 @@ rows! {
         select "from payments p join observations o on o.seq = p.observation \
             where p.invoice = :invoice and o.state = 'seen' order by p.seq desc limit :limit";
 
+    /// Returns the newest confirmed payments of an invoice, newest first.
+    pub fn newest_confirmed(db, invoice: i64, limit: u32) -> Vec<Payment> =
+        select "from payments p join observations o on o.seq = p.observation \
+            where p.invoice = :invoice and o.state = 'confirmed' order by p.seq desc limit :limit";
+
     /// Returns the payment with this id.
     pub fn by_id(db, id: &str) -> Option<Payment> =
         select "from payments p join observations o on o.seq = p.observation \

@@ -23,7 +23,7 @@ pub struct StaticFile {
 include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
 /// Style sheet that is inserted into every page, so that a page needs no second request for its styles.
-pub const STYLE: &str = include_str!("style.css");
+pub const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/style.css"));
 
 /// Returns the static file with this name in this directory of `assets`.
 #[must_use]

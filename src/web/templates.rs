@@ -14,8 +14,9 @@ use crate::domain::language::Language;
 use crate::domain::url::{SiteOrAppUrl, SiteUrl};
 use askama::Template;
 pub use checkout::{
-    CoinChoicePage, CoinOption, CoinOptions, HiddenFields, LiveCheckout, OutcomeKind, OutcomePage,
-    PageUpdates, PaymentPage, SimulationButtons, TimeLeft, UnconfirmedPayment,
+    CoinChoicePage, CoinEntry, CoinMark, CoinOption, CoinOptions, HiddenFields, LiveCheckout,
+    OutcomeKind, OutcomePage, PageUpdates, PaymentPage, ProgressLine, Receipt, SimulationButtons,
+    Step, StepState, TimeLeft, UnconfirmedPayment,
 };
 pub use link::{ClosedLinkPage, LinkPage, LinkPicture, LinkQrPage, LinkSvg, Price};
 

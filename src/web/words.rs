@@ -38,13 +38,14 @@ texts! {
     name tag direction decimal language test test_note offline cancel back page_title pay_title choose_coin search search_none
     no_coin network time_left left_five left_one left_none send_title more_title waiting under_note part_note scan scan_test qr_pay
     qr_page open_wallet amount address copy copy_amount copy_address copied copy_failed only_network whole help help_open
-    help_scan help_check other_coin details price rate until due received invoice transaction seen_title seen_note
-    confirmations confirmations_final wait_minutes wait_soon paid_title paid_note over_note short_title short_note late_title
+    help_scan help_check other_coin details price rate until due received invoice transaction coin date receipt
+    print_receipt progress step_seen step_confirming step_paid step_done seen_title seen_note
+    confirmations confirmations_final wait_range wait_most wait_soon paid_title paid_note over_note short_title short_note late_title
     late_note expired_title expired_note reading_note seen_late_note cancelled_title cancelled_note failed_title failed_note sent_title sent_note
     try_title try_note try_exact try_under try_over try_late try_clock link_amount link_example link_go link_wrong link_most
     link_expired_title link_expired_note link_used_title link_used_note link_scan link_save link_print link_open
-    error_title error_note error_coin error_shop error_missing_title error_missing_note error_busy_title error_busy_note
-    error_later_title error_later_note error_broken_title error_broken_note error_back error_help
+    error_title error_note error_coin error_shop error_missing_title error_missing_note error_path_note error_busy_title
+    error_busy_note error_later_title error_later_note error_broken_title error_broken_note error_back error_help
 }
 
 impl Words {

@@ -216,10 +216,11 @@ async fn move_clock_to_deadline(
     redirect_to_page(call, form)
 }
 
-/// Redirects to the invoice's page with status 303.
+/// Redirects to the heading of the invoice's page with status 303. The browser moves the focus there, so that a customer
+/// with a keyboard or a screen reader goes on at the next step.
 fn redirect_to_page(call: &Call, form: &FormFields) -> Result<Reply, Error> {
     let back = page_path(call.first_param(), form)?;
-    Ok(redirect(&format!("../{back}")))
+    Ok(redirect(&format!("../{back}#heading")))
 }
 
 /// Returns the path of the invoice's page, relative to `/checkout/`. `body` is a form that the page sent. Returns

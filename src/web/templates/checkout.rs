@@ -67,8 +67,32 @@ pub struct CoinOptions<'a> {
     pub invoice_id: &'a str,
     /// Hidden fields of the form that chooses a coin.
     pub hidden: HiddenFields,
-    /// Coins that can be chosen. There may be none.
-    pub coins: Vec<CoinOption>,
+    /// Coins that can be chosen, one entry for each symbol. There may be none.
+    pub entries: Vec<CoinEntry>,
+}
+
+/// The coins of one symbol. More than one coin are the same coin on several networks.
+pub struct CoinEntry {
+    /// Symbol of the coins, for example `USDC`.
+    pub symbol: &'static str,
+    /// Name of the coins without their network.
+    pub name: &'static str,
+    /// Mark of the coins, without a network.
+    pub mark: CoinMark,
+    /// Names of the networks.
+    pub networks: String,
+    /// Amount due with its symbol, `None` if it depends on the network.
+    pub due: Option<String>,
+    /// The coins, at least one.
+    pub options: Vec<CoinOption>,
+}
+
+/// Mark of a coin: names of pictures in `coins/marks.svg`.
+pub struct CoinMark {
+    /// Picture of the coin.
+    pub coin: String,
+    /// Picture of the network, for a token that exists on several networks.
+    pub network: Option<&'static str>,
 }
 
 /// A coin that a customer can choose.
@@ -79,8 +103,8 @@ pub struct CoinOption {
     pub name: &'static str,
     /// Symbol of the coin, for example `BTC`.
     pub symbol: &'static str,
-    /// File name of the coin's logo, without its extension.
-    pub logo: String,
+    /// Mark of the coin.
+    pub mark: CoinMark,
     /// Name of the coin's network.
     pub network: String,
     /// Phrase that names the coin's network.
@@ -90,6 +114,28 @@ pub struct CoinOption {
     /// Amount due in this coin, with its symbol.
     pub due: String,
 }
+
+/// State of a step of the progress line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepState {
+    /// The step is completed.
+    Done,
+    /// The step is the next one to be completed.
+    Current,
+    /// The step follows the current one.
+    Ahead,
+}
+
+/// A step of a payment in the progress line.
+pub struct Step {
+    /// Name of the step.
+    pub name: &'static str,
+    /// State of the step.
+    pub state: StepState,
+}
+
+/// The progress line: coin, seen, confirming, paid.
+pub type ProgressLine = [Step; 4];
 
 /// The checkout page before the customer chooses a coin.
 #[derive(Template)]
@@ -101,6 +147,8 @@ pub struct CoinChoicePage<'a> {
     pub heading: String,
     /// Description of the purchase.
     pub description: Option<&'a str>,
+    /// Progress of the payment.
+    pub progress: Option<ProgressLine>,
     /// Time left to pay.
     pub left: Option<TimeLeft>,
     /// Coins that the customer can choose. There may be none.
@@ -121,6 +169,8 @@ pub struct PaymentPage<'a> {
     pub price: String,
     /// Description of the purchase.
     pub description: Option<&'a str>,
+    /// Progress of the payment.
+    pub progress: Option<ProgressLine>,
     /// Heading, which states the amount to send.
     pub heading: String,
     /// Time left to pay.
@@ -129,6 +179,12 @@ pub struct PaymentPage<'a> {
     pub received: Option<String>,
     /// Payments that were seen and are not confirmed.
     pub unconfirmed: Vec<UnconfirmedPayment<'a>>,
+    /// Mark of the coin.
+    pub mark: CoinMark,
+    /// Name of the coin without its network.
+    pub coin_name: &'static str,
+    /// Phrase that names the coin's network.
+    pub network_text: String,
     /// QR code that a wallet can scan, `None` if its text is too long.
     pub qr: Option<Qr>,
     /// Text alternative for the QR code.
@@ -162,12 +218,37 @@ pub struct PaymentPage<'a> {
 /// Kind of outcome of an invoice, which selects the icon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeKind {
+    /// The network confirms a payment.
+    Confirming,
     /// The invoice is paid.
-    Good,
-    /// A payment is in progress.
-    Waits,
-    /// The invoice is not paid.
-    Bad,
+    Paid,
+    /// The invoice is paid, and more than its price has arrived.
+    Overpaid,
+    /// Less than the price has arrived.
+    Short,
+    /// The payment arrived too late.
+    Late,
+    /// Nothing arrived in time.
+    Expired,
+    /// The shop cancelled the invoice.
+    Cancelled,
+    /// The payment vanished from its network.
+    Failed,
+}
+
+impl OutcomeKind {
+    /// Returns the CSS class for the color of the icon.
+    pub const fn tone(self) -> &'static str {
+        match self {
+            OutcomeKind::Confirming => "waits",
+            OutcomeKind::Paid | OutcomeKind::Overpaid => "good",
+            OutcomeKind::Short
+            | OutcomeKind::Late
+            | OutcomeKind::Expired
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Failed => "bad",
+        }
+    }
 }
 
 /// The checkout page when the customer has nothing left to do.
@@ -178,6 +259,10 @@ pub struct OutcomePage<'a> {
     pub words: &'static Words,
     /// Id of the invoice.
     pub invoice_id: &'a str,
+    /// Price of the invoice with its currency.
+    pub price: String,
+    /// Progress of the payment, `None` if the payment ended without success.
+    pub progress: Option<ProgressLine>,
     /// Kind of outcome, which selects the icon.
     pub kind: OutcomeKind,
     /// Heading that states the outcome.
@@ -186,7 +271,9 @@ pub struct OutcomePage<'a> {
     pub message: &'static str,
     /// Description of the purchase.
     pub description: Option<&'a str>,
-    /// Labels and values, for example the price and the amount received.
+    /// Receipt of a paid invoice. It replaces `facts`.
+    pub receipt: Option<Receipt<'a>>,
+    /// Labels and values, for example the amounts due and received.
     pub facts: Vec<(&'static str, String)>,
     /// Payments that were seen and are not confirmed.
     pub unconfirmed: Vec<UnconfirmedPayment<'a>>,
@@ -200,8 +287,8 @@ pub struct OutcomePage<'a> {
 pub struct UnconfirmedPayment<'a> {
     /// Amount with its coin, for example `0.1 BTC`.
     pub amount: String,
-    /// Sentence with the number of confirmations.
-    pub depth: String,
+    /// Sentence with the number of confirmations, `None` if the number is unknown.
+    pub depth: Option<String>,
     /// Number of confirmations so far, and number needed. `None` if the chain requires finality instead of a number
     /// of confirmations.
     pub progress: Option<(u32, u32)>,
@@ -211,4 +298,16 @@ pub struct UnconfirmedPayment<'a> {
     pub txid: &'a str,
     /// Link to the transaction in a block explorer.
     pub explorer: Option<SiteUrl<'a>>,
+}
+
+/// The receipt of a paid invoice, on the screen and on paper.
+pub struct Receipt<'a> {
+    /// Name of the shop.
+    pub seller: &'a str,
+    /// Lines below the name, for example an address.
+    pub address_lines: &'a [String],
+    /// Labels and values, for example the date and the rate.
+    pub facts: Vec<(&'static str, String)>,
+    /// Id of each transaction, with its link to a block explorer.
+    pub transactions: Vec<(&'a str, Option<SiteUrl<'a>>)>,
 }

@@ -1,10 +1,10 @@
 //! Tests that pages show inserted values as text, never as markup.
 
 use super::{
-    ClosedLinkPage, CoinChoicePage, CoinOption, CoinOptions, ErrorPage, ExitLink, Frame,
-    HiddenFields, LanguageLink, LinkPage, LinkPicture, LinkQrPage, LiveCheckout, Moment,
-    OutcomeKind, OutcomePage, Page, PageUpdates, PaymentPage, Price, SetupForm, Shop,
-    SimulationButtons, TimeLeft, UnconfirmedPayment,
+    ClosedLinkPage, CoinChoicePage, CoinEntry, CoinMark, CoinOption, CoinOptions, ErrorPage,
+    ExitLink, Frame, HiddenFields, LanguageLink, LinkPage, LinkPicture, LinkQrPage, LiveCheckout,
+    Moment, OutcomeKind, OutcomePage, Page, PageUpdates, PaymentPage, Price, ProgressLine, Receipt,
+    SetupForm, Shop, SimulationButtons, Step, StepState, TimeLeft, UnconfirmedPayment,
 };
 use crate::domain::language::Language;
 use crate::domain::qr::Qr;
@@ -45,23 +45,41 @@ fn link_picture() -> Option<LinkPicture> {
     Some(LinkPicture { url: hostile_text(), width: 1, height: 1 })
 }
 
+fn coin_mark() -> CoinMark {
+    CoinMark { coin: hostile_text(), network: Some(HOSTILE) }
+}
+
 fn coin_options() -> CoinOptions<'static> {
     let coin = || CoinOption {
         id: HOSTILE,
         name: HOSTILE,
         symbol: HOSTILE,
-        logo: hostile_text(),
+        mark: coin_mark(),
         network: hostile_text(),
         network_text: hostile_text(),
         is_for_tests: true,
         due: hostile_text(),
     };
-    CoinOptions { invoice_id: HOSTILE, hidden: hidden_fields(), coins: vec![coin(), coin()] }
+    let entry = |options| CoinEntry {
+        symbol: HOSTILE,
+        name: HOSTILE,
+        mark: coin_mark(),
+        networks: hostile_text(),
+        due: Some(hostile_text()),
+        options,
+    };
+    let entries = vec![entry(vec![coin()]), entry(vec![coin(), coin()])];
+    CoinOptions { invoice_id: HOSTILE, hidden: hidden_fields(), entries }
 }
 
-/// Number of times that the value of `coin_options` shows the hostile text: eight times for each coin, and four times
-/// outside the coins.
-const COIN_TEXT_COUNT: usize = 2 * 8 + 4;
+/// Number of times that the value of `coin_options` shows the hostile text: nine times for a coin on one network, six
+/// times for a coin on several networks and seven times for each of its two networks, and four times outside the coins.
+const COIN_TEXT_COUNT: usize = 9 + 6 + 2 * 7 + 4;
+
+fn progress() -> Option<ProgressLine> {
+    let states = [StepState::Done, StepState::Done, StepState::Current, StepState::Ahead];
+    Some(states.map(|state| Step { name: HOSTILE, state }))
+}
 
 /// Asserts that the page shows the hostile text this many times, and escapes it each time.
 #[track_caller]
@@ -113,42 +131,50 @@ fn checkout_page_escapes_every_field() {
         words: words(),
         heading: hostile_text(),
         description: Some(HOSTILE),
+        progress: progress(),
         left: time_left(),
         coins: coin_options(),
         way_out: exit_link(),
     };
-    assert_escaped(choose(), 3 + COIN_TEXT_COUNT + 2);
-    let no_coins = CoinOptions { coins: Vec::new(), ..coin_options() };
-    let without = CoinChoicePage { coins: no_coins, ..choose() };
+    assert_escaped(choose(), 3 + 4 + COIN_TEXT_COUNT + 2);
+    let no_coins = CoinOptions { entries: Vec::new(), ..coin_options() };
+    let without = CoinChoicePage { coins: no_coins, progress: None, ..choose() };
     assert_escaped(without, 3 + 2);
     let trial = SimulationButtons {
         invoice_id: hostile_text(),
         cases: vec![(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
     };
     let whole = live_checkout(choose(), Some(trial));
-    assert_escaped(whole, 3 + COIN_TEXT_COUNT + 2 + 2 + 4 + 4);
-    assert_escaped(live_checkout(choose(), None), 3 + COIN_TEXT_COUNT + 2 + 2);
+    assert_escaped(whole, 3 + 4 + COIN_TEXT_COUNT + 2 + 2 + 4 + 4);
+    assert_escaped(live_checkout(choose(), None), 3 + 4 + COIN_TEXT_COUNT + 2 + 2);
 }
 
-#[test]
-fn payment_page_escapes_every_field() {
-    let unconfirmed = |explorer| UnconfirmedPayment {
+fn unconfirmed_payment(explorer: Option<SiteUrl<'static>>) -> UnconfirmedPayment<'static> {
+    UnconfirmedPayment {
         amount: hostile_text(),
-        depth: hostile_text(),
+        depth: Some(hostile_text()),
         progress: Some((1, 2)),
         wait: Some(hostile_text()),
         txid: HOSTILE,
         explorer,
-    };
+    }
+}
+
+#[test]
+fn payment_page_escapes_every_field() {
     let pay = || PaymentPage {
         words: words(),
         invoice_id: HOSTILE,
         price: hostile_text(),
         description: Some(HOSTILE),
+        progress: progress(),
         heading: hostile_text(),
         left: time_left(),
         received: None,
         unconfirmed: Vec::new(),
+        mark: coin_mark(),
+        coin_name: HOSTILE,
+        network_text: hostile_text(),
         qr: Qr::encode(HOSTILE),
         qr_label: hostile_text(),
         scan: HOSTILE,
@@ -164,28 +190,47 @@ fn payment_page_escapes_every_field() {
         other_coins: Some(coin_options()),
         way_out: exit_link(),
     };
-    assert_escaped(pay(), 21 + COIN_TEXT_COUNT + 2);
+    assert_escaped(pay(), 21 + 4 + 4 + COIN_TEXT_COUNT + 2);
+    let page = pay().render().unwrap_or_default();
+    let [wallet, code] = ["class=\"wallet\"", "<figure>"].map(|part| page.find(part));
+    assert!(wallet.is_some() && wallet < code, "phones show the wallet's link first: {page}");
     let top_up = PaymentPage {
         received: Some(hostile_text()),
-        unconfirmed: vec![unconfirmed(None)],
+        unconfirmed: vec![unconfirmed_payment(None)],
         other_coins: None,
         uri: None,
         ..pay()
     };
-    assert_escaped(top_up, 21 + 5 + 2);
-    let state = OutcomePage {
+    assert_escaped(top_up, 21 + 4 + 4 + 5 + 2);
+}
+
+#[test]
+fn outcome_page_escapes_every_field() {
+    let state = || OutcomePage {
         words: words(),
         invoice_id: HOSTILE,
-        kind: OutcomeKind::Waits,
+        price: hostile_text(),
+        progress: progress(),
+        kind: OutcomeKind::Confirming,
         heading: HOSTILE,
         message: HOSTILE,
         description: Some(HOSTILE),
+        receipt: None,
         facts: vec![(HOSTILE, hostile_text()), (HOSTILE, hostile_text())],
-        unconfirmed: [None, SiteUrl::parse(URL).ok()].map(unconfirmed).into(),
+        unconfirmed: [None, SiteUrl::parse(URL).ok()].map(unconfirmed_payment).into(),
         asks_for_sent: true,
         way_out: exit_link(),
     };
-    assert_escaped(state, 4 + 4 + 2 * 5 + 2);
+    assert_escaped(state(), 5 + 4 + 4 + 2 * 5 + 2);
+    let lines = [hostile_text(), hostile_text()];
+    let receipt = Receipt {
+        seller: HOSTILE,
+        address_lines: &lines,
+        facts: vec![(HOSTILE, hostile_text())],
+        transactions: vec![(HOSTILE, None), (HOSTILE, SiteUrl::parse(URL).ok())],
+    };
+    let paid = OutcomePage { receipt: Some(receipt), unconfirmed: Vec::new(), ..state() };
+    assert_escaped(paid, 5 + 4 + 3 + 2 + 2 + 2);
 }
 
 #[test]

@@ -82,6 +82,7 @@ impl<'t> ConfirmationShop<'t> {
             _ => format!("{count} confirmations, until its block is final"),
         };
         let page = self.checkout_page(invoice);
+        assert!(page.contains(" · usually "), "{page}");
         let on_page = match &needed {
             Value::Number(needed) => format!("Confirmations: {count} of {needed}"),
             _ => format!("Confirmations: {count}, until the block is final"),

@@ -32,7 +32,7 @@ impl Page {
         let text = &answer.text;
         assert!(text.starts_with("<!doctype html>\n<html lang=\""), "{text}");
         assert!(text.ends_with("</html>\n"), "{text}");
-        for (part, times) in [("<title>", 1), ("<h1>", 1), ("<main>", 1), ("{{", 0), (" style=", 0)]
+        for (part, times) in [("<title>", 1), ("<h1", 1), ("<main>", 1), ("{{", 0), (" style=", 0)]
         {
             assert_eq!(text.matches(part).count(), times, "{part} in {text}");
         }

@@ -4,7 +4,7 @@
 
 use crate::domain::asset::Chain;
 use crate::domain::chain::Depth;
-use crate::domain::confirmations::OnChain;
+use crate::domain::confirmations::{OnChain, WaitRange};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::web::templates::OutcomeKind;
@@ -22,11 +22,13 @@ pub(super) fn confirmations_text(on_chain: &OnChain, words: &Words) -> Option<St
     })
 }
 
-/// Formats an approximate duration in minutes, rounded up.
-pub(super) fn approx_minutes(seconds: u32, words: &Words) -> String {
-    match seconds.div_ceil(60) {
-        0 | 1 if seconds < 60 => words.wait_soon.to_owned(),
-        minutes => fill(words.wait_minutes, &[("minutes", &minutes.to_string())]),
+/// Describes the usual time until a payment is confirmed.
+pub(super) fn wait_text(wait: WaitRange, words: &Words) -> String {
+    let most = wait.most_minutes.to_string();
+    match (wait.least_minutes, wait.most_minutes) {
+        (_, 0 | 1) => words.wait_soon.to_owned(),
+        (0, _) => fill(words.wait_most, &[("most", &most)]),
+        (least, _) => fill(words.wait_range, &[("least", &least.to_string()), ("most", &most)]),
     }
 }
 
@@ -48,6 +50,20 @@ pub(super) fn clock_time(seconds: i64) -> String {
     }
 }
 
+/// Returns the name of the mark of a chain's network in `coins/marks.svg`.
+pub(super) const fn network_mark(chain: Chain) -> &'static str {
+    match chain {
+        Chain::Bitcoin => "btc",
+        Chain::Litecoin => "ltc",
+        Chain::Dogecoin => "doge",
+        Chain::Ethereum => "eth",
+        Chain::Base => "base",
+        Chain::Polygon => "polygon",
+        Chain::Tron => "trx",
+        Chain::Solana => "sol",
+    }
+}
+
 /// Returns the name of a chain's network for people, for example `Polygon`.
 pub(super) fn network_name(chain: Chain) -> String {
     let mut letters = chain.as_str().chars();
@@ -62,28 +78,31 @@ pub(super) fn describe_status(
     seen: bool,
     words: &Words,
 ) -> (OutcomeKind, &'static str, &'static str) {
-    let unpaid =
-        |title, note| (OutcomeKind::Bad, title, if seen { words.seen_late_note } else { note });
+    let unpaid = |kind, title, note| (kind, title, if seen { words.seen_late_note } else { note });
     match status {
         InvoiceStatus::Created | InvoiceStatus::AwaitingPayment => {
-            (OutcomeKind::Waits, words.waiting, words.waiting)
+            (OutcomeKind::Expired, words.waiting, words.waiting)
         }
-        InvoiceStatus::Detected => (OutcomeKind::Waits, words.seen_title, words.seen_note),
-        InvoiceStatus::Confirmed => (OutcomeKind::Good, words.paid_title, words.paid_note),
-        InvoiceStatus::Overpaid => (OutcomeKind::Good, words.paid_title, words.over_note),
-        InvoiceStatus::Underpaid => (OutcomeKind::Bad, words.short_title, words.short_note),
-        InvoiceStatus::PaidLate => (OutcomeKind::Bad, words.late_title, words.late_note),
-        InvoiceStatus::Expired => unpaid(words.expired_title, words.expired_note),
-        InvoiceStatus::Cancelled => unpaid(words.cancelled_title, words.cancelled_note),
-        InvoiceStatus::Failed => unpaid(words.failed_title, words.failed_note),
+        InvoiceStatus::Detected => (OutcomeKind::Confirming, words.seen_title, words.seen_note),
+        InvoiceStatus::Confirmed => (OutcomeKind::Paid, words.paid_title, words.paid_note),
+        InvoiceStatus::Overpaid => (OutcomeKind::Overpaid, words.paid_title, words.over_note),
+        InvoiceStatus::Underpaid => (OutcomeKind::Short, words.short_title, words.short_note),
+        InvoiceStatus::PaidLate => (OutcomeKind::Late, words.late_title, words.late_note),
+        InvoiceStatus::Expired => {
+            unpaid(OutcomeKind::Expired, words.expired_title, words.expired_note)
+        }
+        InvoiceStatus::Cancelled => {
+            unpaid(OutcomeKind::Cancelled, words.cancelled_title, words.cancelled_note)
+        }
+        InvoiceStatus::Failed => unpaid(OutcomeKind::Failed, words.failed_title, words.failed_note),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{
-        Depth, OnChain, Words, approx_minutes, clock_time, confirmations_text, network_name,
-        seconds_between,
+        Depth, OnChain, WaitRange, Words, clock_time, confirmations_text, network_name,
+        seconds_between, wait_text,
     };
     use crate::domain::asset::Chain;
     use crate::domain::language::Language;
@@ -119,13 +138,12 @@ mod tests {
         assert_eq!(said(12, Depth::Final), last);
         assert_eq!(confirmations_text(&OnChain::default(), words), None);
         let waits = [
-            (4, "less than 1 min to go"),
-            (60, "about 1 min to go"),
-            (61, "about 2 min to go"),
-            (3_600, "about 60 min to go"),
+            ((0, 1), "usually less than a minute"),
+            ((0, 25), "usually up to 25 minutes"),
+            ((10, 30), "usually 10 to 30 minutes"),
         ];
-        for (seconds, expected) in waits {
-            assert_eq!(approx_minutes(seconds, words), expected);
+        for ((least_minutes, most_minutes), expected) in waits {
+            assert_eq!(wait_text(WaitRange { least_minutes, most_minutes }, words), expected);
         }
     }
 }

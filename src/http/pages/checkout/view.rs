@@ -3,8 +3,12 @@
 //! Invariant: all texts are in the customer's language. Amounts that the customer copies have a decimal point in
 //! every language.
 
+mod coins;
+mod exits;
+mod receipt;
+
 use super::phrases::{
-    approx_minutes, clock_time, confirmations_text, describe_status, network_name, seconds_between,
+    clock_time, confirmations_text, describe_status, network_name, seconds_between, wait_text,
 };
 use crate::domain::asset::{Asset, Mode};
 use crate::domain::chain::Depth;
@@ -17,13 +21,14 @@ use crate::domain::qr::Qr;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::url::SiteUrl;
-use crate::http::pages::{CustomerLanguage, exit_link, format_moment, non_empty};
-use crate::service::checkout::{Checkout, PayableCoin};
+use crate::http::pages::{CustomerLanguage, format_moment, non_empty};
+use crate::service::checkout::Checkout;
 use crate::web::templates::{
-    self, CoinChoicePage, CoinOptions, ExitLink, HiddenFields, OutcomePage, PageUpdates,
-    PaymentPage, SimulationButtons, TimeLeft, UnconfirmedPayment,
+    CoinChoicePage, HiddenFields, OutcomePage, PageUpdates, PaymentPage, ProgressLine,
+    SimulationButtons, Step, StepState, TimeLeft, UnconfirmedPayment,
 };
 use crate::web::words::{Words, fill};
+use std::cmp::Ordering;
 
 /// View of an invoice for its customer, at the time `now`.
 pub(super) struct CheckoutView<'a> {
@@ -76,6 +81,28 @@ impl<'a> CheckoutView<'a> {
     /// Formats an amount of a coin with its symbol.
     fn format_amount(&self, asset: &Asset, amount: Units) -> String {
         self.words().format_amount(&asset.format_units(amount), asset.symbol)
+    }
+
+    /// Formats the exchange rate of a coin, for example `1 BTC = 60000 EUR`.
+    fn format_rate(&self, coin: &InvoiceCoin) -> String {
+        let rate = self.words().format_number(&coin.rate.to_string());
+        format!("1 {} = {rate} {}", coin.asset.symbol, self.invoice().currency)
+    }
+
+    /// Returns the progress line of a payment that has completed this number of steps.
+    fn progress_line(&self, completed: usize) -> ProgressLine {
+        let words = self.words();
+        let names = [words.coin, words.step_seen, words.step_confirming, words.step_paid];
+        let mut place = 0_usize;
+        names.map(|name| {
+            let state = match place.cmp(&completed) {
+                Ordering::Less => StepState::Done,
+                Ordering::Equal => StepState::Current,
+                Ordering::Greater => StepState::Ahead,
+            };
+            place = place.saturating_add(1);
+            Step { name, state }
+        })
     }
 
     /// Returns the hidden fields of the page's forms.
@@ -162,36 +189,10 @@ impl<'a> CheckoutView<'a> {
             words: self.words(),
             heading: fill(self.words().pay_title, &[("amount", &self.format_price())]),
             description: non_empty(invoice.description.as_deref()),
+            progress: Some(self.progress_line(0)),
             left: self.time_left(),
             coins: self.coin_options(None),
             way_out: self.back_link(),
-        }
-    }
-
-    /// Returns the coins that the customer can choose, without `picked`, the coin that the customer chose before.
-    fn coin_options(&self, picked: Option<&InvoiceCoin>) -> CoinOptions<'a> {
-        let others = self.checkout.coins.iter();
-        let others = others.filter(|due| picked.is_none_or(|coin| coin.asset != due.asset));
-        CoinOptions {
-            invoice_id: &self.invoice().id,
-            hidden: self.hidden_fields(),
-            coins: others.map(|due| self.coin_option(due)).collect(),
-        }
-    }
-
-    fn coin_option(&self, due: &PayableCoin) -> templates::CoinOption {
-        let asset = due.asset;
-        let network = network_name(asset.chain);
-        templates::CoinOption {
-            id: asset.id,
-            // The name is cut before ` on `, because the page shows the network separately.
-            name: asset.name.split(" on ").next().unwrap_or_default(),
-            symbol: asset.symbol,
-            logo: asset.symbol.to_ascii_lowercase(),
-            network_text: fill(self.words().network, &[("network", &network)]),
-            network,
-            is_for_tests: due.is_on_test_network,
-            due: self.format_amount(asset, due.amount),
         }
     }
 
@@ -199,7 +200,7 @@ impl<'a> CheckoutView<'a> {
     pub(super) fn page_before_payment(&self, coin: &'a InvoiceCoin) -> PaymentPage<'a> {
         let others = self.coin_options(Some(coin));
         PaymentPage {
-            other_coins: Some(others).filter(|others| !others.coins.is_empty()),
+            other_coins: Some(others).filter(|others| !others.entries.is_empty()),
             ..self.payment_page(coin, coin.amount_expected, self.words().send_title)
         }
     }
@@ -236,16 +237,19 @@ impl<'a> CheckoutView<'a> {
             let label = fill(words.qr_pay, &[("amount", &amount)]);
             (uri.as_deref().unwrap_or(&coin.address), label)
         };
-        let rate = words.format_number(&coin.rate.to_string());
         PaymentPage {
             words,
             invoice_id: &invoice.id,
             price: self.format_price(),
             description: non_empty(invoice.description.as_deref()),
+            progress: Some(self.progress_line(1)),
             heading: fill(title, &[("amount", &amount)]),
             left: self.time_left(),
             received: None,
             unconfirmed: Vec::new(),
+            mark: coins::token_mark(asset),
+            coin_name: coins::coin_name(asset),
+            network_text: fill(words.network, &[("network", &network)]),
             qr: Qr::encode(read),
             qr_label: label,
             scan: if self.checkout.is_simulated { words.scan_test } else { words.scan },
@@ -257,7 +261,7 @@ impl<'a> CheckoutView<'a> {
             only_network: fill(words.only_network, &named),
             steps: [words.help_open, words.help_scan, words.help_check]
                 .map(|step| fill(step, &named)),
-            rate: format!("1 {} = {rate} {}", asset.symbol, invoice.currency),
+            rate: self.format_rate(coin),
             until: format_moment(invoice.expires_at),
             other_coins: None,
             way_out: self.back_link(),
@@ -273,29 +277,35 @@ impl<'a> CheckoutView<'a> {
         let due = coin.map(|coin| self.format_amount(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);
         let received = received.map(|(coin, amount)| self.format_amount(coin.asset, amount));
-        let facts = [
-            (words.price, Some(self.format_price())),
-            (words.due, due),
-            (words.received, received),
-        ];
+        let facts = [(words.due, due), (words.received, received)];
+        let reached = match invoice.status {
+            InvoiceStatus::Detected => Some(2),
+            InvoiceStatus::Confirmed | InvoiceStatus::Overpaid => Some(4),
+            InvoiceStatus::Created
+            | InvoiceStatus::AwaitingPayment
+            | InvoiceStatus::Underpaid
+            | InvoiceStatus::PaidLate
+            | InvoiceStatus::Expired
+            | InvoiceStatus::Cancelled
+            | InvoiceStatus::Failed => None,
+        };
         OutcomePage {
             words,
             invoice_id: &invoice.id,
+            price: self.format_price(),
+            progress: reached.map(|reached| self.progress_line(reached)),
             kind,
             heading,
             message,
             description: non_empty(invoice.description.as_deref()),
+            receipt: self.receipt(),
             facts: facts.into_iter().filter_map(|(term, text)| Some((term, text?))).collect(),
             unconfirmed: self.unconfirmed_payments(),
             asks_for_sent: matches!(
                 invoice.status,
                 InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
             ),
-            way_out: if invoice.status.is_paid() {
-                exit_link(invoice.redirect_url.as_deref(), words.back, "go")
-            } else {
-                self.back_link()
-            },
+            way_out: self.back_link(),
         }
     }
 
@@ -316,41 +326,32 @@ impl<'a> CheckoutView<'a> {
     /// Returns all payments that are not confirmed.
     fn unconfirmed_payments(&self) -> Vec<UnconfirmedPayment<'a>> {
         let all = self.checkout.unconfirmed.iter();
-        all.filter_map(|(payment, on_chain)| self.unconfirmed_payment(payment, on_chain)).collect()
+        all.map(|(payment, on_chain)| self.unconfirmed_payment(payment, on_chain)).collect()
     }
 
-    /// Describes a payment that is not confirmed. Returns `None` if the number of confirmations is not known.
+    /// Describes a payment that is not confirmed.
     fn unconfirmed_payment(
         &self,
         payment: &'a Payment,
         on_chain: &'a OnChain,
-    ) -> Option<UnconfirmedPayment<'a>> {
+    ) -> UnconfirmedPayment<'a> {
         let (asset, words) = (payment.asset, self.words());
-        let explorer = on_chain.explorer_url.as_deref();
-        let wait = on_chain.wait_seconds(asset.chain);
-        Some(UnconfirmedPayment {
+        let wait = on_chain.wait_range(asset.chain);
+        UnconfirmedPayment {
             amount: self.format_amount(asset, payment.amount),
-            depth: confirmations_text(on_chain, words)?,
-            progress: match on_chain.confirmations_needed? {
-                Depth::Blocks(needed) => Some((on_chain.confirmations?.min(needed), needed)),
-                Depth::Final => None,
+            depth: confirmations_text(on_chain, words),
+            progress: match (on_chain.confirmations, on_chain.confirmations_needed) {
+                (Some(count), Some(Depth::Blocks(needed))) => Some((count.min(needed), needed)),
+                _ => None,
             },
-            wait: wait.map(|seconds| approx_minutes(seconds, words)),
+            wait: wait.map(|wait| wait_text(wait, words)),
             txid: &payment.txid,
-            explorer: explorer.and_then(|url| SiteUrl::parse(url).ok()),
-        })
+            explorer: explorer_link(on_chain),
+        }
     }
+}
 
-    /// Returns the link back to the shop, which is the invoice's cancel URL. Returns `None` while a payment is being
-    /// confirmed.
-    fn back_link(&self) -> Option<ExitLink<'a>> {
-        let (invoice, words) = (self.invoice(), self.words());
-        let text = if invoice.status.is_open() && !self.is_past_deadline() {
-            words.cancel
-        } else {
-            words.back
-        };
-        let url = invoice.cancel_url.as_deref();
-        exit_link(url.filter(|_| invoice.status != InvoiceStatus::Detected), text, "back")
-    }
+/// Returns the link to a transaction in a block explorer.
+fn explorer_link(on_chain: &OnChain) -> Option<SiteUrl<'_>> {
+    on_chain.explorer_url.as_deref().and_then(|url| SiteUrl::parse(url).ok())
 }

@@ -1,10 +1,13 @@
-// Improves the checkout page: live updates, countdown, copy buttons and a search for coins.
+// Improves the checkout page: live updates, countdown, forms without a reload, copy buttons, a search for coins, and
+// printing.
 //
 // Invariant: every text and amount comes from the server. An update replaces the content with a new version from the
 // server.
 
 /** Delay before the page repeats a failed request, in milliseconds. */
 const RETRY_MS = 5_000;
+/** Longest wait for an answer, in milliseconds. After that the server counts as away. */
+const ANSWER_MS = 15_000;
 /** Duration of the confirmation of a copy button, in milliseconds. */
 const COPIED_MS = 2_500;
 
@@ -84,8 +87,8 @@ async function refresh() {
   isAsking = true;
   let wait = null;
   try {
-    const answer = await fetch(location.href, { cache: 'no-store', credentials: 'same-origin' });
-    if (answer.ok) show(new DOMParser().parseFromString(await answer.text(), 'text/html'));
+    const answer = await request(location.href);
+    if (answer.ok) show(await readPage(answer));
     showConnection(answer.status < 500);
     if (answer.status >= 500) wait = RETRY_MS;
   } catch {
@@ -99,6 +102,45 @@ async function refresh() {
   } else {
     schedule(wait);
   }
+}
+
+/** @param {string} address @param {RequestInit} [options] */
+function request(address, options) {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  return fetch(address, { cache: 'no-store', credentials: 'same-origin', signal, ...options });
+}
+
+/** @param {Response} answer */
+const readPage = async (answer) => new DOMParser().parseFromString(await answer.text(), 'text/html');
+
+/**
+ * Submits a form and shows the page of the answer. If the server is away, this page stays. A browser's own error page
+ * would not recover by itself.
+ * @param {HTMLFormElement} form
+ * @param {HTMLButtonElement} button
+ */
+async function submit(form, button) {
+  if (form.ariaBusy === 'true') return;
+  form.ariaBusy = 'true';
+  const body = new URLSearchParams([[button.name, button.value]]);
+  for (const [name, value] of new FormData(form)) body.append(name, String(value));
+  try {
+    const answer = await request(form.action, { method: 'POST', body });
+    const isRefused = !answer.ok && answer.headers.has('x-request-id');
+    if (isRefused) {
+      // The answer is a page of its own, which the browser gets again. A refused form has changed nothing.
+      form.dataset.native = '';
+      form.requestSubmit(button);
+      return;
+    }
+    if (answer.ok) show(await readPage(answer));
+    showConnection(answer.ok);
+    schedule(answer.ok ? null : RETRY_MS);
+  } catch {
+    showConnection(false);
+    schedule(RETRY_MS);
+  }
+  form.ariaBusy = null;
 }
 
 /** Shows a quiet note while there is no connection. @param {boolean} is */
@@ -261,9 +303,16 @@ function filter(find) {
   const form = find.closest('form');
   let found = 0;
   for (const item of form?.querySelectorAll('li') ?? []) {
-    const name = (item.dataset.find ?? '').toLowerCase();
+    if (item.dataset.find === undefined) continue;
+    const name = item.dataset.find.toLowerCase();
     item.hidden = !words.every((word) => name.includes(word));
     if (!item.hidden) found += 1;
+  }
+  // A coin on several networks opens if one of them is found.
+  for (const group of form?.querySelectorAll('details') ?? []) {
+    const isFound = group.querySelector('li:not([hidden])') !== null;
+    group.open = isFound && words.length > 0;
+    if (group.parentElement) group.parentElement.hidden = !isFound;
   }
   const none = form?.querySelector('.none');
   if (!(none instanceof HTMLElement)) return;
@@ -273,13 +322,22 @@ function filter(find) {
 
 /** Shows the controls that need this script. */
 function showScriptedControls() {
-  for (const hidden of document.querySelectorAll('.copy, .search')) hidden.removeAttribute('hidden');
+  for (const hidden of document.querySelectorAll('.copy, .search, .print')) hidden.removeAttribute('hidden');
   readClock();
 }
 
 document.addEventListener('click', (event) => {
-  const button = event.target instanceof Element ? event.target.closest('[data-copy]') : null;
-  if (button instanceof HTMLElement) copy(button);
+  const button = event.target instanceof Element ? event.target.closest('[data-copy], .print') : null;
+  if (!(button instanceof HTMLElement)) return;
+  if (button.dataset.copy) copy(button);
+  else print();
+});
+document.addEventListener('submit', (event) => {
+  const form = event.target;
+  if (!(form instanceof HTMLFormElement) || !(event.submitter instanceof HTMLButtonElement)) return;
+  if (form.dataset.native !== undefined) return;
+  event.preventDefault();
+  submit(form, event.submitter);
 });
 document.addEventListener('input', (event) => {
   if (event.target instanceof HTMLInputElement && event.target.id === 'find') filter(event.target);
