@@ -19,7 +19,7 @@ use super::route::{AnswerPolicy, ListenerRoutes, ReplyFuture, Route};
 use super::router::{RouteMatch, Router};
 use super::routes::routes;
 use super::stream::ReplyBody;
-use super::{error, openapi, pages, public};
+use super::{accept, error, openapi, pages, public};
 use crate::clock::Clock;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::service::{Error, QuotaOwner, Service};
@@ -126,6 +126,7 @@ impl Dispatcher {
         };
         let context =
             ErrorContext::new((front, id), form, &uri, &parts.headers, body.as_ref().ok());
+        let browser_languages = browser_languages(&found, form, &parts.headers);
         let refused = |error| error_reply(&context, error);
         let host = admit_host(front, &found, &uri, &parts.headers);
         let fault = match (&host, &found) {
@@ -155,7 +156,7 @@ impl Dispatcher {
                 let refusal = Refusal::new(RefusalCode::MethodNotAllowed, message);
                 refused(refusal.into()).with_header(ALLOW, &methods)
             }
-            RouteMatch::Nothing => refused(Refusal::not_found("path").into()),
+            RouteMatch::Nothing => unknown_path_reply(&context, browser_languages),
         };
         let mut reply = with_common_headers(reply, &method, form, is_whole, id);
         if front.sandbox.is_some() && form.is_private && !form.is_shared {
@@ -178,6 +179,26 @@ impl Dispatcher {
             return Err(DroppedAnswer);
         }
         Ok(reply.into_response())
+    }
+}
+
+/// Returns the languages of a browser that requested an unknown path, which gets a page. Returns `None` for a program,
+/// and for a path below pages, which have their own error page.
+fn browser_languages(
+    found: &RouteMatch,
+    form: AnswerPolicy,
+    headers: &HeaderMap,
+) -> Option<String> {
+    let is_unknown = matches!(found, RouteMatch::Nothing) && form.page.is_none();
+    let is_browser = is_unknown && accept::prefers_page(headers);
+    is_browser.then(|| pages::accept_language(headers))
+}
+
+/// Returns the answer to a request of an unknown path.
+fn unknown_path_reply(context: &ErrorContext<'_>, browser_languages: Option<String>) -> Reply {
+    match browser_languages {
+        Some(languages) => pages::unknown_path_page(context, &languages),
+        None => error_reply(context, Refusal::not_found("path").into()),
     }
 }
 

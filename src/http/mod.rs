@@ -4,6 +4,7 @@
 //! and replies (`request`, `reply`), routes as data (`route`), handlers, the list of routes (`routes`). On top are
 //! the modules that use the list: the router, the documents and the dispatcher.
 
+mod accept;
 mod auth;
 mod checkout_events;
 mod client;

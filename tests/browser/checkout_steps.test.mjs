@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import http from 'node:http';
 import { after, before, test } from 'node:test';
 import {
-  checkPage, closePage, openPage, startBrowser, startCoffer, takePicture,
+  assertAccessible, checkPage, closePage, openPage, startBrowser, startCoffer, takePicture,
 } from './harness.mjs';
 
 let browser;
@@ -216,6 +216,21 @@ test('receipt of a paid invoice fits on a sheet of A4', async () => {
   await takePicture(page, 'steps_receipt_on_paper');
   await closePage(page);
   await changeAccount({ addressLines: [], branding: { color: null } });
+});
+
+test('mistyped address is a page for a browser, and JSON for a program', async () => {
+  const page = await openPage(browser, `${coffer.url}/checout/019d9f7b`, { ...PHONE, locale: 'de' });
+  await heading(page, 'Seite nicht gefunden');
+  await checkPage(page, 'steps_mistyped_de');
+  await closePage(page, ['404']);
+  const english = await openPage(browser, `${coffer.url}/${encodeURIComponent(HOSTILE)}`, PHONE);
+  await heading(english, 'Page not found');
+  await assertAccessible(english, 'mistyped');
+  await closePage(english, ['404']);
+  for (const accept of ['*/*', 'application/json', 'application/json, text/plain, */*']) {
+    const answer = await fetch(`${coffer.url}/v1/nothing`, { headers: { accept } });
+    assert.equal((await answer.json()).error, 'not_found');
+  }
 });
 
 test('pages are small on the wire', async (t) => {

@@ -1,5 +1,5 @@
 //! Error pages. Operators receive the exact message in English. A shop's customer receives a text in the customer's
-//! language, without technical details.
+//! language, without technical details. So does a browser that requests an unknown path.
 //!
 //! Invariant: the sites that may frame the requested page may frame its error page. If the account is not known, no
 //! site may frame the error page.
@@ -18,6 +18,7 @@ use crate::service::Error;
 use crate::web::templates::{ErrorPage, Frame};
 use crate::web::words::Words;
 use hyper::body::Bytes;
+use hyper::header::CACHE_CONTROL;
 use hyper::{HeaderMap, StatusCode, Uri};
 
 /// The parts of a request that an error page needs.
@@ -135,6 +136,26 @@ pub(in crate::http) fn error_page(context: &ErrorContext<'_>, error: Error) -> R
         page_reply(status, policy, frame, body)
             .unwrap_or_else(|_| Reply { status, ..Reply::no_content() })
     })
+}
+
+/// Renders the error page for a browser that requested an unknown path. The text is in a language of the browser,
+/// because the reader may be a customer with a mistyped address.
+pub(in crate::http) fn unknown_path_page(context: &ErrorContext<'_>, accepted: &str) -> Reply {
+    let CustomerLanguage { language, words, .. } = CustomerLanguage::choose(None, AUTO, accepted);
+    let request_id = &*context.request_id.to_string();
+    let root = context.path_to_root();
+    let reply = reply_with_body(Refusal::not_found("path").into(), request_id, |_, status| {
+        let heading = words.error_missing_title;
+        let frame = Frame { root, language, ..service_frame(heading) };
+        let message = words.error_path_note.to_owned();
+        let body = ErrorPage { words, heading, message, request_id, back: None };
+        page_reply(status, PagePolicy::NOT_FRAMED, frame, body)
+            .unwrap_or_else(|_| Reply { status, ..Reply::no_content() })
+    });
+    if context.form.is_private {
+        return reply;
+    }
+    reply.with_static_header(CACHE_CONTROL, "no-store")
 }
 
 /// Returns the heading and the advice on the error page of a shop's customer.

@@ -24,7 +24,7 @@ use crate::service::Error;
 use crate::web::templates::{ExitLink, Frame, LanguageLink, Moment, Page, Shop};
 use crate::web::words::Words;
 use askama::Template;
-pub(super) use error::{ErrorContext, error_page};
+pub(super) use error::{ErrorContext, error_page, unknown_path_page};
 use hyper::header::{
     ACCEPT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
@@ -62,7 +62,7 @@ impl CustomerLanguage {
 }
 
 /// Returns the values of the `Accept-Language` header, joined by commas.
-fn accept_language(headers: &HeaderMap) -> String {
+pub(super) fn accept_language(headers: &HeaderMap) -> String {
     let accepted = headers.get_all(ACCEPT_LANGUAGE).into_iter();
     let accepted: Vec<_> = accepted.filter_map(|value| value.to_str().ok()).collect();
     accepted.join(",")

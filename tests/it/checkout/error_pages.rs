@@ -139,3 +139,27 @@ fn checkout_error_may_be_framed_like_the_checkout() {
     let policy = Page::from_response(page).0.headers["content-security-policy"].clone();
     assert!(policy.ends_with("frame-ancestors 'none'"), "{policy}");
 }
+
+#[test]
+fn mistyped_address_is_a_page_only_for_browsers() {
+    let shop = Shop::open();
+    let browser = ("accept", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+    for path in ["/checout/x", "/v1/nothing", "/%22%3E%3Cb%3E", "/dashboard/api/nothing"] {
+        let page = Page::from_response(shop.send("GET", path, &[browser, ACCEPT_GERMAN], ""));
+        page.assert_error(404)
+            .assert_contains_texts(
+                404,
+                &["<html lang=\"de\"", "Unter dieser Adresse gibt es keine"],
+            )
+            .assert_lacks_texts(&["<b>", "nothing"]);
+        for accepted in ["*/*", "application/json", "application/json, text/plain, */*"] {
+            let answer = shop.send("GET", path, &[("accept", accepted)], "");
+            answer.assert_error(404, "not_found", None);
+        }
+        let with_key = [browser, ("authorization", "Bearer sk_test_sandbox")];
+        shop.send("GET", path, &with_key, "").assert_error(404, "not_found", None);
+    }
+    // Paths with a page keep their own error page, and known paths their answer.
+    shop.send("GET", "/v1/invoices", &[browser], "").assert_error(401, "unauthorized", None);
+    Page::from_response(shop.send("GET", "/checkout/x?token=y", &[browser], "")).assert_error(404);
+}
