@@ -85,11 +85,11 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await goTo(page, '/settings');
   await page.frameLocator('iframe').locator('h1').waitFor();
   await page.getByLabel('Color').fill('red');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByRole('button', { name: 'Save settings' }).click();
   await page.getByText(/branding|color/i).first().waitFor();
   await page.getByLabel('Color').fill('#336699');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('The settings are saved.').waitFor();
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await page.getByText('Settings saved.').waitFor();
   await checkPage(page, 'dashboard-settings');
   await onlyNumbers(page);
   await onlyWhatIsDifferent(page);
@@ -127,9 +127,9 @@ async function onlyNumbers(page) {
   const sent = [];
   page.on('request', (request) => sent.push(request.method()));
   for (const [name, label, text] of [
-    ['Checkout', 'Seconds to pay', '1,000'],
-    ['Terms', 'Servers at once', '1 000'],
-    ['Terms', 'Servers at once', '1e3'],
+    ['Checkout', 'Payment window', '1,000'],
+    ['Terms', 'Server quota', '1 000'],
+    ['Terms', 'Server quota', '1e3'],
   ]) {
     const form = page.getByRole('form', { name });
     await form.getByLabel(label).fill(text);
@@ -154,15 +154,15 @@ async function onlyWhatIsDifferent(page) {
   const nothingSaid = () => page.locator('.toast').evaluateAll((all) => all.forEach((one) => one.remove()));
   await account('PATCH', { feeBps: 77, payoutMinimum: '33.00', cancelUrl: 'https://shop.test/' });
   await nothingSaid();
-  await page.getByRole('button', { name: 'Save the terms' }).click();
-  await page.getByText('The settings are saved.').waitFor();
+  await page.getByRole('button', { name: 'Save terms' }).click();
+  await page.getByText('Settings saved.').waitFor();
   const terms = await account('GET');
   assert.deepEqual([terms.serverQuota, terms.feeBps, terms.payoutMinimum], [900, 77, '33.00']);
   await account('PATCH', { cancelUrl: 'https://shop.test/2', branding: { color: null }, allowedOrigins: [] });
-  await page.getByLabel('Seconds to pay').fill('900');
+  await page.getByLabel('Payment window').fill('900');
   await nothingSaid();
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('The settings are saved.').waitFor();
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await page.getByText('Settings saved.').waitFor();
   const settings = await account('GET');
   assert.deepEqual([settings.ttlSeconds, settings.cancelUrl], [900, 'https://shop.test/2']);
   assert.deepEqual(settings.branding, { color: null, logoUrl: null });

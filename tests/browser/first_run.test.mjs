@@ -135,13 +135,13 @@ async function firstSteps(page, chain) {
 async function payoutsGoTo(page, address) {
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(page, '/settings');
-  await page.getByLabel('Coin of payouts').selectOption('ETH');
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await page.getByText('The settings are saved.').waitFor();
-  await page.getByRole('button', { name: 'Set an address…' }).click();
+  await page.getByLabel('Payout coin').selectOption('ETH');
+  await page.getByRole('button', { name: 'Save settings' }).click();
+  await page.getByText('Settings saved.').waitFor();
+  await page.getByRole('button', { name: 'Set address…' }).click();
   await page.getByLabel('Chain').selectOption('ethereum');
   await page.getByRole('textbox', { name: 'Address' }).fill(address);
-  await page.getByRole('button', { name: 'Set it', exact: true }).click();
+  await page.getByRole('button', { name: 'Set address', exact: true }).click();
   await page.getByRole('table', { name: 'Payout addresses' }).getByText(new RegExp(address, 'i')).waitFor();
 }
 

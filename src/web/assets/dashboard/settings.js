@@ -10,7 +10,7 @@ import { confirmAction } from './webhooks.js';
 /** @typedef {import("openapi").components["schemas"]["AccountSettings"]} Account */
 
 const languages = /** @type {[string, string][]} */ ([
-  ['auto', 'The customer’s own'],
+  ['auto', 'Browser’s language'],
   ['en', 'English'],
   ['de', 'Deutsch'],
   ['fr', 'Français'],
@@ -58,9 +58,14 @@ export async function show(context) {
  * @param {Record<string, unknown>} body
  */
 async function save(context, account, body) {
-  await operator('PATCH', context.path('').replace(/\/$/, ''), changedFields(account, body));
+  const changes = changedFields(account, body);
+  for (const name of /** @type {const} */ (['favoriteCoins', 'addressLines'])) {
+    // The order of these lists matters.
+    if (body[name] && JSON.stringify(body[name]) !== JSON.stringify(account[name])) changes[name] = body[name];
+  }
+  await operator('PATCH', context.path('').replace(/\/$/, ''), changes);
   await context.refresh();
-  toast('The settings are saved.');
+  toast('Settings saved.');
 }
 
 /** @param {Context} context @param {Account} account @param {any[]} coins */
@@ -69,15 +74,26 @@ function checkoutForm(context, account, coins) {
   return form({
     label: 'Checkout',
     fields: [
-      { name: 'name', label: 'Name', value: account.name, required: true, hint: 'Customers read it.' },
+      {
+        name: 'name',
+        label: 'Name',
+        value: account.name,
+        required: true,
+        hint: 'Shown on the checkout and on receipts.',
+      },
       {
         name: 'logoUrl',
         label: 'Logo',
         type: 'url',
         value: account.branding.logoUrl,
-        hint: 'The https address of a picture; empty: none.',
+        hint: 'The https address of a picture. Leave empty for none.',
       },
-      { name: 'color', label: 'Color', value: account.branding.color, hint: 'Like #1a56db; empty: the usual one.' },
+      {
+        name: 'color',
+        label: 'Color',
+        value: account.branding.color,
+        hint: 'For example #1a56db. Leave empty for the default.',
+      },
       {
         name: 'checkoutLang',
         label: 'Language',
@@ -87,43 +103,64 @@ function checkoutForm(context, account, coins) {
       },
       {
         name: 'ttlSeconds',
-        label: 'Seconds to pay',
+        label: 'Payment window',
         inputmode: 'numeric',
         value: String(account.ttlSeconds),
         required: true,
-        hint: '60 to 86400, where an invoice says nothing.',
+        hint: 'In seconds, 60 to 86400: 1200 is 20 min. Used for invoices without their own.',
       },
       {
         name: 'successUrl',
-        label: 'Where customers go after paying',
+        label: 'Success URL',
         value: account.successUrl,
-        hint: 'Where an invoice says nothing.',
+        hint: 'Customers go here after paying. Used for invoices without their own.',
       },
-      { name: 'cancelUrl', label: 'Where customers go who give up', value: account.cancelUrl },
+      {
+        name: 'cancelUrl',
+        label: 'Cancel URL',
+        value: account.cancelUrl,
+        hint: 'Customers go here if they do not pay. Used for invoices without their own.',
+      },
+      {
+        name: 'favoriteCoins',
+        label: 'Favorite coins',
+        type: 'textarea',
+        rows: 3,
+        value: account.favoriteCoins.join('\n'),
+        hint: 'Listed first on the checkout. One id a line, in order, for example USDC-BASE.',
+      },
+      {
+        name: 'addressLines',
+        label: 'Address lines',
+        type: 'textarea',
+        rows: 4,
+        value: account.addressLines.join('\n'),
+        hint: 'Shown below the name on receipts: at most 8 lines, for example an address and a tax number.',
+      },
       {
         name: 'allowedOrigins',
-        label: 'Sites that may use the public keys and show the checkout',
+        label: 'Allowed origins',
         type: 'textarea',
         rows: 3,
         value: account.allowedOrigins.join('\n'),
-        hint: 'One a line, like https://shop.example; empty: all.',
+        hint: 'Sites that may show the checkout. One a line, for example https://shop.example. Leave empty for all.',
       },
       coins.length > 0
         ? {
             name: 'payoutAsset',
-            label: 'Coin of payouts',
+            label: 'Payout coin',
             type: 'select',
             value: account.payoutAsset,
             options: coins.map((one) => [one.asset, `${one.name} (${one.asset})`]),
           }
         : {
             name: 'payoutAsset',
-            label: 'Coin of payouts',
+            label: 'Payout coin',
             value: account.payoutAsset,
-            hint: 'Its id, like BTC or USDC-BASE.',
+            hint: 'The id of a coin, for example BTC or USDC-BASE.',
           },
     ],
-    submit: 'Save',
+    submit: 'Save settings',
     send: async (values) => {
       await save(context, account, {
         name: values.name,
@@ -134,6 +171,8 @@ function checkoutForm(context, account, coins) {
         payoutAsset: values.payoutAsset,
         branding: { color: values.color || null, logoUrl: values.logoUrl || null },
         allowedOrigins: values.allowedOrigins.split(/\s+/).filter(Boolean),
+        favoriteCoins: values.favoriteCoins.toUpperCase().split(/[\s,]+/).filter(Boolean),
+        addressLines: values.addressLines.split('\n').map((/** @type {string} */ line) => line.trim()).filter(Boolean),
       });
     },
   });
@@ -146,9 +185,9 @@ async function preview(context, frame) {
     fill(
       frame,
       empty(
-        'Nothing to show yet',
-        'The preview is the checkout of the newest test invoice, and there is none.',
-        h('a', { class: 'button', href: '#/start' }, 'Make a test invoice'),
+        'No preview yet',
+        'The checkout of the newest test invoice appears here. Create a test invoice to begin.',
+        h('a', { class: 'button', href: '#/start' }, 'Create test invoice'),
       ),
     );
     return;
@@ -158,7 +197,7 @@ async function preview(context, frame) {
     h(
       'p',
       { class: 'quiet' },
-      'The checkout of the newest test invoice, as customers see it now. Saving shows it anew.',
+      'The checkout of the newest test invoice. It updates when you save.',
     ),
     h('iframe', { title: 'Preview of the checkout', src: newest.checkoutUrl }),
   );
@@ -169,29 +208,29 @@ function addresses(context, account) {
   const remove = async (/** @type {string} */ chain) => {
     if (
       !(await confirmAction(
-        `Forget the address on ${words(chain)}?`,
-        'Payouts on this chain cannot be made until another is set.',
-        'Forget it',
+        `Remove the address on ${words(chain)}?`,
+        'Payouts on this chain stop until you set another address.',
+        'Remove address',
       ))
     )
       return false;
     await operator('DELETE', context.path(`payout-addresses/${chain}`));
     return true;
   };
-  const set = () => h('button', { type: 'button', onclick: () => setAddress(context) }, 'Set an address…');
+  const set = () => h('button', { type: 'button', onclick: () => setAddress(context) }, 'Set address…');
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'payout' },
     h(
       'div',
       { class: 'row between' },
-      h('h2', { id: 'payout' }, 'Where payouts go'),
+      h('h2', { id: 'payout' }, 'Payout addresses'),
       account.payoutAddresses.length > 0 ? set() : null,
     ),
     account.payoutAddresses.length === 0
       ? empty(
-          'No payout address yet',
-          `Payouts are sent as ${account.payoutAsset}: set an address on its chain.`,
+          'No payout addresses yet',
+          `Payouts are sent in ${account.payoutAsset}. Set an address on its chain to begin.`,
           set(),
         )
       : table(
@@ -208,15 +247,15 @@ function addresses(context, account) {
                   copyButton(one.address, 'address'),
                 ),
             },
-            { name: 'Set', cell: (one) => localTime(one.changedAt) },
-            { name: 'Used from', cell: (one) => localTime(one.usableAt) },
+            { name: 'Changed', cell: (one) => localTime(one.changedAt) },
+            { name: 'Usable from', cell: (one) => localTime(one.usableAt) },
             {
               name: '',
               cell: (one) =>
                 h(
                   'div',
                   { class: 'row' },
-                  actionButton(context, 'Forget…', 'It is forgotten.', () => remove(one.chain), 'small danger'),
+                  actionButton(context, 'Remove…', 'Address removed.', () => remove(one.chain), 'small danger'),
                 ),
             },
           ],
@@ -229,48 +268,48 @@ const chains = ['bitcoin', 'litecoin', 'dogecoin', 'ethereum', 'base', 'polygon'
 
 /** @param {Context} context */
 async function setAddress(context) {
-  const made = await ask('Set a payout address', (/** @type {(answer: any) => void} */ close) => [
+  const made = await ask('Set payout address', (/** @type {(answer: any) => void} */ close) => [
     h(
       'p',
       null,
-      'Compare it with your wallet, every character: what is sent to a wrong address is lost. For your safety ' +
-        'payouts wait 24 hours after a change.',
+      'Compare every character with your wallet: payouts to a wrong address are lost. ' +
+        'Payouts to a new address start after 24 hours.',
     ),
     form({
       fields: [
         { name: 'chain', label: 'Chain', type: 'select', options: chains.map((one) => [one, words(one)]) },
         { name: 'address', label: 'Address', required: true },
       ],
-      submit: 'Set it',
+      submit: 'Set address',
       cancel: () => close(null),
       send: async ({ chain, address }) =>
         close(await operator('PUT', context.path(`payout-addresses/${chain}`), { address })),
     }),
   ]);
   if (!made) return;
-  toast('The address is set. Payouts wait 24 hours.');
+  toast('Address set. Payouts to it start in 24 hours.');
   await context.reload();
 }
 
 /** Creates the form of the settings that only operators change. @param {Context} context @param {Account} account */
 function terms(context, account) {
   const numbers = /** @type {[string, string, number][]} */ ([
-    ['feeBps', 'Fee, in basis points (100 are 1 %)', account.feeBps],
-    ['underBps', 'How much less still counts as paid, in basis points', account.underBps],
-    ['overBps', 'How much more is not overpaid, in basis points', account.overBps],
-    ['rateSpreadBps', 'How much lower its rates are, in basis points', account.rateSpreadBps],
-    ['serverQuota', 'Servers at once', account.serverQuota],
+    ['feeBps', 'Fee, in basis points (100 = 1 %)', account.feeBps],
+    ['underBps', 'Underpayment tolerance, in basis points', account.underBps],
+    ['overBps', 'Overpayment tolerance, in basis points', account.overBps],
+    ['rateSpreadBps', 'Rate spread, in basis points', account.rateSpreadBps],
+    ['serverQuota', 'Server quota', account.serverQuota],
   ]);
   const amounts = /** @type {[string, string, string][]} */ ([
-    ['maxInvoiceAmount', 'The largest invoice', account.maxInvoiceAmount],
-    ['payoutMinimum', 'The smallest payout', account.payoutMinimum],
-    ['payoutDailyLimit', 'The most paid out in 24 hours', account.payoutDailyLimit],
+    ['maxInvoiceAmount', 'Maximum invoice amount', account.maxInvoiceAmount],
+    ['payoutMinimum', 'Minimum payout', account.payoutMinimum],
+    ['payoutDailyLimit', 'Payout limit in 24 hours', account.payoutDailyLimit],
   ]);
   return h(
     'section',
     { class: 'card', 'aria-labelledby': 'terms' },
     h('h2', { id: 'terms' }, 'Terms'),
-    h('p', { class: 'quiet' }, 'Only operators change these. What was quoted stays as it was.'),
+    h('p', { class: 'quiet' }, 'Only operators can change these. Existing quotes stay as they are.'),
     form({
       label: 'Terms',
       fields: [
@@ -284,25 +323,25 @@ function terms(context, account) {
         ...amounts.map(([name, label, value]) => ({ name, label, value, inputmode: 'decimal', required: true })),
         {
           name: 'signerLimit',
-          label: 'The most that the signer is given in 24 hours',
+          label: 'Signer limit in 24 hours',
           value: account.signerLimit,
           inputmode: 'decimal',
-          hint: 'In each currency; what is above it is sent by hand. 0: nothing. Empty: no limit.',
+          hint: 'In each currency. Larger transfers are sent by hand. 0 sends nothing, empty sets no limit.',
         },
         {
           name: 'customersEnabled',
-          label: 'Customers may have addresses of their own',
+          label: 'Customer addresses enabled',
           type: 'checkbox',
           value: account.customersEnabled,
         },
         {
           name: 'settlementEnabled',
-          label: 'Settlement is enabled (kept and shown only)',
+          label: 'Settlement enabled (stored and shown only)',
           type: 'checkbox',
           value: account.settlementEnabled,
         },
       ],
-      submit: 'Save the terms',
+      submit: 'Save terms',
       send: async (values) => {
         for (const [name] of numbers) values[name] = wholeNumber(values, name);
         values.signerLimit ||= null;
