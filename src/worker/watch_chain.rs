@@ -180,7 +180,7 @@ impl ChainWatch {
             let newest = head.block.height;
             *unread = next.filter(|next| *next <= newest).zip(Some(newest));
             if let Some(service) = service.upgrade() {
-                service.record_head_height(chain, newest);
+                service.record_head(chain, newest, head.time);
             }
         });
         self.service()?.record_head_request_end(self.chain);
@@ -265,7 +265,7 @@ impl ChainWatch {
         let more = node.request_count().saturating_sub(before);
         service.add_to_request_count(now, self.chain, more);
         let head = head.map_err(StepError::Node)?;
-        service.record_head_height(self.chain, head.block.height);
+        service.record_head(self.chain, head.block.height, head.time);
         Ok(())
     }
 

@@ -272,7 +272,7 @@ test('page stays visible during a reload', async () => {
     await route.continue();
   });
   const asked = page.waitForRequest('**/dashboard/api/chains');
-  await page.getByRole('button', { name: 'Look again' }).click();
+  await page.getByRole('button', { name: 'Refresh chains' }).click();
   await asked;
   await page.clock.runFor(1000);
   assert.equal(await page.getByRole('heading', { level: 1, name: 'Chains' }).count(), 1);

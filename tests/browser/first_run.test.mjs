@@ -57,7 +57,7 @@ test('from the first-run link to a refund and a payout that were sent', { skip: 
   const last = await openPage(browser, `${restored.url}/dashboard`);
   await signIn(last);
   await goTo(last, '/chains');
-  await last.getByText('A restore under another public url removed the node.').waitFor();
+  await last.getByText('A restore under another public URL removed the node.').waitFor();
   await chainConnected(last, chain);
   await released(last, payout);
   await paidOut(last, bank, chain);
@@ -91,10 +91,10 @@ async function chainConnected(page, chain) {
   const card = page.getByRole('region', { name: 'Node of Ethereum' });
   await card.getByRole('button', { name: 'Connect chain…' }).click();
   await checkPage(page, 'first-run-connect-chain');
-  await page.getByLabel('Url of the node').fill('http://169.254.169.254/');
+  await page.getByLabel('Node URL').fill('http://169.254.169.254/');
   await page.getByRole('button', { name: 'Connect node' }).click();
   await page.locator('.wrong:visible', { hasText: 'link-local' }).waitFor();
-  await page.getByLabel('Url of the node').fill(chain.url.replace('http://', 'http://anna:secret@'));
+  await page.getByLabel('Node URL').fill(chain.url.replace('http://', 'http://anna:secret@'));
   await page.getByRole('button', { name: 'Connect node' }).click();
   await page.getByText(/Ethereum is connected: network \d+, block \d+/).waitFor();
   await card.getByText(chain.url.replace(/\/$/, '')).waitFor();
@@ -149,11 +149,11 @@ async function payoutsGoTo(page, address) {
 async function chainIsRead(page) {
   await goTo(page, '/chains');
   await page.getByRole('heading', { level: 2, name: 'Ethereum' }).waitFor();
-  for (let looks = 0; looks < 100 && await page.getByText('Keeps up').count() === 0; looks += 1) {
-    await page.getByRole('button', { name: 'Look again' }).click();
+  for (let looks = 0; looks < 100 && await page.getByText('Up to date').count() === 0; looks += 1) {
+    await page.getByRole('button', { name: 'Refresh chains' }).click();
     await page.locator('#content:not([aria-busy])').waitFor();
   }
-  await page.getByText('Keeps up').waitFor();
+  await page.getByText('Up to date').waitFor();
   await checkPageInAllModes(page, 'first-run-chains');
 }
 

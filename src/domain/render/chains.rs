@@ -13,10 +13,16 @@ view! {
         chain: Chain [Schema::CHAIN] = "litecoin";
         /// URLs of the node with scheme, host and port; with several nodes, also the number.
         node: String = "http://127.0.0.1:9332";
+        /// URL in use, with scheme, host, port and number; null with one URL, and before the first request.
+        node_in_use: Option<String> [Schema::OrNull(&Schema::STRING)] = null;
         /// Network by the nodes' name; null before the first step.
         network: Option<String> [Schema::OrNull(&Schema::STRING)] = "main";
         /// Height of the node's newest block at the last step.
         head_height: Option<u32> [Schema::OrNull(&Schema::COUNT)] = 2900001;
+        /// Time in the header of that block, in UTC.
+        head_at: Option<Time> [Schema::OrNull(&Schema::MOMENT)] = "2026-11-21T09:29:12.000Z";
+        /// Time since headAt, in whole seconds; 0 if headAt is later than the server's clock.
+        head_age_seconds: Option<i64> [Schema::OrNull(&Schema::COUNT)] = 52;
         /// Height of the last block that was read.
         height: Option<u32> [Schema::OrNull(&Schema::COUNT)] = 2900001;
         /// Height of the last block that was read completely; on account chains the last final block.

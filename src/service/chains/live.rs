@@ -46,6 +46,10 @@ pub struct ReportedChainState {
     pub fee_estimate: Option<FeeEstimate>,
     /// Height of the newest block of the chain's node.
     pub head_height: Option<u32>,
+    /// Time in the header of that block.
+    pub head_time: Option<Time>,
+    /// Scheme, host, port and number of the URL in use. `None` with one URL, and before the first request.
+    pub url_in_use: Option<String>,
     /// Time of the unanswered request for the newest block. `None` if no request waits.
     pub asked_since: Option<Time>,
     /// `true` if the chain's node lacks a block that it should have.

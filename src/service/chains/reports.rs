@@ -55,10 +55,19 @@ impl Service {
         self.live.update_state(chain, |said| said.asked_since = None);
     }
 
-    /// Records the height of the newest block of a chain's node.
-    pub fn record_head_height(&self, chain: Chain, height: u32) {
+    /// Records the newest block of a chain's node: its height, and the time in its header.
+    pub fn record_head(&self, chain: Chain, height: u32, time: Time) {
         self.live.update_state(chain, |said| {
-            (said.head_height, said.asked_since) = (Some(height), None);
+            (said.head_height, said.head_time, said.asked_since) = (Some(height), Some(time), None);
+        });
+    }
+
+    /// Records the URL of a chain that is in use, as scheme, host, port and number. `None` with one URL.
+    pub fn record_url_in_use(&self, chain: Chain, label: Option<&str>) {
+        self.live.update_state(chain, |said| {
+            if said.url_in_use.as_deref() != label {
+                said.url_in_use = label.map(str::to_owned);
+            }
         });
     }
 

@@ -53,8 +53,11 @@ fn chain_view(
     let mut view = ChainView {
         chain,
         node: live.node.clone(),
+        node_in_use: said.url_in_use,
         network: None,
         head_height: said.head_height,
+        head_at: said.head_time,
+        head_age_seconds: None,
         height: None,
         complete_height: None,
         lag_blocks: None,
@@ -73,6 +76,7 @@ fn chain_view(
     if let Some(cursor) = cursor {
         let height = cursor.reached.block.height;
         let head_height = said.head_height.unwrap_or(cursor.head_height);
+        view.head_at = view.head_at.or(Some(cursor.head_time));
         view.head_height = Some(head_height);
         view.height = Some(height);
         view.complete_height = Some(cursor.complete.height);
@@ -96,6 +100,8 @@ fn chain_view(
         problem = cursor.stopped.or(problem);
         view.network = Some(cursor.network);
     }
+    let head_age_ms = view.head_at.map(|at| now.since_ms(at).max(0));
+    view.head_age_seconds = head_age_ms.map(|age_ms| age_ms / SECOND_MS);
     let unexplained = view.unexplained.len();
     view.problem = problem.or_else(|| {
         (unexplained > 0).then(|| {

@@ -222,6 +222,7 @@ impl FollowerState {
         if self.connected.is_none() {
             self.connected = self.connect.node_after_failures(0);
         }
+        self.report_url_in_use();
         let node = self.connected.as_mut().ok_or(StepError::Closed)?;
         if !self.waker.is_rates_wait_over() {
             // The newest block is requested before the wait for rates, so that a node that hangs is noticed at once.

@@ -9,7 +9,7 @@ import { confirmAction } from './webhooks.js';
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["ChainNode"]} ChainNode */
 
-/** Urls that show the expected form, for each chain. @type {Record<string, string>} */
+/** URLs that show the expected form, for each chain. @type {Record<string, string>} */
 const examples = {
   bitcoin: 'electrums://electrum.example:50002 or http://user:password@127.0.0.1:8332',
   litecoin: 'electrums://electrum.example:50002 or http://user:password@127.0.0.1:9332',
@@ -26,8 +26,8 @@ export function nodeSection(context, nodes) {
     h(
       'p',
       { class: 'quiet' },
-      'Coffer sees real payments through a node, an Electrum server or a provider. A url is tried before it is stored, ' +
-        'is never shown again, and is followed at once.',
+      'Coffer sees real payments through a node, an Electrum server or a provider. A URL is tested before it is stored, ' +
+        'and is never shown again.',
     ),
     h(
       'div',
@@ -43,7 +43,7 @@ function card(context, one) {
   const remove = async () => {
     const isSure = await confirmAction(
       `Remove node of ${name}?`,
-      'The chain is no longer followed: its coins are not on offer, and payments of open invoices are not seen.',
+      'The chain is no longer followed. Its coins are not on offer, and payments of open invoices are not seen.',
       'Remove node',
     );
     return isSure && operator('DELETE', `chain-nodes/${one.chain}`);
@@ -63,20 +63,20 @@ function card(context, one) {
       one.source === 'none' ? badge('no node', one.missing ? 'bad' : undefined) : badge('has a node', 'good'),
     ),
     one.missing
-      ? h('p', { class: 'note warn' }, 'A restore under another public url removed the node. Enter it again.')
+      ? h('p', { class: 'note warn' }, 'A restore under another public URL removed the node. Enter it again.')
       : null,
     facts(
       ['Node', one.node ? h('span', { class: 'mono' }, one.node) : null],
       ['Changed', one.changedAt ? h('span', null, localTime(one.changedAt), ` by ${one.changedBy}`) : null],
     ),
     one.source === 'settings'
-      ? h('p', { class: 'quiet' }, 'Named by --node or COFFER_NODE. Those nodes alone count: change them there.')
+      ? h('p', { class: 'quiet' }, 'Set by --node or COFFER_NODE. Change it there.')
       : h(
           'div',
           { class: 'row' },
           enter,
           one.source === 'file'
-            ? actionButton(context, 'Remove node…', 'The node is removed.', remove, 'small danger')
+            ? actionButton(context, 'Remove node…', 'Node removed.', remove, 'small danger')
             : null,
         ),
   );
@@ -89,18 +89,18 @@ async function enterNode(context, one) {
     h(
       'p',
       null,
-      'The node is asked for its network and newest block. Every operator is told of the change for seven days.',
+      'Coffer asks the node for its network and newest block. All operators see the change on Home for seven days.',
     ),
     form({
       fields: [
         {
           name: 'url',
-          label: 'Url of the node',
+          label: 'Node URL',
           type: 'password',
           required: true,
           hint:
-            `Like ${examples[one.chain] ?? 'https://provider.example/v2/key or http://127.0.0.1:8545'}. ` +
-            'Several have commas between them: use two Electrum servers of different people.',
+            `For example ${examples[one.chain] ?? 'https://provider.example/v2/key or http://127.0.0.1:8545'}. ` +
+            'Separate several URLs with commas. Use Electrum servers of two different operators.',
         },
       ],
       submit: 'Connect node',

@@ -89,6 +89,13 @@ impl FollowerState {
         }
     }
 
+    /// Reports to the service which of several URLs is in use.
+    pub(super) fn report_url_in_use(&self) {
+        if let Ok(service) = self.watch.service() {
+            service.record_url_in_use(self.watch.chain, self.connect.current_url());
+        }
+    }
+
     /// Reports to the service whether the node lacks a block that it should have.
     pub(super) fn report_missing_block(&mut self, lacks_block: bool) {
         if !lacks_block {

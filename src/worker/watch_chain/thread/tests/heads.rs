@@ -105,6 +105,12 @@ impl Connector for MemoryConnector {
         self.asked.store(place, Ordering::SeqCst);
         (self.urls.len() > 1).then(|| self.node_at(place))
     }
+
+    fn current_url(&self) -> Option<&str> {
+        let labels = ["http://a (1 of 2)", "http://b (2 of 2)"];
+        let place = self.asked.load(Ordering::SeqCst);
+        (self.urls.len() > 1).then(|| labels[place])
+    }
 }
 
 /// A shop, a chain, and its URLs.
@@ -309,6 +315,23 @@ fn lost_block_is_reported_and_the_next_url_is_used() {
     assert_eq!(problems, ["", "", "",]);
     scene.poll();
     assert_eq!(scene.chain_view().height, Some(5));
+}
+
+#[test]
+fn url_in_use_and_age_of_head_are_shown() {
+    let mut scene = HeadScene::new(2, "main");
+    let url = |scene: &HeadScene| scene.chain_view().node_in_use.unwrap();
+    assert_eq!(url(&scene), "http://a (1 of 2)");
+    assert_eq!(scene.chain_view().head_age_seconds, Some(0));
+    scene.time.advance(90_000);
+    assert_eq!(scene.chain_view().head_age_seconds, Some(90));
+    scene.mine_after_minutes(1);
+    scene.poll();
+    scene.set_lost_block(0, Some(2));
+    scene.mine_after_minutes(1);
+    (0..3).for_each(|_| scene.poll());
+    assert_eq!(url(&scene), "http://b (2 of 2)");
+    assert_eq!(HeadScene::new(1, "main").chain_view().node_in_use, None);
 }
 
 #[test]
