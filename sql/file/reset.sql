@@ -7,6 +7,7 @@ delete from webhook_urls;
 delete from webhook_queues;
 delete from event_rows;
 delete from balances;
+delete from sales_by_hour;
 delete from ledger;
 delete from unmatched_payments;
 delete from invoice_steps;

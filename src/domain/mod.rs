@@ -40,6 +40,7 @@ pub mod refusal;
 pub mod render;
 pub mod requests;
 pub mod retry;
+pub mod sales;
 pub mod scanned;
 pub mod second_factor;
 pub mod server;

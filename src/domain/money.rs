@@ -3,6 +3,7 @@
 //! Invariant: all arithmetic uses checked integers. Every function that rounds documents the rounding.
 
 pub mod coin;
+mod report;
 
 use super::text_enum::text_enum;
 

@@ -26,6 +26,7 @@ pub(crate) mod operator;
 pub(crate) mod pools;
 pub(crate) mod public;
 pub(crate) mod rates;
+pub(crate) mod sales;
 pub(crate) mod sandbox;
 pub(crate) mod sandbox_deliveries;
 pub mod settings;

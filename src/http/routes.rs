@@ -49,6 +49,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource { routes: &Route::for_operations(api::operator::keys::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::tokens::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::summary::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::sales::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::first_steps::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::endpoints::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::settings::OPERATIONS) },

@@ -60,6 +60,7 @@ rows! {
     MODES = file "sql/audit/modes.sql";
     CHAINS = file "sql/audit/chains.sql";
     REQUESTS = file "sql/audit/requests.sql";
+    SALES_BY_HOUR = file "sql/audit/sales_by_hour.sql";
 }
 
 rows! {
@@ -107,7 +108,7 @@ values! {
 }
 
 /// Queries for violations, each with the number of its rule in `src/web/guides/backup.md`.
-const CHECKS: [(u8, Query<Violation>); 22] = [
+const CHECKS: [(u8, Query<Violation>); 23] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
     (1, RUNNING_SUMS),
@@ -130,6 +131,7 @@ const CHECKS: [(u8, Query<Violation>); 22] = [
     (5, MODES),
     (7, CHAINS),
     (8, REQUESTS),
+    (1, SALES_BY_HOUR),
 ];
 
 /// Runs every check except those of [`check_integrity`], and compares the schema with that of a new file. Reports the

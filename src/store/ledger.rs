@@ -2,7 +2,7 @@
 
 use super::history::append;
 use super::statement::{commands, rows, values};
-use super::{PageBounds, Reader, StoreError, Tx, balances};
+use super::{PageBounds, Reader, StoreError, Tx, balances, sales_by_hour};
 use crate::domain::asset::Mode;
 use crate::domain::history::ChainedLog;
 use crate::domain::ledger::{LedgerEntry, LedgerKind, Posting, RefType};
@@ -41,7 +41,7 @@ pub enum BookingSource {
 
 impl BookingSource {
     /// Returns the values of the columns `payment`, `deposit` and `transfer`.
-    fn columns(self) -> [Option<i64>; 3] {
+    pub(super) fn columns(self) -> [Option<i64>; 3] {
         match self {
             BookingSource::Payment(seq) => [Some(seq), None, None],
             BookingSource::Deposit(seq) => [None, Some(seq), None],
@@ -97,7 +97,7 @@ commands! {
     INSERT = file "sql/ledger/insert.sql";
 }
 
-/// Inserts a ledger entry and adds it to the running sums.
+/// Inserts a ledger entry and adds it to the running sums. A sale is also added to its hour.
 pub fn insert_booking(
     tx: &Tx<'_>,
     id: &str,
@@ -113,6 +113,9 @@ pub fn insert_booking(
         ":transfer": transfer, ":reverses": posting.reverses, ":sale_fee_bps": posting.sale_fee_bps, ":created_at": now,
     };
     tx.run_on_conn(|conn| append(conn, ChainedLog::Ledger, &INSERT, params))?;
+    if posting.kind == LedgerKind::Sale {
+        sales_by_hour::add(tx, booking, posting.amount, now)?;
+    }
     balances::add_entry(
         tx,
         booking.account,

@@ -67,6 +67,7 @@ pub mod rescans;
 pub mod reseller_tokens;
 pub mod room;
 mod row;
+pub mod sales_by_hour;
 mod same_file;
 pub mod sent_outputs;
 pub mod sent_transactions;

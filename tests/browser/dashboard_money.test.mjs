@@ -95,7 +95,7 @@ async function isNotSentTwice(page) {
   const second = await signIn(browser, coffer, other);
   await second.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(second, '/');
-  await second.getByText('Payouts that are being sent').click();
+  await second.getByText('Payouts being sent').click();
   await second.locator('#content[data-place="/payouts"]:not([aria-busy])').waitFor();
   await second.getByRole('table', { name: 'Payouts' }).getByRole('link').click();
   await second.getByText('operator@sandbox.test began to send it').waitFor();
@@ -260,7 +260,7 @@ test('unmatched payment is assigned, dismissed and undone', async () => {
   await row('0.3').getByRole('button', { name: 'Assign…' }).waitFor();
   await page.getByRole('button', { name: 'Live', exact: true }).click();
   await goTo(page, '/');
-  await page.getByText('Payments that matched no invoice').waitFor();
+  await page.getByText('Unmatched payments').waitFor();
   await closePage(page, ['401']);
 });
 

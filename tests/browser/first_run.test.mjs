@@ -227,7 +227,7 @@ async function requested(page) {
 /** Releases a payout in a restored file. The page first asks to check on the chain that it was not sent. */
 async function released(page, payout) {
   await goTo(page, '/');
-  await page.getByText('Payouts and refunds of which nobody knows whether they were sent').waitFor();
+  await page.getByText('Payouts and refunds with unknown outcome').waitFor();
   await goTo(page, `/payouts/${payout}`);
   await page.getByText('If it was not sent, release it.').waitFor();
   assert.equal(await page.locator('#content button.primary').innerText(), 'Release payout…');

@@ -18,6 +18,7 @@ pub mod own_addresses;
 pub mod payment_links;
 pub mod pools;
 pub mod rates;
+pub mod sales;
 pub mod servers;
 pub mod settings;
 pub mod summary;

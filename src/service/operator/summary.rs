@@ -5,10 +5,12 @@
 use crate::domain::asset::Mode;
 use crate::domain::money::{Cents, Currency};
 use crate::domain::render::account::BalanceView;
+use crate::domain::render::sales::SalesView;
 use crate::domain::render::summary::{
     AccountSummaryView, DailySalesView, InvoiceCountView, OpenTransfersView, SummaryView,
     day_number, start_of_day,
 };
+use crate::domain::sales::SalesPeriod;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::{DAY_MS, Time};
 use crate::domain::transfer::{TransferKind, TransferStatus};
@@ -16,7 +18,7 @@ use crate::service::accounts::account_balances;
 use crate::service::chains::nodes::recent_node_changes;
 use crate::service::{Error, Json, Scope, Service};
 use crate::store::summary;
-use crate::store::{Reader, accounts, file, keys, transfers};
+use crate::store::{Reader, accounts, file, keys, sales_by_hour, transfers};
 use serde_json::value::to_raw_value;
 
 /// Age up to which invoices count as recent, in milliseconds: 30 days.
@@ -49,6 +51,13 @@ impl Service {
                 failing_endpoints: summary::failing_endpoints(db, seq, mode)?,
             })?)
         })
+    }
+
+    /// Returns the sales of an account in a period, in the caller's mode.
+    pub fn sales(&self, now: Time, scope: &Scope, period: SalesPeriod) -> Result<Json, Error> {
+        let (seq, mode, from) = (scope.account(), scope.mode(), period.first_hour_before(now));
+        let hours = self.read(|db| Ok(sales_by_hour::since_hour(db, seq, mode, from)?))?;
+        Ok(to_raw_value(&SalesView::new(mode, period, now, &hours))?)
     }
 
     /// Returns the work that waits for an operator, over all accounts. Objects that have a mode are counted only in

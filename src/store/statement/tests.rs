@@ -5,7 +5,7 @@ use super::{Names, commands};
 use crate::store::{
     accounts, addresses, audit, balances, chains, customers, deliveries, deposits, endpoints,
     events, file, invoice_steps, invoices, ledger, migrate, observations, own_transfers, payments,
-    pruned_deliveries, quotes, transfers, unmatched_payments,
+    pruned_deliveries, quotes, sales_by_hour, transfers, unmatched_payments,
 };
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Batch, Connection, StatementStatus, named_params};
@@ -139,6 +139,7 @@ fn watcher_statements_scan_no_table() {
         payments::of_invoice::SQL,
         payments::of_observation::SQL,
         quotes::of_invoice::SQL,
+        sales_by_hour::add_row::SQL,
         unmatched_payments::insert::SQL,
         unmatched_payments::of_observation::SQL,
     ] {

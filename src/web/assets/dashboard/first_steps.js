@@ -29,8 +29,8 @@ const steps = {
   coins: {
     title: 'Offer a coin',
     text:
-      'A coin is on offer once its chain is read, a wallet hands out addresses and a rate is known. Rates are asked for ' +
-      'as soon as there is a live key or a live payment link.',
+      'A coin is on offer once its chain is read, a wallet provides addresses and a rate is known. Coffer requests rates ' +
+      'once there is a live key or a live payment link.',
     action: 'Check coins',
     href: '#/coins',
     ofService: true,
@@ -43,13 +43,13 @@ const steps = {
   },
   endpoint: {
     title: 'Add a webhook endpoint',
-    text: 'Coffer tells your shop there that an invoice is paid.',
+    text: 'Coffer notifies your shop there when an invoice is paid.',
     action: 'Add endpoint',
     href: '#/webhooks',
   },
   test_payment: {
     title: 'Make a test payment',
-    text: 'A test invoice is paid by a button. No real money moves.',
+    text: 'A button pays a test invoice. No real money moves.',
     action: 'Make test payment',
     href: '#/start',
   },
@@ -85,7 +85,7 @@ export function stepList(context, found, heading, parts = {}) {
 function item(context, one, heading, part) {
   const { title, text, action, href, ofService } = steps[one.step];
   const mayAct = context.isOperator || !ofService;
-  const advice = mayAct ? text : `${text} The operator of this service does it.`;
+  const advice = mayAct ? text : `${text} An operator of this service does this step.`;
   const link = h('a', { class: 'button', href }, action);
   return h(
     'li',

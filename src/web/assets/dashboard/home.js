@@ -1,9 +1,10 @@
 // The home page of the dashboard: tasks for the user, sales and balances.
 
 import { operator } from '../shared/api.js';
-import { dayName, empty, facts, h, money, s, to, localTime, words } from '../shared/dom.js';
+import { empty, facts, h, money, to, localTime, words } from '../shared/dom.js';
 import { stepsCard } from './first_steps.js';
 import { head } from './list.js';
+import { choosePeriod, readSales, salesSection } from './sales.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -14,9 +15,11 @@ export const POOL_LOW = 20;
 /** @param {Context} context */
 export async function show(context) {
   const { account, isOperator, mode } = context;
-  const [steps, summary, all, chains, pools] = await Promise.all([
+  choosePeriod(context.query);
+  const [steps, summary, sold, all, chains, pools] = await Promise.all([
     account ? operator('GET', context.path('first-steps')) : null,
     account ? operator('GET', context.path('summary'), undefined, { mode }) : null,
+    account ? readSales(context) : null,
     isOperator ? operator('GET', 'summary', undefined, { mode }) : null,
     isOperator ? operator('GET', 'chains') : { data: [] },
     isOperator ? operator('GET', 'pools') : { data: [] },
@@ -25,14 +28,14 @@ export async function show(context) {
     'div',
     { class: 'page' },
     head(account ? account.name : 'Welcome', null),
-    steps ? stepsCard(context, steps) : null,
-    all ? nodeChanges(all) : null,
     taskList(context, summary, all, chains.data, pools.data),
-    account && summary
-      ? [sales(summary), balances(summary), invoices(context, summary)]
+    all ? nodeChanges(all) : null,
+    steps ? stepsCard(context, steps) : null,
+    account && summary && sold
+      ? [salesSection(context, sold), balances(summary), invoices(context, summary)]
       : empty(
-          'No account yet',
-          'An account is a merchant: its prices, its keys and its books. Everything begins with one.',
+          'No accounts yet',
+          'An account is a merchant with its own prices, keys and balances.',
           isOperator ? h('a', { class: 'button primary', href: '#/start' }, 'Add account') : null,
         ),
   );
@@ -50,103 +53,11 @@ function nodeChanges(all) {
         null,
         `${words(one.chain)}: the node ${one.node} was ${one.removed ? 'removed' : 'entered'} by ${one.changedBy}, `,
         localTime(one.changedAt),
-        '. If this was not meant, ',
+        '. If this is unexpected, ',
         h('a', { href: '#/chains' }, 'check the nodes'),
         '.',
       ),
     ),
-  );
-}
-
-/** @param {Schemas["AccountSummary"]} summary */
-function sales(summary) {
-  const shown = summary.sales.filter((one, at) => at === 0 || one.days.some((day) => day.count > 0));
-  return h(
-    'section',
-    { class: 'stack', 'aria-labelledby': 'sales' },
-    h('h2', { id: 'sales' }, 'Sales'),
-    h(
-      'div',
-      { class: 'halves' },
-      shown.map((one) =>
-        h(
-          'div',
-          { class: 'card' },
-          h(
-            'div',
-            { class: 'row between' },
-            h(
-              'div',
-              null,
-              h('p', { class: 'quiet' }, 'Today'),
-              h('p', { class: 'stat' }, money(one.today, one.currency)),
-            ),
-            h(
-              'div',
-              null,
-              h('p', { class: 'quiet' }, '30 days'),
-              h('p', { class: 'stat' }, money(one.total, one.currency)),
-            ),
-          ),
-          h(
-            'div',
-            null,
-            chart(one),
-            h(
-              'div',
-              { class: 'row between quiet' },
-              h('span', null, dayName(one.days[0]?.day ?? '')),
-              h('span', null, 'Today (UTC)'),
-            ),
-          ),
-          h(
-            'details',
-            null,
-            h('summary', null, 'The numbers'),
-            h(
-              'ul',
-              null,
-              one.days
-                .filter((day) => day.count > 0)
-                .map((day) => h('li', null, `${dayName(day.day)}: ${money(day.amount, one.currency)} (${day.count})`)),
-              one.days.every((day) => day.count === 0) ? h('li', null, 'No sale in these days.') : null,
-            ),
-          ),
-        ),
-      ),
-    ),
-  );
-}
-
-/** Draws a bar chart of 30 days. @param {Schemas["DailySales"]} sales */
-function chart(sales) {
-  const [width, height, bottom] = [600, 140, 2];
-  const step = width / sales.days.length;
-  const bars = sales.days.map((day, at) => {
-    const tall = Math.max(2, (day.percentOfHighest / 100) * (height - bottom - 8));
-    return s(
-      'rect',
-      {
-        class: day.count > 0 ? 'bar' : 'bar none',
-        x: at * step + 2,
-        width: step - 4,
-        rx: 2,
-        height: tall,
-        y: height - bottom - tall,
-      },
-      s('title', null, `${dayName(day.day)}: ${money(day.amount, sales.currency)}`),
-    );
-  });
-  return s(
-    'svg',
-    {
-      class: 'chart',
-      viewBox: `0 0 ${width} ${height}`,
-      role: 'img',
-      'aria-label': `Sales in ${sales.currency} of each of the last ${sales.days.length} days; the numbers are below.`,
-    },
-    s('line', { class: 'grid', x1: 0, x2: width, y1: height - bottom, y2: height - bottom }),
-    bars,
   );
 }
 
@@ -166,14 +77,14 @@ function balances(summary) {
           h(
             'div',
             null,
-            h('p', { class: 'quiet' }, 'May be paid out now'),
+            h('h3', { class: 'quiet' }, 'Available for payout'),
             h('p', { class: 'stat' }, money(balance.available, balance.currency)),
           ),
           facts(
-            ['Expected', money(balance.pending, balance.currency)],
+            ['Pending', money(balance.pending, balance.currency)],
             ['Reserved', money(balance.reserved, balance.currency)],
-            ['Sales so far', money(balance.sales, balance.currency)],
-            ['Fees so far', money(balance.fees, balance.currency)],
+            ['Total sales', money(balance.sales, balance.currency)],
+            ['Total fees', money(balance.fees, balance.currency)],
           ),
         ),
       ),
@@ -187,12 +98,13 @@ function invoices(context, summary) {
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'recent' },
-    h('h2', { id: 'recent' }, 'Invoices of 30 days'),
+    h('h2', { id: 'recent' }, 'Invoices, last 30 days'),
     there.length === 0
       ? empty(
-          'No invoice yet',
-          `Nobody has asked for a payment in ${context.mode} mode in the last 30 days.`,
-          h('a', { class: 'button', href: '#/links' }, 'Make a payment link'),
+          'No invoices yet',
+          `Invoices in ${context.mode} mode of the last 30 days are counted here. Create a payment link, or call ` +
+            'POST /v1/invoices.',
+          h('a', { class: 'button', href: '#/links' }, 'Create payment link'),
         )
       : h(
           'div',
@@ -226,48 +138,48 @@ function taskList(context, summary, all, chains, pools) {
       [all.maintenance ? 1 : 0, 'Maintenance is on: live invoices and payouts are paused', to('/service')],
       [all.certificateWarning ? 1 : 0, `HTTPS: ${all.certificateWarning}`, to('/service')],
       [all.nothingOnOffer ? 1 : 0, `No coin is on offer: ${all.nothingOnOffer}`, to('/chains')],
-      [all.unmatchedPayments, 'Payments that matched no invoice', to('/unmatched')],
-      [all.payouts.requested, 'Payouts that wait for approval', to('/payouts', { whose: 'all', status: 'requested' })],
-      [all.refunds.requested, 'Refunds that wait for approval', to('/refunds', { whose: 'all', status: 'requested' })],
-      [all.payouts.approved, 'Payouts that are to be sent', to('/payouts', { whose: 'all', status: 'approved' })],
-      [all.refunds.approved, 'Refunds that are to be sent', to('/refunds', { whose: 'all', status: 'approved' })],
+      [all.unmatchedPayments, 'Unmatched payments', to('/unmatched')],
+      [all.payouts.requested, 'Payouts to approve', to('/payouts', { whose: 'all', status: 'requested' })],
+      [all.refunds.requested, 'Refunds to approve', to('/refunds', { whose: 'all', status: 'requested' })],
+      [all.payouts.approved, 'Payouts to send', to('/payouts', { whose: 'all', status: 'approved' })],
+      [all.refunds.approved, 'Refunds to send', to('/refunds', { whose: 'all', status: 'approved' })],
       [
         all.payouts.processing,
-        'Payouts that are being sent',
+        'Payouts being sent',
         to('/payouts', { whose: 'all', status: 'processing' }),
       ],
       [
         all.refunds.processing,
-        'Refunds that are being sent',
+        'Refunds being sent',
         to('/refunds', { whose: 'all', status: 'processing' }),
       ],
       [
         all.transfersUnknown,
-        'Payouts and refunds of which nobody knows whether they were sent',
+        'Payouts and refunds with unknown outcome',
         to('/payouts', { whose: 'all' }),
       ],
       [all.payoutsToReview, 'Payouts to review', to('/payouts', { whose: 'all', onChain: 'needs_review' })],
       [all.refundsToReview, 'Refunds to review', to('/refunds', { whose: 'all', onChain: 'needs_review' })],
       [
         all.transfersWithoutSigner,
-        'Approved payouts and refunds that wait for a signer, and none is set',
+        'Approved payouts and refunds without a signer',
         to('/payouts', { whose: 'all', status: 'approved' }),
       ],
-      [all.accountsPending, 'Accounts that wait for approval', to('/accounts')],
-      [all.serversWaiting, 'Servers to be made or removed', to('/servers')],
-      [all.serversUnknown, 'Servers of which nobody knows whether they were made', to('/servers')],
+      [all.accountsPending, 'Accounts to approve', to('/accounts')],
+      [all.serversWaiting, 'Servers to create or remove', to('/servers')],
+      [all.serversUnknown, 'Servers with unknown outcome', to('/servers')],
     );
   }
-  if (summary) entries.push([summary.failingEndpoints.length, 'Webhook endpoints that fail', to('/webhooks')]);
+  if (summary) entries.push([summary.failingEndpoints.length, 'Failing webhook endpoints', to('/webhooks')]);
   entries.push(
     [
       chains.filter((chain) => chain.problem !== null || !chain.keepsUp).length,
-      'Chains that lag or have a problem',
+      'Chains with a lag or a problem',
       to('/chains'),
     ],
     [
       pools.filter((pool) => pool.free < POOL_LOW && pool.free + pool.assigned > 0).length,
-      'Address pools that run low',
+      'Address pools running low',
       to('/wallets'),
     ],
   );
@@ -288,9 +200,9 @@ function taskList(context, summary, all, chains, pools) {
       h(
         'p',
         { class: 'quiet' },
-        `${one.url}: ${one.failedAttempts} attempts failed since `,
+        `${one.url}: ${one.failedAttempts} failed attempts since `,
         localTime(one.failingSince),
-        `; ${one.lastStatus ?? one.lastError ?? ''}`,
+        `. Last response: ${one.lastStatus ?? one.lastError ?? 'none'}`,
       ),
     ),
   );
