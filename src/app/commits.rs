@@ -41,6 +41,7 @@ pub(super) fn commit_hook(
             return;
         }
         subscribers.notify(&changes.invoices);
+        subscribers.notify_resources(&changes.resources);
         if changes.accounts || changes.keys || changes.payment_links {
             wakers.rates.wake();
         }

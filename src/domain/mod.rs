@@ -39,6 +39,7 @@ pub mod rate;
 pub mod refusal;
 pub mod render;
 pub mod requests;
+pub mod resource_change;
 pub mod retry;
 pub mod sales;
 pub mod scanned;

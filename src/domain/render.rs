@@ -10,6 +10,7 @@ pub(crate) mod activity;
 pub(crate) mod approvals;
 pub(crate) mod chain_nodes;
 pub(crate) mod chains;
+pub(crate) mod changes;
 pub(crate) mod claims;
 pub(crate) mod currency;
 pub mod customer;

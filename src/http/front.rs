@@ -224,6 +224,11 @@ impl Front {
         format!("run_{:08x}{number:08x}", self.process)
     }
 
+    /// Returns a random number that identifies the process.
+    pub(super) fn process_number(&self) -> u32 {
+        self.process
+    }
+
     /// Returns the OpenAPI document with the operations of every server. The first call creates the document.
     pub(super) fn interface_document(&self) -> Bytes {
         let make = || (self.interface.document)(&self.public_url, DocumentKind::Interface).into();

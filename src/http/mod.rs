@@ -39,6 +39,7 @@ mod reference;
 mod refusals;
 mod reply;
 mod request;
+mod resource_changes;
 mod route;
 mod router;
 mod routes;

@@ -25,6 +25,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &pages::app::RESOURCE,
     &files::RESOURCE,
     &operator::session::RESOURCE,
+    &operator::changes::RESOURCE,
     &operator::second_factor::RESOURCE,
     &operator::users::RESOURCE,
     &Resource { routes: &Route::for_operations(api::operator::transfers::OPERATIONS) },

@@ -1,15 +1,23 @@
-//! Subscriptions to invoices, mainly of checkout pages.
+//! Subscriptions of pages to changes: of one invoice, mainly by checkout pages, and of kinds of objects, by operator
+//! pages.
 //!
 //! Invariant: every change that is committed after a subscription begins wakes the subscriber. An invoice without
 //! subscribers uses no memory.
 
-use std::collections::HashMap;
+use super::resource_changes::ResourceChanges;
+use crate::domain::resource_change::ResourceChange;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// Subscriptions, by the id of the invoice.
+/// Subscriptions of pages.
 #[derive(Default)]
-pub struct Subscribers(Mutex<HashMap<String, watch::Sender<()>>>);
+pub struct Subscribers {
+    /// Subscriptions to invoices, by the id of the invoice.
+    by_invoice: Mutex<HashMap<String, watch::Sender<()>>>,
+    /// Changes for operator pages.
+    pub(super) resources: ResourceChanges,
+}
 
 /// Subscription of one listener to one invoice. Dropping the value ends the subscription.
 pub(super) struct Subscription {
@@ -33,8 +41,14 @@ impl Subscribers {
         }
     }
 
-    /// Wakes all subscribers.
+    /// Tells operator pages that objects of these kinds have changed.
+    pub fn notify_resources(&self, changes: &HashSet<ResourceChange>) {
+        self.resources.notify(changes);
+    }
+
+    /// Wakes all subscribers. Operator pages read everything again.
     pub fn notify_all(&self) {
+        self.resources.notify_all();
         for changes in self.lock().values() {
             changes.send_replace(());
         }
@@ -52,7 +66,7 @@ impl Subscribers {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<String, watch::Sender<()>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_invoice.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

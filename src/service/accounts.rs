@@ -27,6 +27,11 @@ pub struct LedgerQuery {
 }
 
 impl Service {
+    /// Returns the id of an account, which must exist.
+    pub fn account_id(&self, seq: i64) -> Result<String, Error> {
+        self.read(|db| Ok(accounts::by_seq(db, seq)?.id))
+    }
+
     /// Returns the account as JSON, in the mode of the key.
     pub fn account_json(&self, scope: &Scope) -> Result<Json, Error> {
         self.read_snapshot(|db| {

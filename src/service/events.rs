@@ -9,6 +9,7 @@ use crate::domain::asset::Mode;
 use crate::domain::event::EventType;
 use crate::domain::id;
 use crate::domain::refusal::Refusal;
+use crate::domain::resource_change::ResourceKind;
 use crate::domain::time::Time;
 use crate::store::{PageBounds, Tx, deliveries, endpoints, events};
 use serde_json::value::RawValue;
@@ -61,6 +62,7 @@ pub(super) fn record_event_with_invoice(
     };
     let event = events::insert(tx, &new)?;
     let deliver = |endpoint: Option<i64>, url: &str, queue: &str| {
+        tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
         let id = id::new(now).to_string();
         deliveries::insert(tx, &id, event, endpoint, url, queue, now)
     };

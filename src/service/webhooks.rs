@@ -10,6 +10,7 @@ use super::{Error, Json, Service};
 use crate::domain::event::WebhookFormat;
 use crate::domain::event::body::render_legacy_body;
 use crate::domain::render::sandbox_deliveries::{SandboxAttemptView, SandboxDeliveryView};
+use crate::domain::resource_change::ResourceKind;
 use crate::domain::retry::{ATTEMPTS_MAX, next_attempt};
 use crate::domain::signature::{service_signature, standard_webhooks_signature};
 use crate::domain::time::{DAY_MS, Time};
@@ -142,10 +143,12 @@ impl Service {
     ) -> Result<(), Error> {
         self.write_repeatable(move |service, tx| {
             for FinishedAttempt { delivery, number, attempt } in &done {
-                let Some((seq, before)) = deliveries::seq_and_earlier_attempts(tx, delivery)?
+                let Some((seq, before, account, mode)) =
+                    deliveries::seq_and_earlier_attempts(tx, delivery)?
                 else {
                     continue;
                 };
+                tx.note_resource_change(Some(account), mode, ResourceKind::Deliveries);
                 let of_round = number.saturating_sub(before).min(ATTEMPTS_MAX);
                 let shorter = service.backoff_reduction_percent(delivery, of_round);
                 let next = next_attempt(of_round, attempt.at, shorter);

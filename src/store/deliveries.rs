@@ -4,6 +4,7 @@
 use super::page::{PageBounds, Position};
 use super::statement::{commands, rows, sql_limit, values};
 use super::{StoreError, Tx};
+use crate::domain::asset::Mode;
 use crate::domain::event::{DeliveryState, EventType, WebhookFormat};
 use crate::domain::retry::RETURNED_ATTEMPTS_MAX;
 use crate::domain::time::Time;
@@ -155,10 +156,12 @@ rows! {
 }
 
 values! {
-    /// Returns the `seq` of a delivery, and the number of attempts before the delivery was last sent again; `None` if
-    /// the delivery no longer exists.
-    pub fn seq_and_earlier_attempts(db, id: &str) -> Option<(seq: i64, made_before: u32)> =
-        "select seq, made_before from delivery_rows where id = :id";
+    /// Returns the `seq` of a delivery, the number of attempts before the delivery was last sent again, and the account
+    /// and mode of its event; `None` if the delivery no longer exists.
+    pub fn seq_and_earlier_attempts(db, id: &str)
+        -> Option<(seq: i64, made_before: u32, account: i64, mode: Mode)> =
+        "select d.seq, d.made_before, e.account, e.mode from delivery_rows d join event_rows e on e.seq = d.event \
+            where d.id = :id";
 
     /// Returns the number of the first attempt with this response, from the attempt `from` on.
     fn attempt_with_answer(db, delivery: i64, from: u32, answer: &str) -> Option<(number: u32)> =

@@ -8,6 +8,7 @@ use crate::domain::asset::Mode;
 use crate::domain::deposit::Deposit;
 use crate::domain::payment::PaymentState;
 use crate::domain::rate::RateQuote;
+use crate::domain::resource_change::ResourceKind;
 
 rows! {
     fn read(
@@ -56,8 +57,7 @@ rows! {
 }
 
 commands! {
-    /// Inserts a newly detected deposit, and returns its `seq`.
-    pub fn insert(tx, deposit: &Deposit) -> i64 = insert into deposits {
+    fn insert_row(tx, deposit: &Deposit) -> i64 = insert into deposits {
         id: deposit.id, account: deposit.account, mode: deposit.mode, customer: deposit.customer,
         observation: deposit.observation, rate: deposit.quoted.rate, rate_source: deposit.quoted.source,
         rate_at: deposit.quoted.at, rate_spread_bps: deposit.quoted.spread, rate_evidence: deposit.quoted.evidence,
@@ -76,11 +76,18 @@ commands! {
     fn remove_row(tx, seq: i64) -> usize = "delete from deposits where seq = :seq and was_confirmed = 0";
 }
 
+/// Inserts a newly detected deposit, and returns its `seq`.
+pub fn insert(tx: &Tx<'_>, deposit: &Deposit) -> Result<i64, StoreError> {
+    tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits);
+    insert_row(tx, deposit)
+}
+
 /// Stores the rate, the value and the fee of a deposit, and whether it is confirmed.
 ///
 /// # Errors
 /// [`StoreError`] if the deposit was confirmed before.
 pub fn save_terms(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
+    tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits);
     require_one(update_terms(tx, deposit)?, || {
         format!("deposit {} was confirmed before", deposit.seq)
     })
@@ -91,6 +98,7 @@ pub fn save_terms(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError`] if the deposit was confirmed before.
 pub fn remove(tx: &Tx<'_>, deposit: &Deposit) -> Result<(), StoreError> {
+    tx.note_resource_change(Some(deposit.account), deposit.mode, ResourceKind::Deposits);
     require_one(remove_row(tx, deposit.seq)?, || {
         format!("deposit {} was confirmed before", deposit.seq)
     })

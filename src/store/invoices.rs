@@ -14,6 +14,7 @@ use crate::domain::invoice::search::{has_whole_text, matches_text};
 use crate::domain::invoice::{Invoice, InvoiceCoin};
 use crate::domain::money::Currency;
 use crate::domain::money::coin::{Rate, Units};
+use crate::domain::resource_change::ResourceKind;
 use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use rusqlite::named_params;
@@ -102,6 +103,7 @@ fn parse_json(text: String) -> rusqlite::Result<Box<RawValue>> {
 /// Inserts an invoice and returns its `seq`; `None` if the orderId exists already.
 pub fn insert(tx: &Tx<'_>, invoice: &Invoice) -> Result<Option<i64>, StoreError> {
     tx.record_change(|changes| changes.deadlines = true);
+    tx.note_resource_change(Some(invoice.account), invoice.mode, ResourceKind::Invoices);
     let coin = invoice.coin.as_ref();
     let params = named_params! {
         ":id": invoice.id, ":account": invoice.account, ":mode": invoice.mode, ":order_id": invoice.order_id,
@@ -124,6 +126,7 @@ pub fn update(tx: &Tx<'_>, invoice: &Invoice) -> Result<(), StoreError> {
         // After a payment is dropped, the invoice may be open again, so its deadline applies again.
         changes.deadlines |= invoice.status.is_open();
     });
+    tx.note_resource_change(Some(invoice.account), invoice.mode, ResourceKind::Invoices);
     update_row(tx, invoice, invoice.coin.as_ref())
 }
 

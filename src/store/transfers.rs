@@ -6,6 +6,7 @@ use crate::domain::asset::Chain;
 use crate::domain::asset::Mode;
 use crate::domain::money::coin::{Rate, Units};
 use crate::domain::money::{Cents, Currency};
+use crate::domain::resource_change::ResourceKind;
 use crate::domain::time::Time;
 use crate::domain::transfer::terms::TransferTerms;
 use crate::domain::transfer::{SendingProgress, Transfer, TransferKind, TransferStatus};
@@ -204,8 +205,7 @@ values! {
 }
 
 commands! {
-    /// Inserts a requested transfer and returns its `seq`.
-    pub fn insert(tx, transfer: &Transfer) -> i64 = insert into transfers {
+    fn insert_row(tx, transfer: &Transfer) -> i64 = insert into transfers {
         id: transfer.id, kind: transfer.kind, account: transfer.account, mode: transfer.mode,
         invoice: transfer.invoice.as_ref().map(|(seq, _)| *seq), status: transfer.status, currency: transfer.currency,
         amount: transfer.amount, asset: transfer.asset.id, chain: transfer.asset.chain,
@@ -230,12 +230,18 @@ commands! {
         };
 }
 
+/// Inserts a requested transfer and returns its `seq`.
+pub fn insert(tx: &Tx<'_>, transfer: &Transfer) -> Result<i64, StoreError> {
+    tx.note_resource_change(Some(transfer.account), transfer.mode, ResourceKind::Transfers);
+    insert_row(tx, transfer)
+}
+
 /// Saves the fields of a transfer that can change.
 ///
 /// # Errors
 /// [`StoreError`] if the status of the stored transfer is not `before`.
 pub fn update(tx: &Tx<'_>, transfer: &Transfer, before: TransferStatus) -> Result<(), StoreError> {
-    notify_transfer_change(tx);
+    notify_transfer_change(tx, transfer);
     if transfer.status == TransferStatus::Processing {
         chains::expect_payments(tx, transfer.mode, transfer.asset.chain);
     }
@@ -290,8 +296,9 @@ pub fn watch_destination(tx: &Tx<'_>, chain: Chain, address: &str) {
 }
 
 /// After the commit, tells workers and open pages that a transfer has changed.
-pub fn notify_transfer_change(tx: &Tx<'_>) {
+pub fn notify_transfer_change(tx: &Tx<'_>, transfer: &Transfer) {
     tx.record_change(|changes| changes.transfers = true);
+    tx.note_resource_change(Some(transfer.account), transfer.mode, ResourceKind::Transfers);
 }
 
 /// Returns the transfer with this `seq`.

@@ -2,7 +2,9 @@
 
 use super::PageBounds;
 use super::statement::{commands, rows};
-use super::{Reader, StoreError};
+use super::{Reader, StoreError, Tx};
+use crate::domain::asset::Mode;
+use crate::domain::resource_change::ResourceKind;
 use crate::domain::time::Time;
 use crate::domain::unmatched::{UnmatchedPayment, UnmatchedReason, UnmatchedResolution};
 
@@ -58,22 +60,51 @@ rows! {
 }
 
 commands! {
-    /// Inserts an unmatched payment.
-    pub fn insert(tx, new: &NewUnmatchedPayment<'_>) = insert into unmatched_payments {
+    fn insert_row(tx, new: &NewUnmatchedPayment<'_>) = insert into unmatched_payments {
         id: new.id, observation: new.observation, reason: new.reason, account: new.account, invoice: new.invoice,
     };
 
-    /// Saves a person's resolution of a payment. The time of the first resolution stays.
-    pub fn resolve(
+    fn resolve_row(
         tx, seq: i64, outcome: UnmatchedResolution, note: Option<&str>, return_txid: Option<&str>, now: Time
     ) =
         "update unmatched_payments set outcome = :outcome, resolved_at = ifnull(resolved_at, :now), note = :note, \
             return_txid = :return_txid where seq = :seq";
 
-    /// Removes the resolution of a payment.
-    pub fn reopen(tx, seq: i64) =
+    fn reopen_row(tx, seq: i64) =
         "update unmatched_payments set outcome = null, resolved_at = null, note = null, return_txid = null \
             where seq = :seq";
+}
+
+/// Inserts an unmatched payment.
+pub fn insert(tx: &Tx<'_>, new: &NewUnmatchedPayment<'_>) -> Result<(), StoreError> {
+    note_change(tx);
+    insert_row(tx, new)
+}
+
+/// Saves a person's resolution of a payment. The time of the first resolution stays.
+pub fn resolve(
+    tx: &Tx<'_>,
+    seq: i64,
+    outcome: UnmatchedResolution,
+    note: Option<&str>,
+    return_txid: Option<&str>,
+    now: Time,
+) -> Result<(), StoreError> {
+    note_change(tx);
+    resolve_row(tx, seq, outcome, note, return_txid, now)
+}
+
+/// Removes the resolution of a payment.
+pub fn reopen(tx: &Tx<'_>, seq: i64) -> Result<(), StoreError> {
+    note_change(tx);
+    reopen_row(tx, seq)
+}
+
+/// After the commit, tells the pages of operators. The list of these payments covers both modes.
+fn note_change(tx: &Tx<'_>) {
+    for mode in Mode::ALL {
+        tx.note_resource_change(None, *mode, ResourceKind::Unmatched);
+    }
 }
 
 /// Returns a page of unmatched payments, newest first. With `only_open`, only unresolved ones.

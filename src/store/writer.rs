@@ -29,10 +29,12 @@ use super::lock::{FilePlace, Lock};
 use super::memo::WriterCache;
 use super::states::PendingChanges;
 use super::{OnCommit, Reader, StoreError};
-use crate::domain::asset::Chain;
+use crate::domain::asset::{Chain, Mode};
+use crate::domain::resource_change::{ResourceChange, ResourceKind};
 use job::{Job, SubmittedJob};
 use rusqlite::Connection;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -74,6 +76,8 @@ pub struct Changes {
     pub addresses: Vec<(Chain, String)>,
     /// Live chains on which payments are newly expected.
     pub expected: Vec<Chain>,
+    /// Kinds of objects that changed, for operator pages.
+    pub resources: HashSet<ResourceChange>,
     /// Whether anything may have changed: another process wrote, or the sandbox was reset.
     pub everything: bool,
 }
@@ -108,6 +112,14 @@ impl Tx<'_> {
     /// Records a change that [`OnCommit`] gets after the commit.
     pub(super) fn record_change(&self, change: impl FnOnce(&mut Changes)) {
         change(&mut self.changes.borrow_mut());
+    }
+
+    /// After the commit, tells operator pages that an object changed. Without `account`, only operators are told.
+    pub fn note_resource_change(&self, account: Option<i64>, mode: Mode, kind: ResourceKind) {
+        let change = ResourceChange { account, mode, kind };
+        self.record_change(|changes| {
+            changes.resources.insert(change);
+        });
     }
 }
 

@@ -288,7 +288,7 @@ test('failed reload after a change shows the reason', async () => {
   await page.getByRole('button', { name: 'Add account…' }).first().click();
   await page.getByLabel('Merchant name').fill('Offline Shop');
   await page.getByRole('button', { name: 'Add account', exact: true }).click();
-  await page.getByText('The server cannot be reached').waitFor();
+  await page.getByText('No connection to the server').waitFor();
   await page.unroute('**/dashboard/api/session');
   await page.reload();
   await goTo(page, '/accounts');

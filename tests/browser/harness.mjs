@@ -19,7 +19,10 @@ const { chromium } = modules('playwright-core');
 const axe = readFileSync(modules.resolve('axe-core/axe.min.js'), 'utf8');
 const types = { css: 'text/css', js: 'text/javascript', svg: 'image/svg+xml' };
 
-/** Starts a sandbox. Returns the API of the npm package and short functions for requests by method and path. */
+/**
+ * Starts a sandbox, with further options of the npm package if given. Returns the API of the package and short functions
+ * for requests by method and path.
+ */
 export async function startCoffer(options = {}) {
   const coffer = await start({ log: 'warn', onLog: console.error, ...options });
   return {

@@ -3,6 +3,7 @@
 //! Invariant: a merchant's user can use only one account, through [`Call::scope`](super::request::Call::scope).
 
 pub(super) mod chain_nodes;
+pub(super) mod changes;
 pub(super) mod exports;
 pub(super) mod second_factor;
 pub(super) mod session;

@@ -91,6 +91,8 @@ async fn read_session(call: Call, member: Member) -> Result<Reply, Error> {
 async fn sign_out(call: Call, _: Member) -> Result<Reply, Error> {
     if let Some(cookie) = session_cookie(&call.front, &call.headers) {
         call.front.service.sign_out(cookie).await?;
+        // Streams of the session end now, and not at their next heartbeat.
+        call.front.subscribers.resources.wake();
     }
     let clear = cookie_header(&call.front.public_url, "", 0);
     Ok(Reply::no_content().with_header(SET_COOKIE, &clear))

@@ -3,6 +3,7 @@
 //!
 //! Invariant: sending a delivery again adds attempts and keeps the earlier attempts.
 
+use crate::domain::asset::Mode;
 use crate::domain::event::{DeliveryState, WebhookFormat};
 use crate::domain::fields::rule::described;
 use crate::domain::fields::text_rule::text;
@@ -13,6 +14,7 @@ use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::render::deliveries::{
     AttemptDetailView, AttemptView, DeliveryDetailView, DeliveryFields, DeliveryView, ResentView,
 };
+use crate::domain::resource_change::ResourceKind;
 use crate::domain::retry::DELIVERY_ATTEMPTS_MAX;
 use crate::domain::time::Time;
 use crate::service::audit_log;
@@ -270,6 +272,9 @@ fn restart_delivery(
     now: Time,
 ) -> Result<(), Error> {
     let queue = receiver_queue(&again.url, account, again.endpoint.as_deref());
+    for mode in Mode::ALL {
+        tx.note_resource_change(Some(account), *mode, ResourceKind::Deliveries);
+    }
     Ok(delivery_pages::resend(tx, &again.id, &again.url, &queue, now)?)
 }
 

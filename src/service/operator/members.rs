@@ -82,6 +82,11 @@ impl Member {
         }
     }
 
+    /// Returns the `seq` of the account, for a merchant's user.
+    pub(crate) fn account_seq(&self) -> Option<i64> {
+        self.user.account
+    }
+
     /// Returns the ID of the account, for a merchant's user.
     pub fn account_id(&self) -> Option<&str> {
         self.account_id.as_deref()

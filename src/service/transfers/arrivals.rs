@@ -196,7 +196,7 @@ impl Service {
         }
         let detail = json!({ "transaction": txid });
         super::write_audit_entry(tx, now, by.actor_name(), "dismiss", of, &detail)?;
-        transfers::notify_transfer_change(tx);
+        transfers::notify_transfer_change(tx, of);
         Ok(of.clone())
     }
 }

@@ -305,7 +305,7 @@ impl Service {
         });
         let verb = request.action.as_str();
         write_audit_entry(tx, now, by.actor_name(), verb, of, &detail)?;
-        transfers::notify_transfer_change(tx);
+        transfers::notify_transfer_change(tx, of);
         Ok(of.clone())
     }
 }

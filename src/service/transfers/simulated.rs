@@ -139,7 +139,7 @@ impl Service {
             known.first_seen_at = known.first_seen_at.or(Some(now));
             known.last_seen_at = Some(now);
             sent_transactions::update(tx, &known)?;
-            transfers::notify_transfer_change(tx);
+            transfers::notify_transfer_change(tx, of);
         }
         Ok(())
     }

@@ -112,7 +112,7 @@ fn watcher_statements_scan_no_table() {
         deliveries::find_url::SQL,
         deliveries::insert_row::SQL,
         deposits::update_terms::SQL,
-        deposits::insert::SQL,
+        deposits::insert_row::SQL,
         deposits::of_observation::SQL,
         endpoints::OF_ACCOUNT.sql(),
         events::first_of_object::SQL,
@@ -140,7 +140,7 @@ fn watcher_statements_scan_no_table() {
         payments::of_observation::SQL,
         quotes::of_invoice::SQL,
         sales_by_hour::add_row::SQL,
-        unmatched_payments::insert::SQL,
+        unmatched_payments::insert_row::SQL,
         unmatched_payments::of_observation::SQL,
     ] {
         assert_no_table_scan(sql);

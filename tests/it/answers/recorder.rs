@@ -63,8 +63,9 @@ impl Situation {
     }
 }
 
-/// Operations that other tests cover: two endless streams and a document.
-const TESTED_ELSEWHERE: [&str; 3] = ["sandboxStream", "streamCheckout", "getSandboxOpenApi"];
+/// Operations that other tests cover: three endless streams and a document.
+const TESTED_ELSEWHERE: [&str; 4] =
+    ["sandboxStream", "streamCheckout", "streamChanges", "getSandboxOpenApi"];
 
 /// Responses of one operation, by request and situation.
 struct ResponseTable {

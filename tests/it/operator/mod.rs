@@ -2,6 +2,7 @@
 
 mod accounts;
 mod chain_nodes;
+mod changes;
 mod checkout_settings;
 mod deliveries;
 mod deliveries_read;

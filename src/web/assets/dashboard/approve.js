@@ -7,6 +7,9 @@ import { h, money, localTime, words } from '../shared/dom.js';
 /** @typedef {Schemas["DashboardPayoutDetail"] | Schemas["DashboardRefundDetail"]} Detail */
 /** @typedef {Schemas["TransferApproval"]} Approval */
 
+/** Returns the singular of a kind of transfer: `payout` or `refund`. @param {"payouts" | "refunds"} kind */
+export const singular = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
+
 /** Labels of the sources of a network fee. */
 export const feeSources = /** @type {Record<string, string>} */ ({
   given: 'entered at approval',

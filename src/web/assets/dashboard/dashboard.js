@@ -3,8 +3,9 @@
 //
 // Invariant: the current mode, live or test, is always visible.
 
-import { hooks, operator, problemNote } from '../shared/api.js';
+import { ApiError, hooks, operator, problemNote } from '../shared/api.js';
 import { fill, h, currentPlace, router, to } from '../shared/dom.js';
+import { AWAY, loadModule, noteRead, startLive, stopLive } from './live.js';
 import { navigation, pages } from './navigation.js';
 import { searchBox, showSearched } from './search.js';
 import { signIn } from './sign_in.js';
@@ -79,6 +80,7 @@ async function signOut() {
 function signedOut() {
   state.user = null;
   hooks.email = null;
+  stopLive();
   state.shown += 1;
   document.querySelectorAll('dialog').forEach((dialog) => dialog.close());
   document.title = 'Sign in · Coffer';
@@ -91,6 +93,7 @@ async function read() {
   const session = await operator('GET', 'session');
   state.user = session.user;
   hooks.email = session.user.email;
+  startLive({ shown: placeShown, read: readAgain, again: show });
   state.accounts =
     session.user.role === 'operator'
       ? (await operator('GET', 'accounts')).data
@@ -103,7 +106,10 @@ async function start() {
     await read();
   } catch (error) {
     if (error instanceof Error && 'status' in error && error.status === 401) signedOut();
-    else fill(document.body, h('main', { class: 'alone' }, h('h1', null, 'Coffer'), problemNote(error)));
+    else if (isUnreachable(error)) {
+      fill(document.body, h('main', { class: 'alone' }, h('h1', null, 'Coffer'), h('p', { role: 'status' }, AWAY)));
+      setTimeout(start, 2000);
+    } else fill(document.body, h('main', { class: 'alone' }, h('h1', null, 'Coffer'), problemNote(error)));
     return;
   }
   frame();
@@ -235,6 +241,7 @@ async function show({ again = false } = {}) {
   if (!content) return;
   state.shown += 1;
   const turn = state.shown;
+  noteRead();
   const focused = document.activeElement;
   content.setAttribute('aria-busy', 'true');
   const loading = () => fill(content, h('p', { class: 'loading', role: 'status' }, 'Loading…'));
@@ -242,20 +249,22 @@ async function show({ again = false } = {}) {
   /** @type {Element} */
   let shown;
   try {
-    shown = page ? await (await page.load()).show(context(parts, query)) : missingPage();
+    shown = page ? await (await loadModule(page.load)).show(context(parts, query)) : missingPage();
   } catch (error) {
+    // The band says that the server is away. The page is shown once it is back.
+    const isUnread = isUnreachable(error);
     shown = h(
       'div',
-      { class: 'stack' },
+      { class: 'stack', 'data-unread': isUnread },
       h('h1', null, page?.text ?? 'Coffer'),
-      problemNote(error),
-      h('div', null, h('button', { type: 'button', onclick: () => show() }, 'Try again')),
+      isUnread ? null : problemNote(error),
+      isUnread ? null : h('div', null, h('button', { type: 'button', onclick: () => show() }, 'Try again')),
     );
   } finally {
     clearTimeout(waiting);
   }
   if (turn !== state.shown) return;
-  fill(content, ...(shown instanceof HTMLDivElement && shown.classList.contains('page') ? shown.childNodes : [shown]));
+  fill(content, ...nodesOf(shown));
   content.removeAttribute('aria-busy');
   content.setAttribute('data-place', path);
   const heading = content.querySelector('h1');
@@ -265,6 +274,34 @@ async function show({ again = false } = {}) {
     // The focus stays if the user moved it while the page loaded.
     if ([focused, document.body].includes(document.activeElement)) content.focus();
   }
+}
+
+/** Creates the nodes of the page that is shown once more. Returns null if the user has left it. */
+async function readAgain() {
+  const { path, query } = currentPlace();
+  const [name = '', ...parts] = path.split('/').slice(1);
+  const page = pages.find((one) => one.name === name && isAllowed(one));
+  const turn = state.shown;
+  if (!page || document.querySelector('#content[aria-busy]')) return null;
+  const shown = await (await page.load()).show(context(parts, query));
+  return turn === state.shown ? nodesOf(shown) : null;
+}
+
+/** Returns what the tab shows, for live updates. */
+function placeShown() {
+  const { path, query } = currentPlace();
+  const [page = '', id] = path.split('/').slice(1);
+  return { page, id, account: account()?.id ?? null, mode: mode(), query };
+}
+
+/** Returns the nodes of a page. @param {Element} shown */
+function nodesOf(shown) {
+  return shown instanceof HTMLDivElement && shown.classList.contains('page') ? [...shown.childNodes] : [shown];
+}
+
+/** Returns true if an error means that no response came. @param {unknown} error */
+function isUnreachable(error) {
+  return error instanceof ApiError && error.status === 0;
 }
 
 function missingPage() {

@@ -56,6 +56,8 @@ export async function pagedList({ label, columns, none, href, load, more: moreTe
         last = page;
         rows = [...rows, ...page.data];
         list.append(page.data);
+        // Live updates read only this list again, so that its older rows stay.
+        list.element.setAttribute('data-extended', '');
         draw(`${page.data.length} more shown.`);
       } catch (error) {
         fill(problem, problemText(error));
@@ -296,4 +298,24 @@ export function formattedJson(json) {
 /** Reads all coins. @returns {Promise<import("openapi").components["schemas"]["Coin"][]>} */
 export async function readCoins() {
   return (await operator('GET', 'coins')).data;
+}
+
+/**
+ * Asks the user to confirm an action.
+ * @param {string} title
+ * @param {import("../shared/dom.js").Child} text
+ * @param {string} verb
+ * @returns {Promise<boolean>}
+ */
+export async function confirmAction(title, text, verb) {
+  const sure = await ask(title, (/** @type {(answer: boolean) => void} */ close) => [
+    h('p', null, text),
+    h(
+      'div',
+      { class: 'ends' },
+      h('button', { type: 'button', onclick: () => close(false) }, 'Back'),
+      h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, verb),
+    ),
+  ]);
+  return sure === true;
 }

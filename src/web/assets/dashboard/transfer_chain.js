@@ -2,9 +2,8 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, facts, h, money, table, localTime, words } from '../shared/dom.js';
-import { actionButton } from './list.js';
-import { singular } from './transfer_steps.js';
-import { confirmAction } from './webhooks.js';
+import { singular } from './approve.js';
+import { actionButton, confirmAction } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */

@@ -2,7 +2,7 @@
 
 import { ApiError, field, form, operator } from '../shared/api.js';
 import { ask, facts, h, money, toast, words } from '../shared/dom.js';
-import { approvalForm, basis, proposal, senders } from './approve.js';
+import { approvalForm, basis, proposal, senders, singular } from './approve.js';
 import { actionButton } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -10,9 +10,6 @@ import { actionButton } from './list.js';
 /** @typedef {Schemas["DashboardPayout"] | Schemas["DashboardRefund"]} Transfer */
 /** @typedef {import("./approve.js").Detail} Detail */
 /** @typedef {"payouts" | "refunds"} Kind */
-
-/** Returns the singular of a kind of transfer: `payout` or `refund`. @param {Kind} kind */
-export const singular = (kind) => (kind === 'payouts' ? 'payout' : 'refund');
 
 /** Creates the buttons of the possible steps. @param {Context} context @param {Kind} kind @param {Transfer} each */
 export function actions(context, kind, each) {

@@ -15,7 +15,7 @@ import {
   toast,
   words,
 } from '../shared/dom.js';
-import { feeSources, senders } from './approve.js';
+import { feeSources, senders, singular } from './approve.js';
 import {
   actionButton,
   anyOf,
@@ -28,9 +28,8 @@ import {
   retryKey,
   shortId,
 } from './list.js';
+import { loadModule } from './live.js';
 import { chainBadge, chainCard, sendingBadge, sendingNote } from './transfer_chain.js';
-import { toSend } from './transfer_send.js';
-import { actions, singular } from './transfer_steps.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -220,6 +219,11 @@ async function detail(context, kind, id) {
       ),
     );
   }
+  // A list does not need these modules.
+  const [{ actions }, { toSend }] = await Promise.all([
+    loadModule(() => import('./transfer_steps.js')),
+    loadModule(() => import('./transfer_send.js')),
+  ]);
   return h(
     'div',
     { class: 'page' },

@@ -2,8 +2,10 @@
 
 import { field, form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, secretWithCopy, table, to, toast, localTime, words } from '../shared/dom.js';
-import { actionButton, head, tabs } from './list.js';
+import { actionButton, confirmAction, head, tabs } from './list.js';
 import { changedFields } from './values.js';
+
+export { confirmAction } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -132,26 +134,6 @@ function buttons(context, one) {
     h('a', { class: 'button small', href: to('/deliveries', { endpoint: one.id }) }, 'Deliveries'),
     actionButton(context, 'Remove…', 'Endpoint removed.', remove, 'small danger'),
   );
-}
-
-/**
- * Asks the user to confirm an action.
- * @param {string} title
- * @param {import("../shared/dom.js").Child} text
- * @param {string} verb
- * @returns {Promise<boolean>}
- */
-export async function confirmAction(title, text, verb) {
-  const sure = await ask(title, (/** @type {(answer: boolean) => void} */ close) => [
-    h('p', null, text),
-    h(
-      'div',
-      { class: 'ends' },
-      h('button', { type: 'button', onclick: () => close(false) }, 'Back'),
-      h('button', { type: 'button', class: 'danger', onclick: () => close(true) }, verb),
-    ),
-  ]);
-  return sure === true;
 }
 
 /** @param {Schemas["SigningSecret"]} found */

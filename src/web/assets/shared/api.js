@@ -19,7 +19,7 @@ export class ApiError extends Error {
     super(
       body.message ??
         (status === 0
-          ? 'The server cannot be reached. Check the connection, then try again.'
+          ? 'No connection to the server. Try again when it is back.'
           : `The server answered ${status}.`),
     );
     this.status = status;
@@ -29,8 +29,16 @@ export class ApiError extends Error {
   }
 }
 
-/** The signed-in user's email address, and the function to call when the session has ended. */
-export const hooks = { email: /** @type {string | null} */ (null), signedOut: () => {} };
+/**
+ * The signed-in user's email address, and functions to call: when the session has ended, when a request got no response,
+ * and when the user has signed in again.
+ */
+export const hooks = {
+  email: /** @type {string | null} */ (null),
+  signedOut: () => {},
+  unreachable: () => {},
+  signedInAgain: () => {},
+};
 
 /**
  * Sends a request. `path` is relative to the root of the server, without a slash at its start.
@@ -42,6 +50,7 @@ export const hooks = { email: /** @type {string | null} */ (null), signedOut: ()
  */
 export async function request(method, path, body, headers = {}) {
   let answer;
+  let text;
   const type = body instanceof Blob ? body.type : 'application/json';
   try {
     answer = await fetch(new URL(path, root), {
@@ -50,11 +59,12 @@ export async function request(method, path, body, headers = {}) {
       body: body === undefined || body instanceof Blob ? body : JSON.stringify(body),
       cache: 'no-store',
     });
+    text = await answer.text();
   } catch {
+    hooks.unreachable();
     throw new ApiError(0, {});
   }
   if (path.startsWith('dashboard/')) setServerTime(answer.headers.get('date'));
-  const text = await answer.text();
   let json = null;
   try {
     json = text === '' ? null : parse(text);
@@ -68,7 +78,10 @@ export async function request(method, path, body, headers = {}) {
   if (refusal.code === 'second_factor_required') return withCode(refusal, method, path, body, headers);
   if (refusal.status === 401 && refusal.code === 'unauthorized' && path.startsWith('dashboard/')) {
     const isBack = hooks.email === null ? false : await signInAgain(hooks.email);
-    if (isBack) return request(method, path, body, headers);
+    if (isBack) {
+      hooks.signedInAgain();
+      return request(method, path, body, headers);
+    }
     if (isBack === false) hooks.signedOut();
   }
   throw refusal;
@@ -84,7 +97,7 @@ let signingIn = /** @type {Promise<boolean | null> | null} */ (null);
  */
 function signInAgain(email) {
   signingIn ??= ask('Sign in again', (/** @type {(isBack: boolean) => void} */ close) => [
-    h('p', null, 'Your session is over. What you have typed is still here, and goes on once you are back.'),
+    h('p', null, 'Your session has ended. Your input is kept: after you sign in, the request is sent again.'),
     h('p', null, h('strong', null, email)),
     form({
       fields: [
@@ -129,7 +142,7 @@ let confirming = /** @type {Promise<boolean | null> | null} */ (null);
 /** Asks for the user's password again. @returns {Promise<boolean>} true if it was confirmed */
 async function confirmPassword() {
   confirming ??= ask('Confirm with your password', (/** @type {(given: boolean) => void} */ close) => [
-    h('p', null, 'What you are about to do is sensitive. It asks for your password again, for the next 15 minutes.'),
+    h('p', null, 'This action needs your password again. It is then valid for 15 minutes.'),
     form({
       fields: [
         { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true },
@@ -283,7 +296,7 @@ export function form(options) {
     problem.hidden = true;
     const missing = fields.find((one) => one.input.required && one.value() === '');
     if (missing) {
-      missing.say('This must be filled in.');
+      missing.say('Enter a value.');
       missing.input.focus();
       return;
     }
