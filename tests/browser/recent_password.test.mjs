@@ -50,18 +50,18 @@ async function signedUp(page) {
 async function refusedKeepsTheForm(page) {
   const confirm = page.getByRole('dialog', { name: 'Confirm with your password' });
   await goTo(page, '/ledger');
-  await page.getByRole('button', { name: 'Correct it…' }).click();
+  await page.getByRole('button', { name: 'Correct balance…' }).click();
   await page.getByLabel('Amount').fill('12.34');
-  await page.getByLabel('Why').fill('A transfer by bank');
-  await page.getByRole('button', { name: 'Book it' }).click();
+  await page.getByLabel('Reason').fill('A transfer by bank');
+  await page.getByRole('button', { name: 'Correct balance', exact: true }).click();
   await confirm.waitFor();
   await checkPage(page, 'dashboard-recent-password');
   await confirm.getByRole('button', { name: 'Cancel' }).click();
   await confirm.waitFor({ state: 'detached' });
   await page.getByText('Your password must have been given in the last 15 minutes').waitFor();
   assert.equal(await page.getByLabel('Amount').inputValue(), '12.34');
-  assert.equal(await page.getByLabel('Why').inputValue(), 'A transfer by bank');
-  await page.getByRole('button', { name: 'Book it' }).click();
+  assert.equal(await page.getByLabel('Reason').inputValue(), 'A transfer by bank');
+  await page.getByRole('button', { name: 'Correct balance', exact: true }).click();
   await confirm.getByLabel('Password').fill('not the word of Anna');
   await confirm.getByRole('button', { name: 'Confirm' }).click();
   await confirm.locator('.wrong:visible').waitFor();

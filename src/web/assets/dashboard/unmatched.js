@@ -2,8 +2,7 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, money, toast, localTime, words } from '../shared/dom.js';
-import { actionButton, filters, head, pagedList, txLink } from './list.js';
-import { confirmAction } from './webhooks.js';
+import { actionButton, confirmAction, filters, head, pagedList, txLink } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */

@@ -82,16 +82,17 @@ export function table(label, columns, rows, { href } = {}) {
   const head = h('thead', { role: 'rowgroup' }, h('tr', { role: 'row' }, names));
   const card = h(
     'div',
-    { class: 'card table', role: 'group', 'aria-label': label },
+    { class: 'card table list', role: 'group', 'aria-label': label },
     h('table', { role: 'table', 'aria-label': label }, head, body),
   );
   function fit() {
-    card.classList.remove('rows', 'tight');
+    card.classList.remove('rows', 'tight', 'scrolled');
     const overflows = () => card.scrollWidth > card.clientWidth;
     card.classList.toggle('tight', overflows());
     const isCut = overflows();
     const isNarrow = card.clientWidth < TABLE_WIDTH_MIN || (isCut && card.clientWidth < SCROLLED_WIDTH_MIN);
     card.classList.toggle('rows', isNarrow);
+    card.classList.toggle('scrolled', isCut && !isNarrow);
     if (isNarrow) card.classList.remove('tight');
     if (isCut && !isNarrow) card.setAttribute('tabindex', '0');
     else card.removeAttribute('tabindex');
