@@ -260,7 +260,7 @@ test('operator page is small on the wire', { skip: Boolean(process.env.COFFER_AS
       if (frameId === frame.id) urls.set(requestId, response.url);
     });
     client.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => sizes.set(requestId, encodedDataLength));
-    await client.send('Network.clearBrowserCache');
+    await client.send('Network.setCacheDisabled', { cacheDisabled: true });
     await page.reload();
     await page.locator(`#content[data-place="${place}"]:not([aria-busy])`).waitFor();
     await page.waitForLoadState('networkidle');
