@@ -61,7 +61,7 @@ pub struct InvoiceSearch {
     pub to: Option<Time>,
     /// Only invoices that contain this text.
     pub text: Option<String>,
-    /// Cursor of the next page: an id, or [`PARTS`] with an id.
+    /// Cursor of the next page: an id, or `parts` with an id.
     pub before: Option<String>,
     /// Largest number of invoices.
     pub limit: u32,
