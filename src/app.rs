@@ -23,6 +23,7 @@ use crate::domain::server::order::ServerLimits;
 use crate::domain::time::DAY_MS;
 use crate::http::{AllowedHost, ConnectionLimits, MetricsToken, PasswordLimits};
 use crate::outbound::Cidr;
+use crate::outbound::smtp::SmtpSettings;
 use crate::store::{Durability, FileKind};
 use crate::worker::command::{Program, clear_inherited_capabilities};
 use parts::RunningParts;
@@ -66,6 +67,8 @@ pub struct Config {
     /// Time for which delivery attempts are kept, in milliseconds. A delivered delivery is deleted with its last
     /// attempt.
     pub keep_attempts_ms: i64,
+    /// Mail server. `None`: no e-mail is sent. Not used in the sandbox, which only shows messages.
+    pub smtp: Option<SmtpSettings>,
     /// `true` if the sandbox may listen on other addresses than loopback.
     pub allow_remote: bool,
     /// Additional host names that the sandbox accepts in requests. The names of this machine are always accepted.
@@ -115,6 +118,7 @@ impl Config {
             webhook_timeout_ms: 10_000,
             webhook_pause_ms: 50,
             keep_attempts_ms: 30 * DAY_MS,
+            smtp: None,
             allow_remote: false,
             allow_host: Vec::new(),
             server_limits: ServerLimits::default(),

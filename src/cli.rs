@@ -9,6 +9,7 @@ mod installed;
 mod keeping;
 mod live;
 mod logging;
+mod mail;
 mod nodes;
 mod operator;
 mod output;

@@ -15,9 +15,9 @@
 //! | [`acme`] | certificates by ACME: the account, orders, challenges, and the certificate that connections use | domain, ureq, rustls |
 //! | [`http`] | transport: hyper, routes, authentication, limits, statuses, OpenAPI documents, pages | api, service, domain, clock, web |
 //! | [`web`] | files for browsers: pages, styles, scripts, languages, guides | domain, askama, flate2 |
-//! | [`outbound`] | the webhook client, which refuses private addresses | domain |
+//! | [`outbound`] | the webhook client, which refuses private addresses, and the SMTP client | domain, clock |
 //! | [`chain`] | nodes of real chains, followed step by step, and sources of rates | domain |
-//! | [`worker`] | work that falls due with time: chains, deliveries, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, acme, outbound, domain, clock |
+//! | [`worker`] | work that falls due with time: chains, deliveries, e-mail, expiry, pruning, signer and provisioner; one loop waits for all | service, chain, acme, outbound, domain, clock |
 //! | [`clock`] | the system's time, read only here | domain |
 //! | [`config`] | SETTINGS: every flag with its environment variable, default and help | |
 //! | [`cli`] | commands and their output | all |

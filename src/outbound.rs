@@ -1,9 +1,10 @@
-//! HTTP client for the urls of merchants, with limits for each call.
+//! HTTP client for the urls of merchants, with limits for each call, and `smtp`, the client for e-mail.
 //!
-//! Invariant: the client connects only to addresses that the guard permits. It looks a name up once for each call, so
+//! Invariant: the HTTP client connects only to addresses that the guard permits. It looks a name up once for each call, so
 //! DNS rebinding has no effect.
 
 mod guard;
+pub mod smtp;
 
 pub use guard::{Cidr, Guard};
 use std::io::{ErrorKind, Read};

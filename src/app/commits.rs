@@ -48,6 +48,9 @@ pub(super) fn commit_hook(
         if changes.deliveries {
             wakers.deliver.wake();
         }
+        if changes.mail {
+            wakers.mail.wake();
+        }
         if changes.deadlines {
             wakers.expire.wake();
         }

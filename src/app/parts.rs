@@ -3,6 +3,7 @@
 //! Invariant: a part stops before the parts that it needs, and the last user of the database file closes it.
 
 mod certificate;
+mod mail;
 mod watching;
 
 pub(super) use certificate::check_acme;
@@ -162,8 +163,10 @@ impl RunningParts {
             }
             None => None,
         };
+        let mail = shared.start_mail_workers(&runtime, &config, &url, &stopped)?;
         let rest = shared.start_workers(&runtime, &config, &stopped);
-        let workers = watch.into_iter().chain(rates).chain(acme).chain([rest]).collect();
+        let workers =
+            watch.into_iter().chain(rates).chain(acme).chain(mail).chain([rest]).collect();
         let serve = |(listener, limits): (Listener, ConnectionLimits)| {
             runtime.spawn(listener.serve(Arc::clone(&front), limits, no_more.clone()))
         };
@@ -237,7 +240,8 @@ impl SharedParts {
         let limits = config.server_limits;
         let service = Service::new(store, links, config.kind, check, limits, caches, live);
         let watch = config.acme.is_some().then(Arc::default);
-        let service = Arc::new(service.with_activity(activity).with_certificate(watch));
+        let service = service.with_activity(activity).with_certificate(watch);
+        let service = Arc::new(service.with_mail(mail::identity(config)));
         let shared = SharedParts {
             service,
             clock: Arc::new(clock),

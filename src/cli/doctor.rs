@@ -5,6 +5,7 @@ use super::acme::{acme_domain, check_certificate};
 use super::checks::{Check, print_checks};
 use super::keeping::database_path;
 use super::live::check_server;
+use super::mail::{check_mail_server, check_waiting_mail};
 use super::nodes::{
     check_chains, check_missing_nodes, check_nodes, check_offered_coins, check_wallets,
     configured_nodes, final_blocks,
@@ -68,8 +69,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
     let domain = acme_domain(&values)?;
     let url = text("public-url")?.or_else(|| domain.map(|domain| format!("https://{domain}")));
     let mut checked = vec![check_url(url.as_deref())];
-    checked.push(check_folder(&path));
-    checked.push(check_open_files(read_connections_max(&values)?));
+    checked.extend([check_folder(&path), check_open_files(read_connections_max(&values)?)]);
     checked.push(check_metrics(&values)?);
     let now = Clock::new(0, None).real_now();
     checked.extend(check_certificate(&values, &path, now)?);
@@ -80,10 +80,10 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             print_text(&format!("done: the wall clock is accepted, which shows {wall}\n"))?;
         }
     }
-    checked.push(check_permissions(&path));
-    checked.push(check_wal_size(&path));
+    checked.extend([check_permissions(&path), check_wal_size(&path)]);
     let has_signer = text("signer")?.is_some_and(|command| !command.is_empty());
     let configured = configured_nodes(&values)?;
+    checked.extend(check_mail_server(&values)?);
     let inside = read_any_version(&path, &mut show_progress, |db| {
         let kind = file_row::read_file_row(db)?.map(|row| row.kind);
         let rows = chain_nodes::all(db)?;
@@ -98,6 +98,7 @@ pub(super) fn run_doctor(matches: &ArgMatches) -> Result<(), Error> {
             check_transfers_without_signer(db, has_signer)?,
             check_offered_coins(db, &nodes, now)?,
             check_transfers_in_review(db, now, &nodes)?,
+            check_waiting_mail(db, &values, now)?,
         ];
         let chains = (of_file, final_blocks(db)?, nodes);
         Ok::<_, Error>((kind, run_checks(db, now)?, wanted.transpose()?, chains))

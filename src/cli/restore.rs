@@ -96,6 +96,7 @@ fn report_lines(wanted: &RestoreRequest<'_>, restored: &RestoreOutcome) -> Vec<S
         (held.transfers, "payouts and refunds {}held: check whether each was sent, then decide"),
         (held.servers, "server orders {}held: check whether each was created, then decide"),
         (held.deliveries, "deliveries {}given up: they can be sent again"),
+        (held.mail, "e-mails {}given up: they may have been sent already"),
     ] {
         lines.push(format!("{count} {}", about.replace("{}", would)));
     }
@@ -190,6 +191,7 @@ fn report_json(
         "findings": findings.kept, "findingCount": findings.count, "indexes": indexes.collect::<Vec<_>>(),
         "addressesRetired": held.retired, "transfersHeld": held.transfers, "serversHeld": held.servers,
         "deliveriesGivenUp": held.deliveries, "nodesRemoved": held.nodes,
+        "mailGivenUp": held.mail,
         "transfersAfterCopy": held.later.iter().map(transfer_view).collect::<Vec<_>>(),
         "warnings": held.warnings, "file": shown(wanted.to), "from": shown(wanted.from), "dryRun": wanted.dry_run,
     })

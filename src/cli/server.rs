@@ -2,6 +2,7 @@
 
 use super::acme;
 use super::logging::log_to_stderr;
+use super::mail::smtp_settings;
 use super::nodes::configured_nodes;
 use super::output::print_line;
 use super::progress;
@@ -65,6 +66,7 @@ pub(super) fn run_server(matches: &ArgMatches) -> Result<(), Error> {
     let http_listen = optional_address(&values, "acme-http-listen")?;
     acme::read_acme_settings(&values, &mut config, http_listen)?;
     read_command_settings(&values, &mut config)?;
+    config.smtp = smtp_settings(&values)?;
     serve_until_stopped(&values, config, ready_line)
 }
 

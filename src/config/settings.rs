@@ -237,6 +237,27 @@ pub static SETTINGS: &[Setting] = &[
         commands: SERVERS,
     },
     Setting {
+        flag: "smtp",
+        value: Some("URL"),
+        default: None,
+        help: "Mail server for e-mail, like smtps://user:password@host; off without it; best given in the environment",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
+        flag: "smtp-from",
+        value: Some("ADDRESS"),
+        default: None,
+        help: "Sender of e-mail, like 'Shop <pay@shop.example>'; needed with --smtp",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
+        flag: "smtp-ca",
+        value: Some("PATH"),
+        default: None,
+        help: "PEM file of the authorities to trust for --smtp, for an authority that is not public",
+        commands: &["serve", "doctor"],
+    },
+    Setting {
         flag: "allow-remote",
         value: None,
         default: None,

@@ -26,6 +26,7 @@ pub mod json;
 pub mod language;
 pub mod ledger;
 pub mod link;
+pub mod mail;
 pub mod money;
 pub mod network_fee;
 pub mod observation;

@@ -22,6 +22,7 @@ mod invoice;
 mod invoice_detail;
 pub mod keys;
 mod links;
+pub(crate) mod mail;
 pub(crate) mod matches;
 pub(crate) mod operator;
 pub(crate) mod pools;

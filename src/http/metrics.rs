@@ -6,6 +6,7 @@ use crate::domain::apikey;
 use crate::domain::render::chains::ChainView;
 use crate::domain::signature::is_equal_constant_time;
 use crate::service::certificate::CertificateFigures;
+use crate::service::mail::MailCounts;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,6 +63,8 @@ pub(super) struct Gauges {
     pub(super) chains: Vec<ChainView>,
     /// Figures of the certificate of `--acme`.
     pub(super) certificate: Option<CertificateFigures>,
+    /// Numbers of e-mails that wait and that were given up. `None` without a mail server.
+    pub(super) mail: Option<MailCounts>,
 }
 
 /// Counters of answers, for each operation and class of status.
@@ -116,6 +119,9 @@ impl Metrics {
         if let Some(figures) = gauges.certificate {
             add_certificate_gauges(&mut page, figures);
         }
+        if let Some(counts) = gauges.mail {
+            add_mail_gauges(&mut page, counts);
+        }
         page
     }
 }
@@ -136,6 +142,16 @@ fn add_certificate_gauges(page: &mut String, figures: CertificateFigures) {
     page.push_str(&format!("coffer_certificate_end_seconds {}\n", figures.not_after_s));
     page.push_str("# HELP coffer_certificate_warning 1 while there is no certificate, its renewal has failed for a day, or a sixth of its lifetime is left.\n# TYPE coffer_certificate_warning gauge\n");
     page.push_str(&format!("coffer_certificate_warning {}\n", u8::from(figures.is_warned)));
+}
+
+/// Adds the gauges of e-mail to the page.
+fn add_mail_gauges(page: &mut String, counts: MailCounts) {
+    page.push_str(
+        "# HELP coffer_mail_waiting E-mails that wait to be sent.\n# TYPE coffer_mail_waiting gauge\n",
+    );
+    page.push_str(&format!("coffer_mail_waiting {}\n", counts.waiting));
+    page.push_str("# HELP coffer_mail_failed E-mails that were given up and are still stored.\n# TYPE coffer_mail_failed gauge\n");
+    page.push_str(&format!("coffer_mail_failed {}\n", counts.failed));
 }
 
 /// Adds the progress and the number of requests of each chain to the page.

@@ -96,6 +96,10 @@ async fn send_metrics(call: Call, _: Scraper) -> Result<Reply, Error> {
         rates_missing: service.missing_rate_count(call.now)?,
         chains: service.chain_views(call.now)?,
         certificate: service.certificate().map(|watch| watch.figures(call.now)),
+        mail: match call.front.sandbox {
+            Some(_) => None,
+            None => service.has_mail().then(|| service.mail_counts()).transpose()?,
+        },
     });
     Ok(Reply::text(StatusCode::OK, "text/plain; version=0.0.4", page))
 }

@@ -56,6 +56,7 @@ pub(super) static RESOURCES: &[&Resource] = &[
     &Resource { routes: &Route::for_operations(api::operator::settings::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::coins::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::audit_log::OPERATIONS) },
+    &Resource { routes: &Route::for_operations(api::operator::mail::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::rates::OPERATIONS) },
     &Resource { routes: &Route::for_operations(api::operator::chains::OPERATIONS) },
     &probes::RESOURCE,

@@ -1,10 +1,14 @@
-//! Recent activity of a sandbox: API calls, events, and delivery attempts.
+//! Recent activity of a sandbox: API calls, events, delivery attempts, and e-mail.
 //!
 //! Invariant: activity is in memory only, limited by count and bytes. A listener that asks for removed entries gets
 //! the number of missed entries.
 //!
 //! Most entries are never rendered, so recording one must be cheap. `http::sandbox::activity` renders and filters
 //! them.
+
+mod recorded;
+
+pub use recorded::{RecordedAttempt, RecordedBody, RecordedMail};
 
 use super::{Error, Service};
 use crate::domain::render::activity::RunCause;
@@ -18,8 +22,6 @@ const LIMITS_WITHOUT_LISTENER: ActivityLimits = ActivityLimits { entries: 64, by
 /// Limits after the first listener has registered.
 const LIMITS_WITH_LISTENER: ActivityLimits =
     ActivityLimits { entries: 512, bytes: 4 * 1024 * 1024 };
-/// Maximum size of a stored body, in bytes. Of a longer body, only the length is stored.
-const BODY_BYTES_MAX: usize = 128 * 1024;
 
 /// Maximum count of the stored entries, and maximum of their total size in bytes.
 #[derive(Clone, Copy)]
@@ -77,6 +79,8 @@ pub enum ActivityEntry {
     Event(String),
     /// A delivery attempt.
     Attempt(RecordedAttempt),
+    /// A message by e-mail, which a sandbox sends nowhere.
+    Mail(RecordedMail),
 }
 
 /// An API call and its response.
@@ -105,53 +109,6 @@ pub struct Call {
     pub answered: RecordedBody,
 }
 
-/// A delivery attempt.
-pub struct RecordedAttempt {
-    /// Id of the delivery.
-    pub delivery: String,
-    /// Id of the event.
-    pub event: String,
-    /// Number of the attempt within the delivery, from 1.
-    pub number: u32,
-    /// URL that received the request.
-    pub url: String,
-    /// Request headers, including signatures.
-    pub headers: Vec<(&'static str, String)>,
-    /// Body of the request.
-    pub sent: RecordedBody,
-    /// Start time, by the sandbox's clock.
-    pub at: Time,
-    /// HTTP status of the response, if there was one.
-    pub status: Option<u16>,
-    /// Duration, in milliseconds.
-    pub ms: i64,
-    /// Reason why there was no response.
-    pub error: Option<String>,
-    /// The first bytes of the response body.
-    pub answer: Option<String>,
-}
-
-/// A request or response body.
-#[derive(Default)]
-pub struct RecordedBody {
-    /// The complete body. Empty if the body is too long to store.
-    pub bytes: Vec<u8>,
-    /// Length of the body, in bytes.
-    pub length: usize,
-}
-
-impl RecordedBody {
-    /// Returns the length of a body, and its bytes unless the body is too long to store.
-    #[must_use]
-    pub fn from_bytes(bytes: &[u8]) -> RecordedBody {
-        let kept: &[u8] = match bytes.len() {
-            ..=BODY_BYTES_MAX => bytes,
-            _ => &[],
-        };
-        RecordedBody { bytes: kept.to_vec(), length: bytes.len() }
-    }
-}
-
 impl ActivityEntry {
     /// Returns the approximate size of the entry in memory, in bytes.
     fn size_bytes(&self) -> usize {
@@ -164,6 +121,9 @@ impl ActivityEntry {
             ActivityEntry::Attempt(attempted) => {
                 let answer = attempted.answer.as_ref().map_or(0, String::len);
                 [attempted.url.len(), attempted.sent.bytes.len(), answer]
+            }
+            ActivityEntry::Mail(mail) => {
+                [mail.to.len(), mail.text.subject.len(), mail.text.body.len()]
             }
         };
         let texts = texts.into_iter().fold(0, usize::saturating_add);

@@ -28,6 +28,7 @@ pub mod intake;
 pub mod invoices;
 pub mod keys;
 pub mod links;
+pub mod mail;
 pub mod operator;
 pub mod page;
 pub mod payments;
@@ -92,6 +93,8 @@ pub struct Service {
     activity: Option<Arc<activity::Activity>>,
     /// State of the certificate. `None` if the server has none of its own.
     certificate: Option<Arc<certificate::CertificateWatch>>,
+    /// Settings of e-mail. `None` if no mail server is set.
+    mail: Option<mail::MailIdentity>,
     /// Number of times that invoices were recomputed, of all invoices together.
     #[cfg(test)]
     pub(crate) recomputed: std::sync::atomic::AtomicUsize,
@@ -148,6 +151,7 @@ impl Service {
             live,
             activity: None,
             certificate: None,
+            mail: None,
             #[cfg(test)]
             recomputed: std::sync::atomic::AtomicUsize::default(),
         }

@@ -59,6 +59,7 @@ impl Service {
         }
         let before = invoice.status;
         let invoice = self.recompute_invoice(tx, now, invoice)?;
+        self.mail_about_invoice(tx, now, before, &invoice)?;
         let is_told = invoice.status != before || cause == SettleCause::Confirmed;
         let Some(kind) = EventType::for_status(invoice.status).filter(|_| is_told) else {
             return Ok((invoice, None));

@@ -6,6 +6,7 @@
 
 use super::audit::audit;
 use super::chains::live::{LiveChain, LiveMode};
+use super::mail::MailIdentity;
 use super::{Caches, Caller, Error, Faults, Service, init_file, sandbox};
 use crate::domain::asset::{Asset, Chain, Mode};
 use crate::domain::id;
@@ -133,7 +134,8 @@ fn open_service(
     };
     let caches = Arc::new(Caches::default());
     let check = Box::new(|_: &str| Ok(()));
-    Arc::new(Service::new(store, links, kind, check, ServerLimits::default(), caches, live))
+    let service = Service::new(store, links, kind, check, ServerLimits::default(), caches, live);
+    Arc::new(service.with_mail(Some(MailIdentity { domain: "shop.example".to_owned() })))
 }
 
 /// Faults that make the rates stale.

@@ -197,7 +197,8 @@ impl Service {
             accounts::delete_old_secrets(tx, now)?;
             endpoints::delete_old_secrets(tx, now)?;
             let full = usize::try_from(PRUNE_BATCH_MAX).unwrap_or(usize::MAX);
-            Ok(answers >= full || has_more_attempts)
+            let has_more_mail = Service::prune_mail(tx, now, keep_attempts_ms)?;
+            Ok(answers >= full || has_more_attempts || has_more_mail)
         })
         .await
     }

@@ -55,6 +55,7 @@ rows! {
     FINAL_EVENTS = file "sql/audit/final_events.sql";
     EVENT_BODIES = file "sql/audit/event_bodies.sql";
     DELIVERIES = file "sql/audit/deliveries.sql";
+    RECEIPTS = file "sql/audit/receipts.sql";
     OWNERS = file "sql/audit/owners.sql";
     ADDRESSES = file "sql/audit/addresses.sql";
     MODES = file "sql/audit/modes.sql";
@@ -126,6 +127,7 @@ const CHECKS: [(u8, Query<Violation>); 23] = [
     (4, FINAL_EVENTS),
     (4, EVENT_BODIES),
     (4, DELIVERIES),
+    (4, RECEIPTS),
     (5, OWNERS),
     (5, ADDRESSES),
     (5, MODES),

@@ -66,6 +66,8 @@ pub struct Changes {
     pub payment_links: bool,
     /// Whether deliveries became due.
     pub deliveries: bool,
+    /// Whether messages became due.
+    pub mail: bool,
     /// Whether deadlines of invoices were added or moved.
     pub deadlines: bool,
     /// Whether servers were ordered or changed.

@@ -8,6 +8,8 @@ pub mod command;
 pub mod command_job;
 pub mod deliver;
 pub mod expire;
+pub mod mail;
+pub mod mail_alarms;
 pub mod provision;
 pub mod prune;
 pub mod rates;
@@ -134,6 +136,10 @@ pub struct Wakers {
     pub deliver: Waker,
     /// Waker of the expiry worker.
     pub expire: Waker,
+    /// Waker of the worker that sends e-mail.
+    pub mail: Waker,
+    /// Waker of the worker that looks for alarms and sums up days.
+    pub mail_alarms: Waker,
     /// Waker of the pruning worker.
     pub prune: Waker,
     /// Waker of the worker that runs the provisioner. A sandbox has no such worker.
@@ -148,8 +154,8 @@ pub struct Wakers {
 
 impl Wakers {
     /// Returns the wakers of the workers that also run in a sandbox.
-    fn sandbox_wakers(&self) -> [&Waker; 3] {
-        [&self.expire, &self.deliver, &self.prune]
+    fn sandbox_wakers(&self) -> [&Waker; 5] {
+        [&self.expire, &self.deliver, &self.prune, &self.mail_alarms, &self.mail]
     }
 
     /// Wakes all workers. Called after the clock has moved, or after a commit that may have changed any data.

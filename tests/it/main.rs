@@ -18,6 +18,7 @@ mod guides;
 mod http;
 mod https;
 mod invoices;
+mod mail;
 mod operator;
 mod payments;
 mod process;

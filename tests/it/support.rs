@@ -26,6 +26,7 @@ pub mod resource;
 pub mod rpc_proxy;
 pub mod scratch;
 pub mod second_factor;
+pub mod smtpd;
 pub mod stream;
 pub mod surfpool;
 pub mod tools;

@@ -13,6 +13,7 @@ pub mod invoices;
 pub mod keys;
 pub mod ledger;
 pub mod legacy_secret;
+pub mod mail;
 pub mod matches;
 pub mod own_addresses;
 pub mod payment_links;

@@ -1,6 +1,8 @@
-//! JSON of the activity in a sandbox: calls, events and delivery attempts.
+//! JSON of the activity in a sandbox: calls, events, delivery attempts and e-mail.
 
 use crate::domain::fields::{Component, Schema, schema, view};
+use crate::domain::language::Language;
+use crate::domain::mail::MailKind;
 use crate::domain::text_enum::text_enum;
 use crate::domain::time::Time;
 use serde::Serialize;
@@ -28,6 +30,7 @@ pub(crate) enum ActivityView<'a> {
     Call(CallView<'a>),
     Event(EventActivityView<'a>),
     Delivery(AttemptView<'a>),
+    Mail(MailView<'a>),
     Missed(MissedView),
 }
 
@@ -35,12 +38,13 @@ impl<'a> ActivityView<'a> {
     /// Component of the OpenAPI document.
     pub(crate) const COMPONENT: Component = Component::OneOf {
         name: "SandboxActivity",
-        about: "A run, a call, an event, an attempt to deliver, or a gap.",
+        about: "A run, a call, an event, an attempt to deliver, an e-mail, or a gap.",
         choices: &[
             &Component::Inline(&RunView::OBJECT),
             &Component::Inline(&CallView::OBJECT),
             &Component::Inline(&EventActivityView::OBJECT),
             &Component::Inline(&AttemptView::OBJECT),
+            &Component::Inline(&MailView::OBJECT),
             &Component::Inline(&MissedView::OBJECT),
         ],
     };
@@ -67,6 +71,7 @@ impl<'a> ActivityView<'a> {
             ActivityView::Call(view) => view.kind,
             ActivityView::Event(view) => view.kind,
             ActivityView::Delivery(view) => view.kind,
+            ActivityView::Mail(view) => view.kind,
             ActivityView::Missed(view) => view.kind,
         }
     }
@@ -154,6 +159,27 @@ view! {
         error: Option<&'a str>;
         /// Start of the answer's body; null without an answer.
         answer: Option<Cow<'a, str>>;
+    }
+}
+
+view! {
+    /// A message by e-mail. A sandbox sends none: it only shows them.
+    pub(crate) MailView<'a> {
+        kind: &'static str [schema!({ "type": "string", "const": "mail" })] = "mail";
+        /// Message-ID.
+        id: &'a str;
+        /// Kind of the message: to the team, or a receipt for a payer.
+        about: MailKind;
+        /// Time of the message by the sandbox's clock, in UTC.
+        at: Time;
+        /// Address of the recipient.
+        to: &'a str;
+        /// Language of the text.
+        language: Language;
+        /// Subject.
+        subject: &'a str;
+        /// Plain text.
+        text: &'a str;
     }
 }
 

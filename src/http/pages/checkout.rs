@@ -9,6 +9,7 @@ use super::form::FormFields;
 use super::{CustomerLanguage, LANG, count_creation, page_reply, redirect, shop_frame};
 use crate::domain::asset::Mode;
 use crate::domain::invoice::draft::SimulatedAmount;
+use crate::domain::language::Language;
 use crate::domain::refusal::{Refusal, RefusalCode};
 use crate::domain::status::InvoiceStatus;
 use crate::domain::url::SiteUrl;
@@ -78,6 +79,12 @@ async fn show_checkout(call: Call) -> Result<Reply, Error> {
     let checkout = call.front.service.checkout(call.now, call.first_param(), token)?;
     let (invoice, account) = (&checkout.invoice, &checkout.account);
     let speech = CustomerLanguage::new(call.query.text("lang"), account, &call.headers);
+    call.front.service.note_payer_language(
+        call.now,
+        &checkout,
+        speech.picked.and_then(Language::from_tag),
+        speech.language,
+    )?;
     let has_controls = call.front.sandbox.is_some();
     let parent = call.query.text("parent").and_then(parse_origin);
     let mut view = CheckoutView::new(&checkout, token, speech, call.now, has_controls);

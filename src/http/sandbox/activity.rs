@@ -1,10 +1,10 @@
-//! `/sandbox/stream`: streams calls, events and delivery attempts as they happen.
+//! `/sandbox/stream`: streams calls, events, delivery attempts and e-mail as they happen.
 //!
 //! Invariant: passwords, keys, secrets and codes are hidden (`masked`). If items are removed before a listener has
 //! received them, the listener receives the number of missed items.
 
 use super::masked;
-use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView};
+use crate::domain::render::activity::{ActivityView, AttemptView, BodyView, CallView, MailView};
 use crate::http::event_stream::{EventSource, event, event_without_id, reply};
 use crate::http::front::Front;
 use crate::http::front::sandbox::Sandbox;
@@ -13,7 +13,7 @@ use crate::http::request::{Call, Param, ParamKind};
 use crate::http::route::{Content, Handler, PLAIN, Resource, Route, RouteAnswer, Tag};
 use crate::service::Error;
 use crate::service::activity::{
-    ActivityEntry, Call as Answered, ListenerItem, RecordedAttempt, RecordedBody, Run,
+    ActivityEntry, Call as Answered, ListenerItem, RecordedAttempt, RecordedBody, RecordedMail, Run,
 };
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub(in crate::http) static RESOURCE: Resource = Resource {
         operation: "sandboxStream",
         tag: Some(Tag::SandboxState),
         path: "/sandbox/stream",
-        summary: "Streams calls, events and attempts to deliver, until either side ends the stream.",
+        summary: "Streams calls, events, attempts to deliver and e-mail, until either side ends the stream.",
         query: &[Param {
             name: "since",
             about: "Id of the last event, as Last-Event-ID. Without either, the stream begins with the activity that is kept.",
@@ -120,6 +120,7 @@ fn to_event(front: &Front, number: u64, happened: &ActivityEntry) -> Result<Opti
         ActivityEntry::Attempt(attempted) => {
             event_text(number, &ActivityView::Delivery(attempt_view(attempted)))
         }
+        ActivityEntry::Mail(mail) => event_text(number, &ActivityView::Mail(mail_view(mail))),
     }
 }
 
@@ -188,5 +189,18 @@ fn attempt_view(attempted: &RecordedAttempt) -> AttemptView<'_> {
         ms: attempted.ms,
         error: attempted.error.as_deref(),
         answer: attempted.answer.as_deref().map(masked::mask_body),
+    }
+}
+
+fn mail_view(mail: &RecordedMail) -> MailView<'_> {
+    MailView {
+        kind: "mail",
+        id: &mail.id,
+        about: mail.kind,
+        at: mail.at,
+        to: &mail.to,
+        language: mail.language,
+        subject: &mail.text.subject,
+        text: &mail.text.body,
     }
 }

@@ -164,6 +164,9 @@ impl Service {
                 own_url: None,
             };
             record_event(tx, now, EventType::DepositConfirmed, &subject)?;
+            if before != PaymentState::Confirmed {
+                self.mail_about_deposit(tx, now, &deposit)?;
+            }
         }
         Ok(ObservationOwner::Deposit(Box::new(deposit)))
     }

@@ -55,6 +55,8 @@ pub struct CopyChanges {
     pub servers: usize,
     /// Number of pending deliveries that were marked as failed.
     pub deliveries: usize,
+    /// Number of waiting e-mails that were given up.
+    pub mail: usize,
     /// Payouts and refunds whose state in the replaced file is later than in the copy.
     pub later: Vec<LaterTransfer>,
     /// Chains whose node was removed, because it was entered under another public url.
@@ -90,6 +92,10 @@ commands! {
     /// Marks every pending delivery as failed, because it may have arrived since the copy was taken. A person can
     /// send the delivery again.
     GIVE_UP_DELIVERIES = "update delivery_rows set state = 'failed', next_attempt_at = null where state = 'pending'";
+    /// Gives up every waiting e-mail, because it may have been sent since the copy was taken.
+    GIVE_UP_MAIL = "update mail_messages set state = 'failed', is_sending = 0, next_attempt_at = null, ended_at = :now, \
+        problem = 'given up by a restore' where state = 'pending'";
+    FORGET_ALARMS = "delete from mail_alarms";
     END_SESSIONS = "delete from sessions";
     FORGET_SETUP = "update file set setup_hash = null, setup_expires_at = null";
     NOTE_RESTORED = "update file set restored = :restored";
@@ -146,6 +152,7 @@ fn prepare_in_transaction(
         transfers: HOLD_TRANSFERS.execute(&tx, &[])?,
         servers: HOLD_SERVERS.execute(&tx, &[])?,
         deliveries: GIVE_UP_DELIVERIES.execute(&tx, &[])?,
+        mail: GIVE_UP_MAIL.execute(&tx, named_params! { ":now": now })?,
         later: std::mem::take(&mut replaced.transfers),
         nodes: remove_nodes_of_other_url(&tx, public_url, now)?,
         warnings: Vec::new(),
@@ -154,6 +161,7 @@ fn prepare_in_transaction(
     let restored = here.max(replaced.restored).saturating_add(1);
     NOTE_RESTORED.execute(&tx, named_params! { ":restored": restored })?;
     END_SESSIONS.execute(&tx, &[])?;
+    FORGET_ALARMS.execute(&tx, &[])?;
     FORGET_SETUP.execute(&tx, &[])?;
     tx.commit()?;
     Ok(held)
