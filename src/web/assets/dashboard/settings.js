@@ -3,6 +3,7 @@
 import { form, operator } from '../shared/api.js';
 import { ask, copyButton, empty, fill, h, table, toast, localTime, words } from '../shared/dom.js';
 import { actionButton, head } from './list.js';
+import { receiptSection } from './receipts.js';
 import { changedFields, wholeNumber } from './values.js';
 import { confirmAction } from './webhooks.js';
 
@@ -46,6 +47,7 @@ export async function show(context) {
       ),
       h('section', { class: 'card', 'aria-labelledby': 'preview' }, h('h2', { id: 'preview' }, 'Preview'), frame),
     ),
+    await receiptSection(context),
     addresses(context, account),
     context.isOperator ? terms(context, account) : null,
   );

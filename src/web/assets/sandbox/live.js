@@ -10,7 +10,13 @@ import { verify } from './signature.js';
 /** @typedef {import('./stream.js').Activity} Activity */
 
 const ENTRIES_MAX = 300;
-const kinds = /** @type {const} */ ({ all: 'All', call: 'Calls', event: 'Events', delivery: 'Webhooks' });
+const kinds = /** @type {const} */ ({
+  all: 'All',
+  call: 'Calls',
+  event: 'Events',
+  delivery: 'Webhooks',
+  mail: 'E-mail',
+});
 
 /** Messages at the beginning of a run. */
 const beginnings = /** @type {const} */ ({
@@ -217,6 +223,18 @@ function parts(activity) {
         () => [h('p', { class: 'quiet' }, event.id ?? ''), h('pre', { tabindex: '0' }, formatJson(source(event)))],
       ];
     }
+    case 'mail':
+      return [
+        [
+          h('span', { class: 'badge' }, 'e-mail'),
+          h('span', { class: 'what' }, `${activity.subject} → ${activity.to}`),
+          h('span', { class: 'number' }, `not sent, ${time(activity.at)}`),
+        ],
+        () => [
+          h('p', { class: 'quiet' }, 'A sandbox sends no e-mail. This is what would be sent.'),
+          h('pre', { tabindex: '0', lang: activity.language, dir: 'auto' }, activity.text),
+        ],
+      ];
     case 'delivery': {
       const verdict = h('p', { class: 'verdict' }, 'Checking the signature…');
       return [

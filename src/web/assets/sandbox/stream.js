@@ -57,7 +57,7 @@ export function listen({ connected, began, happened }) {
       last = '';
       open();
     });
-    for (const kind of ['call', 'event', 'delivery', 'missed']) {
+    for (const kind of ['call', 'event', 'delivery', 'mail', 'missed']) {
       stream.addEventListener(kind, (message) => {
         if (stream !== source) return;
         const { data, lastEventId } = /** @type {MessageEvent} */ (message);
