@@ -109,7 +109,7 @@ values! {
 }
 
 /// Queries for violations, each with the number of its rule in `src/web/guides/backup.md`.
-const CHECKS: [(u8, Query<Violation>); 23] = [
+const CHECKS: [(u8, Query<Violation>); 24] = [
     (6, INTEGRITY),
     (5, FOREIGN_KEYS),
     (1, RUNNING_SUMS),
