@@ -158,14 +158,8 @@ impl Dispatcher {
             }
             RouteMatch::Nothing => unknown_path_reply(&context, browser_languages),
         };
-        let mut reply = with_common_headers(reply, &method, form, is_whole, id);
-        if front.sandbox.is_some() && form.is_private && !form.is_shared {
-            // Pages compute how long ago things happened, and the clock of a sandbox can be moved.
-            reply = reply.with_owned_header(DATE, front.now().http_date());
-        }
-        if self.has_tls {
-            reply = reply.with_static_header(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
-        }
+        let reply = with_common_headers(reply, &method, form, is_whole, id);
+        let reply = self.with_server_headers(reply, form);
         if let Some(call_notice) = call_notice {
             call_notice.notify(front, id, &reply);
         }
@@ -179,6 +173,18 @@ impl Dispatcher {
             return Err(DroppedAnswer);
         }
         Ok(reply.into_response())
+    }
+
+    /// Adds the headers that depend on the server: the time of a sandbox, and HTTPS only.
+    fn with_server_headers(&self, mut reply: Reply, form: AnswerPolicy) -> Reply {
+        if self.front.sandbox.is_some() && form.is_private && !form.is_shared {
+            // Pages compute how long ago things happened, and the clock of a sandbox can be moved.
+            reply = reply.with_owned_header(DATE, self.front.now().http_date());
+        }
+        if self.has_tls {
+            reply = reply.with_static_header(STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+        }
+        reply
     }
 }
 
