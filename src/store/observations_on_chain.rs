@@ -118,13 +118,14 @@ values! {
         "select exists (select 1 from observations \
             where mode = 'live' and chain = :chain and state = 'seen') as found";
 
+    /// A value counts as 100 billion at most, so that no sum overflows. Tiers are far below it.
     fn amount_at_stake_of_invoice(db, invoice: i64) -> (at_stake: Cents) =
-        "select max(i.amount, (select coalesce(sum(p.value), 0) \
+        "select max(i.amount, (select coalesce(sum(min(p.value, 10000000000000)), 0) \
             from payments p join observations o on o.seq = p.observation where p.invoice = i.seq and o.state = 'seen')) \
             as at_stake from invoices i where i.seq = :invoice";
 
     fn amount_at_stake_of_customer(db, customer: i64) -> (at_stake: Cents) =
-        "select coalesce(sum(d.gross), 0) as at_stake \
+        "select coalesce(sum(min(d.gross, 10000000000000)), 0) as at_stake \
             from deposits d join observations o on o.seq = d.observation where d.customer = :customer and o.state = 'seen'";
 
     /// Passes to `each` every address with an unconfirmed observation, or with an observation in a block above this

@@ -27,10 +27,10 @@ test('a live payout is requested, approved, sent and paid; another one is reject
   const address = (await coffer.test('POST', '/v1/invoices', order)).depositAddress;
   await page.getByRole('button', { name: 'Set address…' }).first().click();
   await page.getByLabel('Chain').selectOption('litecoin');
-  await page.getByRole('textbox', { name: 'Address' }).fill('nonsense');
+  await page.getByRole('textbox', { name: 'Address', exact: true }).fill('nonsense');
   await page.getByRole('button', { name: 'Set address', exact: true }).click();
   await page.locator('.wrong:visible').waitFor();
-  await page.getByRole('textbox', { name: 'Address' }).fill(address);
+  await page.getByRole('textbox', { name: 'Address', exact: true }).fill(address);
   await page.getByRole('button', { name: 'Set address', exact: true }).click();
   await page.getByRole('cell', { name: address }).waitFor();
   await checkPageInAllModes(page, 'settings-addresses');

@@ -140,7 +140,7 @@ async function payoutsGoTo(page, address) {
   await page.getByText('Settings saved.').waitFor();
   await page.getByRole('button', { name: 'Set address…' }).click();
   await page.getByLabel('Chain').selectOption('ethereum');
-  await page.getByRole('textbox', { name: 'Address' }).fill(address);
+  await page.getByRole('textbox', { name: 'Address', exact: true }).fill(address);
   await page.getByRole('button', { name: 'Set address', exact: true }).click();
   await page.getByRole('table', { name: 'Payout addresses' }).getByText(new RegExp(address, 'i')).waitFor();
 }

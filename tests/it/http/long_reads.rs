@@ -48,7 +48,10 @@ fn invoice_ids(page: &Value) -> Vec<&str> {
 fn search_continues_on_the_next_page_and_finds_all() {
     let interface = OperatorInterface::open();
     let oldest = insert_invoices(&interface);
-    for query in ["text=NEEDL", "text=needle&status=detected", "text=needle&currency=EUR"] {
+    // A whole orderId is on a page of its own, before the parts.
+    for (query, expected) in
+        [("text=NEEDL", 2), ("text=needle&status=detected", 2), ("text=needle&currency=EUR", 3)]
+    {
         let mut pages = 0;
         let mut before = String::new();
         let mut found = Vec::new();
@@ -63,7 +66,6 @@ fn search_continues_on_the_next_page_and_finds_all() {
             before = format!("&before={next}");
         }
         assert_eq!(found, [oldest.as_str()], "{query}");
-        let expected = if query.contains("status") { 1 } else { 2 };
         assert_eq!(pages, expected, "{query}");
     }
     // A search for an exact value, such as an address, finds even the oldest invoice with one request.

@@ -65,7 +65,7 @@ const SENSITIVE_FIELDS: [(&str, &[&str]); 2] = [
     ("setSettings", &["confirmations", "networkFees"]),
 ];
 /// Writes that never require a recent password: they move no money, raise no limit and return no secret.
-const HARMLESS_WRITES: [&str; 17] = [
+const HARMLESS_WRITES: [&str; 19] = [
     "cancelInvoice",
     "changeOwnPassword",
     "changePaymentLink",
@@ -80,7 +80,9 @@ const HARMLESS_WRITES: [&str; 17] = [
     "removePaymentLinkPicture",
     "resendDelivery",
     "resendSince",
+    "setMailPreferences",
     "setPaymentLinkPicture",
+    "setReceipts",
     "signOut",
     "switchCoin",
 ];
