@@ -74,8 +74,8 @@ async function refusedKeepsTheForm(page) {
 /** Asserts that a save in the minutes after the confirmation asks for no password. */
 async function confirmedSavesIt(page) {
   await goTo(page, '/settings');
-  await page.getByLabel('The most paid out in 24 hours').fill('15000.00');
-  await page.getByRole('button', { name: 'Save the terms' }).click();
-  await page.getByText('The settings are saved.').waitFor();
+  await page.getByLabel('Payout limit in 24 hours').fill('15000.00');
+  await page.getByRole('button', { name: 'Save terms' }).click();
+  await page.getByText('Settings saved.').waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0);
 }

@@ -4,8 +4,7 @@ import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, facts, h, to, toast, localTime } from '../shared/dom.js';
 import { formatJson } from '../shared/json.js';
 import { actionButton, anyOf, filters, head, pagedList, tabs } from './list.js';
-import { nextToVerify } from './signature.js';
-import { webhookTabs } from './webhooks.js';
+import { nextToVerify, webhookTabs } from './webhook_pages.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */

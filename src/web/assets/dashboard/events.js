@@ -3,7 +3,7 @@
 import { operator } from '../shared/api.js';
 import { empty, h, to, localTime } from '../shared/dom.js';
 import { anyOf, filters, head, jsonButton, pagedList, shortId, tabs } from './list.js';
-import { eventTypes, webhookTabs } from './webhooks.js';
+import { eventTypes, webhookTabs } from './webhook_pages.js';
 
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 

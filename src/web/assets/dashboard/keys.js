@@ -2,8 +2,7 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, badge, empty, h, secretWithCopy, table, toast, localTime } from '../shared/dom.js';
-import { actionButton, head } from './list.js';
-import { confirmAction } from './webhooks.js';
+import { actionButton, confirmAction, head } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */

@@ -2,8 +2,7 @@
 
 import { operator } from '../shared/api.js';
 import { badge, h } from '../shared/dom.js';
-import { actionButton, head } from './list.js';
-import { confirmAction } from './webhooks.js';
+import { actionButton, confirmAction, head } from './list.js';
 
 /** @param {import("./dashboard.js").Context} context */
 export async function show(context) {

@@ -2,10 +2,9 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, copyButton, empty, fill, h, table, toast, localTime, words } from '../shared/dom.js';
-import { actionButton, head } from './list.js';
+import { actionButton, confirmAction, head } from './list.js';
 import { receiptSection } from './receipts.js';
 import { changedFields, wholeNumber } from './values.js';
-import { confirmAction } from './webhooks.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AccountSettings"]} Account */

@@ -6,13 +6,10 @@ import { form } from '../shared/api.js';
 import { fill, h } from '../shared/dom.js';
 import { hmac, toHex } from '../shared/hmac.js';
 import { head, tabs } from './list.js';
-import { webhookTabs } from './webhooks.js';
+import { nextToVerify, webhookTabs } from './webhook_pages.js';
 
 /** Maximum difference between a signature's time and now, in seconds. Receivers check the same. */
 const TOLERANCE_SECONDS = 300;
-
-/** Values to verify next, taken from a delivery attempt. */
-export const nextToVerify = { body: '', headers: '' };
 
 export async function show() {
   const { body, headers } = nextToVerify;

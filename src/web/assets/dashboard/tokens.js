@@ -3,8 +3,7 @@
 import { operator } from '../shared/api.js';
 import { badge, empty, h, table, localTime } from '../shared/dom.js';
 import { showOnce } from './keys.js';
-import { actionButton, head } from './list.js';
-import { confirmAction } from './webhooks.js';
+import { actionButton, confirmAction, head } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */

@@ -2,9 +2,8 @@
 
 import { runBusy, form, operator, problemText } from '../shared/api.js';
 import { ask, badge, empty, facts, fill, h, table, toast, localTime, words } from '../shared/dom.js';
-import { actionButton, download, head } from './list.js';
+import { actionButton, confirmAction, download, head } from './list.js';
 import { wholeNumber } from './values.js';
-import { confirmAction } from './webhooks.js';
 import { POOL_LOW } from './home.js';
 import { fillHelp } from './wallet_help.js';
 import { refuseSecrets } from './wallet_secret.js';

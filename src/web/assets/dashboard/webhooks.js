@@ -4,40 +4,12 @@ import { field, form, operator } from '../shared/api.js';
 import { ask, badge, empty, facts, h, secretWithCopy, table, to, toast, localTime, words } from '../shared/dom.js';
 import { actionButton, confirmAction, head, tabs } from './list.js';
 import { changedFields } from './values.js';
+import { eventTypes, webhookTabs } from './webhook_pages.js';
 
-export { confirmAction } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["Endpoint"]} Endpoint */
-
-/** Tabs of the pages about webhooks. @type {[string, string][]} */
-export const webhookTabs = [
-  ['/webhooks', 'Endpoints'],
-  ['/deliveries', 'Deliveries'],
-  ['/events', 'Events'],
-  ['/signature', 'Verify signature'],
-];
-
-/** All event types. @type {Schemas["Event"]["type"][]} */
-export const eventTypes = [
-  'invoice.created',
-  'invoice.detected',
-  'invoice.confirmed',
-  'invoice.overpaid',
-  'invoice.underpaid',
-  'invoice.expired',
-  'invoice.paid_late',
-  'invoice.cancelled',
-  'invoice.failed',
-  'deposit.confirmed',
-  'payout.paid',
-  'payout.failed',
-  'refund.paid',
-  'refund.failed',
-  'account.approved',
-  'account.suspended',
-];
 
 /** @param {Context} context */
 export async function show(context) {
