@@ -3,7 +3,7 @@
 import { operator, queryText } from '../shared/api.js';
 import { badge, empty, h, money, localTime, to } from '../shared/dom.js';
 import { detail } from './invoice.js';
-import { anyOf, currencies, download, filters, head, shortId, utcRange, pagedList } from './list.js';
+import { anyCurrency, anyOf, download, filters, head, shortId, utcRange, pagedList } from './list.js';
 import { otherMatches } from './search.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -68,7 +68,7 @@ async function list(context) {
       '/invoices',
       [
         { name: 'status', label: 'Status', type: 'select', options: anyOf(statuses) },
-        { name: 'currency', label: 'Currency', type: 'select', options: currencies },
+        { name: 'currency', label: 'Currency', type: 'select', options: anyCurrency },
         { name: 'from', label: 'From (UTC)', type: 'date' },
         { name: 'to', label: 'Until (UTC)', type: 'date' },
       ],

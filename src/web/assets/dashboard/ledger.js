@@ -2,7 +2,7 @@
 
 import { field, form, operator, queryText } from '../shared/api.js';
 import { ask, empty, h, money, to, toast, localTime, words } from '../shared/dom.js';
-import { currencies, download, filters, head, operatorUrl, pagedList, retryKey, shortId, utcRange } from './list.js';
+import { anyCurrency, currencies, download, filters, head, operatorUrl, pagedList, retryKey, shortId, utcRange } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -51,7 +51,7 @@ export async function show(context) {
         ? h('button', { type: 'button', class: 'small', onclick: () => adjust(context) }, 'Correct balance…')
         : null,
     ),
-    filters('/ledger', [{ name: 'currency', label: 'Currency', type: 'select', options: currencies }]),
+    filters('/ledger', [{ name: 'currency', label: 'Currency', type: 'select', options: anyCurrency }]),
     found,
   );
 }
@@ -101,10 +101,7 @@ async function adjust(context) {
           name: 'currency',
           label: 'Currency',
           type: 'select',
-          options: [
-            ['EUR', 'EUR'],
-            ['USD', 'USD'],
-          ],
+          options: currencies,
         },
         { name: 'memo', label: 'Reason', required: true, hint: 'The account’s users can read it.' },
       ],

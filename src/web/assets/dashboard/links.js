@@ -3,7 +3,7 @@
 import { ApiError, form, operator } from '../shared/api.js';
 import { ask, badge, copyButton, empty, h, localTime, money, to, toast } from '../shared/dom.js';
 import { detail } from './link.js';
-import { head, pagedList } from './list.js';
+import { currencies, head, pagedList } from './list.js';
 import { changedFields, wholeNumber } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -111,10 +111,7 @@ function linkForm(link, submit, close, send) {
               name: 'currency',
               label: 'Currency',
               type: 'select',
-              options: /** @type {[string, string][]} */ ([
-                ['EUR', 'EUR'],
-                ['USD', 'USD'],
-              ]),
+              options: currencies,
             },
           ]),
       { name: 'description', label: 'Description', value: link?.description },

@@ -163,12 +163,14 @@ export const anyOf = (values, name = words) => [
   ...values.map((one) => /** @type {[string, string]} */ ([one, name(one)])),
 ];
 
-/** Options of a filter by currency. @type {[string, string][]} */
+/** Options of a choice of the currency. @type {[string, string][]} */
 export const currencies = [
-  ['', 'Any'],
   ['EUR', 'EUR'],
   ['USD', 'USD'],
 ];
+
+/** Options of a filter by currency. @type {[string, string][]} */
+export const anyCurrency = [['', 'Any'], ...currencies];
 
 const DAY_MS = 24 * 3600 * 1000;
 

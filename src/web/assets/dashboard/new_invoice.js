@@ -2,7 +2,7 @@
 
 import { ApiError, form, operator } from '../shared/api.js';
 import { badge, exactTime, facts, fill, h, money, secretWithCopy, to } from '../shared/dom.js';
-import { head, retryKey } from './list.js';
+import { currencies, head, retryKey } from './list.js';
 import { wholeNumber } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
@@ -28,14 +28,11 @@ export async function show(context) {
         name: 'currency',
         label: 'Currency',
         type: 'select',
-        options: [
-          ['EUR', 'EUR'],
-          ['USD', 'USD'],
-        ],
+        options: currencies,
       },
       { name: 'description', label: 'Description', hint: 'The customer sees it.' },
       { name: 'orderId', label: 'Order ID', hint: 'Your own reference. A second invoice with it is not created.' },
-      { name: 'customerEmail', label: 'Customer email', type: 'email', hint: 'Shown in your lists, exports and webhooks.' },
+      { name: 'customerEmail', label: 'Customer email', type: 'email', hint: 'Shown in your lists, exports and webhooks. Receipts go to it if you switched them on.' },
       {
         name: 'ttlSeconds',
         label: 'Payment window, in minutes',

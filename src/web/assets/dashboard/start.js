@@ -8,7 +8,7 @@ import { source } from '../shared/json.js';
 import { addAccount } from './accounts.js';
 import { stepList } from './first_steps.js';
 import { showKey } from './keys.js';
-import { head, formattedJson } from './list.js';
+import { currencies, head, formattedJson } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
@@ -197,10 +197,7 @@ function invoiceForm(context) {
         name: 'currency',
         label: 'Currency',
         type: 'select',
-        options: [
-          ['EUR', 'EUR'],
-          ['USD', 'USD'],
-        ],
+        options: currencies,
       },
     ],
     submit: 'Create invoice',
