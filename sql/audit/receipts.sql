@@ -1,4 +1,4 @@
--- Rule 4: a receipt is of an invoice of its account, with an address that came with a secret key.
+-- Rule 4: a receipt is of an invoice of its account, with an address, which no payment link takes.
 select format('receipt of invoice %s', i.id) as about,
   iif(i.account <> r.account, 'of another account', 'without an address of the payer') as found,
   'of an invoice of its account, with an address' as should

@@ -50,6 +50,15 @@ const INVOICE_LIST: Component = Component::Page {
 
 pub const OPERATIONS: [&Operation; 5] = [&CREATE, &LIST, &GET, &SELECT, &SIMULATE];
 
+/// Successful answers of an operation that creates an invoice.
+pub(in crate::api) const CREATE_ANSWERS: &[Answer] = &[
+    Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
+    Answer::ok(
+        "The existing invoice with this orderId, unchanged.",
+        &CreatedInvoiceView::COMPONENT,
+    ),
+];
+
 const CREATE: Operation = Operation {
     id: "createInvoice",
     method: "POST",
@@ -57,13 +66,7 @@ const CREATE: Operation = Operation {
     tag: Tag::Invoices,
     summary: "Creates an invoice. A known orderId answers 200 with the existing invoice.",
     body: Body::required(&CreateInvoice::COMPONENT),
-    answers: &[
-        Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
-        Answer::ok(
-            "The existing invoice with this orderId, unchanged.",
-            &CreatedInvoiceView::COMPONENT,
-        ),
-    ],
+    answers: CREATE_ANSWERS,
     refusals: &[
         RefusalCode::AmountTooLarge,
         RefusalCode::AccountNotApproved,

@@ -58,7 +58,7 @@ text_enum! {
 text_enum! {
     /// Messages about sales that a user gets.
     pub enum SalesMail {
-        /// None.
+        /// No messages.
         Off = "off",
         /// One for each sale.
         Each = "each",

@@ -64,7 +64,7 @@ impl SmtpConnection {
             }
             expect(stream.ask(Starttls)?)?;
             stream = stream.upgrade(settings)?;
-            // What the server said before TLS is not trusted.
+            // The offers from before TLS are not trusted.
             server = greet(&mut stream, &hello)?;
         }
         if let Some((user, password)) = settings.login() {

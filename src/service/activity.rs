@@ -329,6 +329,7 @@ mod tests {
         (0..10_000).for_each(|_| activity.add(call_with_body_size(10)));
         assert_eq!(activity.number_before_oldest(), 10_300 - 512);
     }
+
     #[test]
     fn new_run_is_told_before_its_entries() {
         let activity = Activity::default();

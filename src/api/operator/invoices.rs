@@ -1,5 +1,6 @@
 //! Invoices of an account, for users of the dashboard: `/dashboard/api/accounts/{account}/invoices`.
 
+use crate::api::invoices::CREATE_ANSWERS;
 use crate::api::operation::{Answer, Body, Context, Job, Operation, OperationFn, Outcome, PLAIN};
 use crate::api::params::{BEFORE, CURRENCY, FROM, MODE, TO};
 use crate::api::query::{Param, ParamKind};
@@ -7,9 +8,7 @@ use crate::api::tag::Tag;
 use crate::domain::fields::{Component, Schema};
 use crate::domain::invoice::draft::CreateInvoice;
 use crate::domain::refusal::RefusalCode;
-use crate::domain::render::{
-    CreatedInvoiceView, InvoiceDetailView, InvoiceView, TimelineEntryView,
-};
+use crate::domain::render::{InvoiceDetailView, InvoiceView, TimelineEntryView};
 use crate::domain::status::InvoiceStatus;
 use crate::service::operator::invoices::InvoiceSearch;
 use crate::service::{Error, Member};
@@ -116,13 +115,7 @@ const CREATE: Operation = Operation {
     summary: "Creates an invoice by hand, by the rules of createInvoice. A known orderId answers 200 with the existing invoice.",
     query: &[MODE],
     body: Body::required(&CreateInvoice::COMPONENT),
-    answers: &[
-        Answer::created("The invoice was created.", &CreatedInvoiceView::COMPONENT),
-        Answer::ok(
-            "The existing invoice with this orderId, unchanged.",
-            &CreatedInvoiceView::COMPONENT,
-        ),
-    ],
+    answers: CREATE_ANSWERS,
     refusals: &[
         RefusalCode::AmountTooLarge,
         RefusalCode::AccountNotApproved,

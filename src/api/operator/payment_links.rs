@@ -202,8 +202,7 @@ fn set_picture(context: &Context<'_>, member: &Member) -> Result<Job, Error> {
     let picture = Picture::read(context.body);
     let (now, actor, id) = (context.now, member.actor(), context.second_param().to_owned());
     Job::write(move |service, tx| {
-        owned_link(tx, &scope, &id)?;
-        let link = service.set_link_picture(tx, now, (&scope, &actor), &id, &picture?)?;
+        let link = service.set_link_picture(tx, now, (&scope, &actor), &id, picture)?;
         Ok(Outcome::resource(link))
     })
 }

@@ -18,7 +18,7 @@ const PATIENCE_MS: i64 = 5 * MINUTE_MS;
 pub const ENDPOINT_FAILS_MS: i64 = HOUR_MS;
 
 text_enum! {
-    /// What an alarm or a waiting task is about.
+    /// Subject of an alarm or of a waiting task.
     pub enum AlarmKind {
         /// Payouts wait for approval.
         PayoutsToApprove = "payouts_to_approve",
@@ -52,27 +52,13 @@ text_enum! {
 impl AlarmKind {
     /// Returns the kind of the messages.
     pub const fn mail_kind(self) -> MailKind {
-        match self {
-            AlarmKind::PayoutsToApprove
-            | AlarmKind::RefundsToApprove
-            | AlarmKind::TransfersToReview
-            | AlarmKind::TransfersUnknown
-            | AlarmKind::TransfersWithoutSigner
-            | AlarmKind::UnmatchedPayments
-            | AlarmKind::AccountsPending
-            | AlarmKind::ServersWaiting
-            | AlarmKind::ServersUnknown => MailKind::Task,
-            AlarmKind::Endpoint | AlarmKind::Chain | AlarmKind::Certificate | AlarmKind::Rates => {
-                MailKind::Alarm
-            }
-        }
+        self.message_rule().0
     }
 
-    /// Returns the time for which it must last before it is told, in milliseconds. An endpoint has failed for an hour
-    /// already, and a certificate for a day.
-    const fn patience_ms(self) -> i64 {
+    /// Returns the kind of the messages, and the time for which the subject must last before it is told, in
+    /// milliseconds. An endpoint has failed for an hour already, and a certificate for a day.
+    const fn message_rule(self) -> (MailKind, i64) {
         match self {
-            AlarmKind::Endpoint | AlarmKind::Certificate => 0,
             AlarmKind::PayoutsToApprove
             | AlarmKind::RefundsToApprove
             | AlarmKind::TransfersToReview
@@ -81,9 +67,9 @@ impl AlarmKind {
             | AlarmKind::UnmatchedPayments
             | AlarmKind::AccountsPending
             | AlarmKind::ServersWaiting
-            | AlarmKind::ServersUnknown
-            | AlarmKind::Chain
-            | AlarmKind::Rates => PATIENCE_MS,
+            | AlarmKind::ServersUnknown => (MailKind::Task, PATIENCE_MS),
+            AlarmKind::Chain | AlarmKind::Rates => (MailKind::Alarm, PATIENCE_MS),
+            AlarmKind::Endpoint | AlarmKind::Certificate => (MailKind::Alarm, 0),
         }
     }
 }
@@ -91,7 +77,7 @@ impl AlarmKind {
 /// Something that is wrong or waits now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlarmCondition {
-    /// What it is about.
+    /// Subject of the alarm.
     pub kind: AlarmKind,
     /// Id of the object, or an empty text if there is only one.
     pub object: String,
@@ -117,7 +103,7 @@ impl AlarmCondition {
 pub struct AlarmState {
     /// Name of the alarm.
     pub name: String,
-    /// What it is about.
+    /// Subject of the alarm.
     pub kind: AlarmKind,
     /// `seq` of the account that it concerns; `None` for the service.
     pub account: Option<i64>,
@@ -190,9 +176,10 @@ fn continued(
     condition: &AlarmCondition,
     now: Time,
 ) -> (AlarmState, Option<AlarmNews>) {
+    let (_, patience_ms) = condition.kind.message_rule();
     let news = match (state.is_told, state.told_at) {
         (_, Some(at)) if is_within(at, REPEAT_MS, now) => None,
-        (false, _) if is_within(state.since, condition.kind.patience_ms(), now) => None,
+        (false, _) if is_within(state.since, patience_ms, now) => None,
         (false, _) => Some(AlarmNews::Begins),
         (true, _) if condition.count > state.told_count => Some(AlarmNews::Grows),
         (true, Some(at)) if is_within(at, REMINDER_MS, now) => None,

@@ -40,7 +40,7 @@ pub enum MailOutcome {
     Unknown(String),
 }
 
-/// What follows from an attempt.
+/// State of a message after an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MailProgress {
     /// New state of the message.
@@ -56,7 +56,7 @@ pub struct MailProgress {
 }
 
 impl MailProgress {
-    /// Returns what follows from the outcome of an attempt. `attempts` and `doubts` are the numbers before it.
+    /// Returns the state of a message after an attempt. `attempts` and `doubts` are the numbers before it.
     pub fn after(outcome: MailOutcome, attempts: u32, doubts: u32, now: Time) -> MailProgress {
         let attempts = attempts.saturating_add(1);
         let end = |state, doubts, problem| MailProgress {

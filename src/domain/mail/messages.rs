@@ -132,7 +132,7 @@ pub fn day_summary(day: &str, sales: &[DaySales], dashboard_url: &str) -> MailTe
 /// An alarm for a message.
 #[derive(Clone, Copy, Debug)]
 pub struct AlarmFacts<'a> {
-    /// What it is about.
+    /// Kind of the alarm.
     pub kind: AlarmKind,
     /// Short name, for example the URL of an endpoint.
     pub about: &'a str,

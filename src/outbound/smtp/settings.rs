@@ -26,7 +26,7 @@ pub const TIMEOUT_MS: u64 = 60_000;
 /// Protection of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Security {
-    /// None, for loopback.
+    /// Without TLS, which only loopback may use.
     Plain,
     /// TLS after STARTTLS, which the server must offer.
     StartTls,

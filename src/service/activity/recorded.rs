@@ -1,4 +1,4 @@
-//! What the activity of a sandbox keeps of a delivery attempt, an e-mail, and a body.
+//! Records of delivery attempts, e-mails and bodies in the activity of a sandbox.
 
 use crate::domain::language::Language;
 use crate::domain::mail::{MailKind, MailText};

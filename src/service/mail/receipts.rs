@@ -1,7 +1,7 @@
-//! Receipts for payers: once for an invoice, in the payer's language, to the address that the shop's server gave.
+//! Receipts for payers: once for an invoice, in the payer's language, to the address that the shop gave.
 //!
-//! Invariant: only an invoice that counts as paid gets a receipt, and only if its address came with a secret key. An
-//! invoice from a payment link has no address.
+//! Invariant: only an invoice that counts as paid gets a receipt, and only if its address came with a secret key or from
+//! a signed-in user. An invoice from a payment link has no address.
 
 use super::{Error, OutgoingMail, Service};
 use crate::domain::invoice::Invoice;

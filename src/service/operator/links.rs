@@ -63,16 +63,18 @@ impl Service {
     /// Stores the picture of a link. An earlier picture is replaced.
     ///
     /// # Errors
-    /// `not_found` if the link does not belong to the caller. `invalid_request` if the account has too many pictures.
+    /// `not_found` if the link does not belong to the caller. Then the error of the picture. `invalid_request` if the
+    /// account has too many pictures.
     pub fn set_link_picture(
         &self,
         tx: &Tx<'_>,
         now: Time,
         (scope, actor): (&Scope, &str),
         id: &str,
-        picture: &Picture,
+        picture: Result<Picture, Refusal>,
     ) -> Result<Json, Error> {
         let mut link = owned_link(tx, scope, id)?;
+        let picture = picture?;
         if link.picture.is_none()
             && payment_links::count_pictures(tx, link.account)? >= PICTURES_MAX
         {
@@ -82,7 +84,7 @@ impl Service {
             return Err(Refusal::new(RefusalCode::InvalidRequest, message).into());
         }
         let info = picture.info();
-        payment_links::put_picture(tx, link.seq, &info, picture)?;
+        payment_links::put_picture(tx, link.seq, &info, &picture)?;
         let detail = json!({ "hash": info.hash, "format": picture.format });
         record(tx, now, actor, "payment_link.set_picture", &link, &detail)?;
         link.picture = Some(info);

@@ -1,4 +1,4 @@
-//! What a text names besides invoices.
+//! Searches for objects other than invoices by their exact text.
 
 use crate::support::TEST;
 use crate::support::operator_interface::OperatorInterface;

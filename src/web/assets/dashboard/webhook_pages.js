@@ -1,4 +1,4 @@
-// What the pages about webhooks share: their tabs, the event types, and the values to verify next.
+// Shared by the pages about webhooks: their tabs, the event types, and the values to verify next.
 
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 
