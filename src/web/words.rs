@@ -158,6 +158,15 @@ mod tests {
     }
 
     #[test]
+    fn french_punctuation_never_starts_a_line() {
+        for (name, text) in file_texts(Language::French) {
+            for mark in [" :", " ;", " ?", " !", " »", "« "] {
+                assert!(!text.contains(mark), "{name} has a plain space in “{mark}”: {text}");
+            }
+        }
+    }
+
+    #[test]
     fn inserted_values_are_not_searched_for_fields() {
         let values = [("a", "{b}"), ("b", "x")];
         assert_eq!(fill("{a} and {b}{c}.", &values), "{b} and x.");
