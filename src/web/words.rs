@@ -111,6 +111,9 @@ pub fn fill(text: &str, values: &[(&str, &str)]) -> String {
 mod tests {
     use super::{Words, fill};
     use crate::domain::language::Language;
+    use crate::domain::mail::receipt::{ReceiptFacts, receipt};
+    use crate::domain::money::{Cents, Currency};
+    use crate::domain::time::Time;
 
     /// Returns the names of the fields in a text, in alphabetical order.
     fn field_names(text: &str) -> Vec<&str> {
@@ -154,6 +157,29 @@ mod tests {
             assert!(words.tag.starts_with(language.as_str()), "{language}");
             assert!(matches!(words.direction, "ltr" | "rtl"), "{language}");
             assert!(matches!(words.decimal, "." | ","), "{language}");
+        }
+    }
+
+    #[test]
+    fn emailed_receipt_uses_the_words_of_the_page() {
+        let facts = ReceiptFacts {
+            shop: "Shop",
+            amount: Cents(2000),
+            currency: Currency::Eur,
+            received: None,
+            paid_at: Time(0),
+            order_id: None,
+            description: None,
+            invoice_id: "i",
+            url: "https://pay.example/checkout/i",
+        };
+        for language in Language::ALL {
+            let words = Words::for_language(*language);
+            let body = receipt(&facts, *language).body;
+            assert!(body.starts_with(words.paid_note), "{language}: {body}");
+            for name in [words.date, words.invoice, words.amount] {
+                assert!(body.lines().any(|line| line.starts_with(name)), "{language}: {name}");
+            }
         }
     }
 

@@ -73,7 +73,7 @@ pub fn receipt(facts: &ReceiptFacts<'_>, language: Language) -> MailText {
     let mut lines = vec![words.thanks.to_owned(), String::new()];
     let shown = rows.into_iter().filter_map(|(name, value)| Some((name, value?)));
     let shown = shown.filter(|(_, value)| !value.is_empty());
-    lines.extend(shown.map(|(name, value)| format!("{name}{} {value}", words.colon)));
+    lines.extend(shown.map(|(name, value)| format!("{name}{}{value}", words.colon)));
     lines.extend([String::new(), words.page.to_owned(), facts.url.to_owned(), String::new()]);
     lines.push(words.footer.to_owned());
     let subject = words.subject.replace("{amount}", &price.0).replace("{shop}", &shop);
@@ -121,6 +121,8 @@ mod tests {
         let german = receipt(&facts("Corner Shop", "Two tickets"), Language::German);
         assert_eq!(german.subject, "Beleg von Corner Shop: 20,00 EUR");
         assert!(german.body.contains("20,00 EUR (0,25 LTC)"), "{}", german.body);
+        let chinese = receipt(&facts("Corner Shop", "Two tickets"), Language::Chinese);
+        assert!(chinese.body.contains("商店：Corner Shop\n"), "{}", chinese.body);
         let mut bodies: Vec<String> = Language::ALL
             .iter()
             .map(|language| receipt(&facts("Corner Shop", "Two tickets"), *language))

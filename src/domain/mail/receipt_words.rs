@@ -8,7 +8,7 @@ pub(super) struct ReceiptWords {
     pub(super) subject: &'static str,
     /// Decimal separator.
     pub(super) decimal: &'static str,
-    /// Text between a name and its value.
+    /// Text between a name and its value, with the space after it where the language has one.
     pub(super) colon: &'static str,
     pub(super) thanks: &'static str,
     pub(super) shop: &'static str,
@@ -45,7 +45,7 @@ impl ReceiptWords {
 const ENGLISH: ReceiptWords = ReceiptWords {
     subject: "Receipt from {shop}: {amount}",
     decimal: ".",
-    colon: ":",
+    colon: ": ",
     thanks: "Your payment has arrived. Thank you.",
     shop: "Shop",
     amount: "Amount",
@@ -60,7 +60,7 @@ const ENGLISH: ReceiptWords = ReceiptWords {
 const GERMAN: ReceiptWords = ReceiptWords {
     subject: "Beleg von {shop}: {amount}",
     decimal: ",",
-    colon: ":",
+    colon: ": ",
     thanks: "Ihre Zahlung ist eingegangen. Vielen Dank.",
     shop: "Shop",
     amount: "Betrag",
@@ -75,7 +75,7 @@ const GERMAN: ReceiptWords = ReceiptWords {
 const FRENCH: ReceiptWords = ReceiptWords {
     subject: "Reçu de {shop} : {amount}",
     decimal: ",",
-    colon: " :",
+    colon: " : ",
     thanks: "Votre paiement est arrivé. Merci.",
     shop: "Boutique",
     amount: "Montant",
@@ -90,7 +90,7 @@ const FRENCH: ReceiptWords = ReceiptWords {
 const SPANISH: ReceiptWords = ReceiptWords {
     subject: "Recibo de {shop}: {amount}",
     decimal: ",",
-    colon: ":",
+    colon: ": ",
     thanks: "Su pago ha llegado. Gracias.",
     shop: "Tienda",
     amount: "Importe",
@@ -105,38 +105,38 @@ const SPANISH: ReceiptWords = ReceiptWords {
 const ITALIAN: ReceiptWords = ReceiptWords {
     subject: "Ricevuta di {shop}: {amount}",
     decimal: ",",
-    colon: ":",
+    colon: ": ",
     thanks: "Il pagamento è arrivato. Grazie.",
     shop: "Negozio",
     amount: "Importo",
     date: "Data",
     order: "Ordine",
     description: "Descrizione",
-    invoice: "Numero della fattura",
-    page: "La ricevuta, da vedere o stampare:",
-    footer: "Questo messaggio è stato inviato automaticamente. Per domande sull’ordine si rivolga al negozio.",
+    invoice: "Numero di fattura",
+    page: "La tua ricevuta, da visualizzare o stampare:",
+    footer: "Questo messaggio è stato inviato automaticamente. Per domande sull’ordine rivolgiti al negozio.",
 };
 
 const PORTUGUESE: ReceiptWords = ReceiptWords {
     subject: "Recibo de {shop}: {amount}",
     decimal: ",",
-    colon: ":",
+    colon: ": ",
     thanks: "O seu pagamento chegou. Obrigado.",
     shop: "Loja",
     amount: "Valor",
     date: "Data",
-    order: "Pedido",
+    order: "Encomenda",
     description: "Descrição",
     invoice: "Número da fatura",
     page: "O seu recibo, para ver ou imprimir:",
-    footer: "Esta mensagem foi enviada automaticamente. Se tiver dúvidas sobre o seu pedido, fale com a loja.",
+    footer: "Esta mensagem foi enviada automaticamente. Se tiver dúvidas sobre a sua encomenda, contacte a loja.",
 };
 
 const DUTCH: ReceiptWords = ReceiptWords {
     subject: "Betaalbewijs van {shop}: {amount}",
     decimal: ",",
-    colon: ":",
-    thanks: "Uw betaling is binnengekomen. Dank u wel.",
+    colon: ": ",
+    thanks: "Uw betaling is ontvangen. Dank u wel.",
     shop: "Winkel",
     amount: "Bedrag",
     date: "Datum",
@@ -144,29 +144,29 @@ const DUTCH: ReceiptWords = ReceiptWords {
     description: "Omschrijving",
     invoice: "Factuurnummer",
     page: "Uw betaalbewijs om te bekijken of af te drukken:",
-    footer: "Dit bericht is automatisch verstuurd. Hebt u een vraag over uw bestelling, vraag het dan de winkel.",
+    footer: "Dit bericht is automatisch verstuurd. Hebt u een vraag over uw bestelling? Neem dan contact op met de winkel.",
 };
 
 const POLISH: ReceiptWords = ReceiptWords {
     subject: "Potwierdzenie płatności od {shop}: {amount}",
     decimal: ",",
-    colon: ":",
-    thanks: "Twoja płatność dotarła. Dziękujemy.",
+    colon: ": ",
+    thanks: "Płatność dotarła. Dziękujemy.",
     shop: "Sklep",
     amount: "Kwota",
     date: "Data",
     order: "Zamówienie",
     description: "Opis",
     invoice: "Numer faktury",
-    page: "Potwierdzenie do obejrzenia lub wydrukowania:",
-    footer: "Ta wiadomość została wysłana automatycznie. Z pytaniami o zamówienie zwróć się do sklepu.",
+    page: "Potwierdzenie do wyświetlenia lub wydruku:",
+    footer: "Ta wiadomość została wysłana automatycznie. W razie pytań o zamówienie skontaktuj się ze sklepem.",
 };
 
 const TURKISH: ReceiptWords = ReceiptWords {
     subject: "{shop} makbuzu: {amount}",
     decimal: ",",
-    colon: ":",
-    thanks: "Ödemeniz ulaştı. Teşekkür ederiz.",
+    colon: ": ",
+    thanks: "Ödemeniz alındı. Teşekkür ederiz.",
     shop: "Mağaza",
     amount: "Tutar",
     date: "Tarih",
@@ -178,9 +178,9 @@ const TURKISH: ReceiptWords = ReceiptWords {
 };
 
 const JAPANESE: ReceiptWords = ReceiptWords {
-    subject: "{shop} からの領収書: {amount}",
+    subject: "{shop} からの領収書：{amount}",
     decimal: ".",
-    colon: ":",
+    colon: "：",
     thanks: "お支払いを確認しました。ありがとうございます。",
     shop: "ショップ",
     amount: "金額",
@@ -188,7 +188,7 @@ const JAPANESE: ReceiptWords = ReceiptWords {
     order: "注文",
     description: "内容",
     invoice: "請求書番号",
-    page: "領収書の表示と印刷はこちら:",
+    page: "領収書の表示と印刷はこちら：",
     footer: "このメッセージは自動的に送信されました。ご注文についてのご質問は、ショップにお問い合わせください。",
 };
 
@@ -210,7 +210,7 @@ const CHINESE: ReceiptWords = ReceiptWords {
 const ARABIC: ReceiptWords = ReceiptWords {
     subject: "إيصال من {shop}: {amount}",
     decimal: ".",
-    colon: ":",
+    colon: ": ",
     thanks: "وصلت دفعتك. شكرًا لك.",
     shop: "المتجر",
     amount: "المبلغ",
