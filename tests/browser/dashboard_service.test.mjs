@@ -310,9 +310,9 @@ test('maintenance and coin switches explain their effect first', async () => {
   await page.getByRole('button', { name: 'End maintenance' }).click();
   await page.getByRole('button', { name: 'Start maintenance…' }).waitFor();
   await goTo(page, '/coins');
-  await page.getByRole('row', { name: /Dogecoin/ }).getByRole('button', { name: 'Confirmations…' }).click();
-  await page.getByLabel('One rule a line').fill('100: 1\n3');
-  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('row', { name: /Dogecoin/ }).getByRole('button', { name: 'Set confirmations…' }).click();
+  await page.getByLabel('Rules, one on each line').fill('100: 1\n3');
+  await page.getByRole('button', { name: 'Save confirmations' }).click();
   await page.getByText('1 below 100').waitFor();
   await checkPageInAllModes(page, 'coins');
   await goTo(page, '/audit');

@@ -216,7 +216,7 @@ test('Run a payment plays a payment with its confirmations and webhooks', async 
   await page.locator('.steps.run').getByText('1 of 3 confirmations').waitFor();
   const [checkout] = await Promise.all([
     page.context().waitForEvent('page'),
-    page.getByRole('link', { name: 'Open its checkout' }).click(),
+    page.getByRole('link', { name: 'Open checkout' }).click(),
   ]);
   await checkout.getByText(/1 of 3/).waitFor();
   // A hidden page would wait for its turn.

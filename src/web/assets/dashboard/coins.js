@@ -22,9 +22,9 @@ export async function show(context) {
     if (
       one.enabled &&
       !(await confirmAction(
-        `Switch ${one.name} off?`,
-        'Nobody is offered it any more. What was quoted stays payable.',
-        'Switch it off',
+        `Turn off ${one.name}?`,
+        'Customers can no longer choose it. Existing quotes stay payable.',
+        'Turn off coin',
       ))
     )
       return false;
@@ -33,7 +33,7 @@ export async function show(context) {
   return h(
     'div',
     { class: 'page' },
-    head('Coins', 'What customers may pay in, what one costs in live mode, and how deep payments have to lie.'),
+    head('Coins', 'Coins that customers can pay with: rate in live mode, required confirmations and network fee.'),
     table(
       'Coins',
       [
@@ -43,12 +43,12 @@ export async function show(context) {
             h('div', null, one.name, h('div', { class: 'quiet' }, `${one.asset} on ${words(one.chain)}`)),
         },
         {
-          name: 'Is',
+          name: 'Status',
           cell: (one) =>
             one.enabled ? badge('on', 'good') : h('span', null, badge('off'), ' since ', localTime(one.offSince)),
         },
         {
-          name: 'Costs',
+          name: 'Rate',
           cell: (one) =>
             !(told.needed || isFixed(told)) || costs(one).length === 0
               ? 'Not needed'
@@ -77,7 +77,7 @@ export async function show(context) {
                   class: 'small',
                   onclick: () => depth(context, one, settings.confirmations[one.asset]),
                 },
-                'Confirmations…',
+                'Set confirmations…',
               ),
               h(
                 'button',
@@ -86,12 +86,12 @@ export async function show(context) {
                   class: 'small',
                   onclick: () => setNetworkFee(context, one, settings.networkFees[one.asset]),
                 },
-                'Network fee…',
+                'Set network fee…',
               ),
               actionButton(
                 context,
-                one.enabled ? 'Switch off…' : 'Switch on',
-                one.enabled ? 'It is off.' : 'It is on.',
+                one.enabled ? 'Turn off coin…' : 'Turn on coin',
+                one.enabled ? 'Coin turned off.' : 'Coin turned on.',
                 () => switched(one),
                 one.enabled ? 'small danger' : 'small',
               ),
@@ -129,7 +129,7 @@ function tiers(list) {
 /** @param {Coin} coin @param {Schemas["NetworkFee"] | undefined} fee */
 function networkFee(coin, fee) {
   if (!fee) return '–';
-  const from = fee.source === 'setting' ? 'set' : 'built in';
+  const from = fee.source === 'setting' ? 'set' : 'default';
   return h('div', null, money(fee.amount, coin.symbol), h('div', { class: 'quiet' }, from));
 }
 
@@ -139,8 +139,7 @@ async function setNetworkFee(context, coin, now) {
     h(
       'p',
       null,
-      'What sending a payout or a refund costs where the chain’s node tells no estimate. It is taken out of what is ' +
-        'sent.',
+      'Fee of a payout or a refund when the node of the chain gives no estimate. It is deducted from the amount sent.',
     ),
     form({
       fields: [
@@ -149,10 +148,10 @@ async function setNetworkFee(context, coin, now) {
           label: `Network fee in ${coin.symbol}`,
           inputmode: 'decimal',
           value: now?.source === 'setting' ? now.amount : '',
-          hint: 'In whole coins, like 0.0002. Empty: the built-in fee.',
+          hint: 'For example 0.0002. Empty: the default fee.',
         },
       ],
-      submit: 'Save',
+      submit: 'Save network fee',
       cancel: () => close(false),
       send: async (values) => {
         await operator('PUT', 'settings', { networkFees: { [coin.asset]: values.networkFees || null } });
@@ -161,25 +160,29 @@ async function setNetworkFee(context, coin, now) {
     }),
   ]);
   if (!made) return;
-  toast('The network fee is saved.');
+  toast('Network fee saved.');
   await context.reload();
 }
 
 /** @param {Schemas["Rates"]} told */
 function sources(told) {
-  if (isFixed(told)) return h('p', { class: 'quiet' }, 'Rates are fixed in a sandbox. No source of rates is asked.');
+  if (isFixed(told)) return h('p', { class: 'quiet' }, 'Rates are fixed in a sandbox. No rate source is used.');
   if (told.sources.length === 0)
-    return h('p', { class: 'quiet' }, 'No source of rates is asked: none is set, or none is needed.');
+    return h(
+      'p',
+      { class: 'quiet' },
+      'No rate sources in use yet. Coffer requests rates once there is a live key or a live payment link.',
+    );
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'sources' },
-    h('h2', { id: 'sources' }, 'Where rates come from'),
+    h('h2', { id: 'sources' }, 'Rate sources'),
     table(
-      'Sources of rates',
+      'Rate sources',
       [
         { name: 'Source', cell: (one) => words(one.source) },
-        { name: 'Asked', cell: (one) => localTime(one.triedAt) },
-        { name: 'Told', cell: (one) => localTime(one.toldAt) },
+        { name: 'Last request', cell: (one) => localTime(one.triedAt) },
+        { name: 'Last rate', cell: (one) => localTime(one.toldAt) },
         { name: 'Problem', cell: (one) => one.problem ?? 'None' },
       ],
       told.sources,
@@ -196,23 +199,23 @@ async function depth(context, coin, now) {
     h(
       'p',
       null,
-      'How many confirmations a payment needs before it counts. Fewer is faster; what a chain takes back after that ' +
-        'is your loss.',
+      'Confirmations that a payment needs before it counts as paid. With fewer, customers wait less. If a ' +
+        'reorg removes the payment after that, the loss is yours.',
     ),
     form({
       fields: [
         {
           name: 'confirmations',
-          label: 'One rule a line',
+          label: 'Rules, one on each line',
           type: 'textarea',
           rows: 4,
           value: text,
           hint:
-            'Like “100: 1” for what is worth less than 100 in its invoice’s currency, then “3” for the rest; ' +
-            '“final” where the chain has that. Empty: its chain’s own.',
+            'For example “100: 1” for payments worth less than 100 in the currency of their invoice, then “3” for ' +
+            'all others. “final” waits until the block is final, on chains that have this. Empty: the default.',
         },
       ],
-      submit: 'Save',
+      submit: 'Save confirmations',
       cancel: () => close(false),
       send: async (values) => {
         const rules = values.confirmations
@@ -230,6 +233,6 @@ async function depth(context, coin, now) {
     }),
   ]);
   if (!made) return;
-  toast('The confirmations are saved.');
+  toast('Confirmations saved.');
   await context.reload();
 }

@@ -232,7 +232,7 @@ async function result(context, invoice) {
     h(
       'p',
       null,
-      'Your shop receives this webhook. Deliver when it says paid, not because a customer came back.',
+      'Your shop receives this webhook. Deliver when the webhook says paid, not when the customer returns.',
     ),
     paid
       ? h(

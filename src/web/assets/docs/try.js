@@ -69,12 +69,12 @@ function form(article, method, path, key) {
     },
     fields.length > 0 && h('div', { class: 'parameters' }, fields),
     area && h('div', { class: 'field' }, h('label', { for: id }, 'Body'), area),
-    key === 'session' && h('p', { class: 'hint' }, 'For this somebody has to be signed in: try “signIn” first.'),
+    key === 'session' && h('p', { class: 'hint' }, 'This call needs a signed-in user: try “signIn” first.'),
     h(
       'div',
       { class: 'row' },
       h('button', { class: 'primary' }, `Send ${method}`),
-      h('span', { class: 'hint' }, 'This is done in your sandbox.'),
+      h('span', { class: 'hint' }, 'The call goes to your sandbox.'),
     ),
     answer,
   );
@@ -91,7 +91,7 @@ function form(article, method, path, key) {
     }
     const url = new URL(target, root);
     url.search = query.toString();
-    fill(answer, h('p', { class: 'quiet' }, 'Sent. Waiting for the answer…'));
+    fill(answer, h('p', { class: 'quiet' }, 'Sent. Waiting for the response…'));
     try {
       const began = performance.now();
       const response = await fetch(url, { method, headers: sent, body: area ? area.value : undefined });
@@ -108,7 +108,7 @@ function form(article, method, path, key) {
           h('span', { class: 'quiet' }, `${ms} ms, ${response.headers.get('x-request-id') ?? ''}`),
         ),
         text === ''
-          ? h('p', { class: 'quiet' }, 'The answer has no body.')
+          ? h('p', { class: 'quiet' }, 'The response has no body.')
           : h('pre', { tabindex: '0' }, type.startsWith('application/json') ? formatJson(text) : text),
       );
     } catch (error) {

@@ -26,7 +26,7 @@ const names = /** @type {const} */ (['Invoice created', 'Coin picked', 'Payment 
  */
 export function payments(changed) {
   const button = h('button', { type: 'button', class: 'primary', onclick: () => runDisabled(button, play) }, 'Run a payment');
-  const link = h('a', { target: '_blank', rel: 'noopener', hidden: true }, 'Open its checkout');
+  const link = h('a', { target: '_blank', rel: 'noopener', hidden: true }, 'Open checkout');
   const steps = h('ol', { class: 'steps run' });
   const said = h('p', { class: 'visually-hidden', role: 'status' });
   const element = h('div', { class: 'stack' }, h('div', { class: 'row' }, button, link), steps, said);
