@@ -48,7 +48,7 @@ const INVOICE_LIST: Component = Component::Page {
     before: &Schema::UUID,
 };
 
-pub const OPERATIONS: [&Operation; 5] = [&CREATE, &LIST, &GET, &SELECT, &SIMULATE];
+pub const OPERATIONS: [&Operation; 6] = [&CREATE, &LIST, &GET, &SELECT, &CANCEL, &SIMULATE];
 
 /// Successful answers of an operation that creates an invoice.
 pub(in crate::api) const CREATE_ANSWERS: &[Answer] = &[
@@ -135,6 +135,19 @@ const SELECT: Operation = Operation {
     ..PLAIN
 };
 
+const CANCEL: Operation = Operation {
+    id: "cancelInvoice",
+    method: "POST",
+    path: "/v1/invoices/{id}/cancel",
+    tag: Tag::Invoices,
+    summary: "Cancels an open invoice without payments.",
+    answers: &[Answer::ok("The cancelled invoice.", &InvoiceView::COMPONENT)],
+    refusals: &[RefusalCode::InvoiceNotCancellable, RefusalCode::IdempotencyConflict],
+    is_idempotent: true,
+    run: OperationFn::Secret(cancel),
+    ..PLAIN
+};
+
 const SIMULATE: Operation = Operation {
     id: "simulatePayment",
     method: "POST",
@@ -182,6 +195,16 @@ fn select_coin(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error
     Job::wait(async move {
         let invoice = service.select_coin(now, &caller, &id, asset).await?;
         Ok(Outcome::resource(invoice))
+    })
+}
+
+fn cancel(context: &Context<'_>, caller: &Arc<Caller>) -> Result<Job, Error> {
+    let (id, client_key) = (context.uuid("invoice")?, context.idempotency_key.clone()?);
+    let (service, caller, now) = (Arc::clone(context.service), Arc::clone(caller), context.now);
+    Job::wait(async move {
+        let actor = format!("key {}", caller.key_id());
+        let cancelled = service.cancel_invoice(now, &caller, actor, id, client_key);
+        cancelled.await.map(Outcome::from_create)
     })
 }
 

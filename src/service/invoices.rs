@@ -9,6 +9,7 @@ mod create;
 pub(in crate::service) use create::{check_may_create, new_invoice};
 
 use super::cache::Generation;
+use super::idempotency::{CreateOutcome, IdempotencySlot, run_once};
 use super::page;
 use super::settle::{SettleCause, invoice_status_time};
 use super::{Error, Json, Scope, Service};
@@ -19,6 +20,7 @@ use crate::domain::status::InvoiceStatus;
 use crate::domain::time::Time;
 use crate::domain::{id, render};
 use crate::store::{PageBounds, Reader, Tx, chains, invoices, payments};
+use serde_json::Map;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
@@ -139,12 +141,48 @@ impl Service {
         Ok(Some(rendered))
     }
 
+    /// Cancels an invoice of the caller, or returns the answer that is stored under this Idempotency-Key.
+    ///
+    /// `actor` is the name of the caller in the audit log.
+    ///
+    /// # Errors
+    ///
+    /// `not_found`, `invoice_not_cancellable`, and `idempotency_conflict` if the key was used for another invoice.
+    pub async fn cancel_invoice(
+        self: &Arc<Self>,
+        now: Time,
+        scope: &Scope,
+        actor: String,
+        id: String,
+        client_key: Option<String>,
+    ) -> Result<(CreateOutcome, String), Error> {
+        let scope = *scope;
+        let slot = client_key.map(|client_key| IdempotencySlot {
+            account: scope.account(),
+            mode: scope.mode(),
+            route: "cancelInvoice",
+            client_key,
+        });
+        let request = Map::from_iter([("id".to_owned(), id.as_str().into())]);
+        self.write(move |service, tx| {
+            run_once(tx, now, slot.as_ref(), &request, || {
+                let cancelled = service.cancel_owned_invoice(tx, now, &scope, &actor, &id)?;
+                Ok((CreateOutcome::Existing, cancelled.get().to_owned()))
+            })
+        })
+        .await
+    }
+
     /// Cancels an invoice of any account, for the sandbox.
     ///
     /// # Errors
     ///
     /// `not_found`, `invoice_not_cancellable`.
-    pub async fn cancel_invoice(self: &Arc<Self>, now: Time, id: &str) -> Result<Json, Error> {
+    pub async fn cancel_sandbox_invoice(
+        self: &Arc<Self>,
+        now: Time,
+        id: &str,
+    ) -> Result<Json, Error> {
         let id = id.to_owned();
         self.write(move |service, tx| {
             let invoice = invoices::by_id(tx, &id)?.ok_or_else(|| Refusal::not_found("invoice"))?;

@@ -95,7 +95,7 @@ const GET_TIMELINE: Operation = Operation {
 };
 
 const CANCEL: Operation = Operation {
-    id: "cancelInvoice",
+    id: "cancelAccountInvoice",
     method: "POST",
     path: "/dashboard/api/accounts/{account}/invoices/{id}/cancel",
     tag: Tag::OperatorInvoices,

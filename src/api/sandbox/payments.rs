@@ -104,7 +104,7 @@ fn cancel_invoice(context: &Context<'_>) -> Result<Job, Error> {
     let (service, now) = (Arc::clone(context.service), context.now);
     let id = context.uuid("invoice")?;
     Job::wait(async move {
-        let cancelled = service.cancel_invoice(now, &id).await;
+        let cancelled = service.cancel_sandbox_invoice(now, &id).await;
         cancelled.map(Outcome::resource)
     })
 }

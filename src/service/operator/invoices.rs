@@ -194,7 +194,7 @@ impl Service {
         })
     }
 
-    /// Cancels an invoice for a signed-in user.
+    /// Cancels an invoice, and records the cancellation in the audit log.
     ///
     /// # Errors
     /// `not_found`, `invoice_not_cancellable`.

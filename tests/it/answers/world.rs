@@ -171,7 +171,11 @@ impl SeededSandbox {
     fn object_id(&self, operation: &Operation, collection: &str) -> String {
         let is_open = matches!(
             operation.id.as_str(),
-            "selectCoin" | "simulatePayment" | "cancelInvoice" | "sandboxCancelInvoice"
+            "selectCoin"
+                | "simulatePayment"
+                | "cancelInvoice"
+                | "cancelAccountInvoice"
+                | "sandboxCancelInvoice"
         );
         match collection {
             "invoices" if is_open => self.objects.invoice_open.clone(),

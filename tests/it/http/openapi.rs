@@ -265,6 +265,7 @@ fn operation_ids_do_not_change() {
         "createInvoice",
         "listInvoices",
         "getInvoice",
+        "cancelInvoice",
         "selectCoin",
         "simulatePayment",
         "listCurrencies",

@@ -1,5 +1,6 @@
 //! Invoices: creation, reading, lists, prices and statuses.
 
+mod cancel;
 mod coin_of_invoice;
 mod create;
 mod deep_metadata;

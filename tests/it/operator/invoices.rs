@@ -286,7 +286,7 @@ fn invoices_are_visible_to_their_account_only() {
         ("searchInvoices", "GET", "invoices".to_owned()),
         ("getInvoiceDetail", "GET", format!("invoices/{invoice}")),
         ("getInvoiceTimeline", "GET", format!("invoices/{invoice}/timeline")),
-        ("cancelInvoice", "POST", format!("invoices/{invoice}/cancel")),
+        ("cancelAccountInvoice", "POST", format!("invoices/{invoice}/cancel")),
     ] {
         interface.assert_access(operation, method, &rest, false);
         if rest.contains(&invoice) {

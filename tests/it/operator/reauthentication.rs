@@ -66,7 +66,7 @@ const SENSITIVE_FIELDS: [(&str, &[&str]); 2] = [
 ];
 /// Writes that never require a recent password: they move no money, raise no limit and return no secret.
 const HARMLESS_WRITES: [&str; 19] = [
-    "cancelInvoice",
+    "cancelAccountInvoice",
     "changeOwnPassword",
     "changePaymentLink",
     "checkWallet",
