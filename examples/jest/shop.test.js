@@ -1,12 +1,12 @@
 // Tests of a shop with jest and its default settings.
 //
-//   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz jest       (both files of a release)
+//   npm install --save-dev ./coffer-client-*.tgz ./coffer-sandbox-[0-9]*.tgz jest       (files of a release)
 //   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
 //   npx jest
 
 'use strict';
 
-const { CofferError, startCoffer } = require('coffer-sandbox');
+const { ApiError, startCoffer } = require('coffer-sandbox');
 const { Shop } = require('../node-test/shop.cjs');
 
 let coffer;
@@ -30,7 +30,7 @@ test('an order is shipped when it is paid', async () => {
 
 test('what is refused is said', async () => {
   const refused = coffer.createInvoice({ amount: '0.00', currency: 'EUR' });
-  await expect(refused).rejects.toBeInstanceOf(CofferError);
+  await expect(refused).rejects.toBeInstanceOf(ApiError);
   await expect(refused).rejects.toMatchObject({ status: 400, code: 'invalid_request', field: 'amount' });
 });
 

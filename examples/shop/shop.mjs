@@ -8,18 +8,16 @@
 // Invariant: the price comes from this server, never from the browser. Only a webhook with a valid signature makes an
 // order paid.
 
-import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-// In your own shop: from 'coffer-sandbox'.
-import { startCoffer } from '../../src/packages/npm/coffer-sandbox/index.js';
+// In your own shop: `verify` from 'coffer-client'.
+import { startCoffer, verify } from '../../src/packages/npm/coffer-sandbox/index.js';
 
 const PRODUCTS = {
   beans: { name: 'Coffee beans, 1 kg', price: '18.50' },
   mug: { name: 'A mug', price: '9.90' },
 };
-/** A signature that is older is of no use: somebody may have kept it. */
-const TOLERANCE_SECONDS = 300;
 /** Its orders are paid with test payments. A shop that takes money has a live key, and `true` here. */
 const LIVEMODE = false;
 const BODY_BYTES_MAX = 1024 * 1024;
@@ -34,16 +32,6 @@ const FILES = {
 const coffer = await startCoffer();
 /** Orders by their number, which the invoice carries as its orderId. */
 const orders = new Map();
-
-/** Does one of the signatures fit the raw body, and is it of now? */
-function signatureFits(header, body) {
-  const parts = (header ?? '').split(',').map((part) => part.split('='));
-  const at = parts.find(([name]) => name === 't')?.[1];
-  if (!(Math.abs(Date.now() / 1000 - Number(at)) <= TOLERANCE_SECONDS)) return false;
-  const wanted = createHmac('sha256', coffer.webhookSecret).update(`${at}.`).update(body).digest();
-  const fits = (hex) => /^[0-9a-f]{64}$/.test(hex) && timingSafeEqual(Buffer.from(hex, 'hex'), wanted);
-  return parts.some(([name, hex]) => name === 'v1' && fits(hex));
-}
 
 async function bodyOf(request) {
   const pieces = [];
@@ -75,11 +63,7 @@ async function buy(request) {
  * time, and what was paid stays so. The endpoint is told of both modes, in each of which an order can have an invoice.
  */
 async function receive(request) {
-  const body = await bodyOf(request);
-  if (!signatureFits(request.headers['x-service-signature'], body)) {
-    return [400, { message: 'the signature does not fit' }];
-  }
-  const { livemode, data: { object } } = JSON.parse(body);
+  const { livemode, data: { object } } = verify(await bodyOf(request), request.headers, coffer.webhookSecret);
   const order = livemode === LIVEMODE && object.object === 'invoice' ? orders.get(object.orderId) : undefined;
   if (order && order.status !== 'paid') order.status = object.paid ? 'paid' : object.status;
   return [200, {}];

@@ -1,6 +1,6 @@
 // Tests of a shop with vitest. `coffer` is a fixture, which a test gets by naming it. The tests can run concurrently.
 //
-//   npm install --save-dev ./coffer-sandbox-[0-9]*.tgz vitest       (both files of a release)
+//   npm install --save-dev ./coffer-client-*.tgz ./coffer-sandbox-[0-9]*.tgz vitest       (files of a release)
 //   npm install --save-optional ./coffer-sandbox-linux-x64-*.tgz
 //   npx vitest run
 
@@ -9,10 +9,9 @@ import { test as base, describe, expect } from 'vitest';
 import { Shop } from '../node-test/shop.cjs';
 
 const test = base.extend({
-  coffer: async ({}, use) => {
-    const coffer = await startCoffer();
-    await use(coffer);
-    await coffer.stop();
+  // It stops at the end of the test. A test that fails shows its log.
+  coffer: async ({ onTestFailed, onTestFinished }, use) => {
+    await use(await startCoffer({ test: { onTestFailed, onTestFinished } }));
   },
   shop: async ({ coffer }, use) => {
     const shop = await new Shop({ ...coffer, key: coffer.keys.secretTest }).open();
@@ -42,7 +41,7 @@ describe.concurrent('a shop', () => {
     const receiver = await coffer.receiver();
     const invoice = await shop.order('order-1', '20.00');
     await coffer.pay(invoice);
-    const event = await receiver.next('invoice.confirmed', { about: invoice });
+    const { event } = await receiver.next('invoice.confirmed', { about: invoice });
     expect(event.data.object.orderId).toBe('order-1');
   });
 });

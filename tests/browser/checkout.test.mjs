@@ -137,7 +137,7 @@ test('page shows expiry and cancellation at once', async () => {
   for (const page of pages) await closePage(page);
   // If the chain is behind, the page waits and does not request a payment.
   const body = { amount: '20.00', currency: 'EUR', asset: 'LTC' };
-  const live = await coffer.request('POST', '/v1/invoices', { body, key: coffer.keys.secretLive });
+  const live = await coffer.live.createInvoice(body);
   const page = await openPage(browser, live.checkoutUrl, PHONE);
   await heading(page, 'Send 0.25 LTC');
   await coffer.control('PATCH', '/chains/litecoin', { lagging: true });

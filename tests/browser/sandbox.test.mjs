@@ -313,8 +313,7 @@ test('a call is copied as a command that does the same', async () => {
   const hostile = { description: "it's $(touch /tmp/no) `id` \"x\" \\ !\n@file", metadata: { '<b>': '&' } };
   const sent = { amount: '20.00', currency: 'EUR', ...hostile };
   const idempotencyKey = "a 'b' $HOME";
-  const headers = { 'Idempotency-Key': idempotencyKey };
-  const made = await coffer.request('POST', '/v1/invoices', { body: sent, headers });
+  const made = await coffer.createInvoice(sent, { idempotencyKey });
   const call = entries(page, 'call').filter({ hasText: /POST \/v1\/invoices\s*201/ });
   await call.locator('summary').click();
   await call.getByRole('button', { name: 'Copy as curl' }).click();

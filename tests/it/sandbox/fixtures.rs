@@ -119,8 +119,10 @@ fn node_fixture_works() {
     let folder = Scratch::new();
     let modules = folder.path("node_modules");
     std::fs::create_dir(&modules).unwrap();
-    let package = root.join("src/packages/npm/coffer-sandbox");
-    std::os::unix::fs::symlink(package, modules.join("coffer-sandbox")).unwrap();
+    for name in ["coffer-client", "coffer-sandbox"] {
+        let package = root.join("src/packages/npm").join(name);
+        std::os::unix::fs::symlink(package, modules.join(name)).unwrap();
+    }
     for name in ["shop.cjs", "shop.test.mjs"] {
         let example = root.join("examples/node-test").join(name);
         std::fs::copy(example, folder.path(name)).unwrap();

@@ -2,8 +2,12 @@
 
 'use strict';
 
-const { Coffer, startCoffer } = require('./lib/coffer.js');
-const { CofferError, SandboxError } = require('./lib/error.js');
-const { verifySignature } = require('./lib/signature.js');
+const client = require('./lib/client.js');
+const { SandboxError } = require('./lib/error.js');
+const { Sandbox, startCoffer } = require('./lib/sandbox.js');
 
-module.exports = { Coffer, CofferError, SandboxError, startCoffer, verifySignature };
+const { ApiError, Client, CofferError, NoAnswerError, SignatureError, verify } = client;
+
+module.exports = {
+  ApiError, Client, CofferError, NoAnswerError, Sandbox, SandboxError, SignatureError, startCoffer, verify,
+};

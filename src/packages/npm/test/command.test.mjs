@@ -74,7 +74,9 @@ test('a sandbox that crashes is told by the exit code', async (t) => {
 test('a platform without its package is told what to do', (t) => {
   const alone = join(folder(t), 'node_modules');
   mkdirSync(alone);
-  cpSync(PACKAGE, join(alone, 'coffer-sandbox'), { recursive: true });
+  for (const name of ['coffer-client', 'coffer-sandbox']) {
+    cpSync(join(PACKAGE, '..', name), join(alone, name), { recursive: true });
+  }
   const said = (prelude, env = {}) => {
     const source = `${prelude}; require('${alone}/coffer-sandbox').startCoffer().catch((e) => console.log(e.message));`;
     const { stdout } = spawnSync(process.execPath, ['-e', source], {
@@ -85,7 +87,8 @@ test('a platform without its package is told what to do', (t) => {
   const on = (platform, arch) => (
     `Object.defineProperties(process, { platform: { value: '${platform}' }, arch: { value: '${arch}' } })`);
   assert.match(said(''), /^The package @coffer-sandbox\/linux-x64, .* is not installed/);
-  assert.match(said(''), /: npm install --save-dev \.\/coffer-sandbox-[0-9A-Z.]+\.tgz && npm install --save-optional \.\/coffer/);
+  const both = '\\./coffer-client-[0-9A-Z.]+\\.tgz \\./coffer-sandbox-[0-9A-Z.]+\\.tgz';
+  assert.match(said(''), new RegExp(`: npm install --save-dev ${both} && npm install --save-optional \\./coffer`));
   assert.match(said(on('darwin', 'arm64')), /^coffer-sandbox has no program for darwin-arm64 .*COFFER_BINARY/);
   assert.match(said(on('linux', 'riscv64')), /^coffer-sandbox has no program for linux-riscv64 /);
   assert.match(said(on('linux', 'arm64')), /^The package @coffer-sandbox\/linux-arm64, .* is not installed/);
@@ -109,13 +112,21 @@ test('a platform without its package is told what to do', (t) => {
   const own = JSON.parse(readFileSync(join(PACKAGE, 'package.json')));
   const write = (folder, told) => writeFileSync(join(folder, 'package.json'), JSON.stringify(told));
   write(join(alone, 'coffer-sandbox'), { ...own, version: '0.0.2' });
+  write(join(alone, 'coffer-client'), { main: 'index.js', version: '0.0.2' });
   write(platform, { version: '0.0.1' });
-  assert.match(said(''), /^The package .* is of version 0\.0\.1, and coffer-sandbox of 0\.0\.2\. Install both files/);
+  assert.match(said(''), /^The package .* is of version 0\.0\.1, and coffer-sandbox of 0\.0\.2\. Install the files/);
   write(platform, { version: '0.0.2' });
   assert.equal(said(started), '0\n');
-  // The project's package is found even if it is not beside this package.
+  // The project's packages are found even if they are not beside this package.
   const store = folder(t);
   renameSync(join(alone, 'coffer-sandbox'), join(store, 'coffer-sandbox'));
   symlinkSync(join(store, 'coffer-sandbox'), join(alone, 'coffer-sandbox'));
   assert.equal(said(started), '0\n');
+  // The client is told to be missing, or to be of another release.
+  write(join(alone, 'coffer-client'), { main: 'index.js', version: '0.0.1' });
+  const load = ['-e', `require('${alone}/coffer-sandbox')`];
+  const failed = () => spawnSync(process.execPath, load, { encoding: 'utf8', cwd: alone }).stderr;
+  assert.match(failed(), /coffer-client is of version 0\.0\.1, and coffer-sandbox of 0\.0\.2\. Install both files/);
+  renameSync(join(alone, 'coffer-client'), join(alone, 'elsewhere'));
+  assert.match(failed(), new RegExp(`The package coffer-client is not installed .*: npm install --save-dev ${both}`));
 });

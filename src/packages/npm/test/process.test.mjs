@@ -81,9 +81,9 @@ test('one that does not start says why, with its log', async (t) => {
 test('a slow start says so, with what it has logged, and is ended', async (t) => {
   const TMPDIR = folder(t);
   const slow = script(t, 'echo "waiting for a lock" >&2; exec sleep 600');
-  const started = startCoffer({ binary: slow, timeoutMs: 300, env: { TMPDIR } });
+  const started = startCoffer({ binary: slow, timeout: 0.3, env: { TMPDIR } });
   // The process ignores the end of its standard input, so it is killed after the time limit.
-  await assert.rejects(started, /was not ready after 300 ms\.\nThe end of its log:\nwaiting for a lock/);
+  await assert.rejects(started, /was not ready after 0\.3 s\.\nThe end of its log:\nwaiting for a lock/);
   await nothingIsLeft(TMPDIR);
 });
 
@@ -91,7 +91,7 @@ test('nothing is left of one that had to be killed before it was ready', async (
   const TMPDIR = folder(t);
   // The process runs with its file, but reports no readiness and ignores its standard input.
   const stuck = script(t, `exec "${BINARY}" sandbox --listen 127.0.0.1:0`);
-  await assert.rejects(startCoffer({ binary: stuck, timeoutMs: 2000, env: { TMPDIR } }), /was not ready after 2000 ms/);
+  await assert.rejects(startCoffer({ binary: stuck, timeout: 2, env: { TMPDIR } }), /was not ready after 2 s/);
   await nothingIsLeft(TMPDIR);
 });
 

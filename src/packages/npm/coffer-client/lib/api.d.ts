@@ -39,6 +39,13 @@ export type ObjectOf<Type extends EventType> =
 export type EventOf<Type extends EventType> =
   Omit<Event, 'type' | 'data'> & { type: Type; data: { object: ObjectOf<Type> } };
 
+/** Headers of a response. */
+export interface AnswerHeaders {
+  get(name: string): string | null;
+}
+/** Headers of a request: those of `fetch`, or a mapping such as Node's, with names in any case. */
+export type RequestHeaders = { entries(): Iterable<[string, string]> } | Record<string, string | string[] | undefined>;
+
 /** An object or its id. */
 export type Id = string | { id: string };
 

@@ -16,7 +16,7 @@ class ApiError extends CofferError {
   /**
    * @param {string} call method and path
    * @param {number} status
-   * @param {Headers} headers
+   * @param {import('./api').AnswerHeaders} headers
    * @param {string} text body of the response
    */
   constructor(call, status, headers, text) {
@@ -61,7 +61,7 @@ function fieldsOf(text) {
 /**
  * Returns the seconds of `Retry-After`, or null without a whole number of them.
  *
- * @param {Headers} headers
+ * @param {import('./api').AnswerHeaders} headers
  */
 function retryAfterOf(headers) {
   const text = headers.get('retry-after') ?? '';

@@ -23,8 +23,10 @@ function idOf(object) {
  *
  * @param {string} path
  * @param {Record<string, unknown>} params
+ * @throws {TypeError} if one is missing, or the path does not begin with a slash: it could name another host
  */
 function fill(path, params) {
+  if (!path.startsWith('/')) throw new TypeError('path must begin with /');
   return path.replace(/\{([A-Za-z]+)\}/g, (_, name) => {
     if (params[name] === undefined) throw new TypeError(`params.${name} is needed: ${path} has it`);
     return encodeURIComponent(idOf(params[name]));

@@ -13,7 +13,7 @@ const WAITS_MS = [250, 500, 1000];
 /** Longest `Retry-After` that is waited for, in seconds. */
 const RETRY_AFTER_MAX = 30;
 
-/** @typedef {{status: number, headers: Headers, text: string}} Answer */
+/** @typedef {{status: number, headers: import('./api').AnswerHeaders, text: string}} Answer */
 /**
  * @typedef {object} Sending
  * @property {Record<string, string>} headers

@@ -9,14 +9,12 @@ const { SignatureError } = require('./error.js');
 const PREFIX = 'whsec_';
 const { now: clock } = Date;
 
-/** @typedef {Headers | Record<string, string | string[] | undefined>} HeadersLike */
-
 /**
  * Returns the event of a webhook that is signed with one of the secrets. It may be a test event, or come twice or late:
  * look at its `livemode` and `id`.
  *
  * @param {string | Uint8Array} payload the raw body as received, not parsed and serialised again
- * @param {HeadersLike} headers those of the request, their names in any case
+ * @param {import('./api').RequestHeaders} headers those of the request, their names in any case
  * @param {string | string[]} secret of the endpoint, or the legacy secret for an invoice's own `webhookUrl`; several
  *   while it is changed
  * @param {{tolerance?: number, now?: number}} [options] `tolerance`: largest difference between the signature's time
@@ -48,7 +46,7 @@ function verify(payload, headers, secret, { tolerance = 300, now = clock() / 100
 
 /** @typedef {(name: string) => string} Reader */
 
-/** @param {HeadersLike} headers @returns {Reader} of a header, by its name in lower case */
+/** @param {import('./api').RequestHeaders} headers @returns {Reader} of a header, by its name in lower case */
 function readerOf(headers) {
   const entries = typeof headers?.entries === 'function' ? headers.entries() : Object.entries(headers ?? {});
   const found = new Map(Array.from(

@@ -6,7 +6,6 @@
 
 const { spawn } = require('node:child_process');
 const { constants } = require('node:os');
-const { findBinary } = require('../lib/binary.js');
 
 const EXIT_WITH_PARENT = '--exit-with-parent';
 const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
@@ -38,6 +37,8 @@ function run(binary, args) {
 }
 
 try {
+  // Fails if the client is missing.
+  const { findBinary } = require('../lib/binary.js');
   run(findBinary(), process.argv.slice(2));
 } catch (error) {
   fail(/** @type {Error} */ (error).message);

@@ -35,11 +35,12 @@ function versionOf(file) {
 }
 
 /** @param {string} platform */
-function installBoth(platform) {
+function installAll(platform) {
   const version = versionOf(OWN) ?? 'VERSION';
-  // The second is optional: as a mandatory dependency it would fail to install on other platforms.
-  const [own, its] = ['coffer-sandbox', `coffer-sandbox-${platform}`].map((name) => `./${name}-${version}.tgz`);
-  return `Install both files of the release: npm install --save-dev ${own} && npm install --save-optional ${its}`;
+  const files = ['coffer-client', 'coffer-sandbox', `coffer-sandbox-${platform}`].map((name) => `./${name}-${version}.tgz`);
+  // The last is optional: as a mandatory dependency it would fail to install on other platforms.
+  const [client, own, its] = files;
+  return `Install the files of the release: npm install --save-dev ${client} ${own} && npm install --save-optional ${its}`;
 }
 
 /**
@@ -60,7 +61,7 @@ function programOf(name, platform) {
   }
   const [own, its] = [versionOf(OWN), versionOf(join(dirname(path), '../package.json'))];
   if (own === its || own === undefined) return path;
-  throw new SandboxError(`The package ${name} is of version ${its}, and coffer-sandbox of ${own}. ${installBoth(platform)}`);
+  throw new SandboxError(`The package ${name} is of version ${its}, and coffer-sandbox of ${own}. ${installAll(platform)}`);
 }
 
 /** @param {string} path */
@@ -138,7 +139,7 @@ function findBinary(asked) {
     throw new SandboxError(`coffer-sandbox has no program for ${platform} with musl, only with glibc. ${BUILD_IT}`);
   }
   throw new SandboxError(`The package ${found}, which has the program for ${platform}, is not installed where coffer-sandbox `
-    + `or ${process.cwd()} sees it. ${installBoth(platform)}`);
+    + `or ${process.cwd()} sees it. ${installAll(platform)}`);
 }
 
 module.exports = { findBinary };

@@ -5,7 +5,7 @@
 class Clock {
   #client;
 
-  /** @param {import('./client').Client} client */
+  /** @param {import('./sandbox').Sandbox} client */
   constructor(client) {
     this.#client = client;
   }
@@ -45,9 +45,9 @@ class Clock {
     return this.#set({ frozen: false });
   }
 
-  /** @param {Record<string, unknown>} body */
+  /** @param {import('./api').MoveClock} body */
   async #set(body) {
-    return timeOf(await this.#client.request('POST', '/sandbox/clock', { body, timeoutMs: 600_000 }));
+    return timeOf(await this.#client.request('POST', '/sandbox/clock', { body, timeout: 600 }));
   }
 }
 

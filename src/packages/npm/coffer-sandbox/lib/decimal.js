@@ -2,19 +2,6 @@
 
 'use strict';
 
-/**
- * Checks an amount before it is sent.
- *
- * @param {unknown} value
- * @param {string} field name of the field
- * @returns {string}
- * @throws {TypeError} for a number, which may already be rounded
- */
-function amountOf(value, field) {
-  if (typeof value === 'string') return value;
-  throw new TypeError(`${field} must be a string like "19.99", not a ${typeof value}: money is never a number`);
-}
-
 /** @param {string} amount @param {number} decimals */
 function units(amount, decimals) {
   const [whole, part = ''] = amount.split('.');
@@ -58,4 +45,4 @@ function halves(amount, count, decimals) {
   return text(value > 0n ? value : 1n, decimals);
 }
 
-module.exports = { amountOf, due, halves };
+module.exports = { due, halves };

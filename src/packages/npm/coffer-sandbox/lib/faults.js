@@ -5,7 +5,7 @@
 class Faults {
   #client;
 
-  /** @param {import('./client').Client} client */
+  /** @param {import('./sandbox').Sandbox} client */
   constructor(client) {
     this.#client = client;
   }

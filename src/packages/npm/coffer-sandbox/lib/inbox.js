@@ -2,28 +2,28 @@
 
 'use strict';
 
-const { idOf } = require('./client.js');
+const { SignatureError, verify } = require('./client.js');
 const { SandboxError } = require('./error.js');
-const { aboutOf, typeOf } = require('./event.js');
-const { verifySignature } = require('./signature.js');
+const { matcher, typesOf } = require('./event.js');
 const { elapsed, pause } = require('./timers.js');
 
 /** Maximum wait of one request, in seconds. The control accepts whole seconds. */
 const ASK_SECONDS_MAX = 30;
-/** Pause between reads if the control cannot wait: for events of one object, or for less than a second. */
+/** Pause between reads if the control cannot wait: for one of several, or for less than a second. */
 const PAUSE_MS = 50;
 
 /** @typedef {import('./api').EventType} EventType */
-/** @typedef {import('./api').InboxEntry} InboxEntry */
 
 /** @template {import('./api').Format} [Of='event'] */
 class Inbox {
   #client;
   #secrets;
   #name;
+  /** @type {Set<string>} those that `next` has returned */
+  #returned = new Set();
 
   /**
-   * @param {import('./client').Client} client
+   * @param {import('./sandbox').Sandbox} client
    * @param {string} name
    * @param {string} url
    * @param {string[]} secrets
@@ -37,47 +37,51 @@ class Inbox {
   }
 
   /**
-   * Returns the received webhooks, oldest first.
+   * Returns the next webhook: the first one received and not returned yet. Waits for it if necessary.
    *
    * @template {EventType} [Type=EventType]
-   * @param {Type} [type] only events of this type
-   * @returns {Promise<import('./api').InboxMessage<Type, Of>[]>}
-   * @throws {SandboxError} if a signature is wrong
-   */
-  async list(type) {
-    return this.#read(type, undefined);
-  }
-
-  /**
-   * Returns the first webhook of this type, and waits for it if necessary. Repeated calls return the same webhook.
-   *
-   * @template {EventType} Type
-   * @param {Type} type
+   * @param {Type} [type] only webhooks of this type
    * @param {import('./api').WaitOptions} [options]
-   * @returns {Promise<import('./api').InboxMessage<Type, Of>>}
+   * @returns {Promise<import('./api').Webhook<Of, Type>>}
    * @throws {SandboxError} if none arrives, or a signature is wrong
    */
-  async wait(type, { timeoutMs = 10_000, about } = {}) {
-    const until = elapsed() + timeoutMs;
-    const id = about === undefined ? undefined : idOf(about);
+  async next(type, { timeout = 10, about } = {}) {
+    const until = elapsed() + timeout * 1000;
+    const fits = matcher(type, about);
     for (;;) {
-      const fits = (await this.#read(type, undefined)).find(({ event }) => id === undefined || aboutOf(event) === id);
-      if (fits) return fits;
+      const received = await this.#read(type);
+      const found = received.find((webhook) => fits(webhook) && !this.#returned.has(idOf(webhook)));
+      if (found !== undefined) {
+        this.#returned.add(idOf(found));
+        return found;
+      }
       const leftMs = until - elapsed();
       if (!(leftMs > 0)) break;
       const seconds = Math.min(Math.floor(leftMs / 1000), ASK_SECONDS_MAX);
-      // The control waits for the first webhook of the type, for any object.
-      if (id === undefined && seconds > 0) await this.#read(type, `${seconds}s`);
+      // The control waits for the first webhook of the type, whether it was returned or not.
+      if (received.length === 0 && seconds > 0) await this.#read(type, `${seconds}s`);
       else await pause(Math.min(leftMs, PAUSE_MS));
     }
-    const came = (await this.list()).map(({ event }) => typeOf(event)).join(', ');
-    throw new SandboxError(`The inbox ${this.#name} got no ${type} within ${timeoutMs} ms; it got: ${came || 'nothing'}.`);
+    const came = typesOf(await this.list());
+    throw new SandboxError(`The inbox ${this.#name} got no ${type ?? 'webhook'} within ${timeout} s; it got: ${came}.`);
+  }
+
+  /**
+   * Returns the received webhooks, oldest first.
+   *
+   * @template {EventType} [Type=EventType]
+   * @param {Type} [type] only webhooks of this type
+   * @returns {Promise<import('./api').Webhook<Of, Type>[]>}
+   * @throws {SandboxError} if a signature is wrong
+   */
+  async list(type) {
+    return this.#read(type);
   }
 
   /**
    * Sets the response from now on. Without fields it is 200 again.
    *
-   * @param {import('./api').InboxBehaviour} [behaviour]
+   * @param {import('./api').Behaviour} [behaviour]
    */
   async respond(behaviour = {}) {
     await this.#client.request('PUT', '/sandbox/inbox/{name}', { params: { name: this.#name }, body: behaviour });
@@ -90,24 +94,29 @@ class Inbox {
 
   /**
    * @param {EventType | undefined} type
-   * @param {string | undefined} wait
+   * @param {string} [wait] for the first webhook of the type
    * @returns {Promise<any[]>}
    */
   async #read(type, wait) {
     const { data } = await this.#client.request('GET', '/sandbox/inbox/{name}', {
-      params: { name: this.#name }, query: { type, wait },
+      params: { name: this.#name }, query: { ...(type && { type }), ...(wait && { wait }) },
     });
-    return data.map((/** @type {InboxEntry} */ entry) => {
-      const header = entry.headers['x-service-signature'];
-      // The age is not checked: the clock may have been moved since a webhook arrived.
-      const fits = (/** @type {string} */ secret) => (
-        verifySignature(entry.body, header, secret, { toleranceSeconds: Infinity }));
-      if (!this.#secrets.some(fits)) {
-        throw new SandboxError(`The inbox ${this.#name} got a webhook whose signature does not fit: ${entry.body}`);
+    return data.map((entry) => {
+      try {
+        // The age is not checked: the clock may have been moved since a webhook arrived.
+        return { ...entry, event: verify(entry.body, entry.headers, this.#secrets, { tolerance: Infinity }) };
+      } catch (cause) {
+        if (!(cause instanceof SignatureError)) throw cause;
+        const message = `The inbox ${this.#name} got a webhook whose signature does not fit: ${entry.body}`;
+        throw new SandboxError(message, '', { cause });
       }
-      return { ...entry, event: JSON.parse(entry.body) };
     });
   }
+}
+
+/** @param {{headers: Record<string, string>, receivedAt: string}} entry @returns {string} what it is told apart by */
+function idOf({ headers, receivedAt }) {
+  return `${headers['webhook-id']} ${receivedAt}`;
 }
 
 module.exports = { Inbox };

@@ -2,9 +2,9 @@
 
 'use strict';
 
-const { idOf } = require('./client.js');
-const { amountOf, due, halves } = require('./decimal.js');
-const { CofferError } = require('./error.js');
+const { ApiError } = require('./client.js');
+const { due, halves } = require('./decimal.js');
+const { idOf } = require('./event.js');
 
 /** @typedef {import('./api').Id} Id */
 /** @typedef {import('./api').Invoice} Invoice */
@@ -14,7 +14,7 @@ const { CofferError } = require('./error.js');
 class Payments {
   #client;
 
-  /** @param {import('./client').Client} client */
+  /** @param {import('./sandbox').Sandbox} client */
   constructor(client) {
     this.#client = client;
   }
@@ -26,8 +26,8 @@ class Payments {
    * @returns {Promise<Payment>}
    */
   async see(payment) {
-    if (payment.amount !== undefined && payment.amount !== null) amountOf(payment.amount, 'amount');
-    return this.#client.request('POST', '/sandbox/payments', { body: payment });
+    const seen = await this.#client.request('POST', '/sandbox/payments', { body: payment });
+    return /** @type {Payment} */ (seen);
   }
 
   /**
@@ -68,7 +68,7 @@ class Payments {
    * @param {PayOptions} [options]
    */
   async amount(invoice, amount, options = {}) {
-    return this.#pay(invoice, amountOf(amount, 'amount'), options);
+    return this.#pay(invoice, amount, options);
   }
 
   /**
@@ -126,7 +126,6 @@ class Payments {
    * @returns {Promise<Payment>} the new payment
    */
   async replace(payment, by = {}) {
-    if (by.amount !== undefined && by.amount !== null) amountOf(by.amount, 'amount');
     return this.#move(payment, { state: 'replaced', ...by });
   }
 
@@ -137,20 +136,17 @@ class Payments {
    * @returns {Promise<Invoice>}
    */
   async invoice(invoice) {
-    const params = { id: idOf(invoice) };
-    const read = (/** @type {import('./api').Mode} */ mode) => (
-      this.#client.request('GET', '/v1/invoices/{id}', { params, mode }));
     try {
-      return await read('test');
+      return await this.#client.getInvoice(invoice);
     } catch (error) {
-      if (!(error instanceof CofferError && error.code === 'not_found')) throw error;
-      return read('live');
+      if (!(error instanceof ApiError && error.code === 'not_found')) throw error;
+      return this.#client.live.getInvoice(invoice);
     }
   }
 
-  /** @param {Id} payment @param {Record<string, unknown>} body @returns {Promise<Payment>} */
+  /** @param {Id} payment @param {import('./api').MovePayment} body @returns {Promise<Payment>} */
   #move(payment, body) {
-    return this.#client.request('POST', '/sandbox/payments/{id}', { params: { id: idOf(payment) }, body });
+    return this.#client.request('POST', '/sandbox/payments/{id}', { params: { id: payment }, body });
   }
 
   /**
@@ -173,23 +169,22 @@ class Payments {
    */
   async #halves(id, count, { asset }) {
     let invoice = await this.invoice(id);
-    const mode = invoice.livemode ? 'live' : 'test';
-    const { data: coins } = await this.#client.request('GET', '/v1/currencies', { mode });
-    const wanted = asset === undefined ? coins.map((/** @type {{id: string}} */ coin) => coin.id) : [asset];
+    const client = invoice.livemode ? this.#client.live : this.#client;
+    const coins = [];
+    for await (const coin of client.listCurrencies()) coins.push(coin);
+    const wanted = asset === undefined ? coins.map((coin) => coin.id) : [asset];
     for (const each of invoice.asset === null ? wanted : []) {
       try {
-        const params = { id: invoice.id };
-        const body = { asset: each };
-        invoice = await this.#client.request('POST', '/v1/invoices/{id}/select', { params, body, mode });
+        invoice = await client.selectCoin(invoice, { asset: each });
         break;
       } catch (error) {
-        const unavailable = error instanceof CofferError && error.code === 'coin_unavailable';
+        const unavailable = error instanceof ApiError && error.code === 'coin_unavailable';
         if (!unavailable || each === wanted.at(-1)) throw error;
       }
     }
     const { amountExpected, amountReceived } = invoice;
-    const { decimals } = coins.find((/** @type {{id: string}} */ coin) => coin.id === invoice.asset);
-    return halves(due(/** @type {string} */ (amountExpected), amountReceived), count, decimals);
+    const coin = coins.find(({ id }) => id === invoice.asset);
+    return halves(due(/** @type {string} */ (amountExpected), amountReceived), count, coin?.decimals ?? 0);
   }
 }
 

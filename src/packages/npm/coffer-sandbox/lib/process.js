@@ -65,6 +65,7 @@ function readyOf(line) {
 class Process {
   #child;
   #log = '';
+  #written = 0;
   #keepsFile;
   /** @type {Promise<void> | undefined} */
   #stopped;
@@ -101,6 +102,17 @@ class Process {
     return this.#log;
   }
 
+  /** The number of characters that it has logged. */
+  get written() {
+    return this.#written;
+  }
+
+  /** Returns what it has logged since `written` had a value, or the end of it. @param {number} mark */
+  logSince(mark) {
+    const more = this.#written - mark;
+    return more > 0 ? this.#log.slice(-more) : '';
+  }
+
   /** Description of its end, or undefined while it runs. */
   get end() {
     return this.#end;
@@ -109,6 +121,7 @@ class Process {
   /** @param {string} line @param {(line: string) => void} onLog */
   #keep(line, onLog) {
     this.#log = `${this.#log}${line}\n`.slice(-LOG_CHARACTERS_MAX);
+    this.#written += line.length + 1;
     onLog(line);
   }
 
@@ -227,14 +240,14 @@ function lines(stream, take) {
  * @returns {Promise<{process: Process, ready: Ready}>}
  */
 async function start(options) {
-  const { timeoutMs = 30_000 } = options;
+  const { timeout = 30 } = options;
   const begun = new Process(options);
   const failed = begun.ended.then(() => {
     throw new SandboxError(`${begun.program} did not get ready: ${begun.end}.`, begun.log);
   });
-  const late = () => new SandboxError(`${begun.program} was not ready after ${timeoutMs} ms.`, begun.log);
+  const late = () => new SandboxError(`${begun.program} was not ready after ${timeout} s.`, begun.log);
   try {
-    const ready = await within(Promise.race([begun.ready, failed]), timeoutMs, late);
+    const ready = await within(Promise.race([begun.ready, failed]), timeout * 1000, late);
     failed.catch(() => {});
     begun.unref();
     return { process: begun, ready };

@@ -1,44 +1,48 @@
 // A webhook receiver in the test's own process, on a free port. It refuses webhooks without a valid signature.
 //
-// Invariant: `next` returns each event once. The error of a wait without success lists the events that arrived instead.
+// Invariant: `next` returns each webhook once. The error of a wait without success lists the webhooks that arrived
+// instead.
 
 'use strict';
 
 const { once } = require('node:events');
 const http = require('node:http');
-const { idOf } = require('./client.js');
+const { verify } = require('./client.js');
 const { SandboxError } = require('./error.js');
-const { aboutOf, typeOf } = require('./event.js');
-const { verifySignature } = require('./signature.js');
-const { clearTimeout, setTimeout } = require('./timers.js');
+const { matcher, typeOf, typesOf } = require('./event.js');
+const { clearTimeout, pause, setTimeout } = require('./timers.js');
 
 const BODY_BYTES_MAX = 1024 * 1024;
+/** Longest time of a timer, some 24 days. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
 
-/** @typedef {import('./api').Event | import('./api').LegacyEvent} Event */
 /** @typedef {import('./api').EventType} EventType */
-/** @typedef {(event: Event) => boolean} Fits */
 
 /** @template {import('./api').Format} [Of='event'] */
 class Receiver {
   #server;
   #secrets;
-  /** @type {Event[]} received but not returned yet */
-  #waiting = [];
-  /** @type {{fits: Fits, take: (event: Event) => void}[]} */
-  #takers = [];
-  /** @type {{status: number, times: number}} */
-  #answer = { status: 200, times: 0 };
+  #handler;
+  /** @type {import('./api').Webhook<Of>[]} all of them, oldest first */
+  #received = [];
+  /** @type {Set<import('./api').Webhook<Of>>} not returned by `next` yet */
+  #waiting = new Set();
+  /** @type {Set<() => void>} called when a webhook has arrived */
+  #wakes = new Set();
+  /** @type {unknown[]} errors of the handler that were not thrown yet */
+  #failures = [];
+  /** @type {import('./api').Behaviour} */
+  #behaviour = {};
 
-  /** @param {string[]} secrets accepted signing secrets */
-  constructor(secrets) {
+  /**
+   * @param {string[]} secrets accepted signing secrets
+   * @param {(webhook: import('./api').Webhook<Of>) => unknown} [handler]
+   */
+  constructor(secrets, handler = () => {}) {
     this.#secrets = secrets;
+    this.#handler = handler;
     /** The URL that receives webhooks. */
     this.url = '';
-    /**
-     * Every webhook with a valid signature, in the order of arrival.
-     * @type {import('./api').Webhook<Of>[]}
-     */
-    this.received = [];
     /**
      * Every refused webhook, with the reason.
      * @type {import('./api').RefusedWebhook[]}
@@ -63,32 +67,72 @@ class Receiver {
   }
 
   /**
-   * Returns the next event: the first one received and not returned yet. Waits for it if necessary.
+   * Returns the next webhook: the first one received and not returned yet. Waits for it if necessary.
    *
    * @template {EventType} [Type=EventType]
-   * @param {Type} [type] only events of this type
+   * @param {Type} [type] only webhooks of this type
    * @param {import('./api').WaitOptions} [options]
-   * @returns {Promise<import('./api').WebhookBody<Of, Type>>}
+   * @returns {Promise<import('./api').Webhook<Of, Type>>}
    * @throws {SandboxError} if none arrives
    */
-  async next(type, { timeoutMs = 10_000, about } = {}) {
-    const id = about === undefined ? undefined : idOf(about);
-    /** @type {Fits} */
-    const fits = (event) => (type === undefined || typeOf(event) === type) && (id === undefined || aboutOf(event) === id);
-    const at = this.#waiting.findIndex(fits);
-    const event = at >= 0 ? this.#waiting.splice(at, 1)[0] : await this.#comes(fits, timeoutMs, type ?? 'event');
-    return /** @type {import('./api').WebhookBody<Of, Type>} */ (/** @type {unknown} */ (event));
+  async next(type, { timeout = 10, about } = {}) {
+    const fits = matcher(type, about);
+    let isLate = false;
+    /** @type {() => void} */
+    let wake = () => {};
+    const late = setTimeout(() => { isLate = true; wake(); }, Math.min(timeout * 1000, TIMER_MS_MAX));
+    try {
+      for (;;) {
+        if (this.#failures.length > 0) throw this.#failures.shift();
+        const found = [...this.#waiting].find(fits);
+        if (found !== undefined) {
+          this.#waiting.delete(found);
+          return /** @type {import('./api').Webhook<Of, Type>} */ (/** @type {unknown} */ (found));
+        }
+        if (isLate) break;
+        await new Promise((resolve) => {
+          wake = () => resolve(undefined);
+          this.#wakes.add(wake);
+        });
+        this.#wakes.delete(wake);
+      }
+    } finally {
+      clearTimeout(late);
+    }
+    const refused = this.refused.map(({ reason }) => reason).join('; ');
+    throw new SandboxError(`No ${type ?? 'webhook'} came within ${timeout} s. What came so far: `
+      + `${typesOf(this.#received)}.${refused === '' ? '' : ` Refused were: ${refused}.`}`);
   }
 
   /**
-   * Sets the status of the next responses. A webhook whose status is not 2xx is sent again when the clock is moved.
-   * `received` also contains these webhooks, but `next` does not return them.
+   * Returns the received webhooks with a valid signature, oldest first.
    *
-   * @param {number} status
-   * @param {number} [times] number of responses; default 1
+   * @template {EventType} [Type=EventType]
+   * @param {Type} [type] only webhooks of this type
+   * @returns {Promise<import('./api').Webhook<Of, Type>[]>}
    */
-  respond(status, times = 1) {
-    this.#answer = { status, times };
+  async list(type) {
+    const found = this.#received.filter(matcher(type, undefined));
+    return /** @type {import('./api').Webhook<Of, Type>[]} */ (/** @type {unknown} */ (found));
+  }
+
+  /**
+   * Sets the response from now on. Without fields it is 200 again. A webhook whose status is not 2xx is sent again when
+   * the clock is moved, and the handler does not get it.
+   *
+   * @param {import('./api').Behaviour} [behaviour]
+   */
+  async respond(behaviour = {}) {
+    this.#behaviour = { ...behaviour };
+  }
+
+  /** Forgets what was received. Its response is 200 again. */
+  async clear() {
+    this.#received = [];
+    this.#waiting.clear();
+    this.#failures = [];
+    this.#behaviour = {};
+    this.refused.length = 0;
   }
 
   /** Stops it. Further connections are refused. */
@@ -98,33 +142,6 @@ class Receiver {
     this.#server.close();
     this.#server.closeAllConnections();
     await closed;
-  }
-
-  /**
-   * @param {Fits} fits
-   * @param {number} timeoutMs
-   * @param {string} what
-   * @returns {Promise<Event>}
-   */
-  #comes(fits, timeoutMs, what) {
-    return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        this.#takers = this.#takers.filter((each) => each !== taker);
-        const came = this.received.map(({ event }) => typeOf(event)).join(', ') || 'nothing';
-        const refused = this.refused.map(({ reason }) => reason).join('; ');
-        reject(new SandboxError(`No ${what} came within ${timeoutMs} ms. What came so far: ${came}.`
-          + (refused === '' ? '' : ` Refused were: ${refused}.`)));
-      }, timeoutMs);
-      const taker = {
-        fits,
-        /** @param {Event} event */
-        take: (event) => {
-          clearTimeout(late);
-          resolve(event);
-        },
-      };
-      this.#takers.push(taker);
-    });
   }
 
   /** @param {http.IncomingMessage} request @returns {Promise<number>} the status of the response */
@@ -140,37 +157,39 @@ class Receiver {
     const raw = Buffer.concat(parts);
     const { headers } = request;
     const body = raw.toString('utf8');
-    const event = eventOf(body);
-    const header = headers['x-service-signature'];
-    // The age is not checked: a test may have stopped the clock for the comparison.
-    const signed = this.#secrets.some((secret) => verifySignature(raw, header, secret, { toleranceSeconds: Infinity }));
-    if (request.method !== 'POST' || !signed || event === undefined) {
-      const reason = signed ? 'a request that is no event' : 'a signature that does not fit';
-      this.refused.push({ reason, headers, body });
+    let event;
+    try {
+      // The age is not checked: a test may have stopped the clock for the comparison.
+      event = verify(raw, headers, this.#secrets, { tolerance: Infinity });
+    } catch (error) {
+      this.refused.push({ reason: /** @type {Error} */ (error).message, headers, body });
       return 400;
     }
-    this.received.push(/** @type {import('./api').Webhook<Of>} */ ({ event, headers, body }));
-    const status = this.#answer.times > 0 ? this.#answer.status : 200;
-    this.#answer.times -= 1;
-    if (status >= 200 && status <= 299) this.#hand(event);
-    return status;
+    if (request.method !== 'POST' || typeof typeOf(event) !== 'string') {
+      this.refused.push({ reason: 'a request that is no event', headers, body });
+      return 400;
+    }
+    return this.#hand(/** @type {import('./api').Webhook<Of>} */ (/** @type {unknown} */ ({ event, headers, body })));
   }
 
-  /** @param {Event} event */
-  #hand(event) {
-    const at = this.#takers.findIndex(({ fits }) => fits(event));
-    if (at >= 0) this.#takers.splice(at, 1)[0].take(event);
-    else this.#waiting.push(event);
-  }
-}
-
-/** @param {string} body @returns {Event | undefined} */
-function eventOf(body) {
-  try {
-    const event = JSON.parse(body);
-    return typeof typeOf(event) === 'string' ? event : undefined;
-  } catch {
-    return undefined;
+  /** @param {import('./api').Webhook<Of>} webhook @returns {Promise<number>} the status of the response */
+  async #hand(webhook) {
+    const { status, delayMs, times } = this.#behaviour;
+    if (typeof times === 'number') this.#behaviour = times > 1 ? { ...this.#behaviour, times: times - 1 } : {};
+    if (delayMs) await pause(delayMs);
+    let answer = status ?? 200;
+    if (answer < 300) {
+      try {
+        await this.#handler(webhook);
+      } catch (error) {
+        this.#failures.push(error);
+        answer = 500;
+      }
+    }
+    this.#received.push(webhook);
+    this.#waiting.add(webhook);
+    for (const wake of this.#wakes) wake();
+    return answer;
   }
 }
 

@@ -12,15 +12,15 @@ module.exports = async function waits(startCoffer) {
     const invoice = await coffer.createInvoice(ORDER);
     await coffer.pay(invoice);
     await receiver.next('invoice.confirmed', { about: invoice });
-    await inbox.wait('invoice.confirmed', { about: invoice });
+    await inbox.next('invoice.confirmed', { about: invoice });
     await coffer.pay(await coffer.createInvoice(ORDER), { case: 'late' });
-    await inbox.wait('invoice.paid_late');
+    await inbox.next('invoice.paid_late');
     await coffer.faults.delay('GET /v1/invoices', 60_000);
     const vain = [
-      receiver.next('invoice.failed', { timeoutMs: 20 }),
-      inbox.wait('invoice.failed', { timeoutMs: 20 }),
-      inbox.wait('invoice.confirmed', { about: 'another', timeoutMs: 20 }),
-      coffer.request('GET', '/v1/invoices', { timeoutMs: 20 }),
+      receiver.next('invoice.failed', { timeout: 0.02 }),
+      inbox.next('invoice.failed', { timeout: 0.02 }),
+      inbox.next('invoice.confirmed', { about: 'another', timeout: 0.02 }),
+      coffer.request('GET', '/v1/invoices', { timeout: 0.02 }),
     ];
     return (await Promise.allSettled(vain)).map(({ reason }) => reason.message);
   } finally {
@@ -28,5 +28,5 @@ module.exports = async function waits(startCoffer) {
   }
 };
 
-module.exports.SAID = [/^No invoice\.failed came within 20 ms/, /got no invoice\.failed within 20 ms/,
-  /got no invoice\.confirmed within 20 ms/, /no answer after 20 ms/];
+module.exports.SAID = [/^No invoice\.failed came within 0\.02 s/, /got no invoice\.failed within 0\.02 s/,
+  /got no invoice\.confirmed within 0\.02 s/, /no answer: none within 0\.02 s/];

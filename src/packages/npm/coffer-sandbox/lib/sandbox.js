@@ -1,26 +1,68 @@
-// A running sandbox for tests: its URLs and keys, a small client, and its controls.
+// A running sandbox for tests: a client of it, and its controls.
 
 'use strict';
 
-const { Client, idOf } = require('./client.js');
+const { randomUUID } = require('node:crypto');
+const { Client, NoAnswerError } = require('./client.js');
 const { Clock } = require('./clock.js');
-const { amountOf } = require('./decimal.js');
+const { SandboxError } = require('./error.js');
+const { idOf } = require('./event.js');
 const { Faults } = require('./faults.js');
 const { Inbox } = require('./inbox.js');
 const { Payments } = require('./payments.js');
 const { start } = require('./process.js');
 const { Receiver } = require('./receiver.js');
+const { atEnd } = require('./test.js');
+const { elapsed, pause, within } = require('./timers.js');
+
+/** Longest time to read the end of a log, in milliseconds. */
+const LOG_READ_MS_MAX = 500;
 
 /** @typedef {import('./api').Endpoint} Endpoint */
 /** @typedef {import('./api').Id} Id */
 /** @typedef {import('./api').Invoice} Invoice */
-/** @typedef {import('./api').Mode} Mode */
 /** @typedef {import('./api').TransferAction} TransferAction */
 
-class Coffer {
+/**
+ * A client of a sandbox. `request` calls also the sandbox's controls. It tries once: a fault is for the call that a test
+ * means, and a crash is reported at once.
+ *
+ * @extends {Client<import('./api').AllPaths>}
+ */
+class SandboxClient extends Client {
+  #process;
+
+  /** @param {import('./process').Process} process @param {string} listen @param {string} key */
+  constructor(process, listen, key) {
+    super(`http://${listen}`, key, { timeout: 60, attempts: 1 });
+    this.#process = process;
+  }
+
+  /**
+   * @protected
+   * @param {string} method
+   * @param {string} path
+   * @param {import('coffer-client/api').Sent} [options]
+   * @returns {Promise<any>}
+   */
+  async send(method, path, options) {
+    try {
+      return await super.send(method, path, options);
+    } catch (cause) {
+      if (!(cause instanceof NoAnswerError)) throw cause;
+      // The sandbox's own exit may have closed the connection. That exit is reported a moment later.
+      await within(this.#process.ended, 200, () => new Error()).catch(() => {});
+      const { end, log } = this.#process;
+      if (end === undefined) throw cause;
+      throw new SandboxError(`${method} ${path}: no answer: the sandbox has ended (${end})`, log, { cause });
+    }
+  }
+}
+
+/** A running sandbox. Its calls have the secret key of test mode, and those of `live` that of live mode. */
+class Sandbox extends SandboxClient {
   #process;
   #ready;
-  #client;
   /** @type {{close(): Promise<void>}[]} */
   #receivers = [];
   /** @type {Promise<unknown>} pending changes of the endpoint list, one after the other */
@@ -31,9 +73,9 @@ class Coffer {
    * @param {import('./api').Ready} ready
    */
   constructor(process, ready) {
+    super(process, ready.listen, ready.keys.secretTest);
     this.#process = process;
     this.#ready = ready;
-    this.#client = new Client(process, ready);
     /** The base URL, without `/v1`. */
     this.url = ready.url;
     /** The keys of both modes. */
@@ -42,16 +84,11 @@ class Coffer {
     this.webhookSecret = ready.webhookSecret;
     /** The secret of webhooks to an invoice's own `webhookUrl`. */
     this.legacySecret = ready.legacySecret;
-    this.clock = new Clock(this.#client);
-    this.payments = new Payments(this.#client);
-    this.faults = new Faults(this.#client);
-    /**
-     * Calls any operation of the documents with the secret key of test mode: `request('GET', '/v1/invoices/{id}', {
-     * params: { id } })`. An error response throws a CofferError.
-     *
-     * @type {import('./api').Request}
-     */
-    this.request = (method, path, ...[options]) => this.#client.request(method, path, options);
+    /** The client of live mode, whose money is not real either. */
+    this.live = new SandboxClient(process, ready.listen, ready.keys.secretLive);
+    this.clock = new Clock(this);
+    this.payments = new Payments(this);
+    this.faults = new Faults(this);
   }
 
   /** The process id. */
@@ -62,28 +99,6 @@ class Coffer {
   /** The log, or the end of a long log. */
   get log() {
     return this.#process.log;
-  }
-
-  /**
-   * Creates an invoice.
-   *
-   * @param {import('./api').CreateInvoice} invoice
-   * @param {{mode?: Mode, idempotencyKey?: string}} [options]
-   * @returns {Promise<import('./api').CreatedInvoice>}
-   */
-  async createInvoice(invoice, { mode, idempotencyKey } = {}) {
-    amountOf(invoice?.amount, 'amount');
-    const headers = idempotencyKey === undefined ? undefined : { 'Idempotency-Key': idempotencyKey };
-    return this.#client.request('POST', '/v1/invoices', { body: invoice, mode, headers });
-  }
-
-  /**
-   * Returns the current invoice, of either mode.
-   *
-   * @param {Id} invoice
-   */
-  async getInvoice(invoice) {
-    return this.payments.invoice(invoice);
   }
 
   /**
@@ -101,11 +116,6 @@ class Coffer {
     return this.payments.invoice(invoice);
   }
 
-  /** Cancels an invoice, as an operator does. @param {Id} invoice @returns {Promise<Invoice>} */
-  async cancelInvoice(invoice) {
-    return this.#client.request('POST', '/sandbox/invoices/{id}/cancel', { params: { id: idOf(invoice) } });
-  }
-
   /**
    * Requests a refund of an invoice of either mode.
    *
@@ -114,8 +124,7 @@ class Coffer {
    * @returns {Promise<import('./api').Refund>}
    */
   async refund(invoice, refund = {}) {
-    if (refund.amount !== undefined && refund.amount !== null) amountOf(refund.amount, 'amount');
-    return this.#client.request('POST', '/sandbox/refunds', { body: { ...refund, invoice: idOf(invoice) } });
+    return this.request('POST', '/sandbox/refunds', { body: { ...refund, invoice: idOf(invoice) } });
   }
 
   /**
@@ -127,12 +136,11 @@ class Coffer {
    * @returns {Promise<import('./api').Refund>} the updated refund
    */
   async moveRefund(refund, action, options = {}) {
-    const params = { id: idOf(refund) };
-    return this.#client.request('POST', '/sandbox/refunds/{id}', { params, body: { ...options, action } });
+    return this.request('POST', '/sandbox/refunds/{id}', { params: { id: refund }, body: { ...options, action } });
   }
 
   /**
-   * Performs a step of a payout, as for a refund. `request('POST', '/v1/payouts', { mode: 'live', … })` creates one.
+   * Performs a step of a payout, as for a refund. `live.createPayout` requests one.
    *
    * @param {Id} payout
    * @param {TransferAction} action
@@ -140,8 +148,7 @@ class Coffer {
    * @returns {Promise<import('./api').Payout>} the updated payout
    */
   async movePayout(payout, action, options = {}) {
-    const params = { id: idOf(payout) };
-    return this.#client.request('POST', '/sandbox/payouts/{id}', { params, body: { ...options, action } });
+    return this.request('POST', '/sandbox/payouts/{id}', { params: { id: payout }, body: { ...options, action } });
   }
 
   /**
@@ -149,13 +156,13 @@ class Coffer {
    *
    * @template {import('./api').Format} [Of='event']
    * @param {string} [name]
-   * @param {import('./api').ReceiverOptions<Of>} [options]
+   * @param {import('./api').InboxOptions<Of>} [options]
    * @returns {Promise<Inbox<Of>>}
    */
   async inbox(name = 'inbox', { endpoint = true, format, types, mode, secret = this.webhookSecret } = {}) {
     const url = `http://${this.#ready.listen}/sandbox/inbox/${encodeURIComponent(name)}`;
     if (endpoint) await this.#addEndpoint({ url, secret, format, types, mode });
-    return new Inbox(this.#client, name, url, [secret, this.legacySecret]);
+    return new Inbox(this, name, url, [secret, this.legacySecret]);
   }
 
   /**
@@ -165,9 +172,9 @@ class Coffer {
    * @param {import('./api').ReceiverOptions<Of>} [options]
    * @returns {Promise<Receiver<Of>>}
    */
-  async receiver({ endpoint = true, format, types, mode, secret = this.webhookSecret } = {}) {
+  async receiver({ endpoint = true, format, types, mode, secret = this.webhookSecret, handler } = {}) {
     /** @type {Receiver<Of>} */
-    const receiver = new Receiver([secret, this.legacySecret]);
+    const receiver = new Receiver([secret, this.legacySecret], handler);
     await receiver.listen();
     this.#receivers.push(receiver);
     if (endpoint) await this.#addEndpoint({ url: receiver.url, secret, format, types, mode });
@@ -214,6 +221,23 @@ class Coffer {
   }
 
   /**
+   * Shows what is logged from now on if a test fails. For a sandbox that tests share.
+   *
+   * @param {import('./api').TestContext} test
+   */
+  showLog(test) {
+    const { written } = this.#process;
+    atEnd(test, async () => {}, async () => {
+      // All lines are read when that of this request is. Levels above `debug` do not have it.
+      const name = `read-${randomUUID()}`;
+      await this.request('GET', '/sandbox/inbox/{name}', { params: { name } });
+      const until = elapsed() + LOG_READ_MS_MAX;
+      while (!this.log.includes(name) && elapsed() < until) await pause(1);
+      return this.#process.logSince(written).split('\n').filter((line) => !line.includes(name)).join('\n');
+    });
+  }
+
+  /**
    * Stops the sandbox and waits for its end. No process and no file remains.
    *
    * @throws {import('./error').SandboxError} if it had already ended by itself
@@ -244,12 +268,16 @@ class Coffer {
  * Starts a new sandbox on a free port and returns when it is ready, after about ten milliseconds.
  *
  * @param {import('./api').StartOptions} [options]
- * @returns {Promise<Coffer>}
- * @throws {import('./error').SandboxError} if there is no program, or if it does not become ready; with its log
+ * @returns {Promise<Sandbox>}
+ * @throws {SandboxError} if there is no program, or if it does not become ready; with its log
  */
-async function startCoffer(options = {}) {
-  const { process, ready } = await start(options);
-  return new Coffer(process, ready);
+async function startCoffer({ test, ...options } = {}) {
+  /** @type {Sandbox | undefined} */
+  let sandbox;
+  if (test !== undefined) atEnd(test, async () => sandbox?.stop(), async () => sandbox?.log ?? '');
+  const { process, ready } = await start({ log: test === undefined ? 'info' : 'debug', ...options });
+  sandbox = new Sandbox(process, ready);
+  return sandbox;
 }
 
-module.exports = { Coffer, startCoffer };
+module.exports = { Sandbox, startCoffer };
