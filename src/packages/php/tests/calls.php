@@ -34,6 +34,20 @@ $checks->run('an invoice is created, read, selected, paid and listed', static fu
     same(true, in_array('LTC', array_column([...$coffer->listCurrencies()], 'id'), true));
 });
 
+$checks->run('an invoice is cancelled, also if the answer is lost', static function () use (
+    $sandbox,
+    $coffer,
+    $order,
+): void {
+    $invoice = $coffer->createInvoice($order);
+    $route = 'POST /v1/invoices/{id}/cancel';
+    $sandbox->control('POST', '/faults', ['route' => $route, 'dropAnswer' => true, 'times' => 1]);
+    same('cancelled', $coffer->cancelInvoice($invoice)['status']);
+    $paid = $coffer->createInvoice($order + ['asset' => 'LTC']);
+    $coffer->simulatePayment($paid);
+    same('invoice_not_cancellable', thrown(ApiError::class, fn () => $coffer->cancelInvoice($paid))->code);
+});
+
 $checks->run('customers have addresses and deposits', static function () use ($coffer): void {
     $addresses = $coffer->makeCustomerAddresses('user-7:a_b.c');
     same($addresses, $coffer->getCustomerAddresses(['id' => 'user-7:a_b.c']));
