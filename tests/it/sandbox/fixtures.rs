@@ -80,6 +80,8 @@ fn library_keys_equal_the_sandbox_keys() {
 #[track_caller]
 fn run_example_tool(tool: &str, arguments: &[&str]) -> Option<Output> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let packages = root.join("src/packages/python");
+    let modules = format!("{0}/src:{0}/client/src", packages.display());
     let mut command = Command::new(tool);
     command
         .args(arguments)
@@ -87,7 +89,7 @@ fn run_example_tool(tool: &str, arguments: &[&str]) -> Option<Output> {
         .env("COFFER_BINARY", env!("CARGO_BIN_EXE_coffer"))
         // The variable keeps Python from writing a cache into the folder.
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .env("PYTHONPATH", root.join("src/packages/python/src"));
+        .env("PYTHONPATH", modules);
     tools::run_tool(&mut command, "its fixture")
 }
 

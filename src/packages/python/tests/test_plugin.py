@@ -37,14 +37,14 @@ def test_each_test_has_its_own_and_a_session_has_one(pytester: pytest.Pytester, 
 
         @pytest.mark.parametrize("n", range(3))
         def test_own(coffer, n):
-            assert coffer.invoices() == []
-            coffer.create_invoice("5.00", order_id="same")
+            assert list(coffer.list_invoices()) == []
+            coffer.create_invoice({"amount": "5.00", "currency": "EUR", "orderId": "same"})
             urls.append(coffer.url)
 
         @pytest.mark.parametrize("n", range(3))
         def test_session(coffer_session, coffer, start_coffer, n):
-            assert len(coffer_session.invoices()) == n
-            coffer_session.create_invoice("5.00")
+            assert len(list(coffer_session.list_invoices())) == n
+            coffer_session.create_invoice({"amount": "5.00", "currency": "EUR"})
             with start_coffer() as third:
                 assert len({coffer.url, coffer_session.url, third.url}) == 3
             session.append(coffer_session.url)
@@ -64,7 +64,7 @@ def test_the_log_is_in_the_report_of_a_failed_test_and_of_no_other(pytester: pyt
         import pytest
 
         def test_passes(coffer):
-            coffer.create_invoice("1.00", order_id="quiet")
+            coffer.create_invoice({"amount": "1.00", "currency": "EUR", "orderId": "quiet"})
 
         def test_fails(coffer):
             coffer.request("GET", "/v1/invoices/of-call")
@@ -85,7 +85,7 @@ def test_the_log_is_in_the_report_of_a_failed_test_and_of_no_other(pytester: pyt
             pass
 
         def test_session_first(coffer_session):
-            coffer_session.invoices(status="created")
+            list(coffer_session.list_invoices({"status": "created"}))
 
         def test_session_fails(coffer_session):
             coffer_session.request("GET", "/v1/invoices/of-session")
@@ -117,10 +117,10 @@ def test_a_log_that_cannot_be_settled_changes_no_outcome(pytester: pytest.Pytest
             {refuse}
 
         def test_first(coffer_session):
-            coffer_session.invoices()
+            list(coffer_session.list_invoices())
 
         def test_without_network(coffer_session, monkeypatch):
-            coffer_session.invoices(status="created")
+            list(coffer_session.list_invoices())
             monkeypatch.setattr(socket, "socket", refuse)
             assert False
 
@@ -133,7 +133,7 @@ def test_a_log_that_cannot_be_settled_changes_no_outcome(pytester: pytest.Pytest
             assert False
 
         def test_last(coffer_session):
-            coffer_session.invoices()
+            list(coffer_session.list_invoices())
         """,
     )
     result.assert_outcomes(passed=2, failed=3)
@@ -144,7 +144,7 @@ def test_a_log_that_cannot_be_settled_changes_no_outcome(pytester: pytest.Pytest
 def test_its_options_reach_the_sandbox(pytester: pytest.Pytester) -> None:
     test = """
         def test_fails(coffer):
-            coffer.invoices()
+            list(coffer.list_invoices())
             assert False
         """
     text = run(pytester, test, "--coffer-log", "warn").stdout.str()
@@ -165,14 +165,14 @@ def test_a_crash_fails_the_test_that_did_not_look(pytester: pytest.Pytester, alo
         import os, signal
 
         def test_sees(coffer):
-            os.kill(coffer._process._child.pid, signal.SIGKILL)
-            coffer.invoices()
+            os.kill(coffer.pid, signal.SIGKILL)
+            list(coffer.list_invoices())
 
         def test_does_not_look(coffer):
-            os.kill(coffer._process._child.pid, signal.SIGABRT)
+            os.kill(coffer.pid, signal.SIGABRT)
 
         def test_after(coffer):
-            assert coffer.invoices() == []
+            assert list(coffer.list_invoices()) == []
         """,
     )
     result.assert_outcomes(passed=2, failed=1, errors=1)
@@ -187,7 +187,7 @@ def test_output_is_captured_as_ever(pytester: pytest.Pytester, capture: str) -> 
         pytester,
         """
         def test_prints(coffer, capfd):
-            coffer.invoices()
+            list(coffer.list_invoices())
             print("mine")
             assert capfd.readouterr() == ("mine\\n", "")
         """,
@@ -206,8 +206,8 @@ def test_an_interrupted_run_leaves_nothing(pytester: pytest.Pytester, alone: Pat
         import os, pytest
 
         def test_interrupted(coffer, coffer_session):
-            coffer.receive_webhooks()
-            print(coffer._process._child.pid, coffer_session._process._child.pid, file=open("pids", "w"))
+            coffer.receiver()
+            print(coffer.pid, coffer_session.pid, file=open("pids", "w"))
             {how}
         """,
     )
@@ -225,7 +225,7 @@ def test_a_killed_run_leaves_nothing(pytester: pytest.Pytester, alone: Path, wor
         import os, time
 
         def test_hangs(coffer, coffer_session, worker_id="main"):
-            pids = [os.getpid(), coffer._process._child.pid, coffer_session._process._child.pid]
+            pids = [os.getpid(), coffer.pid, coffer_session.pid]
             with open("pids.part", "w") as file:
                 print(*pids, file=file)
             os.rename("pids.part", "pids")
@@ -254,9 +254,9 @@ def test_workers_of_xdist_do_not_meet(pytester: pytest.Pytester, alone: Path) ->
 
         @pytest.mark.parametrize("n", range(12))
         def test_own(coffer, coffer_session, n):
-            assert coffer.invoices() == []
+            assert list(coffer.list_invoices()) == []
             assert coffer_session.url != coffer.url
-            coffer.pay(coffer.create_invoice("5.00", order_id="same"))
+            coffer.pay(coffer.create_invoice({"amount": "5.00", "currency": "EUR", "orderId": "same"}))
             assert n != 7, "one fails"
         """,
         "-n",
@@ -276,12 +276,12 @@ def test_tests_of_asyncio_use_it_in_a_thread(pytester: pytest.Pytester) -> None:
 
         @pytest.mark.asyncio
         async def test_async(coffer):
-            hooks = coffer.receive_webhooks()
-            invoice = await asyncio.to_thread(coffer.create_invoice, "5.00")
-            several = await asyncio.gather(*(asyncio.to_thread(coffer.invoice, invoice) for _ in range(8)))
-            assert {each.id for each in several} == {invoice.id}
-            assert (await asyncio.to_thread(coffer.pay, invoice)).paid
-            assert (await asyncio.to_thread(hooks.wait, "invoice.confirmed")).event.invoice.paid
+            hooks = coffer.receiver()
+            invoice = await asyncio.to_thread(coffer.create_invoice, {"amount": "5.00", "currency": "EUR"})
+            several = await asyncio.gather(*(asyncio.to_thread(coffer.get_invoice, invoice) for _ in range(8)))
+            assert {each["id"] for each in several} == {invoice["id"]}
+            assert (await asyncio.to_thread(coffer.pay, invoice))["paid"]
+            assert (await asyncio.to_thread(hooks.next, "invoice.confirmed")).event["data"]["object"]["paid"]
         """,
         "-o",
         "asyncio_default_fixture_loop_scope=function",

@@ -17,11 +17,12 @@ import tempfile
 import threading
 import time
 import weakref
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
+
+from coffer_client import ApiError, Client
 
 from ._binary import check_version, find_binary
-from ._http import send
-from .errors import ApiError, SandboxError
+from .errors import SandboxError
 
 # Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
@@ -96,7 +97,9 @@ def _nameless_file() -> int:
 class Process:
     """A ready sandbox. Raises SandboxError if it does not become ready."""
 
-    def __init__(self, binary: Optional[str], log_filter: str, timeout: float, args: Sequence[str]) -> None:
+    def __init__(
+        self, binary: Optional[str], log_filter: str, timeout: float, args: Sequence[str], env: Mapping[str, str]
+    ) -> None:
         self.binary = find_binary(binary)
         self.version = check_version(self.binary)
         self.log = Log()
@@ -109,6 +112,7 @@ class Process:
             command += ["--listen", "127.0.0.1:0"]
         # Environment variables of another Coffer are not passed on.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COFFER_")}
+        environment.update(env)
         try:
             # The sandbox has its own session: Ctrl-C in a debugger interrupts the test and not the sandbox.
             self._child = subprocess.Popen(
@@ -133,6 +137,11 @@ class Process:
             method = weakref.WeakMethod(self._settle_log)
             self.log.settle = lambda: (method() or _nothing)()
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._child.pid
+
     def _read_ready(self, timeout: float) -> Dict[str, Any]:
         """Reads the only line that a sandbox writes to standard output."""
         assert self._child.stdout is not None
@@ -144,7 +153,7 @@ class Process:
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     raise SandboxError(
                         f"{self.binary} was not ready after {timeout:g} s (option --coffer-start-timeout, or "
-                        f"start_timeout){self.log.tail()}"
+                        f"timeout){self.log.tail()}"
                     )
                 part = os.read(self._child.stdout.fileno(), 1 << 16)
                 if not part:
@@ -196,7 +205,8 @@ class Process:
         if self._is_stopped or (self._is_own() and self._child.poll() is not None):
             return
         with contextlib.suppress(ApiError):
-            send("http://" + self.ready["listen"], "GET", marker, timeout=MARKER_TIMEOUT)
+            client = Client("http://" + self.ready["listen"], "none", timeout=MARKER_TIMEOUT, attempts=1)
+            client.request("GET", marker)
         for _ in range(int(MARKER_TIMEOUT / 0.001)):
             if marker.encode() in os.pread(self.log.descriptor, self.log.size - start, start):
                 return

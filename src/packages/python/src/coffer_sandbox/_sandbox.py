@@ -1,25 +1,30 @@
 """A running sandbox: Coffer with a test key, its controls, and its end."""
 
+from __future__ import annotations
+
+import threading
 import weakref
 from dataclasses import dataclass
-from datetime import timedelta
 from types import TracebackType
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence, Type, TypeVar
 
-from ._api import Api, InvoiceOrId, id_of
-from ._controls import Clock, Faults, Inbox, Payment
-from ._http import JSON
-from ._models import Amount, Deposit, Invoice, Payout, Refund, to_amount
-from ._process import Log, Process
-from ._receiver import Handler, Receiver
-from .errors import ApiError, NoAnswerError
+from coffer_client import Client, NoAnswerError
+from coffer_client._client import Id, id_of
+
+from ._controls import Clock, Faults, Payments
+from ._process import Process
+from ._webhooks import Handler, Inbox, Receiver
+
+if TYPE_CHECKING:
+    from coffer_client.types import Invoice, Payout, Refund
 
 # Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
 # Maximum wait for the sandbox's end after a request without a response, in seconds.
 END_IS_SEEN_WITHIN = 0.25
-Self = TypeVar("Self", bound="Coffer")
+CASES = ("exact", "under", "over", "late")
+Self = TypeVar("Self", bound="Sandbox")
 
 
 @dataclass(frozen=True)
@@ -33,243 +38,203 @@ class Keys:
     legacy: str
 
 
-class Coffer(Api):
-    """A new sandbox on a free port. It runs until stop(), or until the end of a `with` block or of this process.
+class _ProcessClient(Client):
+    """A client of the sandbox, whose end it reports. Nothing is repeated: a fault is for the call that meets it."""
 
-    Its methods use the test key. `coffer.live` has the same methods with the live key, also on simulated chains.
-    `binary` is the program. The default is the variable COFFER_BINARY, else the wheel's program.
-    `log` is the log level: error, warn, info, debug (a line for each request) or trace. `start_timeout` is the time
-    limit of the start, in seconds. `args` are further arguments of `coffer sandbox`.
-    Raises SandboxError if the sandbox does not start.
-    """
+    def __init__(self, process: Process, key: str) -> None:
+        super().__init__("http://" + process.ready["listen"], key, timeout=60.0, attempts=1)
+        self._process = process
 
-    def __init__(
-        self,
-        binary: Optional[str] = None,
-        *,
-        log: str = "debug",
-        start_timeout: float = 60.0,
-        args: Sequence[str] = (),
-    ) -> None:
-        self._process = Process(binary, log, start_timeout, args)
-        ready = self._process.ready
-        keys: Mapping[str, str] = ready["keys"]
-        self.keys = Keys(
-            keys["secretTest"], keys["secretLive"], keys["publicTest"], keys["publicLive"], keys["legacy"]
-        )
-        super().__init__("http://" + ready["listen"], self.keys.secret_test)
-        self._process.log.title = f"Coffer's log ({self.url})"
-        self.webhook_secret: str = ready["webhookSecret"]
-        """The secret that signs webhooks to endpoints without their own secret."""
-        self.legacy_secret: str = ready["legacySecret"]
-        """The secret that signs webhooks to an invoice's own webhook_url."""
-        self.live = _Live(self)
-        """The same operations with the live key, which payouts need."""
-        self.clock = Clock(self)
-        """The clock: now, advance, set, freeze."""
-        self.faults = Faults(self)
-        """Simulated faults."""
-        self._receivers: List[Receiver] = []
-        self._finalizer = weakref.finalize(self, _end, self._process, self._receivers)
+    def request(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        """Sends any request and returns the JSON of its answer: `request("GET", "/v1/merchant")`.
 
-    @property
-    def version(self) -> str:
-        """The version of the program."""
-        return self._process.version
-
-    @property
-    def log(self) -> Log:
-        """The sandbox's log: log.read()."""
-        return self._process.log
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        body: JSON = None,
-        *,
-        query: Optional[Mapping[str, object]] = None,
-        key: Optional[str] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        timeout: float = 60.0,
-    ) -> JSON:
-        """Sends a request and returns the JSON of its response: `request("GET", "/v1/merchant")`.
-
-        Raises ApiError if Coffer refuses it, NoAnswerError if no response comes within timeout seconds, and
-        SandboxError if the sandbox has ended.
+        Its options are those of the Client. Raises SandboxError if the sandbox has ended.
         """
         try:
-            return super().request(method, path, body, query=query, key=key, headers=headers, timeout=timeout)
+            return super().request(method, path, body, **options)
         except NoAnswerError:
             self._process.check_alive(END_IS_SEEN_WITHIN)
             raise
 
-    def state(self) -> JSON:
-        """Returns the sandbox's state as JSON: time, account, faults and counts."""
-        return self.request("GET", "/sandbox")
 
-    # Actions of customers.
+class Sandbox(_ProcessClient):
+    """A new sandbox on a free port. It runs until stop(), or until the end of a `with` block or of this process.
 
-    def send(
+    It is a Client with the test key, which makes each request once. `binary` is the program; default: the variable
+    COFFER_BINARY, else the wheel's program. `args` are further arguments of `coffer sandbox`, and `env` further
+    environment variables. `log` is the log level: error, warn, info, debug (a line for each request) or trace.
+    `timeout` is the time limit of the start, in seconds. Raises SandboxError if the sandbox does not start.
+    """
+
+    def __init__(
         self,
-        to: InvoiceOrId,
-        amount: Optional[Amount] = None,
         *,
+        binary: Optional[str] = None,
+        args: Sequence[str] = (),
+        env: Optional[Mapping[str, str]] = None,
+        log: str = "debug",
+        timeout: float = 60.0,
+    ) -> None:
+        process = Process(binary, log, timeout, args, env or {})
+        ready = process.ready
+        keys: Mapping[str, str] = ready["keys"]
+        self.keys = Keys(
+            keys["secretTest"], keys["secretLive"], keys["publicTest"], keys["publicLive"], keys["legacy"]
+        )
+        """The keys of both modes."""
+        super().__init__(process, self.keys.secret_test)
+        process.log.title = f"Coffer's log ({self.url})"
+        self.webhook_secret: str = ready["webhookSecret"]
+        """The secret that signs webhooks to endpoints without their own secret."""
+        self.legacy_secret: str = ready["legacySecret"]
+        """The secret that signs webhooks to an invoice's own webhookUrl."""
+        self.live: Client = _ProcessClient(process, self.keys.secret_live)
+        """The client of live mode, whose chains are simulated too."""
+        self.clock = Clock(self)
+        """The clock: get, advance, set, freeze, unfreeze."""
+        self.payments = Payments(self)
+        """Payments of either mode on the simulated chains."""
+        self.faults = Faults(self)
+        """Simulated faults."""
+        self._receivers: List[Receiver] = []
+        self._changing_endpoints = threading.Lock()
+        self._finalizer = weakref.finalize(self, _end, process, self._receivers)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    @property
+    def log(self) -> str:
+        """The log, or the end of a long log."""
+        return self._process.log.read()
+
+    def pay(
+        self,
+        invoice: Id,
+        *,
+        case: str = "exact",
         asset: Optional[str] = None,
         txid: Optional[str] = None,
-    ) -> Payment:
-        """Puts an unconfirmed payment on a chain: of an amount in whole coins, or of the amount due."""
-        return self._send({"invoice": to if isinstance(to, str) else to.id}, amount, asset, txid)
+        confirm: bool = True,
+    ) -> Invoice:
+        """Pays an invoice of either mode and confirms the payment. Returns the current invoice.
 
-    def send_to_address(
-        self,
-        address: str,
-        amount: Amount,
-        *,
-        asset: Optional[str] = None,
-        txid: Optional[str] = None,
-    ) -> Payment:
-        """Puts a payment to an address on a chain: an invoice's, a customer's, or an unknown one."""
-        return self._send({"address": address}, amount, asset, txid)
-
-    def _send(
-        self, to: Mapping[str, object], amount: Optional[Amount], asset: Optional[str], txid: Optional[str]
-    ) -> Payment:
-        body: Dict[str, object] = {**to, "asset": asset, "txid": txid}
-        if amount is not None:
-            body["amount"] = to_amount("amount", amount)
-        return Payment(self, self.request("POST", "/sandbox/payments", body))
-
-    def pay(self, invoice: InvoiceOrId, amount: Optional[Amount] = None, *, asset: Optional[str] = None) -> Invoice:
-        """Pays the amount due, or an amount in whole coins, and confirms the payment. Returns the invoice."""
-        self.send(invoice, amount, asset=asset).confirm()
-        return self._read_again(invoice)
-
-    def underpay(self, invoice: InvoiceOrId, *, asset: Optional[str] = None) -> Invoice:
-        """Pays half of the amount due on a test invoice and confirms it. Returns the invoice."""
-        return self._simulate(invoice, "under", asset)
-
-    def overpay(self, invoice: InvoiceOrId, *, asset: Optional[str] = None) -> Invoice:
-        """Pays one and a half times the amount due on a test invoice and confirms it. Returns the invoice."""
-        return self._simulate(invoice, "over", asset)
-
-    def pay_late(self, invoice: InvoiceOrId, *, asset: Optional[str] = None) -> Invoice:
-        """Moves the clock to just after the invoice's deadline and then pays. Returns the invoice."""
-        deadline = self._read_again(invoice).expires_at
-        if self.clock.now() <= deadline:
-            self.clock.set(deadline + timedelta(seconds=1))
-        return self.pay(invoice, asset=asset)
-
-    def _simulate(self, invoice: InvoiceOrId, case: str, asset: Optional[str]) -> Invoice:
-        path = f"/v1/invoices/{id_of(invoice)}/simulate"
-        return Invoice.read(self.request("POST", path, {"case": case, "asset": asset}))
-
-    def _read_again(self, invoice: InvoiceOrId) -> Invoice:
-        """Returns an invoice of either mode. An id alone does not tell the mode."""
-        if isinstance(invoice, Invoice):
-            return self.live.invoice(invoice) if invoice.livemode else self.invoice(invoice)
-        try:
-            return self.invoice(invoice)
-        except ApiError as error:
-            if error.code != "not_found":
-                raise
-        return self.live.invoice(invoice)
-
-    def deposit(self, customer: str, amount: Amount, *, asset: str) -> Deposit:
-        """Pays an amount in whole coins to a static address of a test customer, and confirms it."""
-        body = {"asset": asset, "amount": to_amount("amount", amount)}
-        return Deposit.read(self.request("POST", f"/v1/customers/{id_of(customer)}/simulate", body))
+        `case` is exact, under (half of what is due), over (one and a half times), or late (after the deadline, to which
+        the clock is moved). The others are those of `payments`.
+        """
+        if case not in CASES:
+            raise ValueError(f"case must be one of {', '.join(CASES)}, not {case!r}")
+        getattr(self.payments, case)(invoice, asset=asset, txid=txid, confirm=confirm)
+        return self.payments.invoice(invoice)
 
     # Actions of the operator.
 
-    def cancel(self, invoice: InvoiceOrId) -> Invoice:
-        """Cancels an invoice that has no payment."""
-        return Invoice.read(self.request("POST", f"/sandbox/invoices/{id_of(invoice)}/cancel"))
-
-    def create_refund(
+    def refund(
         self,
-        invoice: InvoiceOrId,
-        amount: Optional[Amount] = None,
+        invoice: Id,
         *,
+        amount: Optional[str] = None,
+        asset: Optional[str] = None,
         to_address: Optional[str] = None,
         reason: Optional[str] = None,
     ) -> Refund:
         """Requests a refund of a paid invoice: an amount in its currency, or everything not refunded yet."""
-        body: Dict[str, object] = {"invoice": invoice if isinstance(invoice, str) else invoice.id}
-        if amount is not None:
-            body["amount"] = to_amount("amount", amount)
-        return Refund.read(
-            self.request("POST", "/sandbox/refunds", {**body, "toAddress": to_address, "reason": reason})
-        )
+        found = invoice["id"] if isinstance(invoice, Mapping) else invoice
+        body = {"invoice": found, "amount": amount, "asset": asset, "toAddress": to_address, "reason": reason}
+        refund: Refund = self.request("POST", "/sandbox/refunds", body)
+        return refund
 
-    def move_refund(self, refund: Union[Refund, str], action: str, **details: str) -> Refund:
-        """Performs a step of a refund: approve, process, pay (txid), or fail, reject, cancel (reason)."""
-        body = {"action": action, **details}
-        return Refund.read(self.request("POST", f"/sandbox/refunds/{id_of(refund)}", body))
+    def move_refund(
+        self, refund: Id, action: str, *, txid: Optional[str] = None, reason: Optional[str] = None
+    ) -> Refund:
+        """Performs a step of a refund: approve, then process, then pay or fail; or reject, or cancel."""
+        body = {"action": action, "txid": txid, "reason": reason}
+        moved: Refund = self.request("POST", f"/sandbox/refunds/{id_of(refund)}", body)
+        return moved
 
-    def move_payout(self, payout: Union[Payout, str], action: str, **details: str) -> Payout:
-        """Performs a step of a payout: approve, process, pay (txid), or fail, reject, cancel (reason)."""
-        body = {"action": action, **details}
-        return Payout.read(self.request("POST", f"/sandbox/payouts/{id_of(payout)}", body))
+    def move_payout(
+        self, payout: Id, action: str, *, txid: Optional[str] = None, reason: Optional[str] = None
+    ) -> Payout:
+        """Performs a step of a payout, as of a refund. `live.create_payout` requests one."""
+        body = {"action": action, "txid": txid, "reason": reason}
+        moved: Payout = self.request("POST", f"/sandbox/payouts/{id_of(payout)}", body)
+        return moved
 
-    def change_account(self, **switches: Any) -> JSON:
-        """Changes the account: `feeBps=0`, `maintenance=True`, `status="suspended"`. Returns the sandbox's state."""
-        return self.request("PATCH", "/sandbox/account", switches)
-
-    def change_chain(self, chain: str, *, lagging: bool) -> JSON:
-        """Stops a live chain at this time, or lets it catch up. Returns how far it has been read."""
-        return self.request("PATCH", f"/sandbox/chains/{id_of(chain)}", {"lagging": lagging})
+    def account(self, switches: Mapping[str, object]) -> Dict[str, Any]:
+        """Changes the account: `account({"feeBps": 0, "maintenance": True})`. Returns the sandbox's state."""
+        state: Dict[str, Any] = self.request("PATCH", "/sandbox/account", switches)
+        return state
 
     # Webhooks.
 
-    def add_endpoint(
+    def receiver(
         self,
-        url: str,
         *,
-        secret: Optional[str] = None,
-        types: Optional[Sequence[str]] = None,
-        format: str = "event",
-    ) -> None:
-        """Adds an endpoint to the account, for all events or for some types."""
-        kept = [
-            {name: each[name] for name in ("url", "secret", "format", "types", "mode")}
-            for each in self.state()["account"]["endpoints"]
-        ]
-        new = {"url": url, "secret": secret, "format": format, "types": None if types is None else list(types)}
-        self.change_account(endpoints=[*kept, new])
-
-    def inbox(self, name: str, *, as_endpoint: bool = True) -> Inbox:
-        """Returns a receiver inside the sandbox, by name. It becomes an endpoint of the account by default."""
-        inbox = Inbox(self, name)
-        if as_endpoint and all(each["url"] != inbox.url for each in self.state()["account"]["endpoints"]):
-            self.add_endpoint(inbox.url)
-        return inbox
-
-    def receive_webhooks(
-        self,
         handler: Optional[Handler] = None,
-        *,
+        endpoint: bool = True,
+        format: str = "event",
         types: Optional[Sequence[str]] = None,
-        as_endpoint: bool = True,
+        mode: Optional[str] = None,
+        secret: Optional[str] = None,
     ) -> Receiver:
         """Returns a receiver in this process: an HTTP server that checks signatures and calls the handler, if any.
 
-        It becomes an endpoint of the account by default, and stops with the sandbox.
+        It becomes an endpoint of the account, unless `endpoint` is False, and stops with the sandbox. `format` is event
+        or legacy, `types` are the event types and `mode` is test or live; default: all. `secret` signs; default: the
+        sandbox's.
         """
-        receiver = Receiver([self.webhook_secret, self.legacy_secret], handler)
+        secret = secret or self.webhook_secret
+        receiver = Receiver([secret, self.legacy_secret], handler)
         self._receivers.append(receiver)
-        if as_endpoint:
-            self.add_endpoint(receiver.url, types=types)
+        if endpoint:
+            self._add_endpoint(receiver.url, secret, format, types, mode)
         return receiver
 
+    def inbox(
+        self,
+        name: str = "inbox",
+        *,
+        endpoint: bool = True,
+        format: str = "event",
+        types: Optional[Sequence[str]] = None,
+        mode: Optional[str] = None,
+        secret: Optional[str] = None,
+    ) -> Inbox:
+        """Returns a receiver inside the sandbox. The options are those of `receiver`."""
+        secret = secret or self.webhook_secret
+        inbox = Inbox(self, name, [secret, self.legacy_secret])
+        if endpoint:
+            self._add_endpoint(inbox.url, secret, format, types, mode)
+        return inbox
+
+    def _add_endpoint(
+        self, url: str, secret: str, format: str, types: Optional[Sequence[str]], mode: Optional[str]
+    ) -> None:
+        new = {"url": url, "secret": secret, "format": format, "types": types and list(types), "mode": mode}
+        with self._changing_endpoints:
+            others = [each for each in self.state()["account"]["endpoints"] if each["url"] != url]
+            kept = [{name: value for name, value in each.items() if name != "id"} for each in others]
+            self.account({"endpoints": [*kept, new]})
+
+    def delivered(self) -> None:
+        """Waits until every due webhook was sent, and answered or postponed to a retry."""
+        self.clock.advance("0s")
+
     def deliveries(self) -> List[Dict[str, Any]]:
-        """Returns the newest webhooks with each attempt, as JSON, in the order of their events, at most 500."""
+        """Returns the newest webhooks with each attempt, in the order of their events, at most 500."""
         return list(self.request("GET", "/sandbox/webhooks")["data"])
 
-    # Actions on the whole sandbox.
+    # The whole sandbox.
+
+    def state(self) -> Dict[str, Any]:
+        """Returns the time, the account's switches, the faults and some counts."""
+        state: Dict[str, Any] = self.request("GET", "/sandbox")
+        return state
 
     def reset(self) -> None:
-        """Resets everything to the start and to real time. Snapshots stay."""
+        """Resets everything to the start and to real time. Receivers are then no endpoints. Snapshots stay."""
         self.request("POST", "/sandbox/reset")
 
     def snapshot(self, name: str) -> None:
@@ -300,30 +265,8 @@ class Coffer(Api):
         self.stop()
 
 
-class _Live(Api):
-    """Live mode. It sends requests through the sandbox, so that an end of the sandbox is reported."""
-
-    def __init__(self, coffer: Coffer) -> None:
-        super().__init__(coffer.url, coffer.keys.secret_live)
-        self._coffer = weakref.ref(coffer)
-
-    def request(
-        self,
-        method: str,
-        path: str,
-        body: JSON = None,
-        *,
-        query: Optional[Mapping[str, object]] = None,
-        key: Optional[str] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        timeout: float = 60.0,
-    ) -> JSON:
-        coffer = self._coffer()
-        if coffer is None:
-            raise ReferenceError("the sandbox is gone")
-        return coffer.request(
-            method, path, body, query=query, key=key or self.key, headers=headers, timeout=timeout
-        )
+start_coffer = Sandbox
+"""Starts a sandbox with the options of Sandbox: `with start_coffer() as coffer:`."""
 
 
 def _end(process: Process, receivers: List[Receiver]) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Callable, Dict, Generator, Iterator, Optional
 import pytest
 
 from ._process import Log
-from ._sandbox import Coffer
+from ._sandbox import Sandbox
 
 # Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
@@ -48,30 +48,30 @@ def _start_timeout(config: pytest.Config) -> float:
 
 
 @pytest.fixture(scope="session")
-def start_coffer(request: pytest.FixtureRequest) -> Callable[..., Coffer]:
+def start_coffer(request: pytest.FixtureRequest) -> Callable[..., Sandbox]:
     """Starts another sandbox with the options of this run: `with start_coffer() as other:`."""
 
-    def start(**options: Any) -> Coffer:
+    def start(**options: Any) -> Sandbox:
         config = request.config
         chosen: Dict[str, Any] = {
             "binary": _option(config, "coffer_binary"),
             "log": _option(config, "coffer_log") or "debug",
-            "start_timeout": _start_timeout(config),
+            "timeout": _start_timeout(config),
         }
-        return Coffer(**{**chosen, **options})
+        return Sandbox(**{**chosen, **options})
 
     return start
 
 
 @pytest.fixture
-def coffer(start_coffer: Callable[..., Coffer]) -> Iterator[Coffer]:
+def coffer(start_coffer: Callable[..., Sandbox]) -> Iterator[Sandbox]:
     """A sandbox for one test. It starts in milliseconds."""
     with start_coffer() as sandbox:
         yield sandbox
 
 
 @pytest.fixture(scope="session")
-def coffer_session(start_coffer: Callable[..., Coffer]) -> Iterator[Coffer]:
+def coffer_session(start_coffer: Callable[..., Sandbox]) -> Iterator[Sandbox]:
     """One sandbox for the whole session; with pytest-xdist, one for each worker."""
     with start_coffer() as sandbox:
         yield sandbox
