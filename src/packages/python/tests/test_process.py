@@ -178,8 +178,9 @@ def test_what_the_environment_says_of_another_is_not_meant(monkeypatch: pytest.M
     monkeypatch.setenv("COFFER_LISTEN", "nonsense")
     monkeypatch.setenv("COFFER_PUBLIC_URL", "nonsense")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    with Sandbox() as coffer:
-        assert coffer.pay(coffer.create_invoice({"amount": "5.00", "currency": "EUR"}))["paid"]
+    with Sandbox(env={"COFFER_PUBLIC_URL": "http://localhost:1"}) as coffer:
+        invoice = coffer.pay(coffer.create_invoice({"amount": "5.00", "currency": "EUR"}))
+        assert invoice["paid"] and invoice["checkoutUrl"].startswith("http://localhost:1/")
 
 
 def test_the_program_is_the_one_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, real_binary: str) -> None:

@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import re
+import socket
 import subprocess
 import typing
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -163,6 +164,32 @@ def test_nobody_is_there(requests: List[str]) -> None:
         with pytest.raises(NoAnswerError, match="POST /v1/payouts: no answer from") as caught:
             Client(url, KEY, attempts=1).create_payout({"amount": "all"})
         assert KEY not in str(caught.value) and caught.value.__cause__ is not None
+
+
+JSON_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [b"", b"of a stranger\r\n\r\n", b"HTTP/1.1 200 OK\r\n\r\nof a stranger"]
+    + [JSON_HEAD + text for text in (b"", b"[" * 100_000, b"5", b"{}", b'{"data": 5}', b'{"data": "of a stranger"}')],
+    ids=lambda reply: repr(reply[-30:]),
+)
+def test_what_is_no_answer_of_coffer(reply: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(reply)
+
+        thread = Thread(target=answer)
+        thread.start()
+        with pytest.raises(NoAnswerError, match="GET /v1/invoices: ") as caught:
+            list(Client(f"http://127.0.0.1:{server.getsockname()[1]}", KEY, attempts=1).list_invoices())
+        thread.join()
+    assert "stranger" not in str(caught.value)
 
 
 def test_a_payload_that_was_parsed_and_a_number_of_a_clock_that_is_none() -> None:

@@ -212,7 +212,8 @@ class Client:
                 answer, content = self._attempt(method, target, data, headers, timeout or self._timeout)
             except (OSError, http.client.HTTPException) as error:
                 if left == 0 or not is_safe:
-                    why = str(error) or type(error).__name__
+                    # The text of other errors may contain what the server sent.
+                    why = (isinstance(error, OSError) and str(error)) or type(error).__name__
                     raise NoAnswerError(f"{call}: no answer from {self._host}: {why}") from error
             else:
                 if answer.status < 300:
@@ -255,12 +256,17 @@ class Client:
         except (ValueError, RecursionError) as error:
             raise NoAnswerError(f"{call}: the answer of {self._host} is not JSON") from error
 
-    def _call(self, method: str, path: str, body: JSON = None, idempotency_key: Optional[str] = None) -> Any:
-        """Performs an operation, whose answer is always an object."""
-        return self._object(method, path, self.request(method, path, body, idempotency_key=idempotency_key))
-
-    def _object(self, method: str, path: str, answer: JSON) -> Dict[str, Any]:
-        if not isinstance(answer, dict):
+    def _call(
+        self,
+        method: str,
+        path: str,
+        body: JSON = None,
+        idempotency_key: Optional[str] = None,
+        query: Optional[Mapping[str, object]] = None,
+    ) -> Any:
+        """Performs an operation. Its answer is an object, and the `data` of a list is one."""
+        answer = self.request(method, path, body, query=query, idempotency_key=idempotency_key)
+        if not isinstance(answer, dict) or (query is not None and not isinstance(answer.get("data"), list)):
             raise NoAnswerError(f"{method} {path}: the answer of {self._host} is not Coffer's: is this its address?")
         return answer
 
@@ -268,7 +274,7 @@ class Client:
         """Yields the items of all pages, if the list has pages."""
         query = {"limit": PAGE_LIMIT, **(filters or {})}
         while True:
-            page = self._object("GET", path, self.request("GET", path, query=query))
+            page = self._call("GET", path, query=query)
             yield from page["data"]
             query["before"] = page.get("nextBefore")
             if not page.get("hasMore") or query["before"] is None:
