@@ -8,7 +8,7 @@ Without pytest: `with start_coffer() as coffer:`. Nothing but `coffer_client` an
 """
 
 try:
-    from coffer_client import Client as _Client  # noqa: F401
+    from coffer_client import ApiError, Client, CofferError, NoAnswerError, SignatureError, verify
 except ImportError as error:
     raise ImportError(
         "coffer_sandbox needs coffer_client of the same release. Install both files: "
@@ -22,17 +22,23 @@ from ._webhooks import Inbox, Receiver, Webhook
 from .errors import SandboxError, WaitTimeoutError
 
 __all__ = [
+    "ApiError",
+    "Client",
     "Clock",
+    "CofferError",
     "CofferVersionWarning",
     "Faults",
     "Inbox",
     "Keys",
+    "NoAnswerError",
     "Payments",
     "Receiver",
     "Sandbox",
     "SandboxError",
+    "SignatureError",
     "WaitTimeoutError",
     "Webhook",
     "find_binary",
     "start_coffer",
+    "verify",
 ]
