@@ -38,7 +38,8 @@ def test_next_returns_each_webhook_once(coffer: Sandbox, kind: str) -> None:
     assert hooks.next("invoice.created", about=second).about == second["id"]
     assert hooks.next("invoice.created").about == first["id"]
     assert hooks.next().type == "invoice.detected"
-    with pytest.raises(WaitTimeoutError, match="no webhook within 0 s; received: invoice.created, invoice.created"):
+    # Webhooks arrive in any order.
+    with pytest.raises(WaitTimeoutError, match=r"no webhook within 0 s; received: invoice\.\w+(, invoice\.\w+){3}$"):
         hooks.next(timeout=0)
     assert len(hooks.list()) == 4 and [each.type for each in hooks.list("invoice.detected")] == ["invoice.detected"]
     hooks.clear()
@@ -103,7 +104,7 @@ def test_next_waits_as_long_as_it_is_told(coffer: Sandbox, kind: str) -> None:
             create(coffer)
         coffer.clock.advance("20m")
         assert len({each.result().about for each in waiting}) == 2
-        with pytest.raises(WaitTimeoutError, match=r"no invoice.cancelled within 1\.2 s; received: invoice.created"):
+        with pytest.raises(WaitTimeoutError, match=r"no invoice.cancelled within 1\.2 s; received: invoice\."):
             other.result()
     for timeout in (0.0, -1.0, math.nan):
         with pytest.raises(WaitTimeoutError, match="no invoice.confirmed within"):
