@@ -1,0 +1,1 @@
+"""A payment method for pretix: the customer pays in coins at Coffer."""
