@@ -221,6 +221,12 @@ class Case(unittest.TestCase):
         self.move(payment, state="confirmed")
         return payment
 
+    def refund_in_coffer(self, invoice, amount, last="pay"):
+        refund = self.control("POST", "/sandbox/refunds", {"invoice": invoice["id"], "amount": amount})
+        for action in ("approve", "process", last):
+            self.control("POST", f"/sandbox/refunds/{refund['id']}", {"action": action})
+        self.delivered()
+
     def assert_agree(self, code, order_status, invoice_status, attempt=1, shop=None):
         """Compares the order with the invoice: paid on both sides or on none."""
         shop = shop or self.shop

@@ -243,11 +243,5 @@ class Stories(Case):
         page = browser.get(shop.control(f"orders/{code}/")).text
         return html.unescape(re.search(r'href="([^"]+)"[^>]*>Refund in Coffer', page)[1])
 
-    def refund_in_coffer(self, invoice, amount, last="pay"):
-        refund = self.control("POST", "/sandbox/refunds", {"invoice": invoice["id"], "amount": amount})
-        for action in ("approve", "process", last):
-            self.control("POST", f"/sandbox/refunds/{refund['id']}", {"action": action})
-        self.delivered()
-
     def refunds(self, shop, code):
         return [(each["state"], each["amount"]) for each in shop.now(code)["refunds"]]

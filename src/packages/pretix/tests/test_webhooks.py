@@ -1,5 +1,6 @@
 """Webhooks that come twice, late, out of order, forged, of the other mode or about another order, without a cookie."""
 
+import concurrent.futures
 import hashlib
 import hmac
 import json
@@ -85,13 +86,22 @@ class Webhooks(Case):
     def test_refund_twice(self):
         code, invoice, _ = self.paid_order()
         self.sent("invoice.confirmed")
-        refund = self.control("POST", "/sandbox/refunds", {"invoice": invoice["id"], "amount": "5.00"})
-        for action in ("approve", "process", "pay"):
-            self.control("POST", f"/sandbox/refunds/{refund['id']}", {"action": action})
-        self.delivered()
+        self.refund_in_coffer(invoice, "5.00")
         for _ in range(2):
             self.sent("refund.paid")
             self.assertEqual([each["amount"] for each in self.shop.now(code)["refunds"]], ["5.00"])
+
+    def test_many_at_once(self):
+        code, invoice, _ = self.paid_order()
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: self.post(*self.inbox("invoice.confirmed")).status, range(8)))
+        self.assertEqual(answers, [200] * 8)
+        self.assert_agree(code, "p", "confirmed")
+        self.refund_in_coffer(invoice, "5.00")
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: self.post(*self.inbox("refund.paid")).status, range(8)))
+        self.assertEqual(answers, [200] * 8)
+        self.assertEqual([each["amount"] for each in self.shop.now(code)["refunds"]], ["5.00"])
 
     def test_forged(self):
         code, _, _ = self.paid_order()
@@ -148,10 +158,7 @@ class Webhooks(Case):
             code, invoice, _ = self.paid_order()
             self.sent("invoice.confirmed")
             paid.append((code, invoice))
-        refund = self.control("POST", "/sandbox/refunds", {"invoice": paid[0][1]["id"], "amount": "5.00"})
-        for action in ("approve", "process", "pay"):
-            self.control("POST", f"/sandbox/refunds/{refund['id']}", {"action": action})
-        self.delivered()
+        self.refund_in_coffer(paid[0][1], "5.00")
         body, _ = self.inbox("refund.paid")
         body = body.replace(paid[0][1]["id"].encode(), paid[1][1]["id"].encode())
         self.assertEqual(self.sign_and_post(json.loads(body)).status, 200)

@@ -15,6 +15,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 from django_scopes import scopes_disabled
 from pretix.base.models import Order
+from pretix.base.payment import PaymentException
 from pretix.helpers.http import redirect_to_url
 from pretix.multidomain.urlreverse import eventreverse
 
@@ -24,6 +25,8 @@ from .payment import TAG
 
 logger = logging.getLogger(__name__)
 
+# Coffer is away, refuses the key, or is not set up.
+UNREADABLE = (CofferError, PaymentException)
 # Coffer's limit on its own bodies is 64 KiB.
 BODY_MAX = 256 * 1024
 
@@ -59,7 +62,7 @@ def webhook(request, *args, **kwargs):
             booking.read_invoice(provider, row)
         elif kind == "refund":
             booking.read_refund(provider, row, str(claimed.get("id")))
-    except CofferError as error:
+    except UNREADABLE as error:
         logger.warning("coffer: webhook for %s: %s", row.order.full_code, error)
         return HttpResponse("Coffer could not be read", status=503)
     return HttpResponse("ok")
@@ -97,7 +100,7 @@ class ReturnView(View):
         if provider:
             try:
                 booking.read_invoice(provider, row)
-            except CofferError as error:
+            except UNREADABLE as error:
                 logger.warning("coffer: return to %s: %s", order.full_code, error)
                 messages.info(request, _("We could not check your payment yet. This page will show it."))
         order.refresh_from_db()
