@@ -227,6 +227,20 @@ class Case(unittest.TestCase):
             self.control("POST", f"/sandbox/refunds/{refund['id']}", {"action": action})
         self.delivered()
 
+    def save(self, shop, **fields):
+        """Saves the settings of the payment method. Returns the answer of the backend."""
+        values = {
+            "_enabled": "on",
+            "_restrict_to_sales_channels": "web",
+            "url": self.coffer.ready["url"],
+            "mode": "test",
+            "secret_key": "sk_test_sandbox",
+            "webhook_secret": self.coffer.ready["webhookSecret"],
+            **fields,
+        }
+        values = {f"payment_coffer_{name}": value for name, value in values.items()}
+        return shop.backend.post(shop.control("settings/payment/coffer"), **values)
+
     def assert_agree(self, code, order_status, invoice_status, attempt=1, shop=None):
         """Compares the order with the invoice: paid on both sides or on none."""
         shop = shop or self.shop

@@ -11,20 +11,6 @@ KEY = "sk_test_sandbox"
 
 
 class Settings(Case):
-    def save(self, shop, **fields):
-        """Saves the settings of the payment method. Returns the answer of the backend."""
-        values = {
-            "_enabled": "on",
-            "_restrict_to_sales_channels": "web",
-            "url": self.coffer.ready["url"],
-            "mode": "test",
-            "secret_key": KEY,
-            "webhook_secret": self.coffer.ready["webhookSecret"],
-            **fields,
-        }
-        values = {f"payment_coffer_{name}": value for name, value in values.items()}
-        return shop.backend.post(shop.control("settings/payment/coffer"), **values)
-
     def test_connection_is_tested(self):
         self.assertEqual(self.save(self.shop).status, 302)
         wrong = [

@@ -173,6 +173,17 @@ class Webhooks(Case):
         self.assertEqual(self.post(body, headers).status, 200)
         self.assert_agree(code, "p", "confirmed")
 
+    def test_a_shop_without_a_key_asks_for_it_again(self):
+        code, _, _ = self.paid_order()
+        sent = self.inbox("invoice.confirmed")
+        try:
+            self.assertEqual(self.save(self.shop, _enabled="", secret_key="").status, 302)
+            self.assertEqual(self.post(*sent).status, 503)
+        finally:
+            self.assertEqual(self.save(self.shop).status, 302)
+        self.assertEqual(self.post(*sent).status, 200)
+        self.assert_agree(code, "p", "confirmed")
+
     def test_hostile_bodies(self):
         code, invoice, _ = self.paid_order()
         about = {"object": "invoice", "id": invoice["id"]}
