@@ -116,6 +116,54 @@ test('a refund is requested, approved, and sent', async () => {
   await closePage(page, ['400', '401', '422']);
 });
 
+test('a link opens the form of a refund with its amount filled in, and sends nothing', async () => {
+  const invoice = await createPaidInvoice(coffer, '40.00', { orderId: 'order-4' });
+  const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'order-5' });
+  const refunds = async () => (await coffer.test('GET', `/v1/refunds?invoiceId=${invoice.id}`)).data;
+  const page = await openPage(browser, `${coffer.url}/dashboard#/invoices/${invoice.id}?mode=test&refund=12.50`);
+  await page.getByLabel('Email').fill('operator@sandbox.test');
+  await page.getByLabel('Password').fill('sandbox');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Request a refund' });
+  await dialog.waitFor();
+  assert.equal(await dialog.getByLabel('Amount in EUR').inputValue(), '12.50');
+  assert.equal(await dialog.getByLabel('Customer’s address').inputValue(), '');
+  await checkPage(page, 'dashboard-refund-linked');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.deepEqual(await refunds(), []);
+  assert.ok(page.url().endsWith(`#/invoices/${invoice.id}?mode=test`), page.url());
+  await page.reload();
+  await page.getByRole('heading', { level: 1, name: /40\.00 EUR · order-4/ }).waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0, 'a reload does not ask again');
+  // A wrong amount is shown as it is, and the form refuses it.
+  const place = (id, amount) => `/invoices/${id}?mode=test&refund=${encodeURIComponent(amount)}`;
+  for (const amount of [HOSTILE, '40.01', '1e1', '-5', '9'.repeat(5000)]) {
+    await goTo(page, place(invoice.id, amount));
+    await dialog.waitFor();
+    assert.equal(await dialog.getByLabel('Amount in EUR').inputValue(), amount);
+    await dialog.getByLabel('Customer’s address').fill(invoice.depositAddress);
+    await dialog.getByRole('button', { name: 'Request refund' }).click();
+    await dialog.locator('.wrong:visible').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+  }
+  assert.equal(await page.locator('img[src="x"]').count(), 0);
+  assert.deepEqual(await refunds(), []);
+  await goTo(page, place(open.id, '7.00'));
+  await page.getByText('There is nothing to refund: no payment of this invoice is confirmed.').waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+  await goTo(page, `/invoices/${invoice.id}?mode=test&refund=`);
+  await dialog.waitFor();
+  assert.equal(await dialog.getByLabel('Amount in EUR').inputValue(), '');
+  await dialog.getByLabel('Amount in EUR').fill('12.50');
+  await dialog.getByLabel('Customer’s address').fill(invoice.depositAddress);
+  await dialog.getByRole('button', { name: 'Request refund' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Refund of 12.50' }).waitFor();
+  assert.deepEqual((await refunds()).map(({ amount, status }) => [amount, status]), [['12.50', 'requested']]);
+  await closePage(page, ['400', '401', '422']);
+});
+
 /** Plays a refund from requested to paid. */
 async function steps(page, name) {
   await page.getByRole('button', { name: 'Approve refund…' }).click();

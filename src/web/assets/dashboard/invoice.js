@@ -1,10 +1,11 @@
 // One invoice with its payments, refunds, webhooks and events, and its actions.
 
-import { form, operator } from '../shared/api.js';
+import { errorSentence, form, operator } from '../shared/api.js';
 import {
   ask,
   badge,
   copyButton,
+  currentPlace,
   facts,
   h,
   money,
@@ -50,6 +51,7 @@ export async function detail(context, id) {
   const sent = deliveries.data.filter((/** @type {Schemas["Delivery"]} */ one) => one.objectId === id);
   const canCancel = ['created', 'awaiting_payment'].includes(invoice.status);
   const canRefund = all.payments.some((one) => one.state === 'confirmed');
+  openLinkedRefund(context, all, canRefund);
   return h(
     'div',
     { class: 'page' },
@@ -263,8 +265,25 @@ async function cancel(context, invoice) {
   return true;
 }
 
-/** @param {Context} context @param {Schemas["InvoiceDetail"]} all */
-async function askRefund(context, all) {
+/**
+ * Opens the form of a refund if the link asks for it: `#/invoices/ID?refund=5.00`. The link fills in the amount, and
+ * nothing is sent. The request is removed from the place, so that a reload does not open the form again.
+ * @param {Context} context
+ * @param {Schemas["InvoiceDetail"]} all
+ * @param {boolean} canRefund
+ */
+function openLinkedRefund(context, all, canRefund) {
+  const { path, query } = currentPlace();
+  const amount = query.get('refund');
+  if (amount === null || path !== `/invoices/${all.invoice.id}`) return;
+  query.delete('refund');
+  history.replaceState(null, '', to(path, Object.fromEntries(query)));
+  if (canRefund) askRefund(context, all, amount).catch((error) => toast(errorSentence(error)));
+  else toast('There is nothing to refund: no payment of this invoice is confirmed.');
+}
+
+/** @param {Context} context @param {Schemas["InvoiceDetail"]} all @param {string} [amount] filled in */
+async function askRefund(context, all, amount = '') {
   const { invoice } = all;
   const quoted = [...new Set([invoice.asset, ...all.quotes.map((one) => one.asset)])].filter((one) => one !== null);
   /** @type {[string, string][]} */
@@ -285,6 +304,7 @@ async function askRefund(context, all) {
           name: 'amount',
           label: `Amount in ${invoice.currency}`,
           inputmode: 'decimal',
+          value: amount,
           hint: 'Leave empty to refund all that is left.',
         },
         { name: 'asset', label: 'Coin', type: 'select', value: invoice.asset ?? '', options },
