@@ -2,6 +2,7 @@
 //!
 //! Invariant: the pages show every operation and every used object of the documents, and nothing else.
 
+mod clients;
 mod command;
 mod fields;
 
@@ -111,6 +112,9 @@ impl DocumentedServer<'_> {
         let body = json.map(|body| self.body_doc(body));
         let example = body.as_ref().map(|body| body.example.as_str());
         let curl = command::curl_command(self, (&method, path), key, (example, is_file));
+        let id = text_field(operation, "operationId");
+        let example = json.and_then(|body| body.pointer("/content/application~1json/example"));
+        let clients = clients::client_examples(self, (&id, path), key, example);
         let mut answers = Vec::new();
         let mut refusals = Vec::new();
         for (status, response) in entries(operation, "responses") {
@@ -121,7 +125,7 @@ impl DocumentedServer<'_> {
             }
         }
         OperationDoc {
-            id: text_field(operation, "operationId"),
+            id,
             summary: text_field(operation, "summary"),
             path: path.to_owned(),
             method,
@@ -132,6 +136,7 @@ impl DocumentedServer<'_> {
             answers,
             refusals,
             curl,
+            clients,
         }
     }
 

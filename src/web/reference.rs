@@ -153,6 +153,18 @@ pub struct OperationDoc {
     pub refusals: Vec<ErrorGroup>,
     /// Example of a request as a curl command.
     pub curl: String,
+    /// The same request in the languages of the clients. Empty for an operation that no client has.
+    pub clients: Vec<ClientExample>,
+}
+
+/// Example of a request in the language of a client.
+pub struct ClientExample {
+    /// Identifier of the language: `node`, `python` or `php`.
+    pub language: &'static str,
+    /// Name of the language.
+    pub name: &'static str,
+    /// Source text.
+    pub source: String,
 }
 
 /// A field of a body, or a parameter of an operation.

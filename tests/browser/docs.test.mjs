@@ -75,6 +75,60 @@ test('search filters headings, and the text of a topic', async () => {
   await closePage(page);
 });
 
+test('language of the examples is chosen once, by keyboard too, and remembered', async () => {
+  const page = await openPage(browser, `${coffer.url}/docs/reference/invoices`);
+  const create = page.locator('#createInvoice');
+  const cancel = page.locator('#cancelInvoice');
+  const choice = create.getByRole('group', { name: 'Language of the example' });
+  await choice.getByRole('radio', { name: 'curl' }).waitFor();
+  assert.ok(await choice.getByRole('radio', { name: 'curl' }).isChecked());
+  const shown = async (place) => {
+    const [text, ...others] = await place.locator('.examples pre:visible').allTextContents();
+    assert.deepEqual(others, [], 'one language is shown');
+    return text;
+  };
+  assert.match(await shown(create), /^curl /);
+  await cancel.getByRole('radio', { name: 'Python' }).check();
+  assert.match(await shown(cancel), /^from coffer_client import Client\n[^]*client\.cancel_invoice\(invoice\)$/);
+  assert.match(await shown(create), /client\.create_invoice\(\{\n {4}"amount": "20\.00",\n[^]*\}\)$/);
+  await page.getByRole('searchbox').fill('createInvoice');
+  await checkPage(page, 'docs-languages');
+  await page.getByRole('searchbox').fill('');
+  await choice.getByRole('radio', { name: 'Python' }).focus();
+  await page.keyboard.press('ArrowRight');
+  assert.ok(await choice.getByRole('radio', { name: 'PHP' }).isChecked());
+  assert.match(await shown(create), /\$client->createInvoice\(\[\n {4}'amount' => '20\.00',/);
+  assert.match(await shown(cancel), /\$client->cancelInvoice\(\$invoice\);$/);
+  await page.goto(`${coffer.url}/docs/reference/account`);
+  const read = page.locator('#getMerchant');
+  await read.getByRole('radio', { name: 'PHP' }).waitFor();
+  assert.match(await shown(read), /\$client->getMerchant\(\);$/);
+  await read.getByRole('radio', { name: 'Node' }).check();
+  assert.match(await shown(read), /await client\.getMerchant\(\);$/);
+  await page.reload();
+  await read.getByRole('radio', { name: 'Node' }).waitFor();
+  assert.ok(await read.getByRole('radio', { name: 'Node' }).isChecked());
+  // What another page of this origin has stored is not trusted.
+  await page.evaluate(() => localStorage.setItem('coffer.docs.language', '"><img src=x>'));
+  await page.reload();
+  await read.getByRole('radio', { name: 'curl' }).waitFor();
+  assert.ok(await read.getByRole('radio', { name: 'curl' }).isChecked());
+  await page.goto(`${coffer.url}/docs/reference/operator-books`);
+  assert.equal(await page.getByRole('radio').count(), 0, 'the clients call the operations of a shop only');
+  await closePage(page);
+});
+
+test('examples in all languages are readable without JavaScript', async () => {
+  const page = await openPage(browser, `${coffer.url}/docs/reference/invoices`, { javaScriptEnabled: false });
+  const create = page.locator('#createInvoice');
+  assert.ok(await create.locator('pre.curl').isVisible());
+  for (const [name, text] of [['Node', 'await client.createInvoice({'], ['Python', 'create_invoice({'], ['PHP', 'createInvoice([']]) {
+    await create.locator('summary', { hasText: name }).click();
+    await create.locator('.examples pre', { hasText: text }).waitFor();
+  }
+  await closePage(page);
+});
+
 test('operations can be called from the page', async () => {
   const page = await openPage(browser, `${coffer.url}/docs/reference/invoices#createInvoice`);
   const create = page.locator('#createInvoice');

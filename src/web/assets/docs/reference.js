@@ -3,6 +3,7 @@
 //
 // Invariant: the page is complete without this script, and server data is shown as text.
 
+import { offerLanguages } from './languages.js';
 import { offerTrying } from './try.js';
 
 const field = /** @type {HTMLInputElement} */ (document.getElementById('find'));
@@ -16,7 +17,7 @@ function text(article) {
   const known = searchTexts.get(article);
   if (known !== undefined) return known;
   const copy = /** @type {HTMLElement} */ (article.cloneNode(true));
-  for (const example of copy.querySelectorAll('pre, .try')) example.remove();
+  for (const example of copy.querySelectorAll('pre, .try, .examples')) example.remove();
   const read = `${copy.textContent ?? ''} ${article.dataset.words ?? ''}`.toLowerCase();
   searchTexts.set(article, read);
   return read;
@@ -94,4 +95,5 @@ const unfold = () => {
 };
 wide.addEventListener('change', unfold);
 unfold();
+offerLanguages();
 if (document.body.hasAttribute('data-sandbox')) offerTrying(articles);
