@@ -142,12 +142,19 @@ test('server that is away is not an error page, and the checkout recovers by its
 test('seen payment shows its transaction and a way back that cancels nothing', async () => {
   const both = await invoice({ asset: 'LTC', redirectUrl: THANKS, cancelUrl: CART });
   const page = await openPage(browser, both.checkoutUrl, PHONE);
-  const { txid } = await coffer.control('POST', '/payments', { invoice: both.id });
+  const { id, txid } = await coffer.control('POST', '/payments', { invoice: both.id });
   await heading(page, 'Payment received, confirming');
+  await page.getByText('Confirmations: 0 of 3 · usually 2 to 15 minutes').waitFor();
   assert.equal(await back(page).getAttribute('href'), THANKS);
   await page.getByText(txid).waitFor();
   assert.deepEqual(await progress(page), ['Coin (done)', 'Seen (done)', 'Confirming', 'Paid']);
   await checkEveryWay(page, 'steps_detected');
+  await coffer.control('POST', `/payments/${id}`, { confirmations: 2 });
+  await page.evaluate(() => dispatchEvent(new Event('online')));
+  await page.locator('.count', { hasText: 'Confirmations: 2 of 3 · usually up to 7 minutes' }).waitFor();
+  assert.equal(await page.getByRole('progressbar').getAttribute('value'), '2');
+  await coffer.control('POST', `/payments/${id}`, { confirmations: 3 });
+  await heading(page, 'Paid');
   await closePage(page);
   for (const [urls, href] of [[{ cancelUrl: CART }, 'https://shop.example'], [{ cancelUrl: 'myshop://cart' }, null]]) {
     const of = await invoice({ asset: 'LTC', ...urls });
