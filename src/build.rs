@@ -64,7 +64,13 @@ fn write_assets(root: &Path, out: &Path) -> Result<(), Error> {
             }
             let packed = out.join(format!("{folder}-{file}.gz"));
             let is_script = file.ends_with(".js") && folder != WIDGET;
-            let sent = if is_script { without_comments(&bytes)? } else { bytes };
+            let sent = if is_script {
+                without_comments(&bytes)?
+            } else if file.ends_with(".css") {
+                minify_style(str::from_utf8(&bytes).map_err(Error::other)?).into_bytes()
+            } else {
+                bytes
+            };
             compress(&sent, &packed)?;
             let line = format!(
                 "{{ folder: {folder:?}, name: {file:?}, packed: Packed(include_bytes!({packed:?})) }}"
@@ -115,7 +121,7 @@ fn without_comments(script: &[u8]) -> Result<Vec<u8>, Error> {
     if is_inside { Err(Error::other("a comment has no end")) } else { Ok(out.into_bytes()) }
 }
 
-/// Removes comments, line ends and needless spaces from a style sheet, which every page contains uncompressed.
+/// Removes comments, line ends and needless spaces from a style sheet. Checkout pages contain theirs uncompressed.
 fn minify_style(text: &str) -> String {
     let mut style = String::new();
     let mut rest = text;

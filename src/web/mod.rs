@@ -59,6 +59,16 @@ mod tests {
         assert!(!sent.contains("@param") && !sent.contains("\n/*"));
     }
 
+    /// Returns a style sheet without comments, white space and the last semicolon of each block.
+    fn compact(style: &[u8]) -> String {
+        let style = String::from_utf8_lossy(style);
+        let mut parts = style.split("/*");
+        let first = parts.next().unwrap_or_default();
+        let rest = parts.map(|part| part.split_once("*/").map_or("", |(_, rest)| rest));
+        let style: String = std::iter::once(first).chain(rest).collect();
+        style.split_whitespace().collect::<String>().replace(";}", "}")
+    }
+
     #[test]
     fn every_file_is_built_in_with_a_content_type() {
         assert_eq!(VERSION.len(), 16);
@@ -71,6 +81,9 @@ mod tests {
             assert!(!sent.is_empty(), "{folder}/{name}");
             if name.ends_with(".js") && folder != "widget" {
                 assert_is_script_without_comments(&sent, &file);
+            } else if name.ends_with(".css") {
+                assert_eq!(compact(&sent), compact(&file), "{folder}/{name}");
+                assert!(!String::from_utf8_lossy(&sent).contains("/*"), "{folder}/{name}");
             } else {
                 assert!(sent == file, "{folder}/{name}");
             }
