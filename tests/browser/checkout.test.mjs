@@ -114,6 +114,7 @@ test('invoice expires, and a later payment is late', async () => {
   await page.locator('.message', { hasText: 'Do not pay again' }).waitFor();
   assert.match(await liveText(page), /^The time to pay is over\. A payment was seen, but only after/);
   assert.equal(await page.getByText('Nothing was paid').count(), 0);
+  assert.equal(await page.getByText('Have you sent money already?').count(), 0);
   await checkLightAndDark(page, 'checkout_seen_late');
   await coffer.control('POST', `/payments/${id}`, { state: 'confirmed' });
   await heading(page, 'Paid too late');

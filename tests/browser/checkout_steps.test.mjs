@@ -147,6 +147,7 @@ test('seen payment shows its transaction and a way back that cancels nothing', a
   await page.getByText('Confirmations: 0 of 3 · usually 2 to 15 minutes').waitFor();
   assert.equal(await back(page).getAttribute('href'), THANKS);
   await page.getByText(txid).waitFor();
+  assert.deepEqual(await page.locator('#checkout dt').allTextContents(), ['Invoice number'], 'no amount is repeated');
   assert.deepEqual(await progress(page), ['Coin (done)', 'Seen (done)', 'Confirming', 'Paid']);
   await checkEveryWay(page, 'steps_detected');
   await coffer.control('POST', `/payments/${id}`, { confirmations: 2 });
@@ -177,6 +178,12 @@ test('expired, late, short and cancelled invoices have a way back and their own 
   await coffer.control('POST', `/invoices/${cancelled.id}/cancel`);
   await coffer.control('POST', '/clock', { advance: '21m' });
   await coffer.test('POST', `/v1/invoices/${late.id}/simulate`, { case: 'exact' });
+  const seen = await invoice({ asset: 'LTC', ...urls });
+  await coffer.control('POST', '/payments', { invoice: seen.id, amount: '0.1' });
+  const part = await openPage(browser, seen.checkoutUrl, PHONE);
+  await heading(part, 'Send 0.15 LTC more');
+  assert.equal(await back(part).getAttribute('class'), 'back', 'the way out is not the main action');
+  await closePage(part);
   const icons = new Set();
   for (const [of, name, title, href] of [
     [expired, 'expired', 'The time to pay is over', CART], [late, 'late', 'Paid too late', THANKS],
@@ -228,6 +235,7 @@ test('receipt of a paid invoice fits on a sheet of A4', async () => {
 test('mistyped address is a page for a browser, and JSON for a program', async () => {
   const page = await openPage(browser, `${coffer.url}/checout/019d9f7b`, { ...PHONE, locale: 'de' });
   await heading(page, 'Seite nicht gefunden');
+  assert.ok(await page.locator('.sign').isVisible());
   await checkPage(page, 'steps_mistyped_de');
   await closePage(page, ['404']);
   const english = await openPage(browser, `${coffer.url}/${encodeURIComponent(HOSTILE)}`, PHONE);

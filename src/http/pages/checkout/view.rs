@@ -277,7 +277,12 @@ impl<'a> CheckoutView<'a> {
         let due = coin.map(|coin| self.format_amount(coin.asset, coin.amount_expected));
         let received = coin.zip(invoice.amount_received);
         let received = received.map(|(coin, amount)| self.format_amount(coin.asset, amount));
-        let facts = [(words.due, due), (words.received, received)];
+        let unconfirmed = self.unconfirmed_payments();
+        // The amount of a payment that the page lists is not repeated.
+        let facts = [(words.due, due), (words.received, received)].into_iter();
+        let facts = facts.filter_map(|(term, text)| Some((term, text?)));
+        let facts = facts.filter(|(_, text)| unconfirmed.iter().all(|one| one.amount != *text));
+        let facts = facts.collect();
         let reached = match invoice.status {
             InvoiceStatus::Detected => Some(2),
             InvoiceStatus::Confirmed | InvoiceStatus::Overpaid => Some(4),
@@ -299,12 +304,13 @@ impl<'a> CheckoutView<'a> {
             message,
             description: non_empty(invoice.description.as_deref()),
             receipt: self.receipt(),
-            facts: facts.into_iter().filter_map(|(term, text)| Some((term, text?))).collect(),
-            unconfirmed: self.unconfirmed_payments(),
-            asks_for_sent: matches!(
-                invoice.status,
-                InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
-            ),
+            facts,
+            asks_for_sent: unconfirmed.is_empty()
+                && matches!(
+                    invoice.status,
+                    InvoiceStatus::Expired | InvoiceStatus::Cancelled | InvoiceStatus::Failed
+                ),
+            unconfirmed,
             way_out: self.back_link(),
         }
     }

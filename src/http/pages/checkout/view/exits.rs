@@ -17,7 +17,9 @@ impl<'a> CheckoutView<'a> {
         let redirect_url = invoice.redirect_url.as_deref();
         let cancel_url = invoice.cancel_url.as_deref();
         if invoice.amount_received.is_some() || !self.checkout.unconfirmed.is_empty() {
-            let back = exit_link(redirect_url, words.back, "go");
+            // The rest is still to be paid here, so the way out is not the main action of the page.
+            let kind = if self.checkout.rest.is_some() { "back" } else { "go" };
+            let back = exit_link(redirect_url, words.back, kind);
             return back.or_else(|| exit_link(home_page(cancel_url), words.back, "back"));
         }
         if invoice.status.is_open() && !self.is_past_deadline() {
