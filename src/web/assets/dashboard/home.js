@@ -95,6 +95,16 @@ function balances(summary) {
 /** @param {Context} context @param {Schemas["AccountSummary"]} summary */
 function invoices(context, summary) {
   const there = summary.recentInvoices.filter((one) => one.count > 0);
+  const counts = facts(
+    ...there.map(
+      (one) =>
+        /** @type {[string, Node]} */ ([
+          words(one.status),
+          h('a', { href: to('/invoices', { status: one.status }) }, one.count),
+        ]),
+    ),
+  );
+  counts.classList.add('counts');
   return h(
     'section',
     { class: 'stack', 'aria-labelledby': 'recent' },
@@ -106,19 +116,7 @@ function invoices(context, summary) {
             'POST /v1/invoices.',
           h('a', { class: 'button', href: '#/links' }, 'Create payment link'),
         )
-      : h(
-          'div',
-          { class: 'card' },
-          facts(
-            ...there.map(
-              (one) =>
-                /** @type {[string, Node]} */ ([
-                  words(one.status),
-                  h('a', { href: to('/invoices', { status: one.status }) }, one.count),
-                ]),
-            ),
-          ),
-        ),
+      : h('div', { class: 'card' }, counts),
   );
 }
 

@@ -1,7 +1,7 @@
 // The list of invoices, and the results of a search. Each invoice has its own page (`invoice`).
 
 import { operator, queryText } from '../shared/api.js';
-import { badge, empty, h, money, localTime, to } from '../shared/dom.js';
+import { badge, empty, h, money, localTime, to, words } from '../shared/dom.js';
 import { detail } from './invoice.js';
 import { anyCurrency, anyOf, download, filters, head, shortId, utcRange, pagedList } from './list.js';
 import { otherMatches } from './search.js';
@@ -67,7 +67,7 @@ async function list(context) {
     filters(
       '/invoices',
       [
-        { name: 'status', label: 'Status', type: 'select', options: anyOf(statuses) },
+        { name: 'status', label: 'Status', type: 'select', options: anyOf(statuses, words, 'Any status') },
         { name: 'currency', label: 'Currency', type: 'select', options: anyCurrency },
         { name: 'from', label: 'From (UTC)', type: 'date' },
         { name: 'to', label: 'Until (UTC)', type: 'date' },

@@ -142,7 +142,7 @@ function website(link) {
         'div',
         { class: 'stack' },
         h('div', { class: 'row between' }, h('h3', null, name), copyButton(element.outerHTML, label)),
-        h('pre', { tabindex: '0', role: 'group', 'aria-label': label }, element.outerHTML),
+        h('pre', { class: 'line', tabindex: '0', role: 'group', 'aria-label': label }, element.outerHTML),
       );
     }),
   ];

@@ -102,7 +102,12 @@ const toId = (row) => /** @type {{ id?: unknown }} */ (row).id ?? JSON.stringify
  */
 export function filters(path, fields, { keep = [] } = {}) {
   const { query } = currentPlace();
-  const parts = fields.map((one) => field({ ...one, value: query.get(one.name) ?? '' }));
+  const parts = fields.map((one) => {
+    const part = field({ ...one, value: query.get(one.name) ?? '' });
+    // The label of a field that its first option names, as in “Any status”, is visible only on a phone.
+    if (one.options?.[0]?.[1].startsWith('Any ')) part.element.classList.add('named');
+    return part;
+  });
   const kept = Object.fromEntries(keep.map((name) => [name, query.get(name)]));
   const go = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -156,10 +161,11 @@ export function tabs(label, entries) {
  * Returns the options of a filter: any, and each of these values.
  * @param {readonly string[]} values
  * @param {(value: string) => string} [name]
+ * @param {string} [any] text of the first option, which may name the field
  * @returns {[string, string][]}
  */
-export const anyOf = (values, name = words) => [
-  ['', 'Any'],
+export const anyOf = (values, name = words, any = 'Any') => [
+  ['', any],
   ...values.map((one) => /** @type {[string, string]} */ ([one, name(one)])),
 ];
 
@@ -170,7 +176,7 @@ export const currencies = [
 ];
 
 /** Options of a filter by currency. @type {[string, string][]} */
-export const anyCurrency = [['', 'Any'], ...currencies];
+export const anyCurrency = [['', 'Any currency'], ...currencies];
 
 const DAY_MS = 24 * 3600 * 1000;
 

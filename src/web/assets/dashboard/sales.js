@@ -109,7 +109,7 @@ const periodName = (days) => (days === 1 ? 'today' : `last ${days} days`);
 /** Says how the sales compare with the period before. @param {Sales} sold @param {CurrencySales} one */
 function comparison(sold, one) {
   const until = `${sold.comparedUntil.slice(11, 16)} UTC`;
-  const before = sold.days === 1 ? `yesterday until ${until}` : `in the ${sold.days} days before`;
+  const before = sold.days === 1 ? `yesterday until ${until}` : `in the ${sold.days} days before, both until ${until}`;
   if (one.changePercent === null) return `No sales ${before}.`;
   const tone = one.changePercent.startsWith('-') ? 'bad' : one.changePercent.startsWith('+') ? 'good' : '';
   return [

@@ -103,7 +103,7 @@ async function list(context, kind) {
         {
           name: 'Coin amount',
           end: true,
-          cell: (each) => (each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : each.assetSymbol),
+          cell: (each) => (each.amountCrypto ? money(each.amountCrypto, each.assetSymbol) : `${each.assetSymbol}, on approval`),
         },
         { name: 'Address', cell: (each) => h('span', { class: 'mono' }, each.toAddress) },
         isAll

@@ -41,6 +41,7 @@ export async function show(context) {
           [
             {
               name: 'URL',
+              wide: true,
               cell: (/** @type {Endpoint} */ one) =>
                 h('div', { class: 'stack' }, h('span', { class: 'mono' }, one.url), failureNote(failing, one)),
             },

@@ -189,12 +189,12 @@ function invoiceEntry(invoice, refresh) {
       h(
         'div',
         { class: 'row' },
-        acts.map(([name, act]) => {
+        acts.map(([name, act], at) => {
           const button = h(
             'button',
             {
               type: 'button',
-              class: 'small',
+              class: at === 0 ? 'small' : 'small plain',
               'data-focus': `${id} ${name}`,
               onclick: () =>
                 runDisabled(button, async () => {
