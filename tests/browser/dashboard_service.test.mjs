@@ -93,6 +93,7 @@ test('the books: ledger, customers, keys and settings with data', async () => {
   await checkPage(page, 'dashboard-settings');
   await onlyNumbers(page);
   await onlyWhatIsDifferent(page);
+  await favoriteCoins(page);
   await closePage(page, ['400', '401', '403']);
 });
 
@@ -133,7 +134,7 @@ async function onlyNumbers(page) {
   ]) {
     const form = page.getByRole('form', { name });
     await form.getByLabel(label).fill(text);
-    await form.getByRole('button').click();
+    await form.getByRole('button', { name: /^Save/ }).click();
     await form.locator('.wrong:visible', { hasText: 'digits' }).waitFor();
     assert.equal(await form.locator('[aria-invalid]').inputValue(), text);
     await form.getByLabel(label).fill('900');
@@ -159,13 +160,35 @@ async function onlyWhatIsDifferent(page) {
   const terms = await account('GET');
   assert.deepEqual([terms.serverQuota, terms.feeBps, terms.payoutMinimum], [900, 77, '33.00']);
   await account('PATCH', { cancelUrl: 'https://shop.test/2', branding: { color: null }, allowedOrigins: [] });
-  await page.getByLabel('Payment window').fill('900');
+  await page.getByLabel('Payment window').fill('15');
   await nothingSaid();
   await page.getByRole('button', { name: 'Save settings' }).click();
   await page.getByText('Settings saved.').waitFor();
   const settings = await account('GET');
   assert.deepEqual([settings.ttlSeconds, settings.cancelUrl], [900, 'https://shop.test/2']);
   assert.deepEqual(settings.branding, { color: null, logoUrl: null });
+}
+
+/** Asserts that favorite coins are chosen by name, in order, and removed. */
+async function favoriteCoins(page) {
+  await goTo(page, '/keys');
+  await goTo(page, '/settings');
+  const chosen = page.getByRole('list', { name: 'Favorite coins' }).getByRole('listitem');
+  for (const name of ['USD Coin on Base', 'Litecoin', 'Bitcoin']) {
+    await page.getByLabel('Favorite coins').and(page.getByRole('combobox')).selectOption(name);
+    await page.getByRole('button', { name: 'Add coin' }).dblclick();
+    await chosen.filter({ hasText: name }).waitFor();
+  }
+  await page.getByRole('button', { name: 'Remove Litecoin' }).click();
+  assert.deepEqual(await chosen.evaluateAll((all) => all.map((one) => one.firstChild.textContent)),
+    ['USD Coin on Base', 'Bitcoin']);
+  await page.getByLabel('Receipt lines').fill('Sandbox Shop Ltd');
+  await checkPageInAllModes(page, 'settings-favorites');
+  const [sent] = await Promise.all([
+    page.waitForRequest((request) => request.method() === 'PATCH'),
+    page.getByRole('button', { name: 'Save settings' }).click(),
+  ]);
+  assert.deepEqual(sent.postDataJSON(), { favoriteCoins: ['USDC-BASE', 'BTC'], addressLines: ['Sandbox Shop Ltd'] });
 }
 
 test('merchant sees only the own account', async () => {

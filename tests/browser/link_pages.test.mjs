@@ -11,10 +11,14 @@ let coffer;
 before(async () => { [browser, coffer] = await Promise.all([startBrowser(), startCoffer()]); });
 after(async () => { await browser?.close(); await coffer?.stop(); });
 
+/** Opens or closes the optional fields of the dialog. */
+const foldOptions = (page) => page.getByText('Expiry, limit and redirect').click();
+
 /** Creates a link in the dialog, and returns its URL. */
 async function createLink(page, fields) {
   await goTo(page, '/links');
   await page.getByRole('button', { name: 'Create payment link…' }).first().click();
+  await foldOptions(page);
   for (const [label, value] of Object.entries(fields)) await page.getByLabel(label, { exact: true }).fill(value);
   await page.getByRole('button', { name: 'Create payment link', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: fields.Name }).waitFor();
@@ -35,7 +39,11 @@ test('a link gets an expiry, a limit and a redirect, and is turned off', async (
     ['Redirect URL', 'javascript:alert(1)', 'https://shop.example/thanks'],
     ['Expires', '2020-01-01T00:00', tomorrow()],
   ];
+  await checkPageInAllModes(page, 'link-create');
+  await foldOptions(page);
   for (const [label, wrong] of fields) await page.getByLabel(label).fill(wrong);
+  await foldOptions(page);
+  // The optional fields are folded again: the error of one opens them.
   for (const [label, , right] of fields) {
     await page.getByRole('button', { name: 'Create payment link', exact: true }).click();
     await page.locator('.field', { has: page.getByLabel(label) }).locator('.wrong:visible').waitFor();

@@ -94,48 +94,45 @@ export async function edit(context, link) {
  */
 function linkForm(link, submit, close, send) {
   const end = localText(link?.expiresAt ?? null);
+  const amount = {
+    name: 'amount',
+    label: 'Price',
+    inputmode: 'decimal',
+    value: link?.amount,
+    hint: 'Leave it empty to let customers enter the amount.',
+  };
   const element = form({
     fields: [
       { name: 'name', label: 'Name', required: true, value: link?.name, hint: 'Customers see it.' },
-      {
-        name: 'amount',
-        label: 'Price',
-        inputmode: 'decimal',
-        value: link?.amount,
-        hint: 'Leave it empty to let customers enter the amount.',
-      },
-      ...(link
-        ? []
-        : [
-            {
-              name: 'currency',
-              label: 'Currency',
-              type: 'select',
-              options: currencies,
-            },
-          ]),
+      link ? amount : { fields: [amount, { name: 'currency', label: 'Currency', type: 'select', options: currencies }] },
       { name: 'description', label: 'Description', value: link?.description },
       {
-        name: 'expiresAt',
-        label: 'Expires',
-        type: 'datetime-local',
-        value: end,
-        hint: 'In your local time. From then on the link creates no invoices. Leave it empty for no end.',
-      },
-      {
-        name: 'paidUsesMax',
-        label: 'Limit of paid uses',
-        inputmode: 'numeric',
-        value: link?.paidUsesMax ? String(link.paidUsesMax) : null,
-        hint: 'After so many payments the link creates no invoices. Leave it empty for no limit.',
-      },
-      {
-        name: 'redirectUrl',
-        label: 'Redirect URL',
-        type: 'url',
-        value: link?.redirectUrl,
-        placeholder: 'https://',
-        hint: 'Where customers go after payment. Leave it empty to use the success URL of Settings.',
+        summary: 'Expiry, limit and redirect',
+        isOpen: Boolean(link?.expiresAt || link?.paidUsesMax || link?.redirectUrl),
+        fields: [
+          {
+            name: 'expiresAt',
+            label: 'Expires',
+            type: 'datetime-local',
+            value: end,
+            hint: 'In your local time. From then on the link creates no invoices. Leave it empty for no end.',
+          },
+          {
+            name: 'paidUsesMax',
+            label: 'Limit of paid uses',
+            inputmode: 'numeric',
+            value: link?.paidUsesMax ? String(link.paidUsesMax) : null,
+            hint: 'After so many payments the link creates no invoices. Leave it empty for no limit.',
+          },
+          {
+            name: 'redirectUrl',
+            label: 'Redirect URL',
+            type: 'url',
+            value: link?.redirectUrl,
+            placeholder: 'https://',
+            hint: 'Where customers go after payment. Leave it empty to use the success URL of Settings.',
+          },
+        ],
       },
     ],
     submit,

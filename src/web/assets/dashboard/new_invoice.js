@@ -1,34 +1,28 @@
 // A new invoice, made by hand in live or test mode, and the link that the customer gets.
 
-import { ApiError, form, operator } from '../shared/api.js';
+import { form, operator } from '../shared/api.js';
 import { badge, exactTime, facts, fill, h, money, secretWithCopy, to } from '../shared/dom.js';
 import { currencies, head, retryKey } from './list.js';
-import { wholeNumber } from './values.js';
+import { windowMinutes, windowSeconds } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
-
-const SECONDS_PER_MINUTE = 60;
-/** Longest payment window, in minutes. */
-const WINDOW_MAX = 24 * 60;
 
 /** @param {Context} context */
 export async function show(context) {
   const { account, mode } = context;
   const place = h('div', { class: 'stack' });
-  const usual = Math.round((account?.ttlSeconds ?? 0) / SECONDS_PER_MINUTE);
   // The same key is sent again after an error, so that a repeated click creates no second invoice.
   const key = retryKey();
   const create = form({
     label: 'New invoice',
     class: 'card',
     fields: [
-      { name: 'amount', label: 'Amount', required: true, inputmode: 'decimal', placeholder: '19.90' },
       {
-        name: 'currency',
-        label: 'Currency',
-        type: 'select',
-        options: currencies,
+        fields: [
+          { name: 'amount', label: 'Amount', required: true, inputmode: 'decimal', placeholder: '19.90' },
+          { name: 'currency', label: 'Currency', type: 'select', options: currencies },
+        ],
       },
       { name: 'description', label: 'Description', hint: 'The customer sees it.' },
       { name: 'orderId', label: 'Order ID', hint: 'Your own reference. A second invoice with it is not created.' },
@@ -37,7 +31,7 @@ export async function show(context) {
         name: 'ttlSeconds',
         label: 'Payment window, in minutes',
         inputmode: 'numeric',
-        hint: `Leave it empty for ${usual} minutes, the payment window of Settings.`,
+        hint: `Leave it empty for ${windowMinutes(account?.ttlSeconds ?? 0)} minutes, the payment window of Settings.`,
       },
       {
         name: 'redirectUrl',
@@ -49,13 +43,11 @@ export async function show(context) {
     ],
     submit: 'Create invoice',
     send: async (values) => {
-      const minutes = wholeNumber(values, 'ttlSeconds');
-      if (minutes !== null && (minutes < 1 || minutes > WINDOW_MAX))
-        throw new ApiError(400, { message: `Enter 1 to ${WINDOW_MAX} minutes.`, param: 'ttlSeconds' });
+      const ttlSeconds = windowSeconds(values, 'ttlSeconds');
       const given = Object.entries(values).filter(([, value]) => value !== '');
       const body = {
         ...Object.fromEntries(given),
-        ...(minutes === null ? {} : { ttlSeconds: minutes * SECONDS_PER_MINUTE }),
+        ...(ttlSeconds === null ? {} : { ttlSeconds }),
       };
       const created = await operator('POST', context.path('invoices'), body, { mode }, key);
       fill(place, result(context, created));

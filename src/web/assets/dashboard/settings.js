@@ -2,9 +2,10 @@
 
 import { form, operator } from '../shared/api.js';
 import { ask, copyButton, empty, fill, h, table, toast, localTime, words } from '../shared/dom.js';
+import { favoriteChoice } from './favorites.js';
 import { actionButton, confirmAction, head } from './list.js';
 import { receiptSection } from './receipts.js';
-import { changedFields, wholeNumber } from './values.js';
+import { changedFields, wholeNumber, windowMinutes, windowSeconds } from './values.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]["AccountSettings"]} Account */
@@ -44,9 +45,13 @@ export async function show(context) {
         h('h2', { id: 'checkout' }, 'Checkout'),
         checkoutForm(context, account, coins),
       ),
-      h('section', { class: 'card', 'aria-labelledby': 'preview' }, h('h2', { id: 'preview' }, 'Preview'), frame),
+      h(
+        'div',
+        { class: 'stack' },
+        h('section', { class: 'card', 'aria-labelledby': 'preview' }, h('h2', { id: 'preview' }, 'Preview'), frame),
+        await receiptSection(context),
+      ),
     ),
-    await receiptSection(context),
     addresses(context, account),
     context.isOperator ? terms(context, account) : null,
   );
@@ -69,110 +74,128 @@ async function save(context, account, body) {
   toast('Settings saved.');
 }
 
-/** @param {Context} context @param {Account} account @param {any[]} coins */
+/** @param {Context} context @param {Account} account @param {any[]} coins all coins, or none for a merchant user */
 function checkoutForm(context, account, coins) {
   const known = languages.some(([code]) => code === account.checkoutLang);
+  const minutes = windowMinutes(account.ttlSeconds);
+  const favorites = coins.length > 0 ? favoriteChoice(coins, account.favoriteCoins) : null;
   return form({
     label: 'Checkout',
     fields: [
       {
-        name: 'name',
-        label: 'Name',
-        value: account.name,
-        required: true,
-        hint: 'Shown on the checkout and on receipts.',
-      },
-      {
-        name: 'logoUrl',
-        label: 'Logo',
-        type: 'url',
-        value: account.branding.logoUrl,
-        hint: 'The https address of a picture. Leave empty for none.',
-      },
-      {
-        name: 'color',
-        label: 'Color',
-        value: account.branding.color,
-        hint: 'For example #1a56db. Leave empty for the default.',
-      },
-      {
-        name: 'checkoutLang',
-        label: 'Language',
-        type: 'select',
-        value: account.checkoutLang,
-        options: known ? languages : [[account.checkoutLang, account.checkoutLang], ...languages],
-      },
-      {
-        name: 'ttlSeconds',
-        label: 'Payment window',
-        inputmode: 'numeric',
-        value: String(account.ttlSeconds),
-        required: true,
-        hint: 'In seconds, 60 to 86400: 1200 is 20 min. Used for invoices without their own.',
-      },
-      {
-        name: 'successUrl',
-        label: 'Success URL',
-        value: account.successUrl,
-        hint: 'Customers go here after paying. Used for invoices without their own.',
-      },
-      {
-        name: 'cancelUrl',
-        label: 'Cancel URL',
-        value: account.cancelUrl,
-        hint: 'Customers go here if they do not pay. Used for invoices without their own.',
-      },
-      {
-        name: 'favoriteCoins',
-        label: 'Favorite coins',
-        type: 'textarea',
-        rows: 3,
-        value: account.favoriteCoins.join('\n'),
-        hint: 'Listed first on the checkout. One id a line, in order, for example USDC-BASE.',
-      },
-      {
-        name: 'addressLines',
-        label: 'Address lines',
-        type: 'textarea',
-        rows: 4,
-        value: account.addressLines.join('\n'),
-        hint: 'Shown below the name on receipts: at most 8 lines, for example an address and a tax number.',
-      },
-      {
-        name: 'allowedOrigins',
-        label: 'Allowed origins',
-        type: 'textarea',
-        rows: 3,
-        value: account.allowedOrigins.join('\n'),
-        hint: 'Sites that may show the checkout. One a line, for example https://shop.example. Leave empty for all.',
-      },
-      coins.length > 0
-        ? {
-            name: 'payoutAsset',
-            label: 'Payout coin',
-            type: 'select',
-            value: account.payoutAsset,
-            options: coins.map((one) => [one.asset, `${one.name} (${one.asset})`]),
-          }
-        : {
-            name: 'payoutAsset',
-            label: 'Payout coin',
-            value: account.payoutAsset,
-            hint: 'The id of a coin, for example BTC or USDC-BASE.',
+        legend: 'Shop',
+        fields: [
+          {
+            name: 'name',
+            label: 'Name',
+            value: account.name,
+            required: true,
+            hint: 'Shown on the checkout and on receipts.',
           },
+          {
+            name: 'logoUrl',
+            label: 'Logo',
+            type: 'url',
+            value: account.branding.logoUrl,
+            hint: 'The https address of a picture. Leave empty for none.',
+          },
+          {
+            name: 'color',
+            label: 'Color',
+            value: account.branding.color,
+            hint: 'For example #1a56db. Leave empty for the default.',
+          },
+          {
+            name: 'checkoutLang',
+            label: 'Language',
+            type: 'select',
+            value: account.checkoutLang,
+            options: known ? languages : [[account.checkoutLang, account.checkoutLang], ...languages],
+          },
+          {
+            name: 'addressLines',
+            label: 'Receipt lines',
+            type: 'textarea',
+            rows: 4,
+            value: account.addressLines.join('\n'),
+            hint: 'Shown below the name on receipts: at most 8 lines, for example an address and a tax number.',
+          },
+        ],
+      },
+      {
+        legend: 'Payment',
+        fields: [
+          {
+            name: 'ttlSeconds',
+            label: 'Payment window, in minutes',
+            inputmode: 'numeric',
+            value: minutes,
+            required: true,
+            hint: '1 to 1440. Used for invoices without their own.',
+          },
+          favorites ?? {
+            name: 'favoriteCoins',
+            label: 'Favorite coins',
+            type: 'textarea',
+            rows: 3,
+            value: account.favoriteCoins.join('\n'),
+            hint: 'Listed first on the checkout. One id a line, in order, for example USDC-BASE.',
+          },
+          coins.length > 0
+            ? {
+                name: 'payoutAsset',
+                label: 'Payout coin',
+                type: 'select',
+                value: account.payoutAsset,
+                options: coins.map((one) => [one.asset, `${one.name} (${one.asset})`]),
+              }
+            : {
+                name: 'payoutAsset',
+                label: 'Payout coin',
+                value: account.payoutAsset,
+                hint: 'The id of a coin, for example BTC or USDC-BASE.',
+              },
+        ],
+      },
+      {
+        legend: 'Website',
+        fields: [
+          {
+            name: 'successUrl',
+            label: 'Success URL',
+            value: account.successUrl,
+            hint: 'Customers go here after paying. Used for invoices without their own.',
+          },
+          {
+            name: 'cancelUrl',
+            label: 'Cancel URL',
+            value: account.cancelUrl,
+            hint: 'Customers go here if they do not pay. Used for invoices without their own.',
+          },
+          {
+            name: 'allowedOrigins',
+            label: 'Allowed origins',
+            type: 'textarea',
+            rows: 3,
+            value: account.allowedOrigins.join('\n'),
+            hint: 'Sites that may show the checkout. One a line, for example https://shop.example. Leave empty for all.',
+          },
+        ],
+      },
     ],
     submit: 'Save settings',
     send: async (values) => {
       await save(context, account, {
         name: values.name,
-        ttlSeconds: wholeNumber(values, 'ttlSeconds'),
+        // A window that was not edited keeps its seconds.
+        ttlSeconds: values.ttlSeconds === minutes ? account.ttlSeconds : windowSeconds(values, 'ttlSeconds'),
         successUrl: values.successUrl || null,
         cancelUrl: values.cancelUrl || null,
         checkoutLang: values.checkoutLang,
         payoutAsset: values.payoutAsset,
         branding: { color: values.color || null, logoUrl: values.logoUrl || null },
         allowedOrigins: values.allowedOrigins.split(/\s+/).filter(Boolean),
-        favoriteCoins: values.favoriteCoins.toUpperCase().split(/[\s,]+/).filter(Boolean),
+        favoriteCoins: favorites?.ids() ?? values.favoriteCoins.toUpperCase().split(/[\s,]+/).filter(Boolean),
         addressLines: values.addressLines.split('\n').map((/** @type {string} */ line) => line.trim()).filter(Boolean),
       });
     },
@@ -313,6 +336,7 @@ function terms(context, account) {
     h('p', { class: 'quiet' }, 'Only operators can change these. Existing quotes stay as they are.'),
     form({
       label: 'Terms',
+      class: 'wide',
       fields: [
         ...numbers.map(([name, label, value]) => ({
           name,

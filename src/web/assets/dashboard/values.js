@@ -1,4 +1,4 @@
-// Values of forms: whole numbers and changed fields.
+// Values of forms: whole numbers, payment windows and changed fields.
 //
 // Invariant: an invalid number is refused here, so that no other value is sent instead.
 
@@ -16,6 +16,25 @@ export function wholeNumber(values, name) {
   if (!/^\d+$/.test(toComparable) || !Number.isSafeInteger(number))
     throw new ApiError(400, { message: 'Write a whole number in digits alone, like 1000.', param: name });
   return number;
+}
+
+const SECONDS_PER_MINUTE = 60;
+/** Longest payment window, in minutes. */
+const WINDOW_MAX = 24 * 60;
+
+/** Returns a payment window as the value of a field, in minutes. @param {number} seconds */
+export const windowMinutes = (seconds) => String(Math.round((seconds / SECONDS_PER_MINUTE) * 100) / 100);
+
+/**
+ * Returns the payment window in a field, in seconds, or null if the field is empty. Its value is in minutes.
+ * @param {Record<string, string>} values
+ * @param {string} name
+ */
+export function windowSeconds(values, name) {
+  const minutes = wholeNumber(values, name);
+  if (minutes !== null && (minutes < 1 || minutes > WINDOW_MAX))
+    throw new ApiError(400, { message: `Enter 1 to ${WINDOW_MAX} minutes.`, param: name });
+  return minutes === null ? null : minutes * SECONDS_PER_MINUTE;
 }
 
 /**

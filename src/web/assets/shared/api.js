@@ -255,6 +255,7 @@ export function field(field) {
     exact: () => (input instanceof HTMLInputElement && input.type === 'checkbox' ? input.checked : input.value),
     /** @param {string | null} message */
     say: (message) => {
+      if (message !== null) input.closest('details')?.setAttribute('open', '');
       wrong.textContent = message ?? '';
       wrong.hidden = message === null;
       if (message === null) input.removeAttribute('aria-invalid');
@@ -268,22 +269,36 @@ const isExact = (input) =>
   input instanceof HTMLTextAreaElement || (input instanceof HTMLInputElement && input.type === 'password');
 
 /**
+ * A part of a form: a field, an element without a value, or fields in a row, under a legend or folded under a summary.
+ * @typedef {Field | { element: HTMLElement } | { fields: Part[], legend?: string, summary?: string, isOpen?: boolean }} Part
+ */
+
+/**
  * Creates a form. `send` receives the values by name. An error of `send` appears beside the field that it names, or
  * above the button.
  * @param {{
- *   fields: (Field | { element: HTMLElement })[], submit: string, danger?: boolean, cancel?: () => void,
+ *   fields: Part[], submit: string, danger?: boolean, cancel?: () => void,
  *   cancelText?: string, send: (values: Record<string, any>) => Promise<unknown>, class?: string, label?: string,
  * }} options
  */
 export function form(options) {
   /** @type {ReturnType<typeof field>[]} */
   const fields = [];
-  const parts = options.fields.map((one) => {
+  /** @param {Part} one @returns {HTMLElement} */
+  const build = (one) => {
     if ('element' in one) return one.element;
+    if ('fields' in one) {
+      const inner = one.fields.map(build);
+      if (one.legend) return h('fieldset', null, h('legend', null, one.legend), inner);
+      if (!one.summary) return h('div', { class: 'pair' }, inner);
+      const open = one.isOpen ? true : null;
+      return h('details', { open }, h('summary', null, one.summary), h('div', { class: 'stack' }, inner));
+    }
     const made = field(one);
     fields.push(made);
     return made.element;
-  });
+  };
+  const parts = options.fields.map(build);
   const problem = h('div', { class: 'note bad', role: 'alert', hidden: true });
   const button = h('button', { type: 'submit', class: options.danger ? 'danger' : 'primary' }, options.submit);
   const cancel = options.cancel
