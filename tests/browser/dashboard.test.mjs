@@ -117,8 +117,8 @@ test('a refund is requested, approved, and sent', async () => {
 });
 
 test('a link opens the form of a refund with its amount filled in, and sends nothing', async () => {
-  const invoice = await createPaidInvoice(coffer, '40.00', { orderId: 'order-4' });
-  const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'order-5' });
+  const invoice = await createPaidInvoice(coffer, '40.00', { orderId: 'linked-1' });
+  const open = await coffer.test('POST', '/v1/invoices', { amount: '7.00', currency: 'EUR', orderId: 'linked-2' });
   const refunds = async () => (await coffer.test('GET', `/v1/refunds?invoiceId=${invoice.id}`)).data;
   const page = await openPage(browser, `${coffer.url}/dashboard#/invoices/${invoice.id}?mode=test&refund=12.50`);
   await page.getByLabel('Email').fill('operator@sandbox.test');
@@ -134,7 +134,7 @@ test('a link opens the form of a refund with its amount filled in, and sends not
   assert.deepEqual(await refunds(), []);
   assert.ok(page.url().endsWith(`#/invoices/${invoice.id}?mode=test`), page.url());
   await page.reload();
-  await page.getByRole('heading', { level: 1, name: /40\.00 EUR · order-4/ }).waitFor();
+  await page.getByRole('heading', { level: 1, name: /40\.00 EUR · linked-1/ }).waitFor();
   assert.equal(await page.getByRole('dialog').count(), 0, 'a reload does not ask again');
   // A wrong amount is shown as it is, and the form refuses it.
   const place = (id, amount) => `/invoices/${id}?mode=test&refund=${encodeURIComponent(amount)}`;
