@@ -10,6 +10,7 @@ pub mod audit;
 pub mod audit_log;
 pub mod backup;
 pub mod balances;
+pub mod booking;
 pub mod chain_blocks;
 pub mod chain_cursors;
 pub mod chain_nodes;

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a row changes in the transaction that books the sale.
 
-use super::ledger::Booking;
+use super::booking::Booking;
 use super::statement::{commands, require_one, rows};
 use super::{StoreError, Tx};
 use crate::domain::asset::Mode;

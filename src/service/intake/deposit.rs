@@ -18,7 +18,7 @@ use crate::domain::{id, render};
 use crate::service::events::{EventSubject, record_event};
 use crate::service::rates::NoRate;
 use crate::service::{Error, Service};
-use crate::store::ledger::{Booking, BookingSource};
+use crate::store::booking::{Booking, BookingSource};
 use crate::store::{Tx, accounts, deposits, observations};
 
 impl Service {

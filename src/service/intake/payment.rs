@@ -18,7 +18,8 @@ use crate::domain::unmatched::UnmatchedReason;
 use crate::service::rates::NoRate;
 use crate::service::settle::SettleCause;
 use crate::service::{Error, Json, Service};
-use crate::store::ledger::{Booking, BookingSource, insert_booking, unreversed_entries};
+use crate::store::booking::{Booking, BookingSource};
+use crate::store::ledger::{insert_booking, unreversed_entries};
 use crate::store::{Tx, accounts, payments, quotes};
 
 impl Service {

@@ -2,13 +2,26 @@
 
 import { operator } from '../shared/api.js';
 import { badge, copyButton, empty, exactTime, facts, h, localTime, money, secretWithCopy, table, to } from '../shared/dom.js';
+import { edit } from './link_dialogs.js';
 import { pictureCard } from './link_picture.js';
-import { edit, price, stateBadge, usesText } from './links.js';
 import { actionButton, shortId } from './list.js';
 
 /** @typedef {import("./dashboard.js").Context} Context */
 /** @typedef {import("openapi").components["schemas"]} Schemas */
 /** @typedef {Schemas["PaymentLink"]} Link */
+
+/** Returns the price of a link, or that the customer enters it. @param {Link} link */
+export const price = (link) => (link.amount ? money(link.amount, link.currency) : `Any amount in ${link.currency}`);
+
+/** Returns the number of paid uses, with their limit. @param {Link} link */
+export const usesText = (link) =>
+  link.paidUsesMax === null ? String(link.paidUses) : `${link.paidUses} of ${link.paidUsesMax}`;
+
+/** Tones of the states of a link. @type {Record<Link["state"], string>} */
+const tones = { open: 'good', off: '', expired: 'warn', used_up: 'warn' };
+
+/** Creates the badge of a link's state. @param {Link["state"]} state */
+export const stateBadge = (state) => badge(state, tones[state]);
 
 /** @param {Context} context @param {string} id */
 export async function detail(context, id) {

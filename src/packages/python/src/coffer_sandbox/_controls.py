@@ -12,8 +12,6 @@ from coffer_client._client import Id, id_of
 if TYPE_CHECKING:
     from coffer_client.types import Invoice
 
-    from ._sandbox import Sandbox
-
 # Pytest shows the line of the test instead of these frames.
 __tracebackhide__ = True
 
@@ -71,8 +69,8 @@ class Payments:
     transaction id; default: a new one. With `confirm=False` the payment is only seen.
     """
 
-    def __init__(self, coffer: Sandbox) -> None:
-        self._coffer = coffer
+    def __init__(self, test: Client, live: Client, clock: Clock) -> None:
+        self._coffer, self._live, self._clock = test, live, clock
 
     def see(self, payment: Mapping[str, Any]) -> Payment:
         """Puts a payment to an `invoice` or an `address` on a chain; without `amount`, of what is due. It is seen."""
@@ -102,8 +100,8 @@ class Payments:
     ) -> Payment:
         """Moves the clock to a second after the invoice's deadline, unless it has passed, and then pays."""
         then = to_time(self.invoice(invoice)["expiresAt"]) + timedelta(seconds=1)
-        if self._coffer.clock.get() < then:
-            self._coffer.clock.set(then)
+        if self._clock.get() < then:
+            self._clock.set(then)
         return self._pay(invoice, None, asset, txid, confirm)
 
     def amount(
@@ -149,7 +147,7 @@ class Payments:
         except ApiError as error:
             if error.code != "not_found":
                 raise
-        return self._coffer.live.get_invoice(invoice)
+        return self._live.get_invoice(invoice)
 
     def _pay(
         self, invoice: Id, amount: Optional[str], asset: Optional[str], txid: Optional[str], confirm: bool
@@ -165,7 +163,7 @@ class Payments:
     def _halves(self, of: Id, count: int, asset: Optional[str]) -> str:
         """Returns `count` halves of the amount due in whole coins. Chooses a coin if the invoice has none."""
         invoice = self.invoice(of)
-        client: Client = self._coffer.live if invoice["livemode"] else self._coffer
+        client: Client = self._live if invoice["livemode"] else self._coffer
         decimals = {coin["id"]: coin["decimals"] for coin in client.list_currencies()}
         wanted = [asset] if asset else list(decimals)
         while invoice["asset"] is None:

@@ -92,7 +92,7 @@ class Sandbox(_ProcessClient):
         """The client of live mode, whose chains are simulated too."""
         self.clock = Clock(self)
         """The clock: get, advance, set, freeze, unfreeze."""
-        self.payments = Payments(self)
+        self.payments = Payments(self, self.live, self.clock)
         """Payments of either mode on the simulated chains."""
         self.faults = Faults(self)
         """Simulated faults."""
