@@ -59,6 +59,11 @@ impl Process {
         self.child.id()
     }
 
+    /// Returns `true` if the program has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
     /// Kills the process with SIGKILL and waits for it.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();

@@ -35,7 +35,7 @@ const KINDS: [ProxyKind; 2] = [ProxyKind::Nginx, ProxyKind::Caddy];
 /// A running proxy, stopped on drop.
 struct Proxy {
     kind: ProxyKind,
-    _process: Process,
+    process: Process,
     scratch: Scratch,
     https: String,
     http: String,
@@ -56,11 +56,13 @@ impl Proxy {
             ProxyKind::Caddy => caddy_command(&scratch, upstream, &https, &http)?,
         };
         let process = Process::start(&mut command);
-        let proxy = Proxy { kind, _process: process, scratch, https, http, authority };
+        let mut proxy = Proxy { kind, process, scratch, https, http, authority };
         // The proxy answers this path itself.
         let metrics = format!("{SITE_URL}/metrics");
-        let is_up =
-            || proxy.client_command("127.0.0.1", &metrics).output().unwrap().status.success();
+        let is_up = || {
+            assert!(!proxy.process.has_ended(), "{kind:?}");
+            proxy.client_command("127.0.0.1", &metrics).output().unwrap().status.success()
+        };
         assert!(polling::wait_until(is_up), "{kind:?}");
         Some(proxy)
     }
@@ -142,9 +144,12 @@ fn caddy_command(
     http: &str,
 ) -> Option<(Command, PathBuf)> {
     tools::tool_output("caddy", &["version"], SKIPPED_TEST_NAME)?;
+    let host = |address: &str| address.split(':').next().unwrap().to_owned();
     let port = |address: &str| address.rsplit(':').next().unwrap().to_owned();
     let options = format!(
-        "{{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\thttp_port {}\n\thttps_port {}\n}}\n",
+        "{{\n\tadmin off\n\tlocal_certs\n\tskip_install_trust\n\tdefault_bind {}\n\thttp_port {}\n\thttps_port {}\n}}\n",
+        // On all addresses, the port could be that of another test.
+        host(http),
         port(http),
         port(https)
     );
